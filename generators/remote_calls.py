@@ -58,7 +58,7 @@ class RemoteCalls(BlockingBroker):
 def files() -> dict[str, str]:
     """Path -> source text."""
     texts = {LOOKS: (ROOT / LOOKS).read_text(encoding="utf-8")}
-    texts |= {path: text for path, text in blocking.files().items() if "BlockingFlavour" in text}
+    texts |= {path: text for path, text in blocking.files().items() if "BlockingVerbs" in text}
     sources = {path: ast.parse(text) for path, text in texts.items()}
     methods = "\n".join(_remote(method) for tree in sources.values() for method in _methods(tree))
     return {TARGET: _HEAD.format(imports=_imports(sources, methods), methods=methods)}

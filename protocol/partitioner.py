@@ -1,4 +1,4 @@
-"""Which partition a record without a given one goes to."""
+"""Chooses the partition of a record."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ def murmur2(data: bytes) -> int:
 
 
 class Partitioner:
-    """By key as the Java client does (librdkafka calls it ``murmur2_random``; its own default is another, CRC32).
+    """Chooses by key, like the Java client (``murmur2_random`` in librdkafka, whose own default is CRC32).
 
-    Records without a key go to the partitions of their topic in turn, beginning with 0: Kafka promises nothing, and a
-    test wants to know. Usable from any thread.
+    Records without a key go to the partitions of their topic in turn, starting with 0: Kafka makes no promise here, but
+    a test needs a fixed order. Usable from any thread.
     """
 
     def __init__(self) -> None:
         self._turns: defaultdict[str, Iterator[int]] = defaultdict(count)
 
     def partition(self, topic: str, key: bytes | None, partitions: int) -> int:
-        """The index of a partition, for a topic that has so many."""
+        """The index of a partition, for a topic with this number of partitions."""
         if key is None:
             return next(self._turns[topic]) % partitions
         return (murmur2(key) & 0x7FFFFFFF) % partitions

@@ -1,4 +1,4 @@
-"""Looking into a broker without a client: what both flavours have in common."""
+"""Everything that can be read from a broker without a client."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 
 
 class Broker:
-    """What can be seen of a running broker, whether it is a `KafkaBroker` or a `TrioBroker`.
+    """The part of a running broker that only looks; `KafkaBroker` and `TrioBroker` share it.
 
-    Nothing here waits or changes anything: a noun is a property, one with arguments a method.
+    Nothing here waits or changes anything. A look is a property, or a method if it takes arguments.
     """
 
-    # A new look goes here, if it only reads: `return self._look(lambda: function(self._cluster, ...))`.
-    # A new verb, which changes or waits, goes into a module of facade/verbs, as one line that calls a function of a
-    # facade module that takes the Cluster:
+    # Add a look here: `return self._look(lambda: function(self._cluster, ...))`.
+    # Add a verb, which changes something or waits, to a module of facade/verbs, as one line that calls a function of
+    # another facade module with the Cluster:
     #
     #     async def move_leader(self, topic: str, partition: int, node_id: int) -> None:
     #         """Let another in-sync replica lead a partition."""
@@ -51,7 +51,7 @@ class Broker:
     #
     #         await self._call(lambda: move_leader(self._cluster, topic, partition, node_id))
     #
-    # One that can be taken back is a plain `def`: `-> Pending[TrioUndo]`, `return self._undone_by(change, undo)`.
+    # A verb that can be undone is a plain `def`: `-> Pending[TrioUndo]`, `return self._undone_by(change, undo)`.
     # Then `make generate` writes its blocking twin.
 
     def __init__(self, cluster: Cluster, look: Call, secured: Secured | None = None) -> None:
@@ -65,7 +65,7 @@ class Broker:
 
     @property
     def cluster(self) -> Cluster:
-        """The cluster itself; use it in the broker's own thread only."""
+        """The cluster itself. Use it only in the broker's thread."""
         return self._cluster
 
     @property
@@ -75,22 +75,22 @@ class Broker:
 
     @property
     def bootstrap_servers(self) -> str:
-        """What a client's ``bootstrap.servers`` takes: ``host:port`` of every node that is up."""
+        """The value for a client's ``bootstrap.servers``: ``host:port`` of every node that is up."""
         return self.bootstrap_servers_of(next(iter(self._cluster.nodes.values())).first.listener.name)
 
     def bootstrap_servers_of(self, listener: str) -> str:
-        """What the ``bootstrap.servers`` of a client of this listener takes; KeyError if there is no such listener.
+        """The ``bootstrap.servers`` of one listener. Raises KeyError if there is no such listener.
 
-        `bootstrap_servers` is that of the listener that brokers use among themselves.
+        `bootstrap_servers` is the one of the inter-broker listener.
         """
         endpoints = [node.endpoints[listener] for node in self._cluster.up_nodes()]
         return ",".join(address_text(*each.address_for(_LOOPBACK.get(each.host))) for each in endpoints)
 
     @property
     def schema_registry_url(self) -> str:
-        """Where the schema registry beside the broker is: what a client's ``schema.registry.url`` takes.
+        """The URL of the schema registry that runs with the broker, for a client's ``schema.registry.url``.
 
-        RuntimeError if there is none.
+        Raises RuntimeError if there is none.
         """
         return self._schema_registry.url
 
@@ -104,12 +104,13 @@ class Broker:
     def client_config(
         self, user: str | None = None, client: Client = "confluent", *, mechanism: str | None = None
     ) -> dict[str, Any]:
-        """What a client needs to reach the broker and to log in as ``user``, in the words of that client.
+        """The configuration with which a client connects to the broker and logs in as ``user``.
 
-        ``client``: ``confluent``, ``kcat`` (librdkafka's names), ``kafka-python``, ``aiokafka``, ``java``, or
-        ``franz-go-env`` (environment variables, see docs/security.md). ``mechanism``: another one than the first of
-        ``Security(mechanisms=...)``. ``java`` and ``franz-go-env`` get the URL of the schema registry, too; librdkafka
-        refuses it. ValueError for a client or a user that is not known. The values hold secrets.
+        ``client`` selects the names of the settings: ``confluent``, ``kcat`` (librdkafka's names), ``kafka-python``,
+        ``aiokafka``, ``java``, or ``franz-go-env`` (environment variables, see docs/security.md). ``mechanism``
+        defaults to the first one of ``Security(mechanisms=...)``. ``java`` and ``franz-go-env`` also get the URL of the
+        schema registry; librdkafka would refuse it. The values contain secrets. Raises ValueError for an unknown client
+        or user.
         """
         from odradek.broker.facade.client_configs import Access, client_config, registry_config
 
@@ -120,34 +121,36 @@ class Broker:
 
     @property
     def topics(self) -> dict[str, TopicInfo]:
-        """The topics by name, without Kafka's own."""
+        """The topics by name, without internal topics."""
         return {name: topic for name, topic in self.all_topics.items() if not topic.internal}
 
     @property
     def all_topics(self) -> dict[str, TopicInfo]:
-        """The topics by name, Kafka's own (``__consumer_offsets``, ...) among them."""
+        """The topics by name, including internal topics such as ``__consumer_offsets``."""
         every, image = self._cluster.topics.all, self._cluster.image
         return self._look(lambda: {each.name: topic_info(each, image) for each in sorted(every(), key=_name)})
 
     def topic(self, name: str) -> TopicInfo:
-        """One topic, as it is now; KeyError for an unknown one."""
+        """A snapshot of a topic. Raises KeyError if it does not exist."""
         from odradek.broker.facade.topics import topic_called
 
         return self._look(lambda: topic_called(self._cluster.topics, self._cluster.image, name))
 
     def topic_page(self, contains: str = "", *, start: int = 0, limit: int = 100, internal: bool = False) -> TopicPage:
-        """A line for each topic with ``contains`` in its name: ``limit`` of them from the ``start``-th, by name.
+        """A page of summaries of the topics with ``contains`` in their name, ordered by name.
 
-        ``internal=True``: Kafka's own too. ValueError for a ``limit`` that is not 1 to 10,000.
+        The page starts at index ``start`` and has at most ``limit`` (1 to 10,000) topics. ``internal=True`` includes
+        internal topics. Raises ValueError for another ``limit``.
         """
         from odradek.broker.facade.overview import topic_page
 
         return self._look(lambda: topic_page(self._cluster.topics, contains, start, limit, internal))
 
     def group_page(self, contains: str = "", *, start: int = 0, limit: int = 100) -> GroupPage:
-        """A line for each group with ``contains`` in its id: ``limit`` of them from the ``start``-th, by id.
+        """A page of summaries of the groups with ``contains`` in their id, ordered by id.
 
-        ValueError for a ``limit`` that is not 1 to 10,000.
+        The page starts at index ``start`` and has at most ``limit`` (1 to 10,000) groups. Raises ValueError for another
+        ``limit``.
         """
         from odradek.broker.facade.overview import group_page
 
@@ -156,14 +159,14 @@ class Broker:
 
     @property
     def overview(self) -> Overview:
-        """How much of everything there is, and the clock."""
+        """Counts of nodes, topics, groups, transactions, requests and faults, and the clock."""
         from odradek.broker.facade.overview import overview
 
         return self._look(lambda: overview(self._cluster))
 
     @property
     def nodes(self) -> dict[int, NodeInfo]:
-        """The nodes by id: whether they are up, and what they lead."""
+        """The nodes by id, with their state and the number of partitions that they lead."""
         from odradek.broker.facade.nodes import nodes
 
         return self._look(lambda: nodes(self._cluster))
@@ -178,11 +181,11 @@ class Broker:
         control: bool = False,
         limit: int | None = None,
     ) -> Iterator[StoredRecord]:
-        """The records of a topic, partition after partition, in offset order, as they are at the time of the call.
+        """Iterate over the records that a topic holds now, partition after partition, in offset order.
 
-        ``start``: first offset (default: the log's first). ``isolation="read_committed"`` leaves out aborted and open
-        transactions. ``control=True`` also shows transaction markers. ``limit``: no more than so many, over all
-        partitions. KeyError for an unknown topic or partition.
+        ``start`` is the first offset, by default the start of the log. ``isolation="read_committed"`` leaves out
+        records of aborted and open transactions. ``control=True`` includes transaction markers. ``limit`` is the
+        maximum number of records in all partitions together. Raises KeyError for an unknown topic or partition.
         """
         from odradek.broker.facade.records.reading import at_most, bounds_of, read_records
 
@@ -200,7 +203,7 @@ class Broker:
         control: bool = False,
         limit: int | None = None,
     ) -> Iterator[DecodedRecord]:
-        """The records as `records` has them, with what the schemas that `set_schema` has set make of key and value."""
+        """The same as `records`, with key and value decoded by the schemas that `set_schema` has set."""
         from odradek.broker.facade.records.decoded import decoded_records
 
         found = self.records(topic, partition, start=start, isolation=isolation, control=control, limit=limit)
@@ -208,25 +211,25 @@ class Broker:
 
     @property
     def schemas(self) -> list[SchemaInfo]:
-        """The schemas that `set_schema` has set, by topic."""
+        """The schemas that `set_schema` has set, ordered by topic."""
         return self._cluster.record_schemas.infos()
 
     def _seeding(self, topic: str, key_serializer: Serializer | None, value_serializer: Serializer | None) -> Writing:
-        """What writes records to a topic."""
+        """The writer of records to a topic."""
         from odradek.broker.facade.records.writing import Seeding
 
         return Seeding(self._cluster, self._look, self._partitioner, topic, key_serializer, value_serializer)
 
     @property
     def groups(self) -> dict[str, GroupInfo]:
-        """The groups by id, as they are at the time of the call."""
+        """Snapshots of the groups, by id."""
         from odradek.broker.facade.groups.description import list_groups
 
         return self._look(lambda: list_groups(self._cluster.groups, self._cluster.topics))
 
     @property
     def transactions(self) -> dict[str, TransactionInfo]:
-        """The transactional ids with state, partitions and age, as they are now."""
+        """The transactional ids with the state, partitions and age of their transactions."""
         from odradek.broker.facade.transactions import list_transactions
 
         cluster = self._cluster
@@ -234,7 +237,7 @@ class Broker:
 
     @property
     def faults(self) -> list[Fault]:
-        """The faults in force, in the order in which they are tried."""
+        """The faults that are set, in the order in which they are tried."""
         from odradek.broker.faults.fault import FaultSet
 
         known = self._cluster.dispatcher.faults
@@ -242,60 +245,61 @@ class Broker:
 
     @property
     def denied(self) -> list[Denial]:
-        """What was refused to whom, and why, newest last: rights that were missing, log-ins that failed."""
+        """Refusals, newest last: requests without the right to make them, and failed log-ins."""
         return list(self._cluster.services.denials.entries.copy())
 
     @property
     def bugs(self) -> list[Bug]:
-        """Exceptions that a handler should not have raised; empty in a broker that works."""
+        """Unexpected exceptions of request handlers. Empty unless odradek has a bug."""
         return list(self._cluster.bug_log.bugs)
 
     @property
     def last_requests(self) -> list[str]:
-        """What the broker was asked last, as lines of text, newest last."""
+        """The last requests as lines of text, newest last."""
         return self._cluster.recent.lines()
 
     @property
     def mark(self) -> float:
-        """Now, as `report` and `strictness_since` take it: a number that means something to this broker alone."""
+        """The current time for `report` and `strictness_since`, as a number that only this broker understands."""
         return self._cluster.clock.face.source()
 
     def report(self, *, since: float | None = None, asked_only: bool = False) -> str:
-        """What stands where, what was asked last, and what may explain that a test fails; as text, to print.
+        """A report to print: topics, groups, the last requests, and likely causes of a test failure.
 
-        ``since``: a `mark`; of what was asked from then on. ``asked_only``: leave out what these requests are not
-        about; the text is empty if there were none.
+        ``since`` is a `mark`: the report only shows requests since then. ``asked_only`` leaves out topics and groups
+        that these requests do not concern; the report is empty if there were no requests.
         """
         from odradek.broker.facade.report.broker_report import report_of
 
         return report_of(self._cluster, self._look, repr(self), since, asked_only=asked_only)
 
     def why(self, group_id: str) -> str:
-        """Why a group reads nothing, or not what was expected; as text, to print."""
+        """A report to print: why a group reads nothing, or not what was expected."""
         from odradek.broker.facade.report.broker_report import why_of
 
         return why_of(self._cluster, self._look, group_id)
 
     @property
     def strictness(self) -> list[StrictnessFinding]:
-        """What clients relied on up to now that a real cluster does not promise, with ``strict`` and without.
+        """Everything so far that clients relied on although a real cluster does not promise it.
 
-        Rules that ``strict`` switches off too, none that ``+NAME`` asks for; clients that are still open count.
+        It does not depend on ``strict``: all default rules are checked, no opt-in rules. Clients that are still open
+        are reported, too.
         """
         return self.strictness_since()
 
     def strictness_since(self, since: float | None = None, also: str = "") -> list[StrictnessFinding]:
-        """The same from a `mark` on (None: from the start), ``also`` of rules such as ``"partitioner-order"``."""
+        """The same since a `mark` (None: since the start), with the opt-in rules in ``also``."""
         from odradek.broker.facade.report.broker_report import findings_since
 
         return findings_since(self._cluster, self._look, since, also)
 
     @property
     def client_metrics(self) -> list[ClientMetric]:
-        """What clients reported of themselves (KIP-714), oldest first; the oldest of 16 MiB make room for the newest.
+        """The metrics that clients have pushed (KIP-714), oldest first. The last 16 MiB are kept.
 
-        Clients report what `subscribe_client_metrics` asked for before they connected. ImportError without the
-        extra ``telemetry``; ValueError for a push that cannot be decoded.
+        Clients push the metrics that `subscribe_client_metrics` requested before they connected. Raises ImportError
+        without the extra ``telemetry``, ValueError for a push that cannot be decoded.
         """
         from odradek.broker.telemetry.otlp import metrics_of
 
@@ -303,7 +307,7 @@ class Broker:
 
     @property
     def telemetry_pushes(self) -> list[TelemetryPush]:
-        """The pushes behind `client_metrics` as they came, oldest first: who pushed when, and the payload's bytes."""
+        """The pushes behind `client_metrics`, oldest first: client, time, and the bytes of the payload."""
         from odradek.broker.facade.client_metrics import pushes
 
         return self._look(lambda: pushes(self._cluster))

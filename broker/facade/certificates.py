@@ -1,4 +1,4 @@
-"""Certificates made on the fly, for brokers that a test starts with TLS."""
+"""Certificates, generated for brokers that a test starts with TLS."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _WILD = {"", "0.0.0.0", "::"}
 
 
 class Certificates:
-    """A certificate authority of one broker, its server certificate, and those of the users that ask for one.
+    """The certificate authority of one broker, its server certificate, and the certificates of its users.
 
-    Keys and certificates are PEM. Files are in a private temporary folder, which goes with the object.
+    Keys and certificates are PEM. The files are in a private temporary directory, which is removed with the object.
     """
 
     def __init__(self, host: str) -> None:
-        """`host`: the address that the broker listens on; localhost is always in the certificate.
+        """`host` is the address that the broker listens on; localhost is always in the certificate.
 
-        RuntimeError if trustme is not installed.
+        Raises RuntimeError if trustme is not installed.
         """
         self._authority = _new_authority()
         names = _ALWAYS if host in _WILD or host in _ALWAYS else (*_ALWAYS, host)
@@ -48,7 +48,7 @@ class Certificates:
 
     @property
     def server_chain(self) -> str:
-        """The broker's certificate and those that sign it."""
+        """The broker's certificate chain."""
         return _chain(self._server)
 
     @property

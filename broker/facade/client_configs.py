@@ -1,6 +1,6 @@
-"""What a client needs to reach a broker and to log in, in the words of that client.
+"""Client configurations: the settings with which each client library connects and logs in.
 
-`docs/security.md` shows each.
+`docs/security.md` has an example of each.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ Client = Literal["confluent", "kafka-python", "aiokafka", "java", "kcat", "franz
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How one client reaches the broker: where, by which protocol, as whom, and the files it needs.
+    """How a client connects: the address, the protocol, the user, and the files it needs.
 
-    ``user`` and ``password`` are None where nobody logs in, ``authority`` where there is no TLS, ``certificate`` and
-    ``key`` where the client shows no certificate.
+    ``user`` and ``password`` are None without a log-in, ``authority`` without TLS, ``certificate`` and ``key`` without
+    a client certificate.
     """
 
     bootstrap_servers: str
@@ -34,12 +34,12 @@ class Access:
 
     @property
     def unsecured_token(self) -> bool:
-        """Whether the client logs in with a token that nobody has signed."""
+        """Whether the client logs in with an unsigned token."""
         return self.mechanism == "OAUTHBEARER"
 
 
 def client_config(access: Access, client: str) -> dict[str, Any]:
-    """The settings for a client library or program; ValueError for a client that is not known."""
+    """The settings for a client library or program. Raises ValueError for an unknown client."""
     render = _RENDERED.get(client)
     if render is None:
         raise ValueError(f"client={client!r}: expected one of {', '.join(_RENDERED)}")
@@ -104,7 +104,7 @@ def _python_login(access: Access, client: str) -> dict[str, Any]:
     if access.mechanism is None:
         return {}
     if access.unsecured_token:
-        raise ValueError(f"{client} takes a token provider of your own for OAUTHBEARER")
+        raise ValueError(f"{client} needs a token provider for OAUTHBEARER, which you have to write")
     return {
         "sasl_mechanism": access.mechanism,
         "sasl_plain_username": access.user,
@@ -145,7 +145,7 @@ def _quoted(text: str) -> str:
 
 
 def _environment(access: Access) -> dict[str, Any]:
-    """For programs that are told by their environment; docs/security.md has the lines of Go that read it."""
+    """Environment variables; docs/security.md has the Go code that reads them."""
     values = {
         "KAFKA_BOOTSTRAP_SERVERS": access.bootstrap_servers,
         "KAFKA_SECURITY_PROTOCOL": access.protocol,

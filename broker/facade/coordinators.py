@@ -1,4 +1,4 @@
-"""Coordinators that a test keeps from loading."""
+"""Keeps coordinators from loading."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def hold_load(cluster: Cluster, topic: str, partition: int | None, *, now: bool) -> None:
-    """Keep the coordinators of one partition (of all, if None) from loading; the topic is made if need be.
+    """Keep the coordinator of a partition, or all if None, from loading. Creates the topic if necessary.
 
-    ValueError for a topic that no coordinator keeps its log in, KeyError for a partition that is not there.
+    Raises ValueError if no coordinator uses the topic, KeyError if the partition does not exist.
     """
     service = _service(cluster, topic)
     for index in _partitions(service, partition):
@@ -24,7 +24,7 @@ def hold_load(cluster: Cluster, topic: str, partition: int | None, *, now: bool)
 
 
 def release_load(cluster: Cluster, topic: str, partition: int | None) -> None:
-    """Undo `hold_load`: who waits to load does so."""
+    """Undo `hold_load`: coordinators that wait load now."""
     service = _service(cluster, topic)
     for index in _partitions(service, partition):
         service.release_load(index)

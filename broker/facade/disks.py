@@ -1,4 +1,4 @@
-"""Disks that fail or are slow."""
+"""Makes disks fail, or slow."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def fail_disk(
     partition: int | None = None,
     offset: int | None = None,
 ) -> None:
-    """Let a node's disk fail; see `WireVerbs.fail_disk`. ValueError or KeyError for what is not there."""
+    """Make a node's disk fail; see `WireVerbs.fail_disk`. Raises ValueError or KeyError for what does not exist."""
     if how not in _HOW:
-        raise ValueError(f"how={how!r}: a disk fails by one of {', '.join(_HOW)}{did_you_mean(str(how), _HOW)}")
+        raise ValueError(f"how={how!r}: expected one of {', '.join(_HOW)}{did_you_mean(str(how), _HOW)}")
     if how == "sync":
         _check_syncs(cluster, "a sync that fails")
     if offset is not None and (how != "read" or partition is None):
@@ -46,7 +46,7 @@ def fail_disk(
 
 
 def mend_disk(cluster: Cluster, node_id: int | None = None) -> None:
-    """A node's disk works again (all disks, if none is given); a node that its disk has stopped starts."""
+    """Repair the disk of a node, or of all nodes. A node that its disk has stopped starts again."""
     halted = set()
     if cluster.disks is not None:
         faults = [fault for fault in cluster.disks.faults if node_id in (None, fault.node_id)]
@@ -65,9 +65,9 @@ def mend_disk(cluster: Cluster, node_id: int | None = None) -> None:
 
 
 def slow_disk(cluster: Cluster, node_id: int, ms: float) -> None:
-    """Let each sync of a node's disk take so much longer, on the broker's clock."""
+    """Make each sync of a node's disk take ``ms`` longer, on the broker's clock."""
     if ms <= 0:
-        raise ValueError(f"ms={ms}: a slow disk takes some time")
+        raise ValueError(f"ms={ms}: expected more than 0")
     _check_syncs(cluster, "a slow sync")
     _node(cluster, node_id, None, None)
     assert cluster.durability is not None
@@ -75,7 +75,7 @@ def slow_disk(cluster: Cluster, node_id: int, ms: float) -> None:
 
 
 def disks_of(cluster: Cluster) -> FailingDisks:
-    """The disks of a cluster that fail, none at first."""
+    """The failing disks of a cluster; none at first."""
     if cluster.disks is None:
         cluster.disks = FailingDisks(cluster.topics)
         cluster.controller.publishers.append(cluster.disks.publish)
@@ -90,7 +90,7 @@ def _check_syncs(cluster: Cluster, what: str) -> None:
 
 
 def _hit(cluster: Cluster, fault: DiskFault, token: trio.lowlevel.TrioToken) -> None:
-    """Do what a broker does whose disk fails, once the request that met it is answered. Syncs fail in threads."""
+    """Act like a broker whose disk fails, after the request that met the failure is answered. Syncs fail in threads."""
     token.run_sync_soon(_begin, cluster, fault, idempotent=True)
 
 
@@ -100,7 +100,7 @@ def _begin(cluster: Cluster, fault: DiskFault) -> None:
 
 
 async def _lose(cluster: Cluster, fault: DiskFault) -> None:
-    """A broker of Kafka takes the log directory offline: what it has there is led by others."""
+    """Take the log directory offline, as Kafka does: other nodes become leaders of its partitions."""
     if cluster.disks is None or fault not in cluster.disks.faults or not cluster.nodes[fault.node_id].up:
         return
     node_id = fault.node_id
@@ -115,13 +115,13 @@ async def _lose(cluster: Cluster, fault: DiskFault) -> None:
 
 
 async def _halt(cluster: Cluster, fault: DiskFault) -> None:
-    """A broker of Kafka whose only log directory fails ends itself, and answers until then."""
+    """Halt the node, as Kafka does if its only log directory fails. It answers requests until then."""
     if cluster.nodes[fault.node_id].up and cluster.disks is not None and fault in cluster.disks.faults:
         kill_node(cluster, fault.node_id)
 
 
 def _node(cluster: Cluster, node_id: int | None, topic: str | None, partition: int | None) -> int:
-    """The node that is meant, which has to lead what is named."""
+    """The node whose disk fails; it must lead the topic or partition that is given."""
     leaders: Any = None
     if topic is not None:
         known = cluster.topics.get(topic)
@@ -134,7 +134,7 @@ def _node(cluster: Cluster, node_id: int | None, topic: str | None, partition: i
     if node_id is None:
         candidates = set(cluster.nodes) if leaders is None else leaders
         if len(candidates) != 1:
-            raise ValueError(f"say whose disk fails: one of {', '.join(map(str, sorted(candidates)))}")
+            raise ValueError(f"node_id is needed: one of {', '.join(map(str, sorted(candidates)))}")
         node_id = next(iter(candidates))
     if node_id not in cluster.nodes:
         raise ValueError(f"no node {node_id}: the cluster has {', '.join(map(str, cluster.nodes))}")

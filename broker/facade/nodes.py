@@ -23,10 +23,11 @@ _QUORUM = "controller.quorum.fetch.timeout.ms"
 
 @dataclass(frozen=True, slots=True)
 class NodeInfo:
-    """A node. ``state``: ``up``, ``frozen`` or ``down``.
+    """A snapshot of a node.
 
-    ``leads``, ``replicas``: how many partitions it leads and has copies of, Kafka's own among them; ``behind``: copies
-    that are not in sync. ``controller``: whether it is the active controller.
+    ``state`` is ``up``, ``frozen`` or ``down``. ``controller`` is true for the active controller. ``leads`` and
+    ``replicas`` count the partitions that the node leads and has replicas of, including internal topics; ``behind``
+    counts its replicas that are not in sync.
     """
 
     id: int
@@ -41,7 +42,7 @@ class NodeInfo:
 
 
 def nodes(cluster: Cluster) -> dict[int, NodeInfo]:
-    """In the broker's thread."""
+    """Snapshots of all nodes, in the broker's thread."""
     leads, replicas, behind = (dict.fromkeys([-1, *cluster.nodes], 0) for _ in range(3))
     for topic in cluster.topics.all():
         for part in topic.partitions:
@@ -72,9 +73,9 @@ def node_state(cluster: Cluster, number: int) -> str:
 
 
 def stop_node(cluster: Cluster, node_id: int) -> None:
-    """Shut a node down in order: others lead its partitions before its listener and connections go.
+    """Shut a node down cleanly: the leadership of its partitions moves before its sockets close.
 
-    ValueError for a node that is not up.
+    Raises ValueError for a node that is not up.
     """
     _up_node(cluster, node_id)
     _not_frozen(cluster, node_id)
@@ -86,9 +87,9 @@ def stop_node(cluster: Cluster, node_id: int) -> None:
 
 
 def kill_node(cluster: Cluster, node_id: int) -> None:
-    """Take a node down as a crash does: listener and connections cut, and what was not replicated only in its own log.
+    """Take a node down like a crash: its sockets close, and records that were not replicated stay in its log alone.
 
-    ValueError for a node that is not up.
+    Raises ValueError for a node that is not up.
     """
     if node_id not in cluster.frozen:
         _up_node(cluster, node_id)
@@ -120,10 +121,9 @@ def _up_node(cluster: Cluster, node_id: int) -> None:
 
 
 def start_node(cluster: Cluster, node_id: int) -> None:
-    """Bring a node back at its old address, with its logs as they were: it follows the leaders of its partitions, and
-    leads what nobody leads.
+    """Start a node at its old address with its old logs. It follows the leaders, and leads partitions without one.
 
-    ValueError for a node that is up; OSError if the address has been taken.
+    Raises ValueError for a node that is up, OSError if the address has been taken.
     """
     node = _node(cluster, node_id)
     _not_frozen(cluster, node_id)
@@ -131,7 +131,7 @@ def start_node(cluster: Cluster, node_id: int) -> None:
         raise ValueError(f"node {node_id} is up already")
     if cluster.connection_nursery is None:
         raise RuntimeError("the cluster is not running")
-    cluster.server.stop_node(node)  # one that was unregistered listens still
+    cluster.server.stop_node(node)  # a node that was unregistered still listens
     cluster.server.bind(node)
     cluster.server.accept(cluster.connection_nursery)
     if node_id in cluster.separate:
@@ -142,7 +142,7 @@ def start_node(cluster: Cluster, node_id: int) -> None:
 
 
 class LeaderMove:
-    """Another live replica leads a partition, until the move is taken back."""
+    """Moves the leadership of a partition, and back."""
 
     def __init__(self, cluster: Cluster, topic: str, partition: int, node_id: int) -> None:
         self._cluster = cluster
@@ -151,9 +151,9 @@ class LeaderMove:
         self._before = NO_LEADER
 
     def make(self) -> None:
-        """Let the node lead, as an election does.
+        """Make the node the leader.
 
-        KeyError for an unknown topic or partition, ValueError for a node that cannot lead it.
+        Raises KeyError for an unknown topic or partition, ValueError for a node that cannot lead it.
         """
         _node(self._cluster, self._node_id)
         led = self._cluster.image.partition(*self._place)
@@ -161,7 +161,7 @@ class LeaderMove:
         _ask(self._cluster, MoveLeader(self._place, self._node_id))
 
     def take_back(self) -> None:
-        """Let the leader before lead again, if it still could; a topic that is gone is none of ours."""
+        """Make the previous leader the leader again, if it still can be. Does nothing if the topic is gone."""
         place = self._cluster.image.partition(*self._place)
         if place is None or place.leader != self._node_id or self._before not in place.isr:
             return
@@ -170,9 +170,9 @@ class LeaderMove:
 
 
 def move_leader(cluster: Cluster, topic: str, partition: int, node_id: int) -> None:
-    """Let another live replica lead a partition, as an election does.
+    """Make another live replica the leader of a partition.
 
-    KeyError for an unknown topic or partition, ValueError for a node that cannot lead it.
+    Raises KeyError for an unknown topic or partition, ValueError for a node that cannot lead it.
     """
     LeaderMove(cluster, topic, partition, node_id).make()
 
@@ -180,10 +180,11 @@ def move_leader(cluster: Cluster, topic: str, partition: int, node_id: int) -> N
 def elect(
     cluster: Cluster, topic: str, partition: int | None = None, *, node_id: int | None = None, unclean: bool = False
 ) -> None:
-    """Elect leaders, of one partition or of all: the preferred replicas, or `node_id`, which has to be in sync.
+    """Elect the leader of one partition, or of all: the preferred replica, or `node_id`, which must be in sync.
 
-    `unclean`: where nobody leads, a live replica that may lack records: the first one, or `node_id`. A partition that
-    has its preferred leader keeps it. KeyError for an unknown topic or partition, ValueError where it cannot be.
+    With `unclean`, a partition without a leader gets a live replica that may lack records: the first one, or `node_id`.
+    A partition that has its preferred leader keeps it. Raises KeyError for an unknown topic or partition, ValueError if
+    the election is not possible.
     """
     known = cluster.image.topics.get(topic)
     if known is None:
@@ -217,7 +218,7 @@ def _ask(cluster: Cluster, command: Command[None]) -> None:
 
 
 def _mistake(error: KafkaError, text: str) -> Exception:
-    """The user's mistake, in Python's words."""
+    """The exception that names the user's mistake."""
     return KeyError(text) if error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else ValueError(text)
 
 
@@ -234,7 +235,12 @@ def _node(cluster: Cluster, node_id: int) -> Node:
 
 
 def freeze_node(cluster: Cluster, node_id: int) -> None:
-    """Pause a node. ValueError for one that is down or frozen already."""
+    """Pause a node. Raises ValueError if it is down or frozen already.
+
+    The sockets of a frozen node stay open, and the system accepts connections for it, but it answers nothing and no
+    replica follows it. The controller fences it after `broker.session.timeout.ms` on the broker's clock; if it was the
+    controller itself, another node takes over after `controller.quorum.fetch.timeout.ms`, and counts from then on.
+    """
     node = _node(cluster, node_id)
     if node_id in cluster.frozen:
         raise ValueError(f"node {node_id} is frozen already")
@@ -246,7 +252,7 @@ def freeze_node(cluster: Cluster, node_id: int) -> None:
 
 
 def thaw_node(cluster: Cluster, node_id: int) -> None:
-    """Let a node go on: it answers what waits in its sockets, and is a member again. ValueError unless it is frozen."""
+    """Resume a frozen node; it answers the requests in its sockets and rejoins. Raises ValueError for another node."""
     node = _node(cluster, node_id)
     if node_id not in cluster.frozen:
         raise ValueError(f"node {node_id} is not frozen")
@@ -259,23 +265,23 @@ def thaw_node(cluster: Cluster, node_id: int) -> None:
     cluster.replicator.node_back(node_id)
     for other in cluster.frozen:
         if cluster.nodes[other].up:
-            _watch(cluster, other)  # there may have been nobody to fence it
+            _watch(cluster, other)  # perhaps there was no node to fence it
 
 
 def thaw_if_frozen(cluster: Cluster, node_id: int) -> None:
-    """Undo `freeze_node`, whatever has become of the node meanwhile."""
+    """Undo `freeze_node`, unless the node has been thawed or killed since."""
     if node_id in cluster.frozen:
         thaw_node(cluster, node_id)
 
 
 def thaw_all(cluster: Cluster) -> None:
-    """Let all frozen nodes go on."""
+    """Resume all frozen nodes."""
     for node_id in list(cluster.frozen):
         thaw_node(cluster, node_id)
 
 
 def forget_frozen(cluster: Cluster, node_id: int) -> None:
-    """A frozen node dies: its sockets close."""
+    """Close the sockets of a frozen node that is killed."""
     frozen = cluster.frozen.pop(node_id, None)
     if frozen is not None:
         frozen.cancel()
@@ -283,7 +289,7 @@ def forget_frozen(cluster: Cluster, node_id: int) -> None:
 
 
 def _watch(cluster: Cluster, node_id: int) -> None:
-    """Let the others notice in time that a node is silent."""
+    """Let the other nodes notice in time that a node is silent."""
     if cluster.connection_nursery is None:
         raise RuntimeError("the cluster is not running")
     frozen = cluster.frozen.get(node_id)
@@ -309,7 +315,7 @@ async def _fence_in_time(cluster: Cluster, node_id: int, scope: trio.CancelScope
 
 
 def _awake(cluster: Cluster) -> int | None:
-    """A node that works, the first of them."""
+    """The first node that is neither down nor frozen."""
     return next((node.id for node in cluster.up_nodes() if _is_awake(cluster, node)), None)
 
 

@@ -41,8 +41,8 @@ async def open_broker(
 ) -> AsyncIterator[TrioBroker]:
     """A broker in the caller's trio run: ``async with open_broker(topics={"orders": 6}) as broker: ...``.
 
-    The arguments are those of :class:`KafkaBroker`. The broker's clock follows the run's clock (trio's ``MockClock``
-    too) and can be moved on its own.
+    The arguments are those of :class:`KafkaBroker`. The broker's clock follows the clock of the run (including
+    trio's ``MockClock``), and can be moved independently.
     """
     if not trio.lowlevel.in_trio_run():
         raise RuntimeError(

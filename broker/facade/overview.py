@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """How much of everything there is. ``now_ms`` and ``frozen`` are the clock's.
+    """Counts, and the state of the clock (``now_ms``, ``frozen``).
 
-    ``topics`` and ``partitions`` are without Kafka's own. ``transactions``: those open or ending. ``requests``: as many
-    as the transcript holds. ``nodes_up``: those that are neither down nor frozen.
+    ``nodes_up`` counts nodes that are neither down nor frozen. ``topics`` and ``partitions`` leave out internal topics.
+    ``transactions`` counts transactions that are open or ending, ``requests`` the requests in the transcript.
     """
 
     now_ms: int
@@ -39,7 +39,7 @@ class Overview:
 
 
 def overview(cluster: Cluster) -> Overview:
-    """In the broker's thread."""
+    """Take the counts, in the broker's thread."""
     topics = [each for each in cluster.topics.all() if not each.internal]
     faults = cluster.dispatcher.faults
     now_ms = cluster.clock.now_ms()
@@ -64,10 +64,11 @@ _MOST = 10_000
 
 @dataclass(frozen=True, slots=True)
 class TopicSummary:
-    """A topic in one line, all partitions together.
+    """A summary of a topic over all its partitions.
 
-    ``records``: offsets between the start and the end of the logs; ``end``: the sum of the ends, which grows with each
-    record. ``leaderless``: partitions without a leader; ``behind``: those with a replica that is not in sync.
+    ``records`` is the number of offsets between the start and the end of the logs. ``end`` is the sum of the log ends,
+    which grows with each record. ``leaderless`` counts partitions without a leader, ``behind`` partitions with a
+    replica that is not in sync.
     """
 
     name: str
@@ -82,7 +83,7 @@ class TopicSummary:
 
 @dataclass(frozen=True, slots=True)
 class TopicPage:
-    """Some topics, in order of their names, and how many there are in ``total``."""
+    """A page of topics, ordered by name. ``total`` counts the topics on all pages."""
 
     total: int
     topics: tuple[TopicSummary, ...]
@@ -90,7 +91,7 @@ class TopicPage:
 
 @dataclass(frozen=True, slots=True)
 class GroupSummary:
-    """A group in one line; see `GroupInfo`. ``members``: how many."""
+    """A summary of a group; see `GroupInfo`. ``members`` is their number."""
 
     group_id: str
     type: str
@@ -103,21 +104,21 @@ class GroupSummary:
 
 @dataclass(frozen=True, slots=True)
 class GroupPage:
-    """Some groups, in order of their ids, and how many there are in ``total``."""
+    """A page of groups, ordered by id. ``total`` counts the groups on all pages."""
 
     total: int
     groups: tuple[GroupSummary, ...]
 
 
 def topic_page(topics: PartitionRegistry, contains: str, start: int, limit: int, internal: bool) -> TopicPage:
-    """In the broker's thread. ValueError for a page that there cannot be."""
+    """A page of summaries, in the broker's thread. Raises ValueError for an impossible page."""
     names = (each.name for each in topics.all() if internal or not each.internal)
     total, chosen = _page(names, contains, start, limit)
     return TopicPage(total, tuple(_topic_summary(topics.by_name(name)) for name in chosen))
 
 
 def group_page(groups: GroupService, topics: PartitionRegistry, contains: str, start: int, limit: int) -> GroupPage:
-    """In the broker's thread. ValueError for a page that there cannot be."""
+    """A page of summaries, in the broker's thread. Raises ValueError for an impossible page."""
     total, chosen = _page(group_ids(groups), contains, start, limit)
     return GroupPage(total, tuple(_group_summary(groups, topics, group_id) for group_id in chosen))
 

@@ -1,4 +1,4 @@
-"""A broker in a child process: what `KafkaBroker(process=True)` is."""
+"""A broker in a child process: `KafkaBroker(process=True)`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ProcessBroker(RemoteBroker):
             return f"<KafkaBroker: {error}>"
 
     def start(self) -> Self:
-        """Start the process; its broker accepts connections when the call returns. Raises what keeps it from that."""
+        """Start the process. Its broker accepts connections when the call returns. Raises what made it fail."""
         if self._child is not None:
             raise RuntimeError("a broker starts once; make a new one")
         token = secrets.token_urlsafe()
@@ -89,7 +89,7 @@ class ProcessBroker(RemoteBroker):
         close_after(self, error)
 
     def close(self) -> None:
-        """End the process. BrokerClosedError if it had ended by itself; see ``strict``."""
+        """End the process. Raises BrokerClosedError if it had ended by itself; see ``strict``."""
         child = self._child
         if child is None or child.stdin is None or child.stdin.closed:
             return
@@ -122,7 +122,7 @@ class ForkOfProcess(RemoteFork):
         return f"<KafkaBroker, a fork at {self._remote.url}>"
 
     def start(self) -> Self:
-        """RuntimeError: it runs already."""
+        """Raises RuntimeError: a fork is running from the beginning."""
         raise RuntimeError("a fork runs already")
 
     def fork(self, data_dir: str | Path | None = None) -> ForkOfProcess:

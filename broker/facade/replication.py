@@ -1,4 +1,4 @@
-"""What a test keeps from the replicas of a partition."""
+"""Replication: followers that a test keeps behind, and reassignments."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def pause_replication(cluster: Cluster, topic: str, partition: int | None, node_id: int) -> None:
-    """A follower is alive and serves clients, and gets nothing from its leader.
+    """Stop a follower from replicating, while its node keeps serving clients.
 
-    A node that has no replica yet gets nothing once a reassignment gives it one.
+    A node without a replica may be named: it applies when a reassignment gives it one.
     """
     _hold(cluster, topic, partition, node_id, NOTHING)
 
@@ -32,29 +32,29 @@ def lag_replication(
     size_bytes: int | None = None,
     seconds: float | None = None,
 ) -> None:
-    """A follower stays so far behind its leader; ValueError unless exactly one measure is given."""
+    """Keep a follower behind its leader. Raises ValueError unless exactly one measure is given."""
     given = [measure for measure in (records, size_bytes, seconds) if measure is not None]
     if len(given) != 1 or given[0] < 0:
-        raise ValueError("lag_replication: say one of records=, size_bytes= or seconds=, not below 0")
+        raise ValueError("lag_replication: give exactly one of records=, size_bytes= or seconds=, and none below 0")
     ms = None if seconds is None else round(seconds * 1000)
     _hold(cluster, topic, partition, node_id, Lag(records, size_bytes, ms))
 
 
 def resume_replication(cluster: Cluster, topic: str, partition: int | None, node_id: int) -> None:
-    """A follower may have everything again."""
+    """Let a follower catch up."""
     _hold(cluster, topic, partition, node_id, None)
 
 
 def reassign(cluster: Cluster, topic: str, partition: int, replicas: Sequence[int]) -> None:
-    """Give a partition other replicas. It is done when the new ones are in sync, which may be at once.
+    """Move a partition to other replicas. The reassignment completes when they are in sync, which may be at once.
 
-    KeyError for an unknown topic or partition, ValueError for replicas that cannot be.
+    Raises KeyError for an unknown topic or partition, ValueError for impossible replicas.
     """
     _reassign(cluster, topic, partition, list(replicas))
 
 
 def cancel_reassignment(cluster: Cluster, topic: str, partition: int) -> None:
-    """Back to the replicas before a reassignment, if it is still under way."""
+    """Return to the previous replicas, if the reassignment has not completed."""
     place = cluster.image.partition(topic, partition)
     if place is not None and place.is_reassigned:
         _reassign(cluster, topic, partition, None)
@@ -77,7 +77,7 @@ def _hold(cluster: Cluster, topic: str, partition: int | None, node_id: int, lag
 
 
 def _partitions(cluster: Cluster, topic: str, partition: int | None) -> Iterable[Partition]:
-    """One partition, or all; KeyError for one that is not there."""
+    """One partition, or all of a topic. Raises KeyError if it does not exist."""
     known = cluster.topics.get(topic)
     if known is None:
         raise KeyError(f"no topic {topic}")

@@ -22,13 +22,13 @@ _OPERATIONS = {operation.name: operation for operation in Operation if operation
 
 
 class Acl:
-    """What a user may do: ``Acl("alice", "READ", topic="orders")``.
+    """An access control entry: ``Acl("alice", "READ", topic="orders")``.
 
-    ``operations``: one or several of Kafka's (``"READ"``, ``["WRITE", "CREATE"]``, ``"ALL"``). Exactly one resource:
-    ``topic``, ``group``, ``transactional_id``, ``delegation_token``, ``of_user`` (a user's tokens), or
-    ``cluster=True``. A name may be ``"*"``; with ``prefixed=True`` all names that begin with it are meant.
-    ``user="*"`` is everyone. ``deny=True`` forbids, which goes before what is allowed. ``host``: an address of the
-    client, or ``"*"``. ValueError, which names the mistake, for anything else.
+    ``operations`` is one or several of Kafka's operations (``"READ"``, ``["WRITE", "CREATE"]``, ``"ALL"``). Name
+    exactly one resource: ``topic``, ``group``, ``transactional_id``, ``delegation_token``, ``of_user`` (a user's
+    tokens), or ``cluster=True``. A name may be ``"*"``; with ``prefixed=True`` it matches all names that start with it.
+    ``user="*"`` means everyone. ``deny=True`` denies the operations, which overrides what is allowed. ``host`` is a
+    client's address, or ``"*"``. Raises ValueError, which names the mistake.
     """
 
     __slots__ = ("entries",)
@@ -64,7 +64,7 @@ class Acl:
             )
         resource, name = given[0]
         if prefixed and resource is Resource.CLUSTER:
-            raise ValueError(f"Acl({user!r}, {operations!r}): the cluster has no prefix")
+            raise ValueError(f"Acl({user!r}, {operations!r}): a cluster takes no prefix")
         asked = [operations] if isinstance(operations, str) else list(operations)
         if not asked:
             raise ValueError(f"Acl({user!r}, []): name at least one operation")
@@ -86,7 +86,7 @@ class Acl:
 
 
 def principal_text(user: str) -> str:
-    """A principal as Kafka writes it: ``User:alice`` for ``alice``; a text with its kind stays as it is."""
+    """A principal as Kafka writes it: ``User:alice`` for ``alice``, or for ``User:alice``."""
     return user if user.startswith("User:") else f"User:{user}"
 
 
@@ -111,13 +111,17 @@ ClientCertificates = Literal["none", "requested", "required"]
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """What `KafkaBroker(security=...)` takes: TLS, users with passwords, ACLs.
+    """The argument of `KafkaBroker(security=...)`: TLS, users with passwords, and ACLs.
 
-    ``tls``: the listener speaks TLS, with a certificate made on the fly. ``client_certificates``: whether clients show
-    one (Kafka's ``ssl.client.auth``); its common name is the user then. ``users``: passwords by name, good for each of
-    the ``mechanisms``; without users nobody logs in. ``acls``: rights as :class:`Acl` objects; an authorizer checks
-    every request once there are some, or with ``authorizer=True``. ``super_users`` may do everything.
-    ``allow_if_no_acl``: resources without any ACL are open to all. ValueError for what makes no sense.
+    - ``tls``: the listener uses TLS, with a certificate that is generated at the start.
+    - ``client_certificates``: whether clients present a certificate (Kafka's ``ssl.client.auth``); its common name is
+      the user.
+    - ``users``: passwords by user name, valid for all ``mechanisms``. Without users there is no log-in.
+    - ``acls``: :class:`Acl` objects. An authorizer checks every request if there are any, or with ``authorizer=True``.
+    - ``super_users``: users that may do everything.
+    - ``allow_if_no_acl``: everyone may use a resource that has no ACL.
+
+    Raises ValueError for contradictory settings.
     """
 
     tls: bool = False
@@ -141,7 +145,7 @@ class Security:
         if bad := [acl for acl in self.acls if not isinstance(acl, Acl)]:
             raise TypeError(f"acls={bad}: expected odradek.Acl objects")
         if self.authorizer is False and (self.acls or self.super_users):
-            raise ValueError("authorizer=False leaves acls and super_users without effect")
+            raise ValueError("authorizer=False: acls and super_users would have no effect")
 
     @property
     def logs_in(self) -> bool:
@@ -150,20 +154,20 @@ class Security:
 
     @property
     def protocol(self) -> str:
-        """Kafka's name of the listener's protocol, such as ``SASL_SSL``."""
+        """Kafka's name of the security protocol, such as ``SASL_SSL``."""
         if self.logs_in:
             return "SASL_SSL" if self.tls else "SASL_PLAINTEXT"
         return "SSL" if self.tls else "PLAINTEXT"
 
     @property
     def authorizes(self) -> bool:
-        """Whether rights are checked."""
+        """Whether an authorizer checks requests."""
         if self.authorizer is None:
             return bool(self.acls or self.super_users)
         return self.authorizer
 
     def config(self, host: str, port: int, certificates: Certificates | None) -> dict[str, str]:
-        """The broker configs that say so, for a listener at this address."""
+        """The broker configs for a listener at this address."""
         where = f"[{host}]" if ":" in host else host
         config = {"listeners": f"{self.protocol}://{where}:{port}", "inter.broker.listener.name": self.protocol}
         if certificates is not None:
@@ -181,7 +185,7 @@ class Security:
     def access(
         self, servers: str, certificates: Certificates | None, user: str | None, mechanism: str | None
     ) -> Access:
-        """How a client reaches the broker as this user; ValueError for one that it does not know."""
+        """How a client connects as this user. Raises ValueError for an unknown user."""
         chosen = mechanism or (self.mechanisms[0] if self.logs_in else None)
         if chosen is not None and chosen not in (self.mechanisms if self.logs_in else ()):
             raise ValueError(f"mechanism={chosen!r}: the broker takes {', '.join(self.mechanisms)}")
@@ -196,7 +200,7 @@ class Security:
         return Access(servers, self.protocol, chosen, user, password, authority, certificate, key)
 
     def set_up(self, cluster: Cluster) -> None:
-        """Tell a running cluster of users and rights; KafkaError for what Kafka would refuse."""
+        """Create the users and ACLs in a running cluster. Raises KafkaError if Kafka would refuse them."""
         from odradek.broker.controller.commands import AlterScramUsers, CreateAcls
 
         # Kafka refuses a change of both mechanisms of one user at once.
@@ -244,7 +248,7 @@ class Security:
 
 
 def _jaas(mechanism: str, users: Mapping[str, str]) -> str:
-    """The broker's side of a mechanism in JAAS form."""
+    """The broker's JAAS configuration of a mechanism."""
     package = "org.apache.kafka.common.security"
     if mechanism == "PLAIN":
         pairs = "".join(f" user_{name}={_quoted(password)}" for name, password in users.items())
@@ -260,10 +264,10 @@ def _quoted(text: str) -> str:
 
 
 class Secured:
-    """What one broker's `Security` has become. Owner: the broker's settings."""
+    """The `Security` of one broker, with its certificates. The broker's settings own it."""
 
     def __init__(self, security: Security, host: str, port: int) -> None:
-        """RuntimeError if certificates are asked for and trustme is not installed."""
+        """Raises RuntimeError if certificates are needed and trustme is not installed."""
         self.security = security
         self._host, self._port = host, port
         self._certificates: Certificates | None = None
@@ -273,11 +277,11 @@ class Secured:
             self._certificates = Certificates(host)
 
     def config(self, given: Mapping[str, str]) -> dict[str, str]:
-        """The broker's configuration, with what the user gave going before; ValueError for listeners given twice."""
+        """The broker's configuration; configs of the user take precedence. Raises ValueError if both set listeners."""
         if "listeners" in given:
-            raise ValueError("security= makes the listener: give no listeners in config beside it")
+            raise ValueError("security= configures the listener: do not set listeners in config as well")
         return {**self.security.config(self._host, self._port, self._certificates), **given}
 
     def access(self, servers: str, user: str | None, mechanism: str | None) -> Access:
-        """How a client reaches the broker; see `Security.access`."""
+        """How a client connects; see `Security.access`."""
         return self.security.access(servers, self._certificates, user, mechanism)

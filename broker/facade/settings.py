@@ -1,4 +1,4 @@
-"""What a broker is started with."""
+"""The settings that a broker is started with."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _ANY_ADDRESS = ("127.0.0.1", 0)
 
 
 def _address(cluster: Cluster, host: str, port: int) -> tuple[str | None, int]:
-    """Where to listen if the configuration does not say so; ValueError if both do."""
+    """The address to listen on if the configuration has none. Raises ValueError if both are given."""
     if not cluster.has_addresses:
         return host, port
     if (host, port) != _ANY_ADDRESS:
-        raise ValueError("listeners says where to listen: give no host and port beside it")
+        raise ValueError("listeners sets the address: do not give host or port as well")
     return None, 0
 
 
 def strictness(strict: bool | str) -> Strictness | None:
-    """What ``strict`` means; nothing is imported for a broker that is not. ValueError if it means nothing."""
+    """Parse ``strict``. Imports nothing for a broker that is not strict. Raises ValueError if it cannot be parsed."""
     if strict is False:
         return None
     from odradek.broker.facade.report.strictness import Strictness
@@ -49,12 +49,12 @@ def with_release(
 
 
 def with_transcript(config: Mapping[str, Any] | None, transcript: bool) -> Mapping[str, Any] | None:
-    """The configuration of a broker with or without a transcript; as it is if the configuration decides."""
+    """The configuration with the transcript turned off if ``transcript`` is false; otherwise unchanged."""
     return config if transcript else {**(config or {}), "odradek.transcript": "false"}
 
 
 class Settings:
-    """What a broker is started with, checked where the caller sees the error."""
+    """The settings of a broker, checked in the caller's thread so that the caller sees the error."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Settings:
         self.address = _address(self.cluster, host, port)
 
     async def start(self) -> None:
-        """Create users, rights and topics, and listen; the cluster must be running."""
+        """Create users, ACLs and topics, and listen. The cluster must be running."""
         if self.secured is not None:
             self.secured.security.set_up(self.cluster)
         for name, spec in self.topics.items():

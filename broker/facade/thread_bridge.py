@@ -14,27 +14,27 @@ T = TypeVar("T")
 
 
 class BrokerClosedError(RuntimeError):
-    """The broker does not run (any more)."""
+    """The broker is not running: it was not started, was closed, or ended with an error."""
 
 
 class Call(Protocol):
-    """Runs a function in the broker's own thread and returns its result, or raises what it raises.
+    """Runs a function in the broker's thread and returns its result, or raises its exception.
 
-    Directly when the broker runs in the caller's trio run; handed over when it has a thread of its own.
+    In the caller's trio run the function is called directly; otherwise it is handed over to the broker's thread.
     """
 
     def __call__(self, function: Callable[[], T], /) -> T: ...
 
 
 class HandOver:
-    """A `Call` for other threads than the broker's, in which it calls directly. Made in the broker's trio run."""
+    """A `Call` for any thread; in the broker's own thread it calls directly. Create it in the broker's trio run."""
 
     def __init__(self) -> None:
         self.thread = threading.current_thread()
         self.token = trio.lowlevel.current_trio_token()
 
     def __call__(self, function: Callable[[], T], /) -> T:
-        """BrokerClosedError if the broker's run is over, or ends before it comes to the call."""
+        """Raises BrokerClosedError if the broker has ended, or ends before it runs the function."""
         if threading.get_ident() == self.thread.ident:
             return function()
         answer: Future[T] = Future()
@@ -56,11 +56,11 @@ class HandOver:
 
 
 WAIT_TIMEOUT_S = 30.0
-"""How long a test waits for a broker unless told otherwise."""
+"""The default timeout of waits, in seconds."""
 
 
 async def trio_settled(future: Future[Any], timeout_s: float) -> bool:
-    """Wait until the future has a result; false if that takes longer."""
+    """Wait in trio until the future has a result. Returns False on timeout."""
     done = trio.Event()
     token = trio.lowlevel.current_trio_token()
 
@@ -77,5 +77,5 @@ async def trio_settled(future: Future[Any], timeout_s: float) -> bool:
 
 
 def blocking_settled(future: Future[Any], timeout_s: float) -> bool:
-    """Block until the future has a result; false if that takes longer."""
+    """Block until the future has a result. Returns False on timeout."""
     return bool(wait([future], timeout=None if timeout_s == math.inf else timeout_s).done)

@@ -32,31 +32,36 @@ _CLOSE_TIMEOUT_S = 10.0
 
 
 class StartSettings(Protocol):
-    """What a broker is started with."""
+    """The settings that a broker is started with."""
 
     cluster: Cluster
     secured: Secured | None
 
     async def start(self) -> None:
-        """Make what is there from the start, and listen."""
+        """Create what exists from the start, and listen."""
 
 
 class KafkaBroker(BlockingBroker, metaclass=ABCMeta):
     """A broker in a thread of its own: ``with KafkaBroker(topics={"orders": 6}) as broker: ...``.
 
-    It listens on ``host`` and ``port`` (0 = any free port; node n of several takes ``port + n - 1``), or where
-    ``listeners`` in the configuration says. ``config``: Kafka's broker config names; they go before those of
-    ``config_file``, Kafka's server.properties, which may hold any name. ``topics``: names, or a mapping from the name
-    to the number of partitions or to a mapping with ``partitions``, ``replication_factor`` and ``config``. An error at
-    the start is raised by ``start()``/``with``; one that ends the broker later by the next call and by ``close()``.
-    ``process=True``: the broker runs in a child process instead, with the same methods (docs/control.md).
-    ``strict``: when it is closed, ``"warn"`` (StrictnessWarning) or, with ``True`` or ``"fail"``, raise StrictnessError
-    if clients relied on what a real cluster does not promise; ``"fail -auto-created"`` leaves a rule out,
-    ``"fail +partitioner-order"`` takes one in (docs/testing.md). ``transcript=False``: keep nothing of what clients
-    say, as ``odradek.transcript=false`` in the configuration; reports then show the last 64 requests without their
-    contents. ``registry``: run a schema registry beside it, at `schema_registry_url` (docs/registry.md).
-    ``kafka_version``: behave as that release of Kafka, ``"3.6"`` say; ``zookeeper``: as it does with ZooKeeper
-    (docs/versions.md).
+    - ``host``, ``port``: the address to listen on (port 0 for any free one; node n listens on ``port + n - 1``), unless
+      the configuration sets ``listeners``.
+    - ``topics``: names, or a mapping from names to the number of partitions, or to a mapping with ``partitions``,
+      ``replication_factor`` and ``config``.
+    - ``config``: Kafka's broker configs. They override those of ``config_file``, Kafka's server.properties, which may
+      contain unknown names.
+    - ``process=True``: run the broker in a child process, with the same methods (docs/control.md).
+    - ``strict``: check at the end whether clients relied on something that a real cluster does not promise. ``"warn"``
+      emits StrictnessWarning, ``True`` or ``"fail"`` raises StrictnessError; ``"fail -auto-created"`` turns a rule off,
+      ``"fail +partitioner-order"`` turns one on (docs/testing.md).
+    - ``transcript=False``: do not record requests and responses, like ``odradek.transcript=false`` in the
+      configuration. Reports then show the last 64 requests without their contents.
+    - ``registry``: run a schema registry, at `schema_registry_url` (docs/registry.md).
+    - ``kafka_version``: behave like this release of Kafka, such as ``"3.6"``; ``zookeeper``: like that release with
+      ZooKeeper (docs/versions.md).
+
+    ``start()`` (or ``with``) raises the error of a failed start. An error that ends the broker later is raised by the
+    next call and by ``close()``.
     """
 
     _is_fork = False
@@ -133,15 +138,15 @@ class KafkaBroker(BlockingBroker, metaclass=ABCMeta):
 
     @property
     def bootstrap_servers(self) -> str:
-        """What a client's ``bootstrap.servers`` takes: ``host:port`` of every node that is up.
+        """The value for a client's ``bootstrap.servers``: ``host:port`` of every node that is up.
 
-        BrokerClosedError before ``start()`` and after ``close()``: there is no address then.
+        Raises BrokerClosedError before ``start()`` and after ``close()``.
         """
         self._running()
         return super().bootstrap_servers
 
     def _running(self) -> HandOver:
-        """The way into the broker's thread; BrokerClosedError if it does not run."""
+        """The way into the broker's thread. Raises BrokerClosedError if the broker is not running."""
         if self._thread is None or self._hand_over is None:
             raise BrokerClosedError("the broker has not been started; use `with` or start()")
         if not self._thread.is_alive():
@@ -149,7 +154,7 @@ class KafkaBroker(BlockingBroker, metaclass=ABCMeta):
         return self._hand_over
 
     def start(self) -> Self:
-        """Start the broker; it accepts connections when the call returns."""
+        """Start the broker. It accepts connections when the call returns."""
         if self._thread is not None:
             raise RuntimeError("a broker starts once; make a new one")
         if self._wants_registry:  # imported by name, as it knows this package
@@ -170,7 +175,7 @@ class KafkaBroker(BlockingBroker, metaclass=ABCMeta):
         return self
 
     def close(self) -> None:
-        """Stop the broker and wait for its thread; raises what ended it, if an error did; see ``strict``."""
+        """Stop the broker and wait for its thread. Raises the error that ended it, if there was one; see ``strict``."""
         if self._thread is None:
             return
         judge = judgement(self)
@@ -189,10 +194,11 @@ class KafkaBroker(BlockingBroker, metaclass=ABCMeta):
         judge()
 
     def fork(self, data_dir: str | Path | None = None) -> KafkaBroker:
-        """A second broker, which runs already and begins with the state of this one, on ports of its own.
+        """Start a second broker with the state of this one, on its own ports.
 
-        Both go on by themselves; ``with`` or ``close()`` ends it. In memory they share what they have in common. The
-        records of a broker with a data directory are copied; ``data_dir``: keep the fork in this empty directory.
+        The two brokers are independent from then on; ``with`` or ``close()`` ends the fork. In memory they share the
+        records that they have in common. The records of a broker with a data directory are copied; ``data_dir`` is an
+        empty directory to keep the fork in.
         """
         return fork_of(self, data_dir)
 
@@ -238,7 +244,7 @@ class KafkaBroker(BlockingBroker, metaclass=ABCMeta):
 
 
 def fork_of(broker: BlockingBroker, data_dir: str | Path | None = None) -> KafkaBroker:
-    """A broker in a thread of its own that begins with the state of one in this process; see `KafkaBroker.fork`."""
+    """Start a broker in a thread of its own with the state of another one in this process; see `KafkaBroker.fork`."""
     from odradek.broker.facade.state.fork import ForkSettings, state_of
 
     cluster = broker.cluster
@@ -252,7 +258,7 @@ def fork_of(broker: BlockingBroker, data_dir: str | Path | None = None) -> Kafka
 
 
 class BrokerFactory(Protocol):
-    """Starts brokers; what the pytest fixtures ``kafka_broker_factory`` and ``kafka_broker_session_factory`` are."""
+    """The type of the pytest fixtures ``kafka_broker_factory`` and ``kafka_broker_session_factory``."""
 
     def __call__(
         self,
@@ -273,12 +279,12 @@ class BrokerFactory(Protocol):
         kafka_version: str | None = None,
         zookeeper: bool | None = None,
     ) -> KafkaBroker:
-        """A running broker; the arguments are those of :class:`KafkaBroker`."""
+        """Start a broker. The arguments are those of :class:`KafkaBroker`."""
         ...
 
 
 def _only_cause(error: BaseException) -> BaseException:
-    """The exception inside groups that hold nothing else, which trio's nurseries wrap around it."""
+    """The exception itself, without the groups that trio's nurseries wrap around it."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error

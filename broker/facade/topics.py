@@ -22,7 +22,7 @@ _KEYS = {"partitions", "replication_factor", "config"}
 
 @dataclass(frozen=True, slots=True)
 class TopicSpec:
-    """A topic to create. ``replication_factor`` -1 takes the broker's default."""
+    """A topic to create. A ``replication_factor`` of -1 means the broker's default."""
 
     partitions: int = 1
     replication_factor: int = -1
@@ -30,9 +30,9 @@ class TopicSpec:
 
     @classmethod
     def of(cls, value: int | Mapping[str, Any] | TopicSpec) -> TopicSpec:
-        """From a number of partitions, or a mapping with ``partitions``, ``replication_factor``, ``config``.
+        """Make a spec of a number of partitions, or a mapping with ``partitions``, ``replication_factor``, ``config``.
 
-        TypeError and ValueError for anything else.
+        Raises TypeError or ValueError for anything else.
         """
         if isinstance(value, TopicSpec):
             return value
@@ -50,11 +50,11 @@ class TopicSpec:
 
 
 Topics = Mapping[str, "int | Mapping[str, Any] | TopicSpec"] | Collection[str]
-"""Topics as a user asks for them: name -> what :meth:`TopicSpec.of` takes, or names of topics with one partition."""
+"""Topics to create: a mapping from names to what :meth:`TopicSpec.of` takes, or names of single-partition topics."""
 
 
 def topic_specs(topics: Topics) -> dict[str, TopicSpec]:
-    """The topics by name; TypeError or ValueError, which name the topic, for what makes no sense."""
+    """The specs by topic name. Raises TypeError or ValueError, which name the topic, for a bad spec."""
     if isinstance(topics, str):
         raise TypeError(f"topics={topics!r}: expected names in a list, or a mapping from names to partitions")
     if not isinstance(topics, Mapping):
@@ -72,7 +72,7 @@ def topic_specs(topics: Topics) -> dict[str, TopicSpec]:
 
 
 def config_texts(config: Mapping[str, Any]) -> dict[str, str]:
-    """Config values as the text that Kafka's files hold: ``True`` is ``true``, a list is joined by commas."""
+    """Config values as text, as in Kafka's files: ``True`` becomes ``true``, a list is joined by commas."""
     return {name: _config_text(value) for name, value in config.items()}
 
 
@@ -85,7 +85,7 @@ def _config_text(value: Any) -> str:
 
 
 def create_topic(cluster: Cluster, name: str, spec: TopicSpec) -> Topic:
-    """Create a topic from its spec (in the broker's thread); KafkaError, with the topic's name, as Kafka refuses it."""
+    """Create a topic, in the broker's thread. Raises KafkaError, which names the topic, if Kafka would refuse it."""
     try:
         return cluster.create_topic(
             name,
@@ -100,7 +100,7 @@ def create_topic(cluster: Cluster, name: str, spec: TopicSpec) -> Topic:
 
 
 def _config_hint(spec: TopicSpec, cluster: Cluster) -> str:
-    """What a misspelt config of the topic may have been meant to be."""
+    """Suggestions for misspelt configs of the topic."""
     from odradek.broker.config.suggestion import did_you_mean
 
     known = cluster.config.keys.topic
@@ -109,13 +109,13 @@ def _config_hint(spec: TopicSpec, cluster: Cluster) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PartitionInfo:
-    """A partition: who leads it, and which offsets its log holds.
+    """A snapshot of a partition: its leader, its replicas, and the offsets of its log.
 
-    ``replica_ends``: where each node's copy ends. They are all at ``log_end_offset`` unless a node is down or a test
-    keeps records from it; records below ``high_watermark`` are committed. ``adding`` and ``removing``: the replicas
-    that a reassignment under way brings and takes away. ``elr``: the eligible leader replicas, which have left the ISR
-    below ``min.insync.replicas`` and have all that is committed; ``last_known_elr``: who led last, while nobody does
-    (KIP-966).
+    Records below ``high_watermark`` are committed. ``replica_ends`` maps node ids to the end of their replica, which is
+    ``log_end_offset`` unless a node is down or a test keeps records from it. ``adding`` and ``removing`` are the
+    replicas that a reassignment adds and removes. ``elr`` lists the eligible leader replicas, which left the ISR when
+    it fell below ``min.insync.replicas`` and have all committed records; ``last_known_elr`` lists the last leader while
+    there is none (KIP-966).
     """
 
     index: int
@@ -137,7 +137,7 @@ class PartitionInfo:
 
 @dataclass(frozen=True, slots=True)
 class TopicInfo:
-    """A topic: its id (as Kafka prints it), its partitions and the configs that were set on it."""
+    """A snapshot of a topic: its id (as Kafka prints it), its partitions, and the configs that were set on it."""
 
     name: str
     topic_id: str
@@ -147,7 +147,7 @@ class TopicInfo:
 
 
 def topic_info(topic: Topic, image: MetadataImage) -> TopicInfo:
-    """A picture of a topic (in the broker's thread)."""
+    """A snapshot of a topic, in the broker's thread."""
     known = image.topics_by_id.get(topic.topic_id)
     registrations = () if known is None else known.partitions
     return TopicInfo(
@@ -179,7 +179,7 @@ def topic_info(topic: Topic, image: MetadataImage) -> TopicInfo:
 
 
 def topic_called(topics: PartitionRegistry, image: MetadataImage, name: str) -> TopicInfo:
-    """A picture of the topic of that name (in the broker's thread); KeyError if there is none."""
+    """A snapshot of the topic with this name, in the broker's thread. Raises KeyError if it does not exist."""
     found = topics.get(name)
     if found is None:
         raise KeyError(f"no topic {name!r}")
@@ -192,7 +192,7 @@ def _replica_ends(partition: Partition) -> dict[int, int]:
 
 
 def find_topic(topics: PartitionRegistry, name: str) -> Topic:
-    """The topic; UNKNOWN_TOPIC_OR_PARTITION, with the nearest name, if there is none: nothing creates one here."""
+    """The topic. Raises UNKNOWN_TOPIC_OR_PARTITION, with the nearest name, if it does not exist; never creates it."""
     topic = topics.get(name)
     if topic is None:
         near = did_you_mean(name, [each.name for each in topics.all() if not each.internal])
@@ -202,7 +202,7 @@ def find_topic(topics: PartitionRegistry, name: str) -> Topic:
 
 
 def find_partition(topic: Topic, index: int) -> Partition:
-    """The partition; UNKNOWN_TOPIC_OR_PARTITION, with those that exist, if there is none."""
+    """The partition. Raises UNKNOWN_TOPIC_OR_PARTITION, with the number of partitions, if it does not exist."""
     if isinstance(index, bool) or not isinstance(index, int):
         raise TypeError(f"a partition is a number, not {index!r}")
     count = len(topic.partitions)
@@ -213,20 +213,20 @@ def find_partition(topic: Topic, index: int) -> Partition:
 
 
 def check_leader(partition: Partition) -> None:
-    """LEADER_NOT_AVAILABLE while no node leads the partition."""
+    """Raise LEADER_NOT_AVAILABLE if no node leads the partition."""
     if partition.leader_id < 0:
         message = f"{partition.topic.name}-{partition.index} has no leader: no node of its replicas is up"
         raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, message)
 
 
 def delete_topic(cluster: Cluster, name: str) -> None:
-    """Delete a topic with its records and the offsets that groups have committed in it."""
+    """Delete a topic with its records and committed offsets."""
     find_topic(cluster.topics, name)
     cluster.delete_topic(name)
 
 
 def delete_records(cluster: Cluster, name: str, index: int | None, before: int) -> dict[int, int]:
-    """The first offset that each partition still has; all are checked before any is changed."""
+    """Delete records; return the first offset left in each partition. Checks all partitions before it changes one."""
     topic = find_topic(cluster.topics, name)
     chosen = topic.partitions if index is None else [find_partition(topic, index)]
     for partition in chosen:

@@ -1,4 +1,4 @@
-"""Looking at the transactions of a cluster, without a client."""
+"""Transactions, as their coordinators see them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TransactionInfo:
-    """A transactional id as its coordinator sees it. Times in milliseconds.
+    """A snapshot of a transactional id. Times are in milliseconds.
 
-    ``state``: Kafka's name, such as ``Ongoing``. ``partitions``: part of the open transaction, or still without a
-    marker when it is ending. ``age_ms``: since the transaction began; None when none is open or ending. ``held_at``:
-    the points at which it stands because a test holds it.
+    ``state`` is Kafka's name of the state, such as ``Ongoing``. ``partitions`` lists the partitions of the open
+    transaction, or those that still lack a marker when it is ending. ``age_ms`` is the time since the transaction
+    began, None if none is open or ending. ``held_at`` lists the points at which a test holds the transaction.
     """
 
     transactional_id: str
@@ -38,7 +38,7 @@ class TransactionInfo:
 def list_transactions(
     transactions: TransactionService, nodes: Mapping[int, Node], now_ms: int
 ) -> dict[str, TransactionInfo]:
-    """Every transactional id of the cluster, in order of the ids; a coordinator that loads is given the time to."""
+    """Snapshots of all transactional ids, ordered by id. A coordinator that is loading finishes first."""
     for shard in transactions.shards():
         shard.finish_loading()
     held: dict[str, list[str]] = {}

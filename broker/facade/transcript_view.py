@@ -29,7 +29,7 @@ def _now_s() -> float:
 
 
 class Watcher:
-    """A function that is called with each request that has ended, between start and stop."""
+    """Calls a function with each request that has been served, between `start` and `stop`."""
 
     def __init__(self, cluster: Cluster, told: Callable[[RawExchange], None]) -> None:
         self._cluster = cluster
@@ -53,13 +53,13 @@ def _tell(cluster: Cluster) -> None:
 
 
 class RequestWait:
-    """Collects the requests that are meant as they come to their end. A ``with`` block ends the wait."""
+    """Collects matching requests as they are served. ``with`` ends the wait."""
 
     def __init__(
         self, cluster: Cluster, look: Call, reader: TranscriptReader, selection: Selection, count: int
     ) -> None:
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-            raise ValueError(f"a number of requests to wait for is 1 or more, not {count!r}")
+            raise ValueError(f"count={count!r}: expected 1 or more requests")
         self._cluster = cluster
         self._look_in = look
         self._reader = reader
@@ -82,7 +82,7 @@ class RequestWait:
             pass
 
     def blocking_wait(self, timeout_s: float) -> Requests:
-        """Wait in this thread."""
+        """Block this thread."""
         end_s = _now_s() + timeout_s
         while (changed := self._look()) is not None:
             left_s = end_s - _now_s()
@@ -101,7 +101,7 @@ class RequestWait:
         return self._answer()
 
     def _look(self) -> Future[None] | None:
-        """Take in what has come; None if it is enough, else what has a result when there is more."""
+        """Look at new requests. Returns None if there are enough, else a future that gets a result on the next one."""
         changed = self._changed
         if changed.done():
             changed = self._changed = Future()
@@ -138,13 +138,13 @@ class RequestWait:
 
 
 def _nothing() -> None:
-    """Raises BrokerClosedError where the broker does not run any more."""
+    """Calling it through the broker raises BrokerClosedError if the broker has ended."""
 
 
 class TranscriptView(Sequence[RecordedRequest]):
-    """The last 10,000 requests, oldest first, as they are now; see `RecordedRequest` and `Requests`.
+    """The last 10,000 requests, oldest first; see `RecordedRequest` and `Requests`.
 
-    With ``transcript=False`` the last 64, without what they said.
+    With ``transcript=False`` it has the last 64 requests, without their contents.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -153,7 +153,7 @@ class TranscriptView(Sequence[RecordedRequest]):
         self._reader = TranscriptReader(cluster.topic_history, clock.ms_at, clock.changes[0].source_s)
 
     def all(self) -> Requests:
-        """The requests as they are now; later ones do not come in."""
+        """The requests so far, as a list that does not grow."""
         return Requests(self._reader.read(self._cluster.recent.entries.copy()), self._reader)
 
     def __len__(self) -> int:
@@ -170,23 +170,23 @@ class TranscriptView(Sequence[RecordedRequest]):
         return self.all()[index]
 
     def filter(self, api: str | None = None, **conditions: Unpack[Conditions]) -> Requests:
-        """Those of an API, a topic, a group, ...: ``broker.requests.filter("Fetch", topic="orders", error=False)``."""
+        """The requests that match: ``broker.requests.filter("Fetch", topic="orders", error=False)``."""
         return self.all().filter(api, **conditions)
 
     def count(self, api: str | None = None, **conditions: Unpack[Conditions]) -> int:
-        """How many there are; arguments as of `filter`. Of the last 10,000 requests only."""
+        """The number of requests that `filter` would return, among the last 10,000."""
         return self.all().count(api, **conditions)
 
     def tail(self, api: str | None = None, *, limit: int = 100, **conditions: Unpack[Conditions]) -> Requests:
-        """The newest ``limit`` of those that `filter` would give, oldest first; ValueError for less than 1."""
+        """The newest ``limit`` requests that `filter` would return, oldest first. ValueError if it is less than 1."""
         return self.all().tail(api, limit=limit, **conditions)
 
     def save(self, path: str | Path) -> None:
-        """Write all as JSON lines, for `odradek transcript`."""
+        """Write all requests as JSON lines, for `odradek transcript`."""
         self.all().save(path)
 
     def save_capture(self, path: str | Path, *, port: int | None = 9092) -> None:
-        """Write all as a capture that Wireshark reads; see `Requests.save_capture`."""
+        """Write all requests as a capture for Wireshark; see `Requests.save_capture`."""
         self.all().save_capture(path, port=port)
 
     def __str__(self) -> str:

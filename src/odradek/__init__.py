@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from odradek.broker.facade.nodes import NodeInfo
     from odradek.broker.facade.open_broker import open_broker
     from odradek.broker.facade.overview import GroupPage, GroupSummary, Overview, TopicPage, TopicSummary
-    from odradek.broker.facade.pending import Pending
     from odradek.broker.facade.records.decoded import DecodedRecord
     from odradek.broker.facade.records.record import ProducerRecord, RecordMetadata, StoredRecord
     from odradek.broker.facade.remote.broker import RemoteBroker, RemoteFork, connect
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from odradek.broker.facade.threaded import BrokerFactory, KafkaBroker
     from odradek.broker.facade.topics import PartitionInfo, TopicInfo, TopicSpec
     from odradek.broker.facade.transactions import TransactionInfo
+    from odradek.broker.facade.verb_base import Pending
     from odradek.broker.facade.verbs.broker import TrioBroker
     from odradek.broker.facade.verbs.groups import TrioGroup
     from odradek.broker.facade.verbs.transactions import TrioTransactionHold
@@ -175,7 +175,7 @@ _HOMES = {
     "OffsetInfo": "odradek.broker.facade.groups.info",
     "Overview": "odradek.broker.facade.overview",
     "PartitionInfo": "odradek.broker.facade.topics",
-    "Pending": "odradek.broker.facade.pending",
+    "Pending": "odradek.broker.facade.verb_base",
     "ProducerRecord": "odradek.broker.facade.records.record",
     "RecordMetadata": "odradek.broker.facade.records.record",
     "RecordedRequest": "odradek.broker.transcript.recorded_request",

@@ -18,7 +18,7 @@ def add_client_config(parser: argparse.ArgumentParser) -> None:
         "--client-config",
         type=Path,
         metavar="FILE",
-        help="properties with security.protocol, sasl.* and ssl.*, as Kafka's tools take them (--command-config)",
+        help="properties file with security.protocol, sasl.* and ssl.*, as for --command-config of Kafka's tools",
     )
 
 

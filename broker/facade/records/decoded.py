@@ -1,4 +1,4 @@
-"""Records by the schemas that somebody has given for their topics."""
+"""Records decoded by the schemas that were set for their topics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LARGEST_ID = 2**32 - 1
 
 @dataclass(frozen=True, slots=True)
 class DecodedRecord:
-    """A record, and its key and value by their schemas; None where there is no schema, or nothing to decode."""
+    """A record with its decoded key and value, which are None without a schema or without data."""
 
     record: StoredRecord
     key: Decoded | None
@@ -26,7 +26,7 @@ class DecodedRecord:
 
 
 class SchemaChange:
-    """A schema for the keys or values of a topic, to set and to take back. ValueError for arguments without sense."""
+    """Sets the schema of a topic's keys or values, and restores the previous one. ValueError for bad arguments."""
 
     def __init__(
         self,
@@ -38,9 +38,9 @@ class SchemaChange:
         message: str | None = None,
     ) -> None:
         if not topic:
-            raise ValueError("a schema is of a topic: name it")
+            raise ValueError("a schema needs the name of a topic")
         if part not in _PARTS:
-            raise ValueError(f"a schema is of the key or the value, not of the {part!r}")
+            raise ValueError(f"part={part!r}: expected 'key' or 'value'")
         if schema_id is not None and not 0 <= schema_id <= _LARGEST_ID:
             raise ValueError(f"schema_id={schema_id}: expected 0 to {_LARGEST_ID}")
         self._place = topic, part, schema_id
@@ -48,16 +48,16 @@ class SchemaChange:
         self._before: Schema | None = None
 
     def make(self, schemas: RecordSchemas) -> None:
-        """Have it in force from now on."""
+        """Set the schema."""
         self._before = schemas.set(*self._place, self._schema)
 
     def undo(self, schemas: RecordSchemas) -> None:
-        """Have what was in force before."""
+        """Restore the previous schema."""
         schemas.set(*self._place, self._before)
 
 
 def decoded_records(schemas: RecordSchemas, records: Iterable[StoredRecord]) -> Iterator[DecodedRecord]:
-    """Each record with what its schemas make of it, in the caller's thread. Transaction markers have no schema."""
+    """Decode each record in the caller's thread. Transaction markers have no schema."""
     for each in records:
         if each.control is not None:
             yield DecodedRecord(each, None, None)

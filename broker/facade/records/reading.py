@@ -1,4 +1,4 @@
-"""Decoding the log of a topic for inspection: what ``broker.records(...)`` yields."""
+"""Reads and decodes the log of a topic: the records of ``broker.records(...)``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NO_END = 2**63
 
 
 class Bounds(NamedTuple):
-    """The part of a partition's log that a reader sees, and the transactions in it that were aborted."""
+    """The part of a partition's log that is visible to a reader, and the aborted transactions in it."""
 
     partition: int
     first: int
@@ -33,9 +33,9 @@ class Bounds(NamedTuple):
 def bounds_of(
     topics: PartitionRegistry, topic: str, partition: int | None, isolation: Isolation, start: int | None = None
 ) -> list[Bounds]:
-    """What there is now from ``start`` on (in the broker's thread); KeyError for an unknown topic or partition."""
+    """The visible parts of the log from ``start`` on, in the broker's thread. Raises KeyError if there is none."""
     if isolation not in ("read_uncommitted", "read_committed"):
-        raise ValueError(f"isolation is read_uncommitted or read_committed, not {isolation!r}")
+        raise ValueError(f"isolation={isolation!r}: expected read_uncommitted or read_committed")
     found = topics.get(topic)
     if found is None:
         raise KeyError(f"no topic {topic!r}")
@@ -69,7 +69,7 @@ def read_records(
     isolation: Isolation,
     control: bool,
 ) -> Iterator[StoredRecord]:
-    """Yield the records in ``bounds``; bytes are fetched through ``call``, decoding happens in the caller's thread."""
+    """Yield the records in ``bounds``. Bytes are read through ``call``; they are decoded in the caller's thread."""
     for each in bounds:
         batches = _batches(call, topics, topic, each)
         for batch in committed_batches(batches, each.aborted) if isolation == "read_committed" else batches:
@@ -79,7 +79,7 @@ def read_records(
 
 
 def at_most(limit: int | None, records: Iterator[StoredRecord]) -> Iterator[StoredRecord]:
-    """The first ``limit`` of them, None for all; ValueError for a negative one."""
+    """The first ``limit`` records, or all if it is None. Raises ValueError if it is negative."""
     if limit is None:
         return records
     if limit < 0:
@@ -110,7 +110,7 @@ def _read(topics: PartitionRegistry, topic: str, bounds: Bounds, offset: int) ->
 
 
 def batch_at(topics: PartitionRegistry, topic: str, partition: int, offset: int) -> bytes:
-    """The batch that holds an offset (in the broker's thread); empty if there is none."""
+    """The batch that contains an offset, in the broker's thread; empty if there is none."""
     found = topics.get(topic)
     if found is None or partition >= len(found.partitions):
         return b""
@@ -123,7 +123,7 @@ def batch_at(topics: PartitionRegistry, topic: str, partition: int, offset: int)
 def decode_batch(
     topic: str, partition: int, batch: RecordBatch, first: int = 0, end: int = _NO_END
 ) -> Iterator[StoredRecord]:
-    """The records of one batch from ``first`` to before ``end``, with everything that the batch says about them."""
+    """The records of one batch from ``first`` to before ``end``, with the fields of the batch."""
     first_sequence = batch.base_sequence
     for record in batch.records():
         if record.offset < first:

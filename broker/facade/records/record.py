@@ -9,15 +9,15 @@ from typing import Any, Literal, Protocol
 from odradek.protocol.records import RecordHeader
 
 Isolation = Literal["read_uncommitted", "read_committed"]
-"""Which records a reader sees, in Kafka's words."""
+"""The isolation level of a reader, as in Kafka."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRecord:
-    """A record as it lies in the log, with what its batch says.
+    """A record as it is stored in the log, with the fields of its batch.
 
-    ``timestamp``: milliseconds since 1970. ``producer_id``, ``producer_epoch``, ``sequence``: -1 without idempotence.
-    ``control``: ``"commit"`` or ``"abort"`` for a transaction marker, else ``None``.
+    ``timestamp`` is in milliseconds since 1970. ``producer_id``, ``producer_epoch`` and ``sequence`` are -1 without
+    idempotence. ``control`` is ``"commit"`` or ``"abort"`` for a transaction marker, otherwise None.
     """
 
     topic: str
@@ -38,20 +38,21 @@ class StoredRecord:
 
 
 Serializer = Callable[[Any], bytes | None]
-"""Makes the bytes of a key or value."""
+"""Turns a key or value into bytes."""
 
 Headers = Mapping[str, "bytes | str | None"] | Iterable[tuple[str, "bytes | str | None"]]
-"""Headers by name, or pairs of name and value where a name comes twice."""
+"""Headers by name, or pairs of name and value if a name occurs twice."""
 
 TransactionEnd = Literal["commit", "abort", "open"]
-"""How a transaction is left: ``open`` leaves it as a producer does that is killed, until its timeout."""
+"""How a transaction ends. ``open`` leaves it open, like a producer that is killed, until its timeout."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProducerRecord:
-    """A record to write. Keys and values: bytes, text (UTF-8), None, or whatever the serializer takes.
+    """A record to write. Keys and values are bytes, text (encoded as UTF-8), None, or whatever the serializer takes.
 
-    ``partition``: None lets the key decide. ``timestamp``: milliseconds since 1970, None for the broker's time.
+    If ``partition`` is None, the key decides. ``timestamp`` is in milliseconds since 1970; None means the broker's
+    time.
     """
 
     value: Any
@@ -63,7 +64,7 @@ class ProducerRecord:
 
 @dataclass(frozen=True, slots=True)
 class RecordMetadata:
-    """Where a record lies now, and its timestamp (milliseconds since 1970) as the topic keeps it."""
+    """The position of a record that was written, and its timestamp (milliseconds since 1970) in the log."""
 
     topic: str
     partition: int
@@ -72,16 +73,16 @@ class RecordMetadata:
 
 
 class Writing(Protocol):
-    """Writes records to one topic of a broker, wherever that runs."""
+    """Writes records to one topic of a broker, in this process or another one."""
 
     def write(
         self, records: Iterable[Any], transactional_id: str | None, transaction: TransactionEnd
     ) -> Generator[None, None, list[RecordMetadata]]:
-        """Write every record, step by step, in one transaction if there is an id for it; gives where each lies."""
+        """Write the records step by step, in one transaction if an id is given; return their positions."""
 
 
 def serialized(data: Any, serializer: Serializer | None, what: str) -> bytes | None:
-    """The bytes of a ``what`` (key, value, header); TypeError for what is neither bytes nor text nor None."""
+    """The bytes of a key, value or header (``what``). Raises TypeError for anything but bytes, text and None."""
     if serializer is not None:
         data = serializer(data)
     if data is None or isinstance(data, bytes):

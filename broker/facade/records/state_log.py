@@ -1,4 +1,4 @@
-"""A partition in which somebody keeps a state: read what is new, append if nothing else has come."""
+"""State in a compacted topic: read what is new, append only if everything has been read."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _Identity = tuple[bytes, int]
 
 
 class News(NamedTuple):
-    """What has come. ``anew``: forget what was before, the log is another one."""
+    """New records. With ``anew`` the log was replaced: forget all earlier records."""
 
     anew: bool
     records: list[StoredRecord]
 
 
 class KeptLog:
-    """The only partition of a compacted topic, which the first append makes. Used in any thread but the broker's.
+    """The single partition of a compacted topic, which the first append creates. Use it outside the broker's thread.
 
-    A log that was restored, reset or cut has another topic id or leader epoch: then all is read again.
+    A log that was restored, reset or truncated has another topic id or leader epoch; then everything is read again.
     """
 
     def __init__(self, cluster: Cluster, call: Call, topic: str) -> None:
@@ -45,7 +45,7 @@ class KeptLog:
         return f"<KeptLog {self._topic} to {self._position}>"
 
     def news(self) -> News | None:
-        """What has come since the last call; None where nothing has. KafkaError for a topic that is of no use."""
+        """The records since the last call, or None. Raises KafkaError if the topic has the wrong configuration."""
         found = self._call(self._look)
         if found is None and self._identity is None:
             return None
@@ -63,9 +63,9 @@ class KeptLog:
         return News(anew, records)
 
     def append(self, rows: Sequence[tuple[bytes, bytes | None]]) -> bool:
-        """Append keys and values as one batch; False, and nothing is appended, if `news` has not seen everything.
+        """Append keys and values as one batch. Returns False, and appends nothing, if `news` has not read everything.
 
-        KafkaError if the log takes them not.
+        Raises KafkaError if the log refuses the batch.
         """
         return self._call(lambda: self._append(rows))
 

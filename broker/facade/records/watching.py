@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class TopicWatch:
-    """One look-out at a time on some partitions. Everything here runs in the broker's thread."""
+    """Watches some partitions for changes. Everything here runs in the broker's thread."""
 
     def __init__(self, isolation: Isolation) -> None:
         self._committed = isolation == "read_committed"
@@ -34,9 +34,9 @@ class TopicWatch:
         self._watched: list[Partition] = []
 
     def begin(self, partitions: Iterable[Partition], doing: str) -> Future[None]:
-        """Look at these instead of those before; what is returned has a result when one of them has changed.
+        """Watch these partitions instead of the previous ones. The future gets a result when one of them changes.
 
-        BrokerClosedError, which says what was going on (``doing``), when the broker has ended since.
+        Raises BrokerClosedError, with ``doing`` in its message, if the broker has ended since.
         """
         if self._waiter is not None and self._waiter.over:
             raise BrokerClosedError(f"the broker was closed while records were {doing}")
@@ -49,12 +49,12 @@ class TopicWatch:
         return changed
 
     def wake(self) -> None:
-        """Say that something has changed."""
+        """Act as if something had changed."""
         if self._waiter is not None:
             self._waiter.wake()
 
     def forget(self) -> None:
-        """Look no more."""
+        """Stop watching."""
         if self._waiter is not None:
             for each in self._watched:
                 each.waiters.discard(self._waiter)
@@ -66,9 +66,9 @@ def _now_s() -> float:
 
 
 class RecordWait:
-    """Collects the records of a topic, or of one partition, as they come. A ``with`` block ends the wait.
+    """Collects the records of a topic, or of one partition, until there are enough. ``with`` ends the wait.
 
-    Each look reads only what has come since the last one. Transaction markers do not count.
+    Each look reads only the records since the last one. Transaction markers do not count.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class RecordWait:
         timeout_s: float,
     ) -> None:
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-            raise ValueError(f"a number of records is 0 or more, not {count!r}")
+            raise ValueError(f"count={count!r}: expected 0 or more records")
         self._call = call
         self._topics = topics
         self._topic = topic
@@ -95,7 +95,7 @@ class RecordWait:
         self._watch = TopicWatch(isolation)
 
     def blocking_wait(self) -> list[StoredRecord]:
-        """Wait in this thread, which must not be the broker's."""
+        """Block this thread, which must not be the broker's."""
         end_s = _now_s() + self._timeout_s
         while (changed := self._look()) is not None:
             try:
@@ -113,7 +113,7 @@ class RecordWait:
         return self._last_look()
 
     def _look(self) -> Future[None] | None:
-        """Read what is new; None if that is enough, else what has a result when there may be more."""
+        """Read the new records. Returns None if there are enough, else a future for the next change."""
         changed, bounds = self._call(self._begin)
         for each in bounds:
             found = self._found.setdefault(each.partition, [])
@@ -137,7 +137,7 @@ class RecordWait:
     # -- in the broker's thread
 
     def _begin(self) -> tuple[Future[None], list[Bounds]]:
-        """Be told of the next change, and say what there is to read before it."""
+        """Watch for the next change, and return the parts of the log to read until then."""
         topic = find_topic(self._topics, self._topic)
         chosen = topic.partitions if self._partition is None else [find_partition(topic, self._partition)]
         return self._watch.begin(chosen, "waited for"), list(self._news())
@@ -149,7 +149,7 @@ class RecordWait:
                 yield bounds._replace(first=first, aborted=self._aborted(bounds.partition, first, bounds.end))
 
     def _aborted(self, index: int, first: int, end: int) -> tuple[tuple[int, int], ...]:
-        """The aborted transactions that end after ``first``: the others would hide what their producers wrote later."""
+        """The aborted transactions that end after ``first``; others would hide later records of their producers."""
         if self._isolation == "read_uncommitted":
             return ()
         log = find_partition(find_topic(self._topics, self._topic), index).log
@@ -163,11 +163,11 @@ class RecordWait:
 
 
 AT_ONCE = 2000
-"""How many records of a partition are read at a time."""
+"""The maximum number of records to read from a partition at a time."""
 
 
 class News(NamedTuple):
-    """What has come. ``left_out``: how many offsets were passed over. ``changed`` has a result when there is more."""
+    """New records. ``left_out`` counts offsets that were skipped. ``changed`` gets a result when there are more."""
 
     records: list[StoredRecord]
     left_out: int
@@ -175,11 +175,12 @@ class News(NamedTuple):
 
 
 class RecordFollow:
-    """Follows a topic, or one partition. A ``with`` block ends it.
+    """Follows a topic, or one partition. ``with`` ends it.
 
-    ``start``: the first offset; by default what comes from the first look on. ``latest``: begin that many
-    offsets before the end of each partition, and never give more of one at a time: what is between is left out.
-    ValueError for less than 1. A partition that was cut goes on at its end, a topic that was made anew at its begin.
+    ``start`` is the first offset; by default, only records that are appended after the first look are returned. With
+    ``latest``, start that many offsets before the end of each partition, and never return more from one partition at a
+    time: older offsets are skipped. Raises ValueError if it is less than 1. In a partition that was truncated the
+    follower continues at its end, in a topic that was created again at its start.
     """
 
     def __init__(
@@ -211,9 +212,9 @@ class RecordFollow:
         self._watch = TopicWatch(isolation)
 
     def look(self) -> News:
-        """What has come since the last look, in another thread than the broker's.
+        """The records since the last look. Call it in a thread other than the broker's.
 
-        KafkaError if there is no such topic or partition; BrokerClosedError when the broker has ended.
+        Raises KafkaError if the topic or partition does not exist, BrokerClosedError if the broker has ended.
         """
         changed, bounds, left_out = self._call(self._begin)
         found: list[StoredRecord] = []
@@ -241,7 +242,7 @@ class RecordFollow:
         return changed, [each for each, _ in news if each.first < each.end], sum(skipped for _, skipped in news)
 
     def _news(self, bounds: Bounds) -> tuple[Bounds, int]:
-        """What there is to read now, and how many offsets before it are left out."""
+        """The part of the log to read now, and how many offsets before it are skipped."""
         number, first, end, _ = bounds
         position = max(first, min(self._positions.get(number, self._first(end)), end))
         begin = position if self._latest is None else max(position, end - self._latest)

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 
 _BATCH_BYTES = 16 * 1024
-"""How much of a partition goes into one batch, as with Kafka's producers; a larger record has a batch of its own."""
+"""The size limit of a batch, as in Kafka's producers; a larger record gets a batch of its own."""
 _RECORDS_AT_ONCE = 1000
-"""How many are written in one step of the broker's thread, so that clients are served in between."""
+"""The number of records in one step of the broker's thread, so that clients are served between steps."""
 _OVERHEAD = 24
 
 
 class Seeding:
-    """Writes records to one topic. Serializers run in the caller's thread, appends in the broker's."""
+    """Writes records to one topic. Serializers run in the caller's thread, appends in the broker's thread."""
 
     def __init__(
         self,
@@ -58,13 +58,13 @@ class Seeding:
     def write(
         self, records: Iterable[Any], transactional_id: str | None, transaction: TransactionEnd
     ) -> Generator[None, None, list[RecordMetadata]]:
-        """Append every record, in one transaction if there is a transactional id, step by step; gives where each lies.
+        """Append the records step by step, in one transaction if there is a transactional id; return their positions.
 
-        An error ends the call: what was written before stays, as with a producer, unless a transaction holds it, which
-        is aborted then.
+        An error ends the call. Records written before it stay, as with a producer, unless they are in a transaction,
+        which is aborted.
         """
         if transaction not in ("commit", "abort", "open"):
-            raise ValueError(f"transaction is commit, abort or open, not {transaction!r}")
+            raise ValueError(f"transaction={transaction!r}: expected commit, abort or open")
         if transactional_id is None and transaction != "commit":
             raise ValueError(f"transaction={transaction!r} needs a transactional_id")
         self._call(self._check_topic)
@@ -83,7 +83,7 @@ class Seeding:
     def _check_topic(self) -> None:
         topic = find_topic(self._cluster.topics, self._topic)
         if topic.internal:
-            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{self._topic!r} is a topic of Kafka's own")
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{self._topic!r} is an internal topic")
 
     def _write(
         self, records: Iterable[Any], transaction: SeedingTransaction | None
@@ -100,7 +100,7 @@ class Seeding:
             asked = each if isinstance(each, ProducerRecord) else ProducerRecord(each)
             timestamp = self._cluster.clock.now_ms() if asked.timestamp is None else asked.timestamp
             if isinstance(timestamp, bool) or not isinstance(timestamp, int) or timestamp < 0:
-                raise ValueError(f"a timestamp is in milliseconds since 1970, not {timestamp!r}")
+                raise ValueError(f"timestamp={timestamp!r}: expected milliseconds since 1970")
             key = serialized(asked.key, key_serializer, "key")
             value = serialized(asked.value, value_serializer, "value")
             yield asked.partition, Record(0, timestamp, key, value, header_pairs(asked.headers))
@@ -161,7 +161,7 @@ def _chunks(records: Iterator[tuple[int | None, Record]]) -> Iterator[list[tuple
 
 
 def _batches(chunk: list[tuple[int | None, Record]], positions: list[int]) -> Iterator[list[int]]:
-    """The positions of a partition's records in the chunk, cut where a batch would become too large."""
+    """The positions of a partition's records in the chunk, split into batches of limited size."""
     batch: list[int] = []
     size = 0
     for position in positions:
@@ -184,11 +184,11 @@ _TIMEOUT_MS = 60_000
 
 
 class SeedingTransaction:
-    """A producer with a transactional id, as one that has just started: what the id left open before is aborted."""
+    """The transaction of a new producer. A transaction that its transactional id left open before is aborted."""
 
     def __init__(self, cluster: Cluster, transactional_id: str) -> None:
         if not transactional_id:
-            raise ValueError("a transactional_id is not empty")
+            raise ValueError("a transactional_id must not be empty")
         self._id = transactional_id
         self._transactions = cluster.transactions
         self._version = 2 if cluster.image.feature(TRANSACTION_VERSION) >= 2 else 0
@@ -215,14 +215,14 @@ class SeedingTransaction:
 
     def _identity(self, reply: ProducerIdentity | ReplySlot[ProducerIdentity | None] | None) -> ProducerIdentity:
         if isinstance(reply, ReplySlot):
-            message = f"the coordinator of {self._id!r} waits for replicas that are kept behind"
+            message = f"the coordinator of {self._id!r} waits for replicas that a test keeps behind"
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, message)
         if reply is None:
             raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
         return reply
 
     def batch(self, partition: Partition, rows: list[Record]) -> bytes:
-        """The next batch for a partition, which is part of the transaction from now on."""
+        """The next batch for a partition, which is added to the transaction first."""
         place = partition.topic.name, partition.index
         sequence = self._sequences.get(place, 0)
         if place not in self._partitions:
@@ -237,6 +237,6 @@ class SeedingTransaction:
         )
 
     def end(self, *, commit: bool) -> None:
-        """Commit or abort; nothing was begun where nothing was written."""
+        """Commit or abort. Does nothing if nothing was written."""
         if self._partitions:
             self._transactions.ask_now(self._id, EndTransaction(self._id, *self._producer, commit, self._version))

@@ -1,4 +1,4 @@
-"""Another broker that begins with the state of this one."""
+"""Forks: a second broker that starts with the state of this one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PORT = re.compile(r":\d+(?=\s*(,|$))")
 
 
 class ForkSettings:
-    """What a fork is started with: see `facade.settings.Settings`. Its nodes listen where there is room."""
+    """The settings of a fork; see `facade.settings.Settings`. Its nodes listen on free ports."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class ForkSettings:
         self._host = next(iter(parent.nodes.values())).host
 
     async def start(self) -> None:
-        """Take the state over, and listen; the cluster must be running."""
+        """Take over the state, and listen. The cluster must be running."""
         assert self._snapshot is not None, "a fork starts once"
         go_to(self.cluster, self._snapshot)
         self._snapshot = None
@@ -58,5 +58,5 @@ class ForkSettings:
 
 
 def state_of(cluster: Cluster) -> Snapshot:
-    """The state for a fork."""
+    """A snapshot for a fork."""
     return Snapshot(cluster)

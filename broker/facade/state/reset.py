@@ -1,4 +1,4 @@
-"""Making a broker like new: what a test has set is undone, and all that clients have left is gone."""
+"""Resets a broker: undoes what a test has set, and drops what clients have left."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 def reset(cluster: Cluster, *, data: bool) -> None:
-    """End faults, holds and whatever else a test has set; the clock runs with the machine's; all nodes and the
-    schema registry are up.
+    """End faults, holds and everything else that a test has set.
 
-    `data`: cut the connections, and forget topics, groups, transactions and changed configs, users and rights. The
-    topics of the start are there again, empty, with new ids.
+    The clock follows the machine's; all nodes and the schema registry are up. With `data`, connections are cut, and
+    topics, groups, transactions and changed configs, users and ACLs are dropped. The topics of the start are created
+    again, empty and with new ids.
     """
     cluster.set_faults([])
     if cluster.schema_registry is not None:
@@ -34,7 +34,7 @@ def reset(cluster: Cluster, *, data: bool) -> None:
 
 
 def heal(cluster: Cluster) -> None:
-    """Undo what was done to nodes, links and replicas: all nodes are up, and nothing is kept from anybody."""
+    """Undo everything that a test did to nodes, links, disks and replicas; thaw and start all nodes."""
     from odradek.broker.facade.links import mend_all
 
     thaw_all(cluster)

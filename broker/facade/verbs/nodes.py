@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from odradek.broker.facade.flavours import TrioFlavour
-from odradek.broker.facade.pending import Pending
+from odradek.broker.facade.verb_base import Pending, TrioVerbs
 from odradek.broker.facade.verbs.undo import TrioUndo
 
 if TYPE_CHECKING:
@@ -14,37 +13,37 @@ if TYPE_CHECKING:
     from odradek.broker.facade.links import End, How
 
 
-class NodeVerbs(TrioFlavour):
-    """Nodes that go and come back, and leaders that move."""
+class NodeVerbs(TrioVerbs):
+    """Nodes: stopped and started; partition leaders: moved and elected."""
 
     def stop_node(self, node_id: int) -> Pending[TrioUndo]:
-        """Shut a node down in order: others lead its partitions before it goes.
+        """Shut a node down cleanly: the leadership of its partitions moves before it stops.
 
-        ``async with`` brings it back at the end.
+        ``async with`` starts it again at the end of the block.
         """
         from odradek.broker.facade.nodes import start_node, stop_node
 
         return self._undone_by(lambda: stop_node(self._cluster, node_id), lambda: start_node(self._cluster, node_id))
 
     def kill_node(self, node_id: int) -> Pending[TrioUndo]:
-        """Take a node down as a crash does: what was not replicated is only in its own log.
+        """Take a node down like a crash: records that were not replicated exist only in its own log.
 
-        Others lead its partitions where they are in sync. ``async with`` brings it back at the end.
+        In-sync replicas on other nodes become leaders. ``async with`` starts it again at the end of the block.
         """
         from odradek.broker.facade.nodes import kill_node, start_node
 
         return self._undone_by(lambda: kill_node(self._cluster, node_id), lambda: start_node(self._cluster, node_id))
 
     async def start_node(self, node_id: int) -> None:
-        """Bring a node back at its old address, with its logs as they were; it catches up with their leaders."""
+        """Start a node at its old address with its old logs. It catches up with the leaders of its partitions."""
         from odradek.broker.facade.nodes import start_node
 
         await self._call(lambda: start_node(self._cluster, node_id))
 
     def move_leader(self, topic: str, partition: int, node_id: int) -> Pending[TrioUndo]:
-        """Let another in-sync replica lead a partition.
+        """Make another in-sync replica the leader of a partition.
 
-        ``async with`` moves the leader back at the end, if it still can.
+        ``async with`` moves the leadership back at the end of the block, if that is still possible.
         """
         from odradek.broker.facade.nodes import LeaderMove
 
@@ -54,22 +53,24 @@ class NodeVerbs(TrioFlavour):
     async def elect(
         self, topic: str, partition: int | None = None, *, node_id: int | None = None, unclean: bool = False
     ) -> None:
-        """Elect leaders, of one partition or of all: the preferred replicas, or an in-sync one on ``node_id``.
+        """Elect the leader of one partition, or of all: the preferred replica, or the in-sync replica on ``node_id``.
 
-        ``unclean``: where nobody leads, a live replica, though records be lost: the first one, or that on ``node_id``.
+        With ``unclean``, a partition without a leader gets a live replica as its leader even if records are lost: the
+        first live one, or the one on ``node_id``.
         """
         from odradek.broker.facade.nodes import elect
 
         await self._call(lambda: elect(self._cluster, topic, partition, node_id=node_id, unclean=unclean))
 
 
-class ReplicationVerbs(TrioFlavour):
-    """Replicas that move, and what a test keeps from them."""
+class ReplicationVerbs(TrioVerbs):
+    """Replicas: reassigned, and kept behind their leader."""
 
     def reassign(self, topic: str, partition: int, replicas: Sequence[int]) -> Pending[TrioUndo]:
-        """Give a partition other replicas, the preferred leader first; done once the new ones are in sync.
+        """Move a partition to other replicas, the preferred leader first.
 
-        That is at once, unless something is kept from them. ``async with`` cancels what is still under way at the end.
+        The reassignment completes when the new replicas are in sync: at once, unless a test keeps records from them.
+        ``async with`` cancels it at the end of the block if it has not completed.
         """
         from odradek.broker.facade.replication import cancel_reassignment, reassign
 
@@ -79,9 +80,9 @@ class ReplicationVerbs(TrioFlavour):
         )
 
     def pause_replication(self, topic: str, partition: int | None, node_id: int) -> Pending[TrioUndo]:
-        """Let a follower get nothing from its leader (in all partitions if None); it lives and serves clients.
+        """Stop a follower from replicating one partition, or all if None. The node keeps serving clients.
 
-        It leaves the replicas in sync once it has been behind for ``replica.lag.time.max.ms`` of the broker's clock.
+        The follower leaves the ISR after ``replica.lag.time.max.ms`` on the broker's clock.
         """
         from odradek.broker.facade.replication import pause_replication, resume_replication
 
@@ -100,7 +101,7 @@ class ReplicationVerbs(TrioFlavour):
         size_bytes: int | None = None,
         seconds: float | None = None,
     ) -> Pending[TrioUndo]:
-        """Keep a follower so many records, bytes or seconds behind its leader; say one of them."""
+        """Keep a follower this many records, bytes or seconds behind its leader. Give exactly one of the three."""
         from odradek.broker.facade.replication import lag_replication, resume_replication
 
         return self._undone_by(
@@ -111,29 +112,29 @@ class ReplicationVerbs(TrioFlavour):
         )
 
     async def resume_replication(self, topic: str, partition: int | None, node_id: int) -> None:
-        """Let a follower have everything again: undo `pause_replication` and `lag_replication`."""
+        """Let a follower catch up: undo `pause_replication` and `lag_replication`."""
         from odradek.broker.facade.replication import resume_replication
 
         await self._call(lambda: resume_replication(self._cluster, topic, partition, node_id))
 
     async def heal(self) -> None:
-        """Undo all that was done to nodes, links, disks and replicas; frozen nodes go on, those that are down start.
+        """Undo everything that a test did to nodes, links, disks and replicas; thaw and start all nodes.
 
-        Wire faults are gone, other faults of ``set_faults`` stay, and leaders are where they are.
+        Wire faults are removed; other faults of ``set_faults`` stay. Leaders stay where they are.
         """
         from odradek.broker.facade.state.reset import heal
 
         await self._call(lambda: heal(self._cluster))
 
 
-class WireVerbs(TrioFlavour):
-    """Sockets that are open and silent."""
+class WireVerbs(TrioVerbs):
+    """Frozen nodes, bad links and failing disks."""
 
     def freeze_node(self, node_id: int) -> Pending[TrioUndo]:
-        """Pause a node as SIGSTOP does: its sockets stay open and it answers nothing.
+        """Pause a node like SIGSTOP: its sockets stay open, but it answers nothing.
 
-        The others fence it after ``broker.session.timeout.ms`` of the broker's clock. ``async with`` thaws it at the
-        end. ValueError for a node that is down or frozen.
+        The controller fences it after ``broker.session.timeout.ms`` on the broker's clock. ``async with`` thaws it at
+        the end of the block. Raises ValueError for a node that is down or frozen.
         """
         from odradek.broker.facade.nodes import freeze_node, thaw_if_frozen
 
@@ -142,7 +143,7 @@ class WireVerbs(TrioFlavour):
         )
 
     async def thaw_node(self, node_id: int) -> None:
-        """Let a frozen node go on: it answers what waits in its sockets, follows the leaders, and is in sync again."""
+        """Resume a frozen node. It answers the requests in its sockets, follows the leaders and rejoins the ISR."""
         from odradek.broker.facade.nodes import thaw_node
 
         await self._call(lambda: thaw_node(self._cluster, node_id))
@@ -150,12 +151,15 @@ class WireVerbs(TrioFlavour):
     def cut(
         self, a: End, b: End | None = None, *, how: How = "silent", listener: str | None = None
     ) -> Pending[TrioUndo]:
-        """Cut the link between two nodes, or between clients and a node (all nodes, if none is given).
+        """Cut the link between two nodes, or between clients and a node (all nodes if none is given).
 
-        A node is its id. Clients are their client id, where ``*`` stands for anything; ``listener``: only those that
-        come through this one. Between nodes nothing is copied, and clients reach both. For clients ``how`` is
-        ``"silent"`` (nothing arrives, nobody is told; what waits arrives when the link is mended), ``"reset"`` (their
-        connections are reset, new ones with their first request) or ``"close"`` (the same, closed in order).
+        A node is given by its id, clients by their client id, in which ``*`` matches anything. ``listener`` limits the
+        cut to clients of this listener. A cut between nodes stops replication; clients still reach both nodes. For
+        clients, ``how`` is one of
+
+        - ``"silent"``: no bytes arrive in either direction; they arrive when the link is mended,
+        - ``"reset"``: connections are reset, new ones with their first request,
+        - ``"close"``: the same, but connections are closed in order.
         """
         from odradek.broker.facade.links import cut, uncut
 
@@ -174,11 +178,11 @@ class WireVerbs(TrioFlavour):
         listener: str | None = None,
         both_ways: bool = False,
     ) -> Pending[TrioUndo]:
-        """Make a link slow; `cut` says how its ends are named.
+        """Slow a link down. The ends are given as for `cut`.
 
-        Answers to clients arrive ``ms`` later on the broker's clock, up to ``jitter`` ms more, in order, and with at
-        most so many bytes a second on each connection; with ``both_ways`` their requests do, too. Between two nodes
-        records are copied so much later.
+        Answers to clients arrive ``ms`` later on the broker's clock, plus up to ``jitter`` ms, in order, and at no more
+        than ``bytes_per_second`` on each connection; with ``both_ways`` requests do, too. Between two nodes the delay
+        applies to replication.
         """
         from odradek.broker.facade.links import hasten, slow
 
@@ -194,7 +198,7 @@ class WireVerbs(TrioFlavour):
         await self._call(lambda: mend(self._cluster, a, b, listener))
 
     def refuse_connections(self, node_id: int, *, listener: str | None = None) -> Pending[TrioUndo]:
-        """Close a node's listeners (or one): who dials is refused by the system. Connections that are there stay."""
+        """Close one or all of a node's listeners: new connections are refused. Open connections stay."""
         from odradek.broker.facade.links import accept_if_refused, refuse_connections
 
         return self._undone_by(
@@ -203,7 +207,7 @@ class WireVerbs(TrioFlavour):
         )
 
     async def accept_connections(self, node_id: int, *, listener: str | None = None) -> None:
-        """Undo `refuse_connections`. OSError if the address has been taken."""
+        """Undo `refuse_connections`. Raises OSError if the address has been taken."""
         from odradek.broker.facade.links import accept_connections
 
         await self._call(lambda: accept_connections(self._cluster, node_id, listener))
@@ -217,13 +221,15 @@ class WireVerbs(TrioFlavour):
         partition: int | None = None,
         offset: int | None = None,
     ) -> Pending[TrioUndo]:
-        """Let a node's disk fail: ``"full"`` (ENOSPC) and ``"write"`` (EIO) appends, ``"read"``, or ``"sync"``.
+        """Make a node's disk fail: appends with ``"full"`` (ENOSPC) or ``"write"`` (EIO), ``"read"``, or ``"sync"``.
 
-        Who meets it is answered KAFKA_STORAGE_ERROR. Without a topic the node then halts, as a broker of Kafka does
-        whose only log directory fails: connections end, others lead. With one, only what it leads of that topic (or
-        partition; with ``offset`` of the segment that holds it) fails; then its replicas there are offline and others
-        lead, as when one of several log directories fails. In memory, too; "sync" needs a ``data_dir`` and
-        ``odradek.flush=always``. The node may be left out where there is one choice.
+        The request that meets the failure is answered with KAFKA_STORAGE_ERROR. Without ``topic`` the node then halts,
+        like a Kafka broker whose only log directory fails: its connections close and other nodes take over. With
+        ``topic``, only the partitions of that topic that the node leads fail (or one ``partition``, or the segment that
+        holds ``offset``); their replicas on the node go offline, as when one of several log directories fails.
+
+        It works for a broker in memory, too, except for ``"sync"``, which needs a ``data_dir`` and
+        ``odradek.flush=always``. ``node_id`` may be left out if there is only one choice.
         """
         from odradek.broker.facade.disks import fail_disk, mend_disk
 
@@ -233,16 +239,16 @@ class WireVerbs(TrioFlavour):
         )
 
     def slow_disk(self, node_id: int, *, ms: float) -> Pending[TrioUndo]:
-        """Let each sync of a node's disk take longer, on the broker's clock.
+        """Make each sync of a node's disk take ``ms`` longer, on the broker's clock.
 
-        ValueError without a ``data_dir`` and ``odradek.flush=always``: else no answer waits for the disk.
+        Raises ValueError without a ``data_dir`` and ``odradek.flush=always``: no answer would wait for the disk.
         """
         from odradek.broker.facade.disks import mend_disk, slow_disk
 
         return self._undone_by(lambda: slow_disk(self._cluster, node_id, ms), lambda: mend_disk(self._cluster, node_id))
 
     async def mend_disk(self, node_id: int | None = None) -> None:
-        """Undo `fail_disk` and `slow_disk` at a node (at all, if none is given); a node that halted starts again."""
+        """Undo `fail_disk` and `slow_disk` on a node, or on all. A node that has halted starts again."""
         from odradek.broker.facade.disks import mend_disk
 
         await self._call(lambda: mend_disk(self._cluster, node_id))

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.facade.flavours import TrioFlavour
 from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S, trio_settled
+from odradek.broker.facade.verb_base import TrioVerbs
 
 if TYPE_CHECKING:
     from odradek.broker.facade.verbs.transcript import TrioTranscript
     from odradek.broker.faults.fault import Fault
 
 
-class RequestVerbs(TrioFlavour):
-    """What clients asked."""
+class RequestVerbs(TrioVerbs):
+    """The transcript of requests."""
 
     _transcript: TrioTranscript | None = None
 
     @property
     def requests(self) -> TrioTranscript:
-        """What clients asked and were answered: ``broker.requests.filter("Fetch", topic="orders")``."""
+        """Requests and their responses: ``broker.requests.filter("Fetch", topic="orders")``."""
         from odradek.broker.facade.verbs.transcript import TrioTranscript
 
         if self._transcript is None:
@@ -28,13 +28,14 @@ class RequestVerbs(TrioFlavour):
         return self._transcript
 
 
-class FaultVerbs(TrioFlavour):
-    """A broker that misbehaves."""
+class FaultVerbs(TrioVerbs):
+    """Faults: requests that the broker answers wrongly, late or never."""
 
     async def set_faults(self, *faults: Fault | Sequence[Fault]) -> None:
-        """Make the broker misbehave as told, instead of as told before; no argument = behave again.
+        """Replace all faults by these. Without arguments, remove all faults.
 
-        TypeError for anything but faults and lists of them, ValueError for a fault at a node that does not exist.
+        Raises TypeError for anything but faults and lists of them, ValueError for a fault at a node that does not
+        exist.
         """
         from odradek.broker.faults.fault import checked_faults
 
@@ -42,9 +43,9 @@ class FaultVerbs(TrioFlavour):
         await self._call(lambda: self._cluster.set_faults(chosen))
 
     async def add_fault(self, fault: Fault) -> None:
-        """Make the broker misbehave in one more way; those in force go on, and are tried first.
+        """Add a fault. Those that are set stay, and are tried first.
 
-        TypeError for anything but a fault, ValueError for one at a node that does not exist.
+        Raises TypeError for anything but a fault, ValueError for a fault at a node that does not exist.
         """
         from odradek.broker.faults.fault import checked_faults
 
@@ -52,19 +53,20 @@ class FaultVerbs(TrioFlavour):
         await self._call(lambda: self._cluster.set_faults([*self.faults, *chosen]))
 
     async def wait_hit(self, fault: Fault, count: int = 1, *, timeout: float = WAIT_TIMEOUT_S) -> None:
-        """Wait until ``count`` requests have met a fault; TimeoutError, with the number that have, after seconds."""
+        """Wait until ``count`` requests have met a fault. Raises TimeoutError, with the number so far."""
         if not await trio_settled(fault.when_hit(count), timeout):
             raise fault.late(count, timeout)
 
 
-class ClientMetricVerbs(TrioFlavour):
-    """Metrics that clients are asked for."""
+class ClientMetricVerbs(TrioVerbs):
+    """Subscriptions to client metrics."""
 
     async def subscribe_client_metrics(self, name: str, config: Mapping[str, Any]) -> None:
-        """Ask clients for metrics, as ``kafka-client-metrics.sh`` does: a CLIENT_METRICS resource of this name.
+        """Subscribe to client metrics, as ``kafka-client-metrics.sh`` does.
 
-        ``config``: ``metrics`` (prefixes, or ``*``), ``interval.ms``, ``match`` (``selector=pattern``, ...). None at
-        all ends the subscription. Clients that connect later push. KafkaError for configs that Kafka refuses.
+        The subscription is a CLIENT_METRICS resource of this name. ``config`` takes ``metrics`` (prefixes, or ``*``),
+        ``interval.ms`` and ``match`` (``selector=pattern``, ...); an empty one ends the subscription. Clients that
+        connect later push metrics. Raises KafkaError for configs that Kafka refuses.
         """
         from odradek.broker.facade.client_metrics import subscribe
 

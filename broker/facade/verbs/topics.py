@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.facade.flavours import TrioFlavour
-from odradek.broker.facade.pending import Pending
 from odradek.broker.facade.records.record import (
     Headers,
     Isolation,
@@ -26,14 +24,15 @@ from odradek.broker.facade.topics import (
     delete_topic,
     topic_info,
 )
+from odradek.broker.facade.verb_base import Pending, TrioVerbs
 from odradek.broker.facade.verbs.undo import TrioUndo
 
 if TYPE_CHECKING:
     from odradek.broker.schemas.record_schemas import Kind, Part
 
 
-class TopicVerbs(TrioFlavour):
-    """Topics that come, go and are emptied."""
+class TopicVerbs(TrioVerbs):
+    """Topics: created, deleted and emptied."""
 
     async def create_topic(
         self,
@@ -43,24 +42,24 @@ class TopicVerbs(TrioFlavour):
         replication_factor: int = -1,
         config: Mapping[str, Any] | None = None,
     ) -> TopicInfo:
-        """Create a topic, ready when the call returns; KafkaError if Kafka would refuse it."""
+        """Create a topic. It is ready when the call returns. Raises KafkaError if Kafka would refuse it."""
         spec = TopicSpec(partitions, replication_factor, config_texts(config or {}))
         return await self._call(lambda: topic_info(create_topic(self._cluster, name, spec), self._cluster.image))
 
     async def delete_topic(self, name: str) -> None:
-        """Delete a topic with its records and what groups have committed in it; KafkaError if there is none."""
+        """Delete a topic with its records and committed offsets. Raises KafkaError if it does not exist."""
         await self._call(lambda: delete_topic(self._cluster, name))
 
     async def delete_records(self, topic: str, partition: int | None = None, *, before: int = -1) -> dict[int, int]:
-        """Delete what lies before an offset, of one partition or of each; -1 is all that there is.
+        """Delete the records before an offset, in one partition or in all; -1 deletes all records.
 
-        Returns the first offset that is left, by partition. KafkaError as Kafka refuses it.
+        Returns the first offset that is left in each partition. Raises KafkaError if Kafka would refuse it.
         """
         return await self._call(lambda: delete_records(self._cluster, topic, partition, before))
 
 
-class RecordVerbs(TrioFlavour):
-    """Records that are written, and waited for."""
+class RecordVerbs(TrioVerbs):
+    """Records: written, and waited for."""
 
     async def produce(
         self,
@@ -76,13 +75,14 @@ class RecordVerbs(TrioFlavour):
         transactional_id: str | None = None,
         transaction: TransactionEnd = "commit",
     ) -> RecordMetadata:
-        """Write a record to the leader, as a client with acks=1 would; consumers that wait for it get it.
+        """Write a record to the leader, as a client with acks=1 would. Waiting consumers receive it.
 
-        Keys and values are bytes, text (UTF-8), None, or what the serializer takes; ``timestamp`` is in milliseconds
-        since 1970, by default the broker's time. Without ``partition`` the key decides as in the Java client (murmur2);
-        records without a key go to the partitions in turn. ``transactional_id``: in a transaction of its own, which is
-        committed, aborted or left ``"open"``; what the id had left open is aborted first. KafkaError as Kafka refuses
-        it; a topic that does not exist is not created. The call does not wait for ``odradek.flush``.
+        Keys and values are bytes, text (encoded as UTF-8), None, or whatever the serializer takes. ``timestamp`` is in
+        milliseconds since 1970 and defaults to the broker's time. Without ``partition`` the key decides, as in the Java
+        client (murmur2); records without a key go to the partitions in turn. With ``transactional_id`` the record is
+        written in a transaction of its own, which is committed, aborted or left ``"open"``; a transaction that the id
+        left open before is aborted first. The call does not wait for ``odradek.flush``, and does not create the topic.
+        Raises KafkaError if Kafka would refuse the record.
         """
         record = ProducerRecord(value, key, headers, partition, timestamp)
         written = await self.produce_all(
@@ -107,8 +107,8 @@ class RecordVerbs(TrioFlavour):
     ) -> list[RecordMetadata]:
         """Write records, each a `ProducerRecord` or just a value; see `produce`. One transaction holds them all.
 
-        Returns where each lies, in order. What was written before an error stays, unless it is in a transaction: that
-        is aborted.
+        Returns the position of each record, in order. Records written before an error stay, unless they are in a
+        transaction, which is aborted.
         """
         seeding = self._seeding(topic, key_serializer, value_serializer)
         return await self._steps(seeding.write(records, transactional_id, transaction))
@@ -122,9 +122,9 @@ class RecordVerbs(TrioFlavour):
         isolation: Isolation = "read_uncommitted",
         timeout: float = WAIT_TIMEOUT_S,
     ) -> list[StoredRecord]:
-        """Wait until the topic holds ``count`` records or more, and return them, partition after partition.
+        """Wait until the topic holds at least ``count`` records, and return them all, partition after partition.
 
-        TimeoutError, with the numbers that there are, after seconds.
+        Raises TimeoutError, with the number of records in each partition, after ``timeout`` seconds.
         """
         from odradek.broker.facade.records.watching import RecordWait
 
@@ -132,8 +132,8 @@ class RecordVerbs(TrioFlavour):
             return await waiting.trio_wait()
 
 
-class SchemaVerbs(TrioFlavour):
-    """Which schemas the records of topics have, for whoever looks at them."""
+class SchemaVerbs(TrioVerbs):
+    """Schemas that records are decoded with when somebody looks at them."""
 
     def set_schema(
         self,
@@ -145,13 +145,14 @@ class SchemaVerbs(TrioFlavour):
         message: str | None = None,
         schema_id: int | None = None,
     ) -> Pending[TrioUndo]:
-        """Say which schema the values (or keys) of a topic have: `decoded_records` and the page show them by it.
+        """Set the schema of a topic's values or keys. `decoded_records` and the page use it; clients do not see it.
 
-        ``schema``: Avro's JSON, the text of a .proto file (which protoc reads in a process of its own), or the bytes
-        of a descriptor set. ``kind``: ``avro`` or ``protobuf``, if that is not clear. ``message``: the full name of
-        the Protobuf message, by default the first of the file. ``schema_id``: only for data that begin with this id
-        (Confluent's wire format); without it, for all others. The topic need not exist; clients see nothing of it. A
-        reset leaves schemas alone. ValueError for what is no schema; ImportError without the extra ``schemas``.
+        ``schema`` is Avro's JSON, the text of a .proto file (which protoc reads in a process of its own), or the bytes
+        of a descriptor set. ``kind`` is ``avro`` or ``protobuf``, if the schema does not show it. ``message`` is the
+        full name of the Protobuf message, by default the first one of the file. With ``schema_id`` the schema applies
+        to data that start with this id (Confluent's wire format), without it to all other data. The topic need not
+        exist. `reset` keeps schemas. Raises ValueError if the schema cannot be read, ImportError without the extra
+        ``schemas``.
         """
         from odradek.broker.facade.records.decoded import SchemaChange
 
@@ -172,7 +173,7 @@ class SchemaVerbs(TrioFlavour):
         await self._call(self._schema_registry.resume)
 
     async def remove_schema(self, topic: str, *, part: Part = "value", schema_id: int | None = None) -> None:
-        """Forget a schema that `set_schema` has set; nothing happens if there is none."""
+        """Remove a schema that `set_schema` has set. Does nothing if there is none."""
         from odradek.broker.facade.records.decoded import SchemaChange
 
         change = SchemaChange(topic, part, schema_id, None)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Protocol, Self
 
-from odradek.broker.facade.flavours import TrioFlavour
-from odradek.broker.facade.pending import Pending
 from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S, trio_settled
+from odradek.broker.facade.verb_base import Pending, TrioVerbs
 
 if TYPE_CHECKING:
     from odradek.broker.coordinator.transaction.holds import Hold
@@ -18,7 +17,7 @@ class _Call(Protocol):
 
 
 class TrioTransactionHold:
-    """A transactional id that is held at a point; ``async with`` releases it at its end."""
+    """A hold on a transactional id. ``async with`` releases it at the end of the block."""
 
     def __init__(self, held: Hold, call: _Call) -> None:
         self._held = held
@@ -30,11 +29,11 @@ class TrioTransactionHold:
 
     @property
     def reached(self) -> bool:
-        """Whether the transaction has come to the point and stands there."""
+        """Whether the transaction has reached the point."""
         return self._held.reached
 
     async def wait_reached(self, timeout: float = WAIT_TIMEOUT_S) -> None:
-        """Wait until the transaction stands at the point. TimeoutError after seconds."""
+        """Wait until the transaction has reached the point. Raises TimeoutError after ``timeout`` seconds."""
         if not await trio_settled(self._held.arrival, timeout):
             raise TimeoutError(
                 f"transaction {self._held.transactional_id!r} not at {self._held.at} after {timeout:g} s"
@@ -42,7 +41,7 @@ class TrioTransactionHold:
         self._held.arrival.result()
 
     async def release(self) -> None:
-        """Let the transaction go on. Idempotent."""
+        """Let the transaction continue. A second call does nothing."""
         await self._call(self._held.release)
 
     async def __aenter__(self) -> Self:
@@ -52,14 +51,15 @@ class TrioTransactionHold:
         await self.release()
 
 
-class TransactionVerbs(TrioFlavour):
-    """Transactions that are held half done."""
+class TransactionVerbs(TrioVerbs):
+    """Transactions that a test holds at a point."""
 
     def hold(self, transactional_id: str, at: str) -> Pending[TrioTransactionHold]:
-        """Keep the coordinator of a transactional id from going on past a point until released.
+        """Stop the coordinator of a transactional id at a point until the hold is released.
 
-        ``at``: ``PrepareCommit``, ``PrepareAbort``, ``CompleteCommit``, ``CompleteAbort`` or
-        ``Marker:topic-partition``; ValueError for anything else. ``async with`` releases it at the end.
+        ``at`` is ``PrepareCommit``, ``PrepareAbort``, ``CompleteCommit``, ``CompleteAbort`` or
+        ``Marker:topic-partition``. ``async with`` releases the hold at the end of the block. Raises ValueError for
+        another point.
         """
 
         def begin() -> TrioTransactionHold:

@@ -1,4 +1,4 @@
-"""A change to the broker that can be taken back."""
+"""Changes to the broker that can be undone."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Self
 
 
 class TrioUndo:
-    """What a verb such as ``await broker.kill_node(2)`` gives: ``async with`` takes the change back at its end.
+    """Undoes a change such as ``await broker.kill_node(2)``. ``async with`` undoes it at the end of the block.
 
-    Whoever has no use for it may drop it: the change stays then.
+    The object may be dropped; then the change stays.
     """
 
     __slots__ = ("_undo",)
@@ -21,7 +21,7 @@ class TrioUndo:
         return "<TrioUndo: done>" if self._undo is None else "<TrioUndo>"
 
     async def undo(self) -> None:
-        """Take the change back; a second call does nothing."""
+        """Undo the change. A second call does nothing."""
         undo, self._undo = self._undo, None
         if undo is not None:
             await undo()

@@ -121,10 +121,14 @@ def config_markdown() -> str:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--configs", action="store_true", help="configs instead of APIs: which have an effect")
+    parser.add_argument("--configs", action="store_true", help="list configs and their effect instead of APIs")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="as a JSON array")
-    form.add_argument("--markdown", action="store_true", help="as the page docs/coverage.md (docs/configuration.md)")
+    form.add_argument("--json", action="store_true", help="print a JSON array")
+    form.add_argument(
+        "--markdown",
+        action="store_true",
+        help="print the page docs/coverage.md, or docs/configuration.md with --configs",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

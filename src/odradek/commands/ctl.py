@@ -23,17 +23,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "words",
         nargs="*",
         metavar="OPERATION [VALUE|NAME=VALUE...]",
-        help="such as: kill-node 2 | clock advance hours=1 | groups info shipping | set-faults "
-        '\'[{"api": "Produce", "drop": true}]\'; nothing = list the operations',
+        help="for example: kill-node 2 | clock advance hours=1 | groups info shipping | set-faults "
+        '\'[{"api": "Produce", "drop": true}]\'; without an operation, list them all',
     )
     parser.add_argument(
         "--at",
         default=os.environ.get("ODRADEK_CONTROL") or _USUAL,
         metavar="URL",
-        help="the control API (default $ODRADEK_CONTROL, else %(default)s)",
+        help=f"URL of the control API (default $ODRADEK_CONTROL, else {_USUAL})",
     )
     parser.add_argument(
-        "--token", default=os.environ.get("ODRADEK_CONTROL_TOKEN"), help="its token (default $ODRADEK_CONTROL_TOKEN)"
+        "--token",
+        default=os.environ.get("ODRADEK_CONTROL_TOKEN"),
+        help="token of the control API (default $ODRADEK_CONTROL_TOKEN)",
     )
 
 

@@ -12,8 +12,8 @@ from odradek.commands import CommandError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("path", type=Path, help="a segment, index, snapshot or checkpoint file, or a directory of them")
-    parser.add_argument("--json", action="store_true", help="one JSON object a line instead of text")
+    parser.add_argument("path", type=Path, help="segment, index, snapshot or checkpoint file, or a directory of them")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line instead of text")
 
 
 def run(arguments: argparse.Namespace) -> int:

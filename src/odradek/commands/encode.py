@@ -8,7 +8,7 @@ import sys
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("kind", choices=("request", "response"), help="what the lines hold")
+    parser.add_argument("kind", choices=("request", "response"), help="whether the lines are requests or responses")
 
 
 def run(arguments: argparse.Namespace) -> int:

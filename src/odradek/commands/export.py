@@ -14,19 +14,25 @@ from odradek.commands import CommandError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("directory", type=Path, metavar="DIR", help="where to write; must not exist or be empty")
-    parser.add_argument("--from", dest="source", metavar="HOST:PORT", help="any Kafka to copy from")
-    parser.add_argument("--topic", action="append", default=[], metavar="NAME", help="only this topic (repeatable)")
+    parser.add_argument(
+        "directory", type=Path, metavar="DIR", help="directory to write; it must be empty, or not exist"
+    )
+    parser.add_argument(
+        "--from", dest="source", metavar="HOST:PORT", help="a broker of the cluster to copy; any Kafka will do"
+    )
+    parser.add_argument(
+        "--topic", action="append", default=[], metavar="NAME", help="copy only this topic (repeatable)"
+    )
     parser.add_argument(
         "--registry",
         metavar="URL",
-        help="any schema registry to copy, with or without a Kafka; http://USER:PASSWORD@HOST:PORT logs in",
+        help="a schema registry to copy, alone or with --from; http://USER:PASSWORD@HOST:PORT logs in",
     )
     parser.add_argument(
         "--registry-token",
         default=os.environ.get("ODRADEK_REGISTRY_TOKEN") or None,
         metavar="TOKEN",
-        help="what to show to the registry (default $ODRADEK_REGISTRY_TOKEN)",
+        help="token to send to the registry (default $ODRADEK_REGISTRY_TOKEN)",
     )
     add_client_config(parser)
 

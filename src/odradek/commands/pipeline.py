@@ -28,10 +28,15 @@ _REPORT_HELP = "write the tables and charts as one HTML page, too"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the jobs and their options."""
     jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True)
-    _add(jobs, "jars", "fetch the connector's jars into the cache", _jars)
-    retry = _add(jobs, "retry", "process a topic, trying failed messages again after growing delays", _retry)
-    retry.add_argument("--handler", required=True, metavar="MODULE:FUNCTION", help="or FILE.py:FUNCTION")
-    retry.add_argument("--by-batch", action="store_true", help="the handler takes a list of messages")
+    _add(jobs, "jars", "download the connector's jars into the cache", _jars)
+    retry = _add(jobs, "retry", "process a topic and retry failed messages after growing delays", _retry)
+    retry.add_argument(
+        "--handler",
+        required=True,
+        metavar="MODULE:FUNCTION",
+        help="function that processes a message; FILE.py:FUNCTION is accepted, too",
+    )
+    retry.add_argument("--by-batch", action="store_true", help="pass the handler a list of messages")
     retry.add_argument(
         "--in-order", action="store_true", help="hold the messages of a key while one before them waits for its retry"
     )
@@ -39,45 +44,61 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--isolated", action="store_true", help="a message that ends or hangs the handler's process has failed"
     )
     retry.add_argument("--timeout", metavar="TIME", help="for a call of an isolated handler: 30s, 5m (default: none)")
-    retry.add_argument("--once", action="store_true", help="end when everything that is there and due is processed")
+    retry.add_argument("--once", action="store_true", help="exit once all messages that are due have been processed")
     retry.add_argument(
-        "--poll-interval", default="1 second", help="how often to look for what came due (default: 1 second)"
+        "--poll-interval",
+        default="1 second",
+        help="how often to look for messages that have become due (default: 1 second)",
     )
     retry.add_argument(
-        "--partitions", type=_count, metavar="N", help="of the topics that are created (default: the main topic's)"
+        "--partitions",
+        type=_count,
+        metavar="N",
+        help="partitions of new topics (default: as many as the main topic has)",
     )
     retry.add_argument(
-        "--no-create-topics", action="store_true", help="end if a topic is missing, rather than create it"
+        "--no-create-topics", action="store_true", help="exit if a topic is missing instead of creating it"
     )
     _retry_arguments(retry)
-    _retry_arguments(_add(jobs, "replay-failed", "send the failed topic's messages to the main topic", _replay_failed))
+    _retry_arguments(
+        _add(jobs, "replay-failed", "send the messages of the failed topic back to the main topic", _replay_failed)
+    )
     groups = _add(
-        jobs, "groups", "groups of all types as tables, from __consumer_offsets and __share_group_state", _groups
+        jobs, "groups", "show groups of all types as tables, from __consumer_offsets and __share_group_state", _groups
     )
     _place_arguments(groups)
     _table_arguments(groups)
-    transactions = _add(jobs, "transactions", "__transaction_state and markers as tables", _transactions)
+    transactions = _add(
+        jobs, "transactions", "show __transaction_state and transaction markers as tables", _transactions
+    )
     _place_arguments(transactions)
     _table_arguments(transactions)
-    transactions.add_argument("--topic", action="append", help="where to look for markers (default: all topics)")
-    audit = _add(jobs, "audit", "gaps, duplicates and losses of a topic or a pair; exit status 1 if any", _audit)
+    transactions.add_argument(
+        "--topic", action="append", help="topic to search for markers (repeatable, default: all topics)"
+    )
+    audit = _add(
+        jobs,
+        "audit",
+        "find gaps, duplicates and losses in a topic or a pair of topics; exit status 1 if there are any",
+        _audit,
+    )
     _place_arguments(audit)
     audit.add_argument("topic")
-    audit.add_argument("target", nargs="?", help="the topic that holds what became of the first one's records")
-    audit.add_argument("--by", help="what identifies a record: key or header:NAME")
-    audit.add_argument("--output", metavar="DIR", help="write all findings as parquet into a new folder, too")
+    audit.add_argument("target", nargs="?", help="topic that should hold the results of the first topic's records")
+    audit.add_argument("--by", help="how to identify a record: key or header:NAME")
+    audit.add_argument("--output", metavar="DIR", help="also write all findings as parquet into this new directory")
     audit.add_argument("--report", metavar="FILE", help=_REPORT_HELP)
     report = _add(jobs, "report", "one HTML page with charts: topics, groups, transactions", _report)
     report.add_argument("file", help="an HTML file; one that is there is replaced")
     _place_arguments(report)
-    report.add_argument("--topic", action="append", help="repeat for several (default: all topics)")
-    archive = _add(jobs, "archive", "topics to parquet", _archive)
+    report.add_argument("--topic", action="append", help="topic to archive (repeatable, default: all topics)")
+    archive = _add(jobs, "archive", "write topics to parquet", _archive)
     _place_arguments(archive)
-    archive.add_argument("folder", help="a folder that does not exist yet")
-    archive.add_argument("--topic", action="append", help="repeat for several (default: all topics)")
-    archive.add_argument("--uncommitted", action="store_true", help="aborted and open transactions too")
-    replay = _add(jobs, "replay", "an archive back to a cluster", _replay)
-    replay.add_argument("folder")
+    archive.add_argument("folder", help="directory to create")
+    archive.add_argument("--topic", action="append", help="topic to archive (repeatable, default: all topics)")
+    archive.add_argument("--uncommitted", action="store_true", help="include records of aborted and open transactions")
+    replay = _add(jobs, "replay", "write an archive back to a cluster", _replay)
+    replay.add_argument("folder", help="directory of the archive")
     replay.add_argument("--bootstrap-servers", required=True, metavar="HOST:PORT,...")
     replay.add_argument("--rename", action="append", default=[], metavar="OLD=NEW")
     add_client_config(replay)
@@ -145,39 +166,50 @@ def _add(
 
 
 def _master_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--master", metavar="URL", help="where Spark runs: spark://HOST:PORT (default: local[2])")
+    parser.add_argument("--master", metavar="URL", help="Spark master, such as spark://HOST:PORT (default: local[2])")
 
 
 def _place_arguments(parser: argparse.ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group(required=True)
-    where.add_argument("--log-dir", metavar="DIR", help="a log directory of Kafka or odradek")
-    where.add_argument("--bootstrap-servers", metavar="HOST:PORT,...", help="a running cluster")
+    where.add_argument("--log-dir", metavar="DIR", help="read a log directory of Kafka or odradek")
+    where.add_argument("--bootstrap-servers", metavar="HOST:PORT,...", help="read a running cluster")
     add_client_config(parser)
     _master_argument(parser)
 
 
 def _table_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--output", metavar="DIR", help="write the tables as parquet into this folder, not the console")
+    parser.add_argument(
+        "--output", metavar="DIR", help="write the tables as parquet into this directory instead of printing them"
+    )
     parser.add_argument("--report", metavar="FILE", help=_REPORT_HELP)
-    parser.add_argument("--rows", type=int, default=50, help="rows of a table on the console (default: 50)")
+    parser.add_argument("--rows", type=int, default=50, help="rows to print of each table (default: 50)")
 
 
 def _retry_arguments(parser: argparse.ArgumentParser) -> None:
     from odradek.pipeline.jobs.retry_policy import DEFAULT_DELAYS
 
     parser.add_argument("--bootstrap-servers", required=True, metavar="HOST:PORT,...")
-    parser.add_argument("--checkpoint", required=True, help="a folder of this pipeline's own")
-    for name, what in (("main_topic", "what is processed"), ("failed_topic", "who failed after the last delay")):
+    parser.add_argument("--checkpoint", required=True, help="directory for the state of this pipeline alone")
+    for name, what in (
+        ("main_topic", "topic to process"),
+        ("failed_topic", "topic for messages that fail after the last delay"),
+    ):
         parser.add_argument(
             f"--{name.replace('_', '-')}", default=name, metavar="NAME", help=f"{what} (default: {name})"
         )
     delays = ",".join(DEFAULT_DELAYS)
-    parser.add_argument("--delays", default=delays, help=f"the n-th failure waits the n-th (default: {delays})")
+    parser.add_argument("--delays", default=delays, help=f"delay after each failure, in order (default: {delays})")
     jitter_help = "make each delay longer by up to this part of it, 0 to 1 (default: 0)"
     parser.add_argument("--jitter", type=float, default=0.0, metavar="PART", help=jitter_help)
-    name_help = "name a delay's topic (default: retry_DELAY_topic)"
+    name_help = "topic for a delay (default: retry_DELAY_topic)"
     parser.add_argument("--topic", action="append", default=[], metavar="DELAY=NAME", help=name_help)
-    parser.add_argument("--kafka", action="append", default=[], metavar="NAME=VALUE", help="the connector's options")
+    parser.add_argument(
+        "--kafka",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="option for Spark's Kafka connector (repeatable)",
+    )
     add_client_config(parser)
     _master_argument(parser)
 

@@ -31,9 +31,13 @@ Control = Callable[["Cluster"], AbstractContextManager[str]]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--host", help=f"address to listen on, without `listeners` (default {_HOST})")
-    parser.add_argument("--port", type=_port, help=f"port, 0 = any free one, without `listeners` (default {_PORT})")
-    parser.add_argument("--nodes", type=_count, default=1, help="brokers in the cluster; node n listens on PORT+n-1")
+    parser.add_argument("--host", help=f"address to listen on, unless `listeners` is configured (default {_HOST})")
+    parser.add_argument(
+        "--port", type=_port, help=f"port, 0 for any free one, unless `listeners` is configured (default {_PORT})"
+    )
+    parser.add_argument(
+        "--nodes", type=_count, default=1, help="number of nodes in the cluster; node n listens on PORT+n-1"
+    )
     parser.add_argument(
         "--topic",
         action="append",
@@ -46,14 +50,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="a broker config of Kafka (repeatable), such as advertised.listeners=PLAINTEXT://kafka:9092, listeners, "
-        "node.id; goes before the file's",
+        help="set a broker config of Kafka, such as listeners, advertised.listeners=PLAINTEXT://kafka:9092 or node.id; "
+        "overrides --from-env and --config-file (repeatable)",
     )
     parser.add_argument(
         "--config-file",
         type=Path,
         metavar="FILE",
-        help="Kafka's server.properties; unknown names in it are kept with a warning",
+        help="read Kafka's server.properties; unknown names are kept, with a warning",
     )
     parser.add_argument(
         "--release-version",
@@ -70,64 +74,68 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kafka-version",
         metavar="VERSION",
-        help="the Kafka release to behave as, 2.8 to 4.3 (default 4.3; docs/versions.md)",
+        help="behave like this Kafka release, 2.8 to 4.3 (default 4.3; see docs/versions.md)",
     )
     parser.add_argument(
         "--zookeeper",
         action="store_true",
-        help="behave as that release does with ZooKeeper (up to 3.9; 2.8 always does)",
+        help="behave like that release with ZooKeeper (up to 3.9; 2.8 always does)",
     )
     parser.add_argument(
         "--from-env",
         action="store_true",
-        help="take the environment variables of Kafka's container images: KAFKA_..., KAFKA_CFG_..., CLUSTER_ID "
-        "(docs/containers.md); goes before the file's and behind --config",
+        help="read the environment variables of Kafka's container images: KAFKA_..., KAFKA_CFG_..., CLUSTER_ID; they "
+        "override --config-file (see docs/containers.md)",
     )
     parser.add_argument(
-        "--data-dir", type=Path, metavar="DIR", help="keep the logs in DIR (default: log.dirs, else in memory)"
+        "--data-dir",
+        type=Path,
+        metavar="DIR",
+        help="keep the logs in DIR (default: log.dirs if configured, else in memory)",
     )
     parser.add_argument(
         "--add-scram",
         action="append",
         default=[],
         metavar="SCRAM-SHA-256=[name=NAME,password=PASSWORD]",
-        help="a user of SCRAM, if there is none of that name, as kafka-storage format takes it (repeatable)",
+        help="create a SCRAM user if it does not exist; the syntax is that of kafka-storage format (repeatable)",
     )
     parser.add_argument(
         "--control-port",
         type=_port,
         metavar="PORT",
-        help="serve the control API over HTTP on this port, 0 = any free one (docs/control.md)",
+        help="serve the control API over HTTP on this port, 0 for any free one (see docs/control.md)",
     )
     parser.add_argument(
         "--control-host",
         default=_HOST,
         metavar="HOST",
-        help="address of the control API (default %(default)s); another one than this machine's needs a token",
+        help="address of the control API (default %(default)s); an address that other machines can reach needs a token",
     )
     parser.add_argument(
         "--control-token",
         default=os.environ.get("ODRADEK_CONTROL_TOKEN") or None,
         metavar="TOKEN",
-        help="what callers of the control API have to show (default $ODRADEK_CONTROL_TOKEN)",
+        help="token that callers of the control API must send (default $ODRADEK_CONTROL_TOKEN)",
     )
     parser.add_argument(
         "--registry-port",
         type=_port,
         metavar="PORT",
-        help="serve a schema registry over HTTP on this port, 0 = any free one (docs/registry.md)",
+        help="serve a schema registry over HTTP on this port, 0 for any free one (see docs/registry.md)",
     )
     parser.add_argument(
         "--registry-host",
         default=_HOST,
         metavar="HOST",
-        help="address of the schema registry (default %(default)s); another one than this machine's needs a token",
+        help="address of the schema registry (default %(default)s); an address that other machines can reach needs a "
+        "token",
     )
     parser.add_argument(
         "--registry-token",
         default=os.environ.get("ODRADEK_REGISTRY_TOKEN") or None,
         metavar="TOKEN",
-        help="what clients of the schema registry have to show (default $ODRADEK_REGISTRY_TOKEN)",
+        help="token that clients of the schema registry must send (default $ODRADEK_REGISTRY_TOKEN)",
     )
     parser.add_argument(
         "--strict",
@@ -135,15 +143,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         const="warn",
         default="",
         metavar="RULES",
-        help="log warnings where clients rely on what a real cluster does not promise; 'warn -auto-created' leaves a "
-        "rule out, 'warn +partitioner-order' takes one in (docs/testing.md)",
+        help="warn when a client relies on something that a real cluster does not promise; 'warn -auto-created' turns "
+        "a rule off, 'warn +partitioner-order' turns one on (see docs/testing.md)",
     )
     parser.add_argument(
         "--no-transcript",
         action="store_true",
-        help="keep nothing of what clients ask and are answered, as --config odradek.transcript=false",
+        help="do not record requests and responses; the same as --config odradek.transcript=false",
     )
-    parser.add_argument("--log-level", choices=_LEVELS, help="what to log (default warning)")
+    parser.add_argument("--log-level", choices=_LEVELS, help="lowest level to log (default warning)")
 
 
 def run(arguments: argparse.Namespace) -> int:

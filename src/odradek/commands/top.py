@@ -28,15 +28,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--at",
         default=os.environ.get("ODRADEK_CONTROL") or "http://127.0.0.1:9090",
         metavar="URL",
-        help="the control API (default $ODRADEK_CONTROL, else %(default)s)",
+        help="URL of the control API (default $ODRADEK_CONTROL, else http://127.0.0.1:9090)",
     )
     parser.add_argument(
-        "--token", default=os.environ.get("ODRADEK_CONTROL_TOKEN"), help="its token (default $ODRADEK_CONTROL_TOKEN)"
+        "--token",
+        default=os.environ.get("ODRADEK_CONTROL_TOKEN"),
+        help="token of the control API (default $ODRADEK_CONTROL_TOKEN)",
     )
     parser.add_argument(
-        "--every", type=float, default=1.0, metavar="SECONDS", help="between two looks (default %(default)s)"
+        "--every", type=float, default=1.0, metavar="SECONDS", help="refresh interval (default %(default)s)"
     )
-    parser.add_argument("--once", action="store_true", help="look once, print all rows and end")
+    parser.add_argument("--once", action="store_true", help="print all rows once and exit")
 
 
 def run(arguments: argparse.Namespace) -> int:

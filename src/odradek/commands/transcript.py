@@ -19,23 +19,29 @@ _CONDITIONS = ("topic", "partition", "group", "transactional_id", "client_id", "
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("file", help="JSON lines of broker.requests.save(...); - reads standard input")
-    parser.add_argument("--api", help="only requests of this API, such as Fetch")
-    parser.add_argument("--topic", help="only those about this topic")
-    parser.add_argument("--partition", type=int, help="and about this partition of it")
-    parser.add_argument("--group", help="only those about this group")
-    parser.add_argument("--transactional-id", help="only those about this transactional id")
-    parser.add_argument("--client-id", help="only those of this client")
-    parser.add_argument("--node", type=int, help="only those to this node")
-    parser.add_argument("--error", help="only those answered with this error; `any`, or `none`")
-    parser.add_argument("--state", help="only those that are answered, waiting, unanswered or cut")
-    parser.add_argument("--since", type=float, metavar="SECONDS", help="only those from this time on")
+    parser.add_argument("file", help="transcript from broker.requests.save(...); - reads standard input")
+    parser.add_argument("--api", help="show only requests of this API, such as Fetch")
+    parser.add_argument("--topic", help="show only requests for this topic")
+    parser.add_argument("--partition", type=int, help="show only requests for this partition of the topic")
+    parser.add_argument("--group", help="show only requests for this group")
+    parser.add_argument("--transactional-id", help="show only requests for this transactional id")
+    parser.add_argument("--client-id", help="show only requests from this client")
+    parser.add_argument("--node", type=int, help="show only requests to this node")
+    parser.add_argument(
+        "--error", help="show only requests answered with this error; `any` or `none` are also accepted"
+    )
+    parser.add_argument("--state", help="show only requests in this state: answered, waiting, unanswered or cut")
+    parser.add_argument("--since", type=float, metavar="SECONDS", help="show only requests from this time on")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--messages", action="store_true", help="print the decoded messages below each line")
     form.add_argument("--json", action="store_true", help="print JSON lines")
     form.add_argument("--capture", type=Path, metavar="FILE", help="write a capture for Wireshark instead")
     parser.add_argument(
-        "--capture-port", type=int, default=9092, metavar="PORT", help="the brokers' port in it (default %(default)s)"
+        "--capture-port",
+        type=int,
+        default=9092,
+        metavar="PORT",
+        help="broker port in the capture (default %(default)s)",
     )
 
 

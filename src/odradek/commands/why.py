@@ -10,8 +10,8 @@ from odradek.commands import CommandError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("group", help="the group's id")
-    parser.add_argument("--at", required=True, metavar="HOST:PORT", help="any broker of the cluster")
+    parser.add_argument("group", help="group id")
+    parser.add_argument("--at", required=True, metavar="HOST:PORT", help="a broker of the cluster")
     add_client_config(parser)
 
 

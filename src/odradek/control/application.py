@@ -20,14 +20,10 @@ from starlette.routing import Route
 from odradek.broker.facade.remote.encoding import error_told
 from odradek.broker.facade.remote.operations import Operation, operations
 from odradek.broker.facade.thread_bridge import BrokerClosedError
-from odradek.control.arguments import of_body, of_query
-from odradek.control.calls import Calls, UnknownHandleError
+from odradek.control.calls import Calls, UnknownHandleError, of_body, of_query
 from odradek.control.openapi import document
-from odradek.control.pieces_response import LinesResponse, PiecesResponse
-from odradek.control.record_stream import RecordStream
 from odradek.control.static import PATHS, routes
-from odradek.control.stream import RequestStream
-from odradek.control.streamed import RECORDS, REQUESTS
+from odradek.control.streams import RECORDS, REQUESTS, LinesResponse, PiecesResponse, RecordStream, RequestStream
 from odradek.http_thread import shows, wrong_host
 from odradek.protocol.errors import KafkaError
 

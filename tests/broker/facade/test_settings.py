@@ -13,5 +13,5 @@ def test_listeners_and_an_address_exclude_each_other() -> None:
     given = Settings(1, None, config, None, "127.0.0.1", 0, BrokerClock(), None, None)
     assert given.address == (None, 0)
     assert Settings(1, None, None, None, "127.0.0.1", 9092, None, None, None).address == ("127.0.0.1", 9092)
-    with pytest.raises(ValueError, match="listeners says where to listen"):
+    with pytest.raises(ValueError, match="listeners sets the address"):
         Settings(1, None, config, None, "127.0.0.1", 9092, BrokerClock(), None, None)

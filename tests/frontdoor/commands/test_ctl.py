@@ -58,7 +58,7 @@ def test_operations_by_their_names(ctl: Run, broker: odradek.KafkaBroker) -> Non
 def test_alone_it_lists_what_there_is(ctl: Run) -> None:
     status, out, _ = ctl()
     assert status == 0
-    assert "kill-node [node_id]\n    Take a node down as a crash does" in out
+    assert "kill-node [node_id]\n    Take a node down like a crash" in out
     assert "groups wait-stable ID [members] [timeout] [partitions]" in out
 
 

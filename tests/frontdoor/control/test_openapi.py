@@ -1,13 +1,45 @@
-"""The OpenAPI document."""
+"""The OpenAPI document and its schemas."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
 
+import pytest
+
+import odradek
 from odradek.broker.facade.remote.operations import operations
-from odradek.control.openapi import document
-from odradek.control.streamed import STREAMS
+from odradek.control.openapi import Schemas, document
+from odradek.control.streams import STREAMS
+
+
+@pytest.mark.parametrize(
+    ("hint", "schema"),
+    [
+        (int, {"type": "integer"}),
+        (Any, {}),
+        (Literal["a", "b"], {"type": "string", "enum": ["a", "b"]}),
+        (int | None, {"anyOf": [{"type": "integer"}, {"type": "null"}]}),
+        (Iterable[int], {"type": "array", "items": {"type": "integer"}}),
+        (Mapping[str, int], {"type": "object", "additionalProperties": {"type": "integer"}}),
+        (odradek.RecordMetadata, {"$ref": "#/components/schemas/RecordMetadata"}),
+        (odradek.Undo, {"$ref": "#/components/schemas/Handle"}),
+    ],
+)
+def test_types(hint: Any, schema: Any) -> None:
+    assert Schemas().of(hint) == schema
+
+
+def test_a_class_is_a_component_with_its_fields() -> None:
+    schemas = Schemas()
+    schemas.of(odradek.TopicInfo)
+    assert schemas.components["TopicInfo"]["properties"]["partitions"] == {
+        "type": "array",
+        "items": {"$ref": "#/components/schemas/PartitionInfo"},
+    }
+    assert "replica_ends" in schemas.components["PartitionInfo"]["properties"]
 
 
 def test_it_has_every_operation_with_its_arguments() -> None:

@@ -26,7 +26,7 @@ from schemathesis.specs.openapi.checks import (
 import odradek
 from odradek.control.openapi import document
 from odradek.control.server import ControlServer
-from odradek.control.streamed import STREAMS
+from odradek.control.streams import STREAMS
 from tests.fakes.examples import examples
 
 CHECKS: list[Any] = [

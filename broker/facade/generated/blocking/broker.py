@@ -7,46 +7,47 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from odradek.broker.facade.flavours import BlockingFlavour
 from odradek.broker.facade.generated.blocking.groups import GroupVerbs
 from odradek.broker.facade.generated.blocking.nodes import NodeVerbs, ReplicationVerbs, WireVerbs
 from odradek.broker.facade.generated.blocking.requests import ClientMetricVerbs, FaultVerbs, RequestVerbs
 from odradek.broker.facade.generated.blocking.topics import RecordVerbs, SchemaVerbs, TopicVerbs
 from odradek.broker.facade.generated.blocking.transactions import TransactionVerbs
+from odradek.broker.facade.verb_base import BlockingVerbs
 
 if TYPE_CHECKING:
     from odradek.broker.facade.state.snapshot import Snapshot
 
 
-class StateVerbs(BlockingFlavour):
-    """The whole state, taken and gone back to."""
+class StateVerbs(BlockingVerbs):
+    """The state of the broker as a whole."""
 
     def snapshot(self) -> Snapshot:
-        """The state as it is now, for ``restore``: topics, records, groups, transactions, timers, clock, nodes, users.
+        """Take a snapshot for ``restore``: topics, records, groups, transactions, timers, clock, nodes and users.
 
-        It costs the same however many records there are: a snapshot shares them with the broker, on disk too. Faults
-        are no part of it. ValueError for a broker with a data directory while a test keeps replicas apart.
+        The cost does not depend on the number of records, because a snapshot shares them with the broker, on disk too.
+        Faults are not part of it. Raises ValueError for a broker with a data directory while a test keeps replicas
+        apart.
         """
         from odradek.broker.facade.state.snapshot import take
 
         return self._call(lambda: take(self._cluster))
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Go back to a snapshot, as often as you like. The addresses stay; clients connect again and go on.
+        """Return to a snapshot, any number of times. The addresses stay the same; clients reconnect.
 
-        The clock goes back too. Leader epochs and producer ids go on, so that clients notice. ValueError for a snapshot
-        of another broker.
+        The clock goes back, too. Leader epochs and producer ids keep growing, so that clients notice the change. Raises
+        ValueError for a snapshot of another broker.
         """
         from odradek.broker.facade.state.restore import restore
 
         self._call(lambda: restore(self._cluster, snapshot))
 
     def reset(self, *, data: bool = True) -> None:
-        """Make the broker like new: the topics that it was started with, empty and with new ids, and nothing else.
+        """Reset the broker to how it started: its initial topics, empty and with new ids, and nothing else.
 
-        Groups, transactions and later topics, configs, users and rights are gone; faults, holds and bad links end, all
-        nodes are up, the clock runs with the machine's. The addresses stay; clients connect again. ``data=False`` ends
-        what a test has set and leaves what clients have.
+        Groups, transactions, and topics, configs, users and ACLs that were added later are gone. Faults, holds and bad
+        links end, all nodes are up, and the clock follows the machine's. The addresses stay the same; clients
+        reconnect. ``data=False`` only undoes what a test has set, and keeps the data of clients.
         """
         from odradek.broker.facade.state.reset import reset
 

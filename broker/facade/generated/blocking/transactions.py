@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, Self
 
-from odradek.broker.facade.flavours import BlockingFlavour
 from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S, blocking_settled
+from odradek.broker.facade.verb_base import BlockingVerbs
 
 if TYPE_CHECKING:
     from odradek.broker.coordinator.transaction.holds import Hold
@@ -20,7 +20,7 @@ class _Call(Protocol):
 
 
 class TransactionHold:
-    """A transactional id that is held at a point; ``with`` releases it at its end."""
+    """A hold on a transactional id. ``with`` releases it at the end of the block."""
 
     def __init__(self, held: Hold, call: _Call) -> None:
         self._held = held
@@ -32,11 +32,11 @@ class TransactionHold:
 
     @property
     def reached(self) -> bool:
-        """Whether the transaction has come to the point and stands there."""
+        """Whether the transaction has reached the point."""
         return self._held.reached
 
     def wait_reached(self, timeout: float = WAIT_TIMEOUT_S) -> None:
-        """Wait until the transaction stands at the point. TimeoutError after seconds."""
+        """Wait until the transaction has reached the point. Raises TimeoutError after ``timeout`` seconds."""
         if not blocking_settled(self._held.arrival, timeout):
             raise TimeoutError(
                 f"transaction {self._held.transactional_id!r} not at {self._held.at} after {timeout:g} s"
@@ -44,7 +44,7 @@ class TransactionHold:
         self._held.arrival.result()
 
     def release(self) -> None:
-        """Let the transaction go on. Idempotent."""
+        """Let the transaction continue. A second call does nothing."""
         self._call(self._held.release)
 
     def __enter__(self) -> Self:
@@ -54,14 +54,15 @@ class TransactionHold:
         self.release()
 
 
-class TransactionVerbs(BlockingFlavour):
-    """Transactions that are held half done."""
+class TransactionVerbs(BlockingVerbs):
+    """Transactions that a test holds at a point."""
 
     def hold(self, transactional_id: str, at: str) -> TransactionHold:
-        """Keep the coordinator of a transactional id from going on past a point until released.
+        """Stop the coordinator of a transactional id at a point until the hold is released.
 
-        ``at``: ``PrepareCommit``, ``PrepareAbort``, ``CompleteCommit``, ``CompleteAbort`` or
-        ``Marker:topic-partition``; ValueError for anything else. ``with`` releases it at the end.
+        ``at`` is ``PrepareCommit``, ``PrepareAbort``, ``CompleteCommit``, ``CompleteAbort`` or
+        ``Marker:topic-partition``. ``with`` releases the hold at the end of the block. Raises ValueError for
+        another point.
         """
 
         def begin() -> TransactionHold:

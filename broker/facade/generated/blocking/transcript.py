@@ -1,4 +1,4 @@
-"""What clients asked and were answered.
+"""The transcript of a broker: its requests, and the verbs that wait for them.
 
 Generated from facade/verbs/transcript.py: do not edit, run `make generate`.
 """
@@ -8,21 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Unpack
 
-from odradek.broker.facade.flavours import BlockingFlavour
 from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S
 from odradek.broker.facade.transcript_view import RequestWait, TranscriptView, Watcher
+from odradek.broker.facade.verb_base import BlockingVerbs
 from odradek.broker.transcript.recorded_request import RecordedRequest
 from odradek.broker.transcript.request_list import Conditions, Requests, Selection
 
 
 class Transcript(TranscriptView):
-    """The last 10,000 requests, oldest first, as they are now; see `RecordedRequest` and `Requests`.
+    """The last 10,000 requests, oldest first; see `RecordedRequest` and `Requests`.
 
-    Without ``odradek.transcript`` in the configuration the last 64, without what they said.
+    With ``odradek.transcript=false`` it has the last 64 requests, without their contents.
     """
 
-    def __init__(self, broker: BlockingFlavour) -> None:
+    def __init__(self, broker: BlockingVerbs) -> None:
         super().__init__(broker.cluster)
         self._broker = broker
 
@@ -34,17 +34,17 @@ class Transcript(TranscriptView):
         timeout: float = WAIT_TIMEOUT_S,
         **conditions: Unpack[Conditions],
     ) -> Requests:
-        """Wait until so many requests have been served, and return them; other arguments as of `filter`.
+        """Wait until ``count`` requests have been served, and return them. The other arguments are those of `filter`.
 
-        Those that were there before count too, those that still wait for their answer do not. TimeoutError, with the
-        last requests, after seconds.
+        Requests that were served before count, too; requests that wait for their answer do not. Raises TimeoutError,
+        with the last requests, after ``timeout`` seconds.
         """
         selection = Selection(api, **conditions)
         with RequestWait(self._cluster, self._broker._look, self._reader, selection, count) as waiting:
             return waiting.blocking_wait(timeout)
 
     def follow(self, told: Callable[[RecordedRequest], None]) -> Undo:
-        """Have a function called in the broker's thread with each request that has come to its end.
+        """Call a function with each request that has been served, in the broker's thread.
 
         The function must be quick, and must not wait for the broker.
         """
@@ -52,5 +52,5 @@ class Transcript(TranscriptView):
         return self._broker._undone_by(watcher.start, watcher.stop)
 
     def clear(self) -> None:
-        """Forget what was asked until now."""
+        """Forget the requests so far."""
         self._broker._call(self._cluster.recent.forget)

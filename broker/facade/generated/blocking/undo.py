@@ -1,4 +1,4 @@
-"""A change to the broker that can be taken back.
+"""Changes to the broker that can be undone.
 
 Generated from facade/verbs/undo.py: do not edit, run `make generate`.
 """
@@ -10,9 +10,9 @@ from typing import Self
 
 
 class Undo:
-    """What a verb such as ``broker.kill_node(2)`` gives: ``with`` takes the change back at its end.
+    """Undoes a change such as ``broker.kill_node(2)``. ``with`` undoes it at the end of the block.
 
-    Whoever has no use for it may drop it: the change stays then.
+    The object may be dropped; then the change stays.
     """
 
     __slots__ = ("_undo",)
@@ -24,7 +24,7 @@ class Undo:
         return "<Undo: done>" if self._undo is None else "<Undo>"
 
     def undo(self) -> None:
-        """Take the change back; a second call does nothing."""
+        """Undo the change. A second call does nothing."""
         undo, self._undo = self._undo, None
         if undo is not None:
             undo()

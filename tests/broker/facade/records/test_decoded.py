@@ -36,8 +36,8 @@ def test_schemas_are_set_removed_and_taken_back() -> None:
 def test_mistakes_are_told() -> None:
     with odradek.KafkaBroker() as broker:
         for arguments, words in (
-            ({"topic": ""}, "name it"),
-            ({"topic": "t", "part": "header"}, "not of the 'header'"),
+            ({"topic": ""}, "needs the name of a topic"),
+            ({"topic": "t", "part": "header"}, "part='header': expected"),
             ({"topic": "t", "schema_id": -1}, "schema_id=-1"),
             ({"topic": "t", "schema_id": 2**32}, "schema_id=4294967296"),
         ):

@@ -96,10 +96,10 @@ def test_nothing_is_created_by_writing(broker: KafkaBroker) -> None:
     [
         ({"partition": 3}, KafkaError, "no partition 3, it has 3"),
         ({"partition": "1"}, TypeError, "a partition is a number, not '1'"),
-        ({"timestamp": -1}, ValueError, "in milliseconds"),
+        ({"timestamp": -1}, ValueError, "expected milliseconds since 1970"),
         ({"transaction": "open"}, ValueError, "needs a transactional_id"),
         ({"transaction": "roll", "transactional_id": "x"}, ValueError, "commit, abort or open"),
-        ({"transactional_id": ""}, ValueError, "not empty"),
+        ({"transactional_id": ""}, ValueError, "must not be empty"),
         ({"headers": {"h": 1}}, TypeError, "as header, not 1"),
     ],
 )

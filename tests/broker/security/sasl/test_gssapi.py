@@ -22,7 +22,7 @@ from odradek.broker.security.sasl.server import (
     WaitingSaslServer,
 )
 from odradek.client_security import ClientSecurity
-from odradek.client_security.gssapi import Gssapi
+from odradek.client_security.login import Gssapi
 from tests.broker.security.sasl.listener_configs import listener_config
 from tests.scenarios.kdc import REALM
 from tests.scenarios.kerberos import RULES, running_kdc

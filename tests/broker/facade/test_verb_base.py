@@ -1,7 +1,8 @@
-"""One name, two flavours."""
+"""One name, two ways to call it: awaited in trio, or blocking."""
 
 from __future__ import annotations
 
+import gc
 import inspect
 from collections.abc import Generator
 
@@ -9,6 +10,46 @@ import pytest
 import trio
 
 import odradek
+from odradek.broker.facade.verb_base import Pending
+from odradek.broker.facade.verbs.undo import TrioUndo
+
+
+def test_a_pending_change_is_awaited_or_ends_with_its_block() -> None:
+    done: list[str] = []
+
+    async def back() -> None:
+        done.append("back")
+
+    async def make() -> TrioUndo:
+        done.append("made")
+        return TrioUndo(back)
+
+    async def main() -> None:
+        undo = await Pending(make())
+        assert done == ["made"]
+        await undo.undo()
+        await undo.undo()
+        assert done == ["made", "back"]
+        with pytest.raises(ValueError, match="mine"):
+            async with Pending(make()) as undo:
+                raise ValueError("mine")
+        assert repr(undo) == "<TrioUndo: done>"
+        assert done == ["made", "back"] * 2
+
+    trio.run(main)
+
+
+def test_one_that_is_dropped_is_told() -> None:
+    async def make() -> TrioUndo:
+        raise AssertionError
+
+    def drop() -> None:
+        Pending(make())
+        gc.collect()
+
+    with pytest.warns(RuntimeWarning, match="never awaited"):
+        drop()
+
 
 ONLY_IN_PROCESS = {"fork"}
 """A second broker: a `KafkaBroker` in one flavour, a block in the other; one that is reached over HTTP has none."""

@@ -1,0 +1,143 @@
+"""The bases of the verbs: one for a broker in the caller's trio run, one for a broker in another thread.
+
+The verbs are written once, in `facade/verbs`, on top of `TrioVerbs`; `facade/generated/blocking` is generated from them
+and built on `BlockingVerbs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+import trio
+
+from odradek.broker.facade.broker import Broker
+from odradek.broker.facade.generated.blocking.undo import Undo
+from odradek.broker.facade.verbs.undo import TrioUndo
+
+
+class Closing(Protocol):
+    """An object whose ``async with`` block undoes or releases it."""
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None: ...
+
+
+C = TypeVar("C", bound=Closing)
+
+
+class Pending(Generic[C]):
+    """A change that happens when it is awaited: ``undo = await broker.kill_node(2)``.
+
+    ``async with broker.kill_node(2):`` makes the change and undoes it at the end of the block. A change that is neither
+    awaited nor entered does not happen, and Python warns about it as about any coroutine that was never awaited.
+    """
+
+    __slots__ = ("_change", "_made")
+
+    def __init__(self, change: Coroutine[Any, Any, C]) -> None:
+        self._change = change
+        self._made: C | None = None
+
+    def __repr__(self) -> str:
+        return f"<Pending {self._change!r}: await it>"
+
+    def __await__(self) -> Generator[Any, Any, C]:
+        return self._change.__await__()
+
+    async def __aenter__(self) -> C:
+        self._made = await self._change
+        return self._made
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._made is not None:
+            await self._made.__aexit__(kind, error, trace)
+
+
+T = TypeVar("T")
+
+Steps = Generator[None, None, T]
+"""Work in several steps, between which other tasks run. Its return value is the result."""
+
+
+class TrioVerbs(Broker):
+    """Verbs in the caller's trio run. Each verb is a checkpoint; if it is cancelled there, it does nothing."""
+
+    async def _call(self, function: Callable[[], T]) -> T:
+        await trio.lowlevel.checkpoint()
+        return function()
+
+    async def _always(self, function: Callable[[], T]) -> T:
+        """Call the function even if the task is cancelled."""
+        result = function()
+        await trio.lowlevel.cancel_shielded_checkpoint()
+        return result
+
+    async def _steps(self, work: Steps[T]) -> T:
+        try:
+            while True:
+                await trio.lowlevel.checkpoint()
+                next(work)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        finally:
+            work.close()
+
+    @asynccontextmanager
+    async def fork(self, data_dir: str | Path | None = None) -> AsyncIterator[Self]:
+        """Start a second broker with the state of this one: ``async with broker.fork() as other: ...``.
+
+        It has its own ports and clock, and is independent from then on. In memory the two share the records that they
+        have in common. The records of a broker with a data directory are copied; ``data_dir`` is an empty directory to
+        keep the fork in, where files that both have in common are stored once.
+        """
+        from odradek.broker.clock import BrokerClock
+        from odradek.broker.facade.state.fork import ForkSettings, state_of
+
+        snapshot = await self._call(lambda: state_of(self._cluster))
+        clock = BrokerClock(start_ms=snapshot.now_ms)
+        settings = ForkSettings(snapshot, self._cluster, clock, data_dir, self._secured)
+        async with settings.cluster.run() as cluster:
+            await settings.start()
+            yield type(self)(cluster, self._look, self._secured)
+
+    def _undone_by(self, change: Callable[[], None], undo: Callable[[], None]) -> Pending[TrioUndo]:
+        async def make() -> TrioUndo:
+            await self._call(change)
+            return TrioUndo(lambda: self._always(undo))
+
+        return Pending(make())
+
+    def _pending(self, function: Callable[[], C]) -> Pending[C]:
+        return Pending(self._call(function))
+
+
+class BlockingVerbs(Broker):
+    """Verbs for any thread but the broker's own."""
+
+    def _call(self, function: Callable[[], T]) -> T:
+        return self._look(function)
+
+    _always = _call
+
+    def _steps(self, work: Steps[T]) -> T:
+        try:
+            while True:
+                next(work)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+    def _undone_by(self, change: Callable[[], None], undo: Callable[[], None]) -> Undo:
+        self._call(change)
+        return Undo(lambda: self._call(undo))
+
+    def _pending(self, function: Callable[[], T]) -> T:
+        return self._call(function)

@@ -1,0 +1,220 @@
+"""Streams over HTTP: requests and records as lines of JSON, one for each, until the reader hangs up."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import deque
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+import trio
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from odradek.broker.facade.generated.blocking.broker import BlockingBroker
+from odradek.broker.facade.generated.blocking.transcript import Transcript
+from odradek.broker.facade.records.decoded import decoded_records
+from odradek.broker.facade.records.watching import AT_ONCE, RecordFollow
+from odradek.broker.facade.remote.encoding import encoded, error_told
+from odradek.broker.facade.remote.operations import Operation, Parameter, operation_of
+from odradek.broker.facade.thread_bridge import trio_settled
+from odradek.broker.transcript.request_list import Selection
+from odradek.protocol.errors import KafkaError
+
+if TYPE_CHECKING:
+    from odradek.broker.facade.generated.blocking.undo import Undo
+    from odradek.broker.transcript.recorded_request import RecordedRequest
+    from odradek.control.calls import Calls
+
+
+_LATEST = Parameter("latest", int | None, None)
+
+REQUESTS = replace(
+    operation_of(Transcript, "filter"),
+    member="stream",
+    path="/v1/requests/stream",
+    parameters=(*operation_of(Transcript, "filter").parameters, _LATEST),
+    doc="Requests as they come to their end, a line of JSON for each, until the reader hangs up.\n\n"
+    '`latest`: no more than so many at a time, ten times a second; {"left_out": n} says how many were passed over.',
+)
+RECORDS = replace(
+    operation_of(BlockingBroker, "decoded_records"),
+    member="records_stream",
+    path="/v1/records/stream",
+    parameters=(*operation_of(BlockingBroker, "decoded_records").parameters, _LATEST),
+    doc="Records of a topic as they come, as `decoded_records` has them: a line of JSON for each, until the reader "
+    "hangs up.\n\n"
+    "`start`: begin at this offset, else with what comes from now on. `latest`: begin so many offsets before the end "
+    'of each partition, and give no more of one at a time; {"left_out": n} says how many offsets were passed over. '
+    '`limit`: end after so many records. An {"error": ...} is the last line.',
+)
+STREAMS: tuple[Operation, ...] = (RECORDS, REQUESTS)
+
+
+_LONGEST_QUEUE = 10_000
+EVERY_S = 0.1
+"""How often somebody is told who asked for the latest only."""
+
+
+def line(value: Any) -> str:
+    """A line of JSON."""
+    return json.dumps(value, ensure_ascii=False) + "\n"
+
+
+class RequestStream:
+    """Follows the broker from its making on. A reader that is 10,000 requests late is told so, and cut.
+
+    ``latest``: give no more than so many at a time, ten times a second, and say how many were left out.
+    """
+
+    def __init__(self, conditions: dict[str, Any], latest: int | None = None) -> None:
+        """ValueError for conditions that make no sense."""
+        if latest is not None and not 1 <= latest <= _LONGEST_QUEUE:
+            raise ValueError(f"latest={latest}: expected 1 to {_LONGEST_QUEUE} requests")
+        self._selection = Selection(**conditions)
+        self._latest = latest
+        self._token = trio.lowlevel.current_trio_token()
+        self._queue: deque[RecordedRequest] = deque()
+        self._left_out = 0
+        self._is_late = False
+        self._woken = trio.Event()
+        self._undo: Undo | None = None
+
+    async def begin(self, calls: Calls) -> None:
+        """Follow from now on."""
+        self._undo = await trio.to_thread.run_sync(partial(calls.follow, self._told))
+
+    async def lines(self) -> AsyncGenerator[str, None]:
+        """The lines, several in a piece, until the reader hangs up."""
+        yield ""  # the answer's head goes out with the first piece
+        while not self._is_late:
+            await self._woken.wait()
+            self._woken = trio.Event()
+            yield self._taken()
+            if self._latest is not None:
+                await trio.sleep(EVERY_S)
+        yield line({"error": {"type": "RuntimeError", "message": "too slow: requests are left out"}})
+
+    async def end(self) -> None:
+        """Follow no longer."""
+        if self._undo is not None:
+            await trio.to_thread.run_sync(self._undo.undo)
+
+    def _taken(self) -> str:
+        matching = [each for each in self._queue if self._selection.matches(each)]
+        self._queue.clear()
+        left_out, self._left_out = self._left_out, 0
+        told = [line({"left_out": left_out})] if left_out else []
+        return "".join([*told, *(line(encoded(each)) for each in matching)])
+
+    def _told(self, recorded: RecordedRequest) -> None:
+        """In the broker's thread."""
+        try:
+            self._token.run_sync_soon(self._put, recorded)
+        except trio.RunFinishedError:
+            pass
+
+    def _put(self, recorded: RecordedRequest) -> None:
+        self._queue.append(recorded)
+        if self._latest is not None and len(self._queue) > self._latest:
+            self._queue.popleft()
+            self._left_out += 1
+        elif len(self._queue) > _LONGEST_QUEUE:
+            self._queue.clear()
+            self._is_late = True
+        self._woken.set()
+
+
+class RecordStream:
+    """Follows a topic. ``limit``: end after so many records; the other arguments are those of `RecordFollow`."""
+
+    def __init__(self, calls: Calls, limit: int | None = None, **arguments: Any) -> None:
+        """ValueError for arguments that make no sense."""
+        if limit is not None and limit < 1:
+            raise ValueError(f"limit={limit}: expected 1 record or more")
+        self._follow: RecordFollow = calls.follow_records(at_once=min(limit or AT_ONCE, AT_ONCE), **arguments)
+        self._schemas = calls.record_schemas
+        self._left = math.inf if limit is None else limit
+        self._first: tuple[str, Any] = "", None
+
+    async def begin(self) -> None:
+        """Look for the first time, before the lines; KafkaError if there is no such topic or partition."""
+        self._first = await trio.to_thread.run_sync(self._look)
+
+    async def lines(self) -> AsyncGenerator[str, None]:
+        """The lines, several in a piece, until the reader hangs up or there were enough; an error is the last line."""
+        try:
+            text, changed = self._first
+            while True:
+                yield text
+                if self._left <= 0:
+                    return
+                await trio.sleep(EVERY_S)
+                await trio_settled(changed, math.inf)
+                text, changed = await trio.to_thread.run_sync(self._look)
+        except (KafkaError, RuntimeError) as error:
+            yield line({"error": error_told(error)})
+
+    async def end(self) -> None:
+        """Follow no longer."""
+        await trio.to_thread.run_sync(self._end)
+
+    def _look(self) -> tuple[str, Any]:
+        news = self._follow.look()
+        some = news.records if self._left == math.inf else news.records[: int(self._left)]
+        self._left -= len(some)
+        told = [line({"left_out": news.left_out})] if news.left_out else []
+        told += [line(encoded(each)) for each in decoded_records(self._schemas, some)]
+        return "".join(told), news.changed
+
+    def _end(self) -> None:
+        try:
+            self._follow.__exit__()
+        except RuntimeError:
+            pass  # the broker has ended, and forgotten it before
+
+
+class Lines(Protocol):
+    """What has begun to follow the broker, and follows it until ``end``."""
+
+    def lines(self) -> AsyncGenerator[str, None]:
+        """Lines, several in a piece."""
+        ...
+
+    async def end(self) -> None:
+        """Follow no longer."""
+        ...
+
+
+class PiecesResponse(StreamingResponse):
+    """Gives what a generator yields, and closes the generator however the answer ends."""
+
+    def __init__(self, pieces: AsyncGenerator[str, None], media_type: str) -> None:
+        self._pieces = pieces
+        super().__init__(pieces, media_type=media_type)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            with trio.CancelScope(shield=True):
+                await self.end()
+
+    async def end(self) -> None:
+        """The answer is over."""
+        await self._pieces.aclose()
+
+
+class LinesResponse(PiecesResponse):
+    """Gives a stream's lines, and ends the stream however the answer ends, also before its first line."""
+
+    def __init__(self, stream: Lines) -> None:
+        self._stream = stream
+        super().__init__(stream.lines(), "application/x-ndjson")
+
+    async def end(self) -> None:
+        await super().end()
+        await self._stream.end()

@@ -1,0 +1,205 @@
+"""Requests and records as streams of JSON lines."""
+
+from __future__ import annotations
+
+import gc
+import http.client
+import json
+from collections.abc import AsyncGenerator, Callable, Iterator, MutableMapping
+from contextlib import aclosing, contextmanager
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+
+import odradek
+from odradek.control.openapi import document
+from odradek.control.server import ControlServer
+from odradek.control.streams import STREAMS, LinesResponse, PiecesResponse, RequestStream
+from tests.frontdoor.control.conftest import Ask
+
+
+def test_the_document_has_the_streams() -> None:
+    for each in STREAMS:
+        told = document()["paths"][each.path]["get"]
+        assert list(told["responses"]["200"]["content"]) == ["application/x-ndjson"]
+        assert "latest" in [parameter["name"] for parameter in told["parameters"]]
+
+
+class Followed:
+    """Calls of which only `follow` is asked."""
+
+    def __init__(self) -> None:
+        self.told: Any = None
+        self.undone = 0
+
+    def follow(self, told: Any) -> Followed:
+        self.told = told
+        return self
+
+    def undo(self) -> None:
+        self.undone += 1
+
+
+def test_a_reader_that_is_too_slow_is_told_and_cut() -> None:
+    followed = Followed()
+
+    async def main() -> list[str]:
+        stream = RequestStream({"api": "Fetch"})
+        calls: Any = followed
+        await stream.begin(calls)
+        for _ in range(10_001):
+            followed.told(Unmatched())
+        await trio.testing.wait_all_tasks_blocked()
+        lines = [line async for line in stream.lines()]
+        await stream.end()
+        return lines
+
+    assert trio.run(main) == ["", '{"error": {"type": "RuntimeError", "message": "too slow: requests are left out"}}\n']
+    assert followed.undone == 1
+
+
+class Unmatched:
+    """A request of another API."""
+
+    class exchange:  # noqa: N801
+        api_key = 18
+
+
+def test_who_wants_the_latest_is_told_how_many_were_left_out() -> None:
+    followed = Followed()
+
+    async def main() -> str:
+        stream = RequestStream({"api": "Fetch"}, latest=10)
+        calls: Any = followed
+        await stream.begin(calls)
+        for _ in range(1_000):
+            followed.told(Unmatched())
+        await trio.testing.wait_all_tasks_blocked()
+        async with aclosing(stream.lines()) as lines:
+            assert await anext(lines) == ""
+            told = await anext(lines)
+        await stream.end()
+        return told
+
+    assert json.loads(trio.run(main)) == {"left_out": 990}
+    assert followed.undone == 1
+
+
+def test_conditions_that_make_no_sense_are_refused() -> None:
+    async def main() -> None:
+        with pytest.raises(ValueError, match="no API is called"):
+            RequestStream({"api": "Fetsh"})
+        with pytest.raises(ValueError, match="latest=0"):
+            RequestStream({}, latest=0)
+
+    trio.run(main)
+
+
+@contextmanager
+def stream(broker: odradek.KafkaBroker, path: str) -> Iterator[http.client.HTTPResponse]:
+    with ControlServer(broker) as server:
+        connection = http.client.HTTPConnection(server.url.partition("//")[2], timeout=60)
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        assert (answer.status, answer.headers["content-type"]) == (200, "application/x-ndjson")
+        yield answer
+        answer.close()
+        connection.close()
+
+
+def test_records_come_decoded(broker: odradek.KafkaBroker) -> None:
+    broker.set_schema("t", '"int"')
+    with stream(broker, "/v1/records/stream?topic=t") as answer:
+        for value, expected in ((b"\x54", 42), (b"\x02", 1)):
+            broker.produce("t", value, partition=1)
+            found = json.loads(answer.readline())
+            assert (found["record"]["partition"], found["value"]["data"], found["key"]) == (1, expected, None)
+
+
+def test_the_latest_are_there_at_once(broker: odradek.KafkaBroker) -> None:
+    broker.produce_all("t", [odradek.ProducerRecord(text, partition=0) for text in "abc"])
+    with stream(broker, "/v1/records/stream?topic=t&partition=0&latest=2") as answer:
+        assert [json.loads(answer.readline())["record"]["value"] for _ in range(2)] == ["b", "c"]
+
+
+def test_it_ends_after_a_number_of_records(broker: odradek.KafkaBroker) -> None:
+    broker.produce_all("t", [odradek.ProducerRecord(text, partition=0) for text in "abc"])
+    with stream(broker, "/v1/records/stream?topic=t&start=0&limit=2") as answer:
+        assert [json.loads(line)["record"]["value"] for line in answer] == ["a", "b"]
+
+
+def test_the_end_of_the_topic_is_told(broker: odradek.KafkaBroker) -> None:
+    with stream(broker, "/v1/records/stream?topic=t") as answer:
+        broker.delete_topic("t")
+        (line,) = answer
+        assert json.loads(line)["error"]["code"] == "UNKNOWN_TOPIC_OR_PARTITION"
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [("topic=gone", 409), ("topic=t&partition=7", 409), ("", 400), ("topic=t&latest=0", 400), ("topic=t&limit=0", 400)],
+)
+def test_mistakes_are_told(control: Ask, query: str, status: int) -> None:
+    found = control("GET", f"/v1/records/stream?{query}")
+    assert (found[0], bool(found[1]["error"]["message"])) == (status, True)
+
+
+SCOPE: dict[str, Any] = {"type": "http", "asgi": {"spec_version": "2.3"}}
+
+
+class Counted:
+    """A stream that never ends by itself."""
+
+    def __init__(self) -> None:
+        self.state = "not begun"
+        self.ended = 0
+
+    async def lines(self) -> AsyncGenerator[str, None]:
+        self.state = "begun"
+        try:
+            while True:
+                yield "{}\n"
+                await trio.lowlevel.checkpoint()
+        finally:
+            self.state = "closed"
+
+    async def end(self) -> None:
+        await trio.lowlevel.checkpoint()
+        self.ended += 1
+
+
+def answered(response: Callable[[], PiecesResponse], stop_at: str) -> None:
+    """Answer a reader that hangs up while a message of this type is sent to it."""
+
+    async def main() -> None:
+        gone = trio.Event()
+
+        async def receive() -> MutableMapping[str, Any]:
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == stop_at:
+                gone.set()
+                await trio.sleep_forever()
+
+        await response()(SCOPE, receive, send)
+
+    trio.run(main)
+
+
+@pytest.mark.parametrize(("stop_at", "state"), [("http.response.start", "not begun"), ("http.response.body", "closed")])
+def test_a_reader_that_hangs_up_ends_the_stream(stop_at: str, state: str) -> None:
+    stream = Counted()
+    answered(lambda: LinesResponse(stream), stop_at)
+    gc.collect()  # a generator that is left to the collector is warned of, which fails this test
+    assert (stream.state, stream.ended) == (state, 1)
+
+
+def test_a_reader_that_hangs_up_closes_the_generator() -> None:
+    stream = Counted()
+    answered(lambda: PiecesResponse(stream.lines(), "application/json"), "http.response.body")
+    gc.collect()
+    assert stream.state == "closed"
