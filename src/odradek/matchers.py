@@ -1,7 +1,7 @@
-"""Asserts on what a broker holds, with messages that show the difference and why.
+"""Assertions about the contents of a broker; their messages show the difference, and likely causes.
 
-`from odradek import matchers`. Each takes a broker of either flavour, looks once and raises AssertionError. They wait
-for nothing: `broker.wait_records(...)` and `broker.group("g").wait(...)` do.
+`from odradek import matchers`. Each takes a `KafkaBroker` or `TrioBroker`, looks once, and raises AssertionError.
+They do not wait; `broker.wait_records(...)` and `broker.group("g").wait(...)` do.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""All that a report tells of: plain values, so that it can be made of a broker elsewhere, too."""
+"""A situation: everything that a report is made of, as plain values, so that it can describe a remote broker, too."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _transactions(cluster: Cluster) -> dict[str, TransactionInfo]:
 
 
 def _or_nothing(look: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """A report of a broker that has ended tells what can still be seen."""
+    """The value, or nothing if the broker has ended and can no longer be asked."""
     try:
         return look()
     except Exception:

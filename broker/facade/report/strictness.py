@@ -205,7 +205,7 @@ _SWITCHES = (*(f"-{name}" for name in RULES), *(f"+{name}" for name in OPT_IN))
 
 @dataclass(frozen=True, slots=True)
 class StrictnessFinding:
-    """What a test relied on. ``rule``: its name, to switch it off; ``sentence``: what was seen, and what to do."""
+    """A finding. ``rule`` is the name that turns the rule off; ``sentence`` says what was seen and what to do."""
 
     rule: str
     sentence: str

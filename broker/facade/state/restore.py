@@ -37,14 +37,14 @@ _WHY = "the broker goes back to a snapshot"
 
 
 def restore(cluster: Cluster, snapshot: Snapshot) -> None:
-    """Go back to a snapshot of this cluster; ValueError for that of another one."""
+    """Return to a snapshot of this cluster. Raises ValueError for a snapshot of another one."""
     if not snapshot.is_of(cluster):
         raise ValueError("this snapshot is of another broker: fork() takes a state to another one")
     go_to(cluster, snapshot)
 
 
 def go_to(cluster: Cluster, snapshot: Snapshot) -> None:
-    """Have the state of a snapshot from now on, of whichever cluster with the same nodes."""
+    """Take over the state of a snapshot of any cluster with the same nodes."""
     _mend(cluster, snapshot)
     forget_clients(cluster)
     cluster.set_faults([fault for fault in faults_of(cluster) if fault in snapshot.faults])
@@ -63,7 +63,7 @@ def go_to(cluster: Cluster, snapshot: Snapshot) -> None:
 
 
 def _mend(cluster: Cluster, snapshot: Snapshot) -> None:
-    """Disks work, nobody is refused a connection, coordinators load; links to clients are as bad as they were."""
+    """Repair disks, accept connections, let coordinators load; restore the links to clients of the snapshot."""
     if cluster.disks is not None or cluster.durability is not None:
         from odradek.broker.facade.disks import mend_disk
 
@@ -80,7 +80,7 @@ def _mend(cluster: Cluster, snapshot: Snapshot) -> None:
 
 
 def forget_clients(cluster: Cluster) -> None:
-    """Cut all connections, and forget what was known of clients for as long as they are connected."""
+    """Close all connections, and drop the state that exists only while clients are connected."""
     cluster.server.cut_all(_WHY)
     cluster.fetch_sessions.clear()
     services = cluster.services
@@ -92,7 +92,7 @@ def forget_clients(cluster: Cluster) -> None:
 
 
 def _nodes(cluster: Cluster, snapshot: Snapshot) -> None:
-    """Start and stop nodes. First those that start: somebody has to lead. Who was not frozen then is not now."""
+    """Start, stop and thaw nodes. Nodes are started first, because there must be leaders."""
     for node_id in set(cluster.frozen):
         if node_id not in snapshot.frozen_nodes or not cluster.nodes[node_id].up:
             thaw_if_frozen(cluster, node_id)

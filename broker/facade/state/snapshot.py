@@ -38,9 +38,9 @@ CopyLog = Callable[["PartitionLog", bytes], "PartitionLog"]
 
 
 class _Stamp(NamedTuple):
-    """How far a log was. While it has the same stamp it holds the same: it grows, loses its start, or is compacted.
+    """A fingerprint of a log: two logs with the same stamp have the same content.
 
-    Whatever is compacted is in other segments afterwards.
+    A log only changes when it grows, loses its start, or is compacted, and compaction creates new segments.
     """
 
     log: PartitionLog
@@ -59,7 +59,7 @@ class _Stamp(NamedTuple):
 
 
 class PartitionCopy:
-    """What a partition had: its log, and its replicas while they differed. Nobody ever appends to these logs."""
+    """A copy of a partition: its log, and its replicas if they differed. Nothing is ever appended to these logs."""
 
     __slots__ = ("_stamp", "log", "replicas")
 
@@ -68,26 +68,26 @@ class PartitionCopy:
         self._stamp = None if partition.replica_set is not None else _Stamp.of(partition)
 
     def is_what(self, partition: Partition) -> bool:
-        """Whether the partition has just this now."""
+        """Whether the partition has the same content now."""
         if self._stamp is None or partition.replica_set is not None or not partition.opened:
             return False
         return self._stamp == _Stamp.of(partition)
 
     def put_into(self, partition: Partition, copy: CopyLog) -> tuple[PartitionLog, ReplicaSet | None]:
-        """A log, and replicas, for the partition to go on with."""
+        """A log, and replicas, for the partition to continue with."""
         log, replicas = _copied(partition, self.log, self.replicas, copy)
         log.config = partition.topic.config.log_config()
         log.producers.rewind()
         return log, replicas
 
     def is_in(self, partition: Partition) -> None:
-        """The partition has got this, and nothing else yet."""
+        """Note that the partition has this content now."""
         if self.replicas is None:
             self._stamp = _Stamp.of(partition)
 
 
 def opened(topics: PartitionRegistry) -> Iterator[tuple[PartitionKey, Partition]]:
-    """The partitions whose log is open; the others have nothing."""
+    """The partitions whose log is open; all others are empty."""
     for topic in topics.all():
         for partition in topic.partitions:
             if partition.opened:
@@ -113,9 +113,9 @@ def _copied(
 
 
 class Snapshot:
-    """A broker's state at one moment, for ``broker.restore(snapshot)``, any number of times.
+    """The state of a broker at one moment, for ``broker.restore(snapshot)``, any number of times.
 
-    It stays valid whatever happens to the broker, and holds no more memory than what the broker has dropped since.
+    It stays valid whatever happens to the broker. It only uses memory for what the broker has dropped since.
     """
 
     __slots__ = (
@@ -160,7 +160,7 @@ class Snapshot:
             node.id: _shut_down(cluster.image, node.id) for node in cluster.nodes.values() if not node.up
         }
         self.faults = set(faults_of(cluster))
-        """Those that were set: going back ends all others, and brings none back."""
+        """The faults that were set. A restore removes all other faults, and adds none."""
         self.frozen_nodes = frozenset(cluster.frozen)
         self.client_links = list(cluster.server.links.client_links) if cluster.server.has_bad_links else []
         self.replication = cluster.replicator.kept
@@ -177,7 +177,7 @@ class Snapshot:
         return f"<Snapshot: {len(own)} topics, {sum(len(topic.partitions) for topic in own)} partitions>"
 
     def is_of(self, cluster: Cluster) -> bool:
-        """Whether it was taken of this cluster."""
+        """Whether the snapshot was taken of this cluster."""
         return self._cluster is cluster
 
 
@@ -188,7 +188,7 @@ def faults_of(cluster: Cluster) -> Sequence[Fault]:
 
 
 def _shut_down(image: MetadataImage, node_id: int) -> bool:
-    """Whether a node that is down went in order."""
+    """Whether a node that is down was shut down cleanly."""
     broker = image.brokers.get(node_id)
     return broker is not None and broker.in_controlled_shutdown
 
@@ -214,12 +214,12 @@ def _copying(cluster: Cluster, kept: KeptLogs | None, now_ms: int) -> CopyLog:
 
 
 def _apart(cluster: Cluster) -> Partition | None:
-    """A partition whose replicas differ."""
+    """A partition whose replicas differ, if there is one."""
     return next((each for _, each in opened(cluster.topics) if each.replica_set is not None), None)
 
 
 def take(cluster: Cluster) -> Snapshot:
-    """A snapshot of a cluster; ValueError for one with a data directory while replicas differ."""
+    """Take a snapshot. Raises ValueError for a cluster with a data directory while replicas differ."""
     apart = None if cluster.directory is None else _apart(cluster)
     if apart is not None:
         raise ValueError(
