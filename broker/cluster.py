@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from odradek.broker.api.served import SERVED
+from odradek.broker.api.served import handlers_of
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.definition import ConfigError
@@ -41,7 +41,7 @@ from odradek.broker.net.live_listeners import LiveListeners
 from odradek.broker.net.server import Server
 from odradek.broker.partitions.maintenance import Maintenance
 from odradek.broker.partitions.partition_registry import PartitionRegistry
-from odradek.broker.releases.release import NEWEST
+from odradek.broker.releases.release import DEFAULT
 from odradek.broker.replication.replicator import Replicator
 from odradek.broker.requests.bugs import BugLog
 from odradek.broker.requests.deferred import Deferred
@@ -218,7 +218,7 @@ class Cluster:
         """Everything is kept in these directories, which are opened when the cluster runs."""
         if self.config.release.apis is not None:
             raise ConfigError(
-                f"odradek keeps data directories of Kafka {NEWEST} alone: as Kafka {self.config.release} a broker has "
+                f"odradek keeps data directories of Kafka {DEFAULT} alone: as Kafka {self.config.release} a broker has "
                 "its logs in memory"
             )
         from odradek.broker.controller.data_directory import DataDirectory
@@ -256,9 +256,9 @@ class Cluster:
     def _dispatcher_of_controllers(self) -> Dispatcher | None:
         if not any(node.controllers for node in self.members.values()):
             return None
-        from odradek.broker.api.controller_listener import SERVED_BY_CONTROLLERS
+        from odradek.broker.api.controller_listener import controller_handlers_of
 
-        served = SERVED_BY_CONTROLLERS.of(self.config.release.apis)
+        served = controller_handlers_of(self.config.release)
         return Dispatcher(self.services, self.recent, self.bug_log, self.durability, handlers=served)
 
     def _services(self, cluster_id: str) -> Services:
@@ -269,7 +269,7 @@ class Cluster:
             controller=self.controller,
             fetch_sessions=self.fetch_sessions,
             groups=Deferred(self._make_groups),
-            handlers=SERVED.of(self.config.release.apis),
+            handlers=handlers_of(self.config.release),
             nodes=self.nodes,
             quorum=self.quorum,
             share_partitions=Deferred(self._make_share_partitions),

@@ -1,6 +1,6 @@
 """Write Kafka's tables in `protocol/data` from the jars of a release: `python -m generators.tables`.
 
-The release is that of `tests/conformance/real_kafka.py`, which fetches its jars. They hold the tables of all messages
+`tests/conformance/real_kafka.py` fetches the jars of the release. They hold the tables of all messages
 as JSON with comments; descriptions are left out. `Enums.java` tells what only Kafka's enums know.
 """
 
@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
-from tests.conformance.real_kafka import KAFKA_VERSION, classpath, run_tool
+from tests.conformance.real_kafka import classpath
 
 Table = dict[str, Any]
+TABLES_VERSION = "4.4.0"
+"""The newest release that a broker can behave as; older ones are a part of its tables."""
 
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parent / "protocol" / "data"
@@ -45,9 +48,9 @@ def main() -> int:
 
 def files() -> dict[Path, str]:
     """The tables of the release. Unavailable without a JDK, or Maven where the jars are not there yet."""
-    libs = Path(classpath().rpartition(":")[2]).parent
+    libs = Path(_classpath().rpartition(":")[2]).parent
     apis, errors = enums()
-    tables = {"source": f"Apache Kafka {KAFKA_VERSION}", **of_clients(tables_in(_jar(libs, "kafka-clients")), apis)}
+    tables = {"source": f"Apache Kafka {TABLES_VERSION}", **of_clients(tables_in(_jar(libs, "kafka-clients")), apis)}
     for section, jar in SECTIONS.items():
         records = (kept(table) for table in tables_in(_jar(libs, jar)))
         tables[section] = sorted(records, key=_by_key) if section == "metadata_records" else list(records)
@@ -55,8 +58,12 @@ def files() -> dict[Path, str]:
     return {DATA / "messages.json": as_lines(tables), DATA / "errors.json": f"[\n{rows}\n]\n"}
 
 
+def _classpath() -> str:
+    return classpath(TABLES_VERSION, HERE / "pom.xml")
+
+
 def _jar(libs: Path, name: str) -> Path:
-    return libs / f"{name}-{KAFKA_VERSION}.jar"
+    return libs / f"{name}-{TABLES_VERSION}.jar"
 
 
 def _by_key(table: Table) -> int:
@@ -124,8 +131,8 @@ def _api(api: Table, request: Table, response: Table) -> Table:
 
 def enums() -> tuple[list[Table], list[Table]]:
     """APIs by key and errors by code, as `Enums.java` prints them."""
-    done = run_tool(str(HERE / "Enums.java"))
-    done.check_returncode()
+    command = ["java", "-cp", _classpath(), str(HERE / "Enums.java")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     apis, errors = [], []
     for line in done.stdout.splitlines():
         kind, number, name, first, second = line.split()

@@ -1,8 +1,9 @@
 """ApiVersions (key 18).
 
-Versions 0 to 4. v3 adds the client's software name and version (KIP-511) and the feature levels (KIP-584); v4 lists
-features whose lowest level is 0 (KIP-1022), which v3 leaves out. An unknown version is answered in v0 with
-UNSUPPORTED_VERSION, so that any client can find a version that both speak.
+Versions 0 to 5. v3 adds the client's software name and version (KIP-511) and the feature levels (KIP-584); v4 lists
+features whose lowest level is 0 (KIP-1022), which v3 leaves out; with v5 the client says which cluster and node it
+means to reach (KIP-1242). An unknown version is answered in v0 with UNSUPPORTED_VERSION, so that any client can find a
+version that both speak.
 
 Only what is served is advertised, on a controller's listener what controllers serve. The telemetry APIs are advertised
 while there is a client-metrics subscription: without one nobody wants what clients would push. Produce is advertised
@@ -35,6 +36,7 @@ _SOFTWARE_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _FIRST_VERSION_WITH_SOFTWARE = 3
 _FIRST_VERSION_WITH_LEVEL_ZERO = 4
 _PRODUCE_KEY = 0
+_NO_NODE = -1
 _TELEMETRY_KEYS = (71, 72)
 
 
@@ -67,6 +69,11 @@ def told_versions(
             return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
         ctx.connection.client_software_name = name
         ctx.connection.client_software_version = version
+    if request.cluster_id is not None or request.node_id != _NO_NODE:
+        if request.cluster_id is None or request.node_id == _NO_NODE:
+            return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+        if (request.cluster_id, request.node_id) != (ctx.services.cluster_id, ctx.node.id):
+            return ApiVersionsResponse(error_code=ErrorCode.REBOOTSTRAP_REQUIRED)
     image = ctx.services.image
     kept = ctx.services.answers.of(name, image.offset)
     answer = kept.get(ctx.api_version)

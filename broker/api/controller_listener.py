@@ -7,7 +7,7 @@ them are in one process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
@@ -16,6 +16,7 @@ from odradek.broker.api.api_versions import told_versions
 from odradek.broker.api.cluster import describe_controllers, describe_quorum_of_controller
 from odradek.broker.api.configs import alter_configs_of_controller, incremental_alter_configs_of_controller
 from odradek.broker.api.generated.index import INDEX
+from odradek.broker.releases.release import LATER_VERSIONS, Release
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import Handler, Index, Registry
 from odradek.broker.requests.response import EncodedBody
@@ -27,7 +28,7 @@ _Serve = Callable[[RequestContext, Any], Any]
 
 
 def _advertised(services: Services) -> dict[int, tuple[int, int]]:
-    return SERVED_BY_CONTROLLERS.of(services.config.release.apis).advertised()
+    return controller_handlers_of(services.config.release).advertised()
 
 
 def _api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse | EncodedBody:
@@ -144,10 +145,8 @@ class ControllerRegistry(Registry):
         super().__init__("odradek.broker.api", index)
         self._made: dict[int, Handler] = {}
 
-    def of(self, apis: Mapping[int, tuple[int, int]] | None) -> Registry:
-        """See `Registry`."""
-        cut = super().of(apis)
-        return self if cut is self else ControllerRegistry(cut._index)
+    def _with(self, index: Index) -> Registry:
+        return ControllerRegistry(index)
 
     def find(self, key: int) -> Handler | None:
         """See `Registry`."""
@@ -167,4 +166,11 @@ class ControllerRegistry(Registry):
         return made
 
 
-SERVED_BY_CONTROLLERS = ControllerRegistry({key: row for key, row in INDEX.items() if key in _MADE})
+ALL_OF_CONTROLLERS = ControllerRegistry({key: row for key, row in INDEX.items() if key in _MADE})
+SERVED_BY_CONTROLLERS = ALL_OF_CONTROLLERS.up_to(LATER_VERSIONS)
+"""Those of the default release."""
+
+
+def controller_handlers_of(release: Release) -> Registry:
+    """The handlers of the controllers of a release."""
+    return SERVED_BY_CONTROLLERS if release.apis is None else ALL_OF_CONTROLLERS.of(release.apis)

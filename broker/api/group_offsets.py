@@ -68,7 +68,7 @@ def offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCo
     """Store offsets; what cannot be stored has its own error, the rest is stored."""
     require_read(ctx, request.group_id)
     by_id = ctx.api_version >= _COMMIT_TOPIC_ID_FROM
-    found = [_topic_of(ctx, asked.topic_id if by_id else asked.name) for asked in request.topics]
+    found = [topic_of(ctx, asked.topic_id if by_id else asked.name) for asked in request.topics]
     readable = ctx.allowed(Operation.READ, Resource.TOPIC, [name for name, _ in found if name is not None])
     offsets: list[OffsetToCommit] = []
     slots: list[OffsetCommitResponsePartition] = []
@@ -123,7 +123,7 @@ async def _stored_later(
         return _stored(response, slots, [error.code] * len(slots))
 
 
-def _topic_of(ctx: RequestContext, asked: str | bytes) -> tuple[str | None, Topic | None]:
+def topic_of(ctx: RequestContext, asked: str | bytes) -> tuple[str | None, Topic | None]:
     """The name of a topic, where it is known, and the topic, if there is one."""
     if isinstance(asked, str):
         return asked, ctx.services.topics.get(asked)
@@ -253,7 +253,7 @@ def _fetch_group(ctx: RequestContext, group: OffsetFetchRequestGroup, stable: bo
     by_id = ctx.api_version >= _FETCH_TOPIC_ID_FROM
     answered: list[OffsetFetchResponseTopics] = []
     refused: list[OffsetFetchResponseTopics] = []
-    named = [_topic_of(ctx, topic.topic_id if by_id else topic.name)[0] for topic in group.topics]
+    named = [topic_of(ctx, topic.topic_id if by_id else topic.name)[0] for topic in group.topics]
     shown = ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, [name for name in named if name is not None])
     for topic, name in zip(group.topics, named, strict=True):
         topic_id = topic.topic_id if by_id else ZERO_UUID

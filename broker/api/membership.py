@@ -1,4 +1,4 @@
-"""UnregisterBroker (key 64), AddRaftVoter (key 80) and RemoveRaftVoter (key 81): who belongs to the cluster.
+"""UnregisterBroker (64), UnregisterController (94), AddRaftVoter (80), RemoveRaftVoter (81): who is in the cluster.
 
 UnregisterBroker version 0 (KIP-500). A broker that is up may be unregistered, too: it goes on answering, but it is in
 no list, leads nothing and gets no partitions until it starts again. AddRaftVoter 0 and 1, RemoveRaftVoter 0 (KIP-853):
@@ -7,7 +7,7 @@ the voters are the controllers of this process, so none can be removed, and no o
 
 from __future__ import annotations
 
-from odradek.broker.controller.commands import UnregisterBroker
+from odradek.broker.controller.commands import UnregisterBroker, UnregisterController
 from odradek.broker.controller.membership import CONTROLLER_LISTENER
 from odradek.broker.requests.access import Whole
 from odradek.broker.requests.context import RequestContext
@@ -17,6 +17,10 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.add_raft_voter import AddRaftVoterRequest, AddRaftVoterResponse, Listener
 from odradek.protocol.generated.messages.remove_raft_voter import RemoveRaftVoterRequest, RemoveRaftVoterResponse
 from odradek.protocol.generated.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
+from odradek.protocol.generated.messages.unregister_controller import (
+    UnregisterControllerRequest,
+    UnregisterControllerResponse,
+)
 from odradek.protocol.message import ZERO_UUID
 from odradek.protocol.uuids import uuid_to_text
 
@@ -26,6 +30,13 @@ def unregister_broker(ctx: RequestContext, request: UnregisterBrokerRequest) -> 
     """Take a broker out of the cluster."""
     ctx.services.controller.ask(UnregisterBroker(request.broker_id))
     return UnregisterBrokerResponse()
+
+
+@handles(UnregisterControllerRequest, access=Whole(Operation.ALTER))
+def unregister_controller(ctx: RequestContext, request: UnregisterControllerRequest) -> UnregisterControllerResponse:
+    """Take a controller out of the list of those that are registered (KIP-1312)."""
+    ctx.services.controller.ask(UnregisterController(request.controller_id))
+    return UnregisterControllerResponse(error_message=None)
 
 
 @handles(AddRaftVoterRequest, access=Whole(Operation.ALTER))

@@ -1,8 +1,9 @@
-"""StreamsGroupHeartbeat (88), StreamsGroupDescribe (89): groups of Kafka Streams applications (KIP-1071).
+"""Groups of Kafka Streams applications (KIP-1071, KIP-1331).
 
-Version 0 of both. They are UNSUPPORTED_VERSION while the cluster's `streams.version` is 0, or the broker does not
-offer the protocol. Topology updates, static
-members, patterns for source topics, task offsets and warm-up tasks are refused, as Kafka 4.3.1 does.
+StreamsGroupHeartbeat (88) and StreamsGroupDescribe (89) in versions 0 and 1, StreamsGroupTopologyDescriptionUpdate (93)
+in version 0, which takes a plugin that only Java has. They are UNSUPPORTED_VERSION while `streams.version` is 0, or the
+broker does not offer the protocol. Topology updates, static members, patterns for source topics, task offsets and
+warm-up tasks are refused, as Kafka 4.3.1 does.
 
 The rules are the group coordinator's (`odradek.broker.coordinator.group.streams`).
 """
@@ -10,6 +11,7 @@ The rules are the group coordinator's (`odradek.broker.coordinator.group.streams
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from odradek.broker.api.group_admin import by_coordinator, describable, require_topics
 from odradek.broker.api.group_requests import check_text, invalid, is_offered, require_read
@@ -30,6 +32,7 @@ from odradek.broker.coordinator.group.streams.member import (
 )
 from odradek.broker.coordinator.group.streams.topology import internal_error
 from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS, check_topic_name
+from odradek.broker.releases.release import Release
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
@@ -37,8 +40,16 @@ from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages import streams_group_describe as d
 from odradek.protocol.generated.messages import streams_group_heartbeat as h
+from odradek.protocol.generated.messages.streams_group_topology_description_update import (
+    StreamsGroupTopologyDescriptionUpdateRequest,
+    StreamsGroupTopologyDescriptionUpdateResponse,
+)
 
 _STATIC_LEAVING = -2
+_ACCEPTABLE_RECOVERY_LAG = 10_000
+_DESCRIPTIONS_FROM = 1
+_NO_DESCRIPTION = 1
+"""The status of a topology description where the broker has no plugin for them (KIP-1331)."""
 _HIDDEN_TOPICS = "The described group uses topics that the client is not authorized to describe."
 
 
@@ -84,7 +95,8 @@ def streams_group_heartbeat(
         host=f"/{ctx.connection.peer_host}",
         forbidden=_forbidden_topics(ctx),
     )
-    return later(ctx.services.groups().begin(request.group_id, command, ctx.node), _response)
+    release = ctx.services.config.release
+    return later(ctx.services.groups().begin(request.group_id, command, ctx.node), partial(_response, release))
 
 
 def _check_served(ctx: RequestContext) -> None:
@@ -236,11 +248,13 @@ def _tasks(rows: Sequence[h.TaskIds]) -> dict[str, list[int]]:
     return tasks
 
 
-def _response(reply: HeartbeatReply) -> h.StreamsGroupHeartbeatResponse:
+def _response(release: Release, reply: HeartbeatReply) -> h.StreamsGroupHeartbeatResponse:
     response = h.StreamsGroupHeartbeatResponse(
         member_id=reply.member_id,
         member_epoch=reply.member_epoch,
         heartbeat_interval_ms=reply.heartbeat_interval_ms,
+        task_offset_interval_ms=release.task_offset_interval_ms,
+        acceptable_recovery_lag=_ACCEPTABLE_RECOVERY_LAG,
         status=[h.Status(status.code, status.detail) for status in reply.statuses],
         endpoint_information_epoch=reply.endpoint_epoch,
     )
@@ -319,6 +333,8 @@ def _describe(ctx: RequestContext, group_id: str) -> d.DescribedGroup:
         group_state=group.state_name,
         group_epoch=group.epoch,
         assignment_epoch=group.assignment_epoch,
+        topology_description_status=_NO_DESCRIPTION if ctx.api_version >= _DESCRIPTIONS_FROM else 0,
+        assignor_name="sticky",
         topology=_described_topology(group),
         members=[_described_member(group, member) for member in group.in_map_order()],
     )
@@ -380,3 +396,17 @@ def _assignment(tasks: Target) -> d.Assignment:
 
 def _described_tasks(tasks: Mapping[str, Iterable[int]]) -> list[d.TaskIds]:
     return [d.TaskIds(name, sorted(tasks[name])) for name in sorted(tasks)]
+
+
+# -- StreamsGroupTopologyDescriptionUpdate
+
+
+@handles(StreamsGroupTopologyDescriptionUpdateRequest, access=ByItem((Operation.READ, Resource.GROUP)))
+def streams_group_topology_description_update(
+    ctx: RequestContext, request: StreamsGroupTopologyDescriptionUpdateRequest
+) -> StreamsGroupTopologyDescriptionUpdateResponse:
+    """What Kafka answers without a plugin: `group.streams.topology.description.plugin.class` names a class of Java."""
+    _check_served(ctx)
+    require_read(ctx, request.group_id)
+    text = "The broker has no streams group topology description plugin configured."
+    raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)

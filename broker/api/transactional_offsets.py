@@ -1,7 +1,7 @@
 """TxnOffsetCommit (28): offsets that become visible when a transaction commits.
 
-Versions 0-5: v3 checks the member (KIP-447), v4 may be answered TRANSACTION_ABORTABLE, v5 adds the group's partition by
-itself (KIP-890).
+Versions 0-6: v3 checks the member (KIP-447), v4 may be answered TRANSACTION_ABORTABLE, v5 adds the group's partition by
+itself (KIP-890), v6 names topics by id (KIP-1319).
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Awaitable, Coroutine, Hashable
 from functools import partial
 from typing import Any
 
+from odradek.broker.api.group_offsets import topic_of
 from odradek.broker.api.group_requests import require_read
 from odradek.broker.api.later import Later, later
 from odradek.broker.api.merged_topics import merged
 from odradek.broker.api.transactions import group_partition
 from odradek.broker.coordinator.group.commands import OffsetToCommit, TxnOffsetCommit
 from odradek.broker.coordinator.transaction.markers import GROUP_TOPIC
-from odradek.broker.coordinator.transaction.transaction import TopicPartition
 from odradek.broker.coordinator.transaction.verification import Errors, Support
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
@@ -26,12 +26,17 @@ from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
 
-Codes = dict[TopicPartition, int]
+Place = tuple[str, bytes]
+Offsets = list[tuple[Place, OffsetToCommit]]
+Codes = dict[tuple[Place, int], int]
+"""Place of a topic in the request and partition, to the answer."""
+_BY_ID_FROM = 6
 
 
 @handles(
@@ -61,7 +66,7 @@ def txn_offset_commit(ctx: RequestContext, request: TxnOffsetCommitRequest) -> T
 async def _commit_when_verified(
     ctx: RequestContext,
     request: TxnOffsetCommitRequest,
-    offsets: list[OffsetToCommit],
+    offsets: Offsets,
     codes: Codes,
     errors: Awaitable[Errors],
 ) -> TxnOffsetCommitResponse:
@@ -76,64 +81,70 @@ async def _commit_when_verified(
 
 
 def _refused(
-    request: TxnOffsetCommitRequest, offsets: list[OffsetToCommit], codes: Codes, error: KafkaError
+    request: TxnOffsetCommitRequest, offsets: Offsets, codes: Codes, error: KafkaError
 ) -> TxnOffsetCommitResponse:
     return _stored(request, offsets, codes, [error.code] * len(offsets))
 
 
 def _stored(
-    request: TxnOffsetCommitRequest, offsets: list[OffsetToCommit], codes: Codes, stored: list[ErrorCode]
+    request: TxnOffsetCommitRequest, offsets: Offsets, codes: Codes, stored: list[ErrorCode]
 ) -> TxnOffsetCommitResponse:
-    for offset, code in zip(offsets, stored, strict=True):
-        codes[offset.topic, offset.partition] = int(code)
+    for (place, offset), code in zip(offsets, stored, strict=True):
+        codes[place, offset.partition] = int(code)
     return _response(request, offsets, codes)
 
 
-def _response(request: TxnOffsetCommitRequest, offsets: list[OffsetToCommit], codes: Codes) -> TxnOffsetCommitResponse:
+def _response(request: TxnOffsetCommitRequest, offsets: Offsets, codes: Codes) -> TxnOffsetCommitResponse:
     """The codes by topic: first what was refused without asking the coordinator."""
     refused: list[tuple[Hashable, TxnOffsetCommitResponseTopic]] = []
     accepted: list[tuple[Hashable, TxnOffsetCommitResponseTopic]] = []
-    attempted = {(offset.topic, offset.partition) for offset in offsets}
+    attempted = {(place, offset.partition) for place, offset in offsets}
     for topic in request.topics:
+        place = _place(topic)
         for part, taken in ((refused, False), (accepted, True)):
             answers = [
-                TxnOffsetCommitResponsePartition(
-                    partition.partition_index, codes[topic.name, partition.partition_index]
-                )
+                TxnOffsetCommitResponsePartition(partition.partition_index, codes[place, partition.partition_index])
                 for partition in topic.partitions
-                if ((topic.name, partition.partition_index) in attempted) is taken
+                if ((place, partition.partition_index) in attempted) is taken
             ]
             if answers:
-                part.append((topic.name, TxnOffsetCommitResponseTopic(topic.name, answers)))
+                part.append((place, TxnOffsetCommitResponseTopic(topic.name, topic.topic_id, answers)))
     return TxnOffsetCommitResponse(topics=merged(refused, accepted))
 
 
-def _offsets(ctx: RequestContext, request: TxnOffsetCommitRequest) -> tuple[list[OffsetToCommit], Codes]:
+def _offsets(ctx: RequestContext, request: TxnOffsetCommitRequest) -> tuple[Offsets, Codes]:
     """What is to be stored, and the codes of partitions that do not exist or that the client may not read."""
-    offsets: list[OffsetToCommit] = []
+    offsets: Offsets = []
     codes: Codes = {}
-    readable = ctx.allowed(Operation.READ, Resource.TOPIC, [topic.name for topic in request.topics])
-    for topic in request.topics:
-        known = ctx.services.topics.get(topic.name)
+    by_id = ctx.api_version >= _BY_ID_FROM
+    found = [topic_of(ctx, topic.topic_id if by_id else topic.name) for topic in request.topics]
+    readable = ctx.allowed(Operation.READ, Resource.TOPIC, [name for name, _ in found if name is not None])
+    for topic, (name, known) in zip(request.topics, found, strict=True):
+        place = _place(topic)
         for partition in topic.partitions:
             index = partition.partition_index
-            if topic.name not in readable:
-                codes[topic.name, index] = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-                continue
-            if known is None or not 0 <= index < len(known.partitions):
-                codes[topic.name, index] = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-                continue
-            offsets.append(
-                OffsetToCommit(
-                    topic.name,
+            if name is None:
+                codes[place, index] = int(ErrorCode.UNKNOWN_TOPIC_ID)
+            elif name not in readable:
+                codes[place, index] = int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+            elif known is None or not 0 <= index < len(known.partitions):
+                codes[place, index] = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            else:
+                offset = OffsetToCommit(
+                    name,
                     known.topic_id,
                     index,
                     partition.committed_offset,
                     partition.committed_leader_epoch,
                     partition.committed_metadata,
                 )
-            )
+                offsets.append((place, offset))
     return offsets, codes
+
+
+def _place(topic: TxnOffsetCommitRequestTopic) -> Place:
+    """What tells the topics of a request apart: the name, or from version 6 on the id."""
+    return topic.name, topic.topic_id
 
 
 # How a commit answers when the coordinator of the transaction, or its partition, has trouble of its own.
@@ -175,15 +186,16 @@ def _check(errors: Errors) -> None:
 
 
 def _begin_commit(
-    ctx: RequestContext, request: TxnOffsetCommitRequest, offsets: list[OffsetToCommit]
+    ctx: RequestContext, request: TxnOffsetCommitRequest, offsets: Offsets
 ) -> list[ErrorCode] | ReplySlot[list[ErrorCode]]:
     command = TxnOffsetCommit(
         request.group_id,
-        offsets,
+        [offset for _, offset in offsets],
         producer_id=request.producer_id,
         producer_epoch=request.producer_epoch,
         member_id=request.member_id,
-        generation_id=request.generation_id,
+        generation_id=request.generation_id_or_member_epoch,
         instance_id=request.group_instance_id,
+        api_version=ctx.api_version,
     )
     return ctx.services.groups().begin(request.group_id, command, ctx.node)

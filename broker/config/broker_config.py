@@ -19,7 +19,7 @@ from odradek.broker.config.definition import (
 from odradek.broker.config.keys import base_name, broker_keys, keys_of_release, topic_keys
 from odradek.broker.config.listener_config import ListenerConfig
 from odradek.broker.config.suggestion import did_you_mean
-from odradek.broker.releases.release import NEWEST, Release, ReleaseError, release_of
+from odradek.broker.releases.release import DEFAULT, Release, ReleaseError, release_of
 from odradek.protocol.compression import Codec
 from odradek.protocol.record_batch import TimestampType
 from odradek.storage.log_config import LogConfig
@@ -59,6 +59,7 @@ TOPIC_SYNONYMS: Mapping[str, tuple[tuple[str, int], ...]] = {
     "local.retention.ms": (("log.local.retention.ms", 1),),
     "max.compaction.lag.ms": (("log.cleaner.max.compaction.lag.ms", 1),),
     "max.message.bytes": (("message.max.bytes", 1),),
+    "max.decompressed.message.bytes": (("max.decompressed.message.bytes", 1),),
     "message.downconversion.enable": (("log.message.downconversion.enable", 1),),
     "message.format.version": (("log.message.format.version", 1),),
     "message.timestamp.after.max.ms": (("log.message.timestamp.after.max.ms", 1),),
@@ -69,6 +70,8 @@ TOPIC_SYNONYMS: Mapping[str, tuple[tuple[str, int], ...]] = {
     "min.compaction.lag.ms": (("log.cleaner.min.compaction.lag.ms", 1),),
     "min.insync.replicas": (("min.insync.replicas", 1),),
     "preallocate": (("log.preallocate", 1),),
+    "remote.copy.lag.bytes": (("log.remote.copy.lag.bytes", 1),),
+    "remote.copy.lag.ms": (("log.remote.copy.lag.ms", 1),),
     "retention.bytes": (("log.retention.bytes", 1),),
     "retention.ms": (
         ("log.retention.ms", 1),
@@ -179,7 +182,7 @@ def _release_of(values: Mapping[str, object]) -> Release:
     zookeeper = values.get(_ZOOKEEPER)
     wanted = None if zookeeper is None else str(zookeeper).strip().lower() == "true"
     try:
-        return release_of(str(values.get(_VERSION, NEWEST)), wanted)
+        return release_of(str(values.get(_VERSION, DEFAULT)), wanted)
     except ReleaseError as error:
         raise ConfigError(str(error)) from None
 

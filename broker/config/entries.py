@@ -99,7 +99,7 @@ def group_entries(broker: BrokerConfig, overrides: Mapping[str, str], node_id: i
     """The configs of a consumer, share or streams group; `group.` + name is the broker config behind most of them."""
     keys = broker.keys.group
     entries = []
-    for name in response_order(list(keys)):
+    for name in response_order([name for name, key in keys.items() if not key.internal or name in overrides]):
         key = keys[name]
         behind = "group." + name
         if behind in broker_keys():

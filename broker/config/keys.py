@@ -100,9 +100,9 @@ def _keys_of_release(scope: str, release: Release) -> Mapping[str, ConfigKey]:
     differences = release.configs[scope]
     gone, changed = frozenset(differences["gone"]), differences["changed"]
     keys = {name: key for name, key in keys_of(scope).items() if name not in gone}
-    if differences["former"]:
-        former = keys_of(f"former_{scope}")
-        keys |= {name: former[name] for name in differences["former"]}
+    if differences["added"]:
+        others = keys_of(f"other_{scope}")
+        keys |= {name: others[name] for name in differences["added"]}
     return {name: _changed(key, changed[name]) if name in changed else key for name, key in keys.items()}
 
 

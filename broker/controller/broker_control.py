@@ -12,6 +12,7 @@ from odradek.broker.controller.commands import (
     ShutDownBrokers,
     UnfenceBrokers,
     UnregisterBroker,
+    UnregisterController,
 )
 from odradek.broker.controller.feature_levels import CONTROLLERS_SINCE
 from odradek.broker.metadata.image import METADATA_VERSION, MetadataImage
@@ -29,6 +30,7 @@ from odradek.protocol.generated.metadata_records.register_controller_record impo
     RegisterControllerRecord,
 )
 from odradek.protocol.generated.metadata_records.unregister_broker_record import UnregisterBrokerRecord
+from odradek.protocol.generated.metadata_records.unregister_controller_record import UnregisterControllerRecord
 from odradek.protocol.message import MetadataRecord
 
 if TYPE_CHECKING:
@@ -111,6 +113,17 @@ class BrokerControl:
         node = command.node_id
         epoch = self._broker(node).epoch
         return [*self._after_loss(frozenset({node})), UnregisterBrokerRecord(node, epoch)], None
+
+    def unregister_controller(self, command: UnregisterController, active: int) -> tuple[list[MetadataRecord], None]:
+        """Records of `UnregisterController`; `active` is the controller that decides."""
+        controller = command.controller_id
+        if controller == active:
+            text = "Controller cannot unregister itself while it is active."
+            raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+        if controller not in self._image.controllers:
+            text = f"Controller ID {controller} is not currently registered."
+            raise KafkaError(ErrorCode.CONTROLLER_ID_NOT_REGISTERED, text)
+        return [UnregisterControllerRecord(controller)], None
 
     def shut_down(self, command: ShutDownBrokers) -> tuple[list[MetadataRecord], None]:
         """Records of `ShutDownBrokers`: controlled shutdown of each that is registered, then all are fenced."""

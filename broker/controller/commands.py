@@ -438,6 +438,16 @@ class UnregisterBroker:
         self.node_id = node_id
 
 
+class UnregisterController:
+    """Forget a controller that is not the active one (KIP-1312)."""
+
+    __slots__ = ("controller_id",)
+    reply: None
+
+    def __init__(self, controller_id: int) -> None:
+        self.controller_id = controller_id
+
+
 class ShutDownBrokers:
     """Brokers stop in order, all of them at once: they lead nothing any more and are fenced."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.config.definition import ConfigError
 from odradek.broker.metadata.image import ELR_VERSION, METADATA_VERSION, TRANSACTION_VERSION
-from odradek.broker.releases.release import NEWEST, Release
+from odradek.broker.releases.release import DEFAULT, Release
 from odradek.protocol.metadata_records import MIN_METADATA_VERSION
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def features_at_start(config: BrokerConfig) -> Mapping[str, int]:
     if release is None and not given:
         return new_cluster_of(config.release)
     if config.release.finalized is not None:
-        raise ConfigError(f"{_RELEASE} and {_FEATURES} are for Kafka {NEWEST}: {config.release} has its own features")
+        raise ConfigError(f"{_RELEASE} and {_FEATURES} are for Kafka {DEFAULT}: {config.release} has its own features")
     if release is not None and METADATA_VERSION in given:
         raise ConfigError("Use --release-version instead of --feature metadata.version=X to avoid ambiguity.")
     level = given.pop(METADATA_VERSION, _LATEST) if release is None else _level_of(str(release))

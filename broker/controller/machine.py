@@ -100,6 +100,9 @@ class ControllerMachine:
             commands.UnfenceBrokers: lambda command: self._brokers().unfence(command),
             commands.FenceBroker: lambda command: self._brokers().fence(command),
             commands.UnregisterBroker: lambda command: self._brokers().unregister(command),
+            commands.UnregisterController: lambda command: self._brokers().unregister_controller(
+                command, self.controller_id
+            ),
             commands.ShutDownBrokers: lambda command: self._brokers().shut_down(command),
             commands.Adopt: lambda command: (command.records, None),
             commands.AbandonTransaction: self._abandon_transaction,

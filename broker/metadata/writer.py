@@ -332,6 +332,9 @@ class ImageWriter:
             record.zk_migration_ready,
         )
 
+    def _unregister_controller(self, record: Any) -> None:
+        self._controllers.pop(record.controller_id, None)
+
     # -- who may do what
 
     def _change_security(self, record: Any) -> None:
@@ -380,6 +383,7 @@ _REPLAY: Mapping[int, Callable[[ImageWriter, Any], None]] = {
     25: ImageWriter._abort,
     27: ImageWriter._register_controller,
     28: ImageWriter._clear_elr,
+    29: ImageWriter._unregister_controller,
     **dict.fromkeys(security_records.RECORD_TYPES, ImageWriter._change_security),
     **dict.fromkeys(security_records.ACL_RECORD_TYPES, ImageWriter._change_acls),
 }

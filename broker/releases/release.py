@@ -1,4 +1,4 @@
-"""One Kafka release: what it tells of itself, and in which behaviours it differs from the newest."""
+"""One Kafka release: what it tells of itself, and in which behaviours it differs from others."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-NEWEST = "4.3"
+DEFAULT = "4.3"
 """The release that the broker behaves as unless it is told otherwise: the definition of correct."""
-_NEWEST_PATCH = "4.3.1"
+_DEFAULT_PATCH = "4.3.1"
+LATER_VERSIONS: Mapping[int, int] = {18: 4, 28: 5, 42: 2, 88: 0, 89: 0, 93: -1, 94: -1}
+"""APIs that have got versions after the default release -> its highest version; -1 where it has none."""
 _ZOOKEEPER = "-zookeeper"
 _CLIENT_METRICS, _GROUP = 16, 32  # types of resources in DescribeConfigs
 _ZOOKEEPER_ONLY = ("2.8",)
@@ -43,8 +45,8 @@ class Release:
 
     `apis`: API key -> lowest and highest version that ApiVersions tells; None where that is all that is served.
     `supported`: feature -> lowest and highest level. `finalized`: the levels that a new cluster has. Both are None for
-    the newest release, whose levels the controller has.
-    `configs`: scope (`broker`, `topic`, `group`) -> `gone` and `former` names, and what is `changed` of others.
+    the default release, whose levels the controller has.
+    `configs`: scope (`broker`, `topic`, `group`) -> `gone` and `added` names, and what is `changed` of others.
     """
 
     __slots__ = (
@@ -58,6 +60,7 @@ class Release:
         "patch",
         "reads_unknown_timestamps",
         "supported",
+        "task_offset_interval_ms",
         "tells_leader_not_available",
         "texts",
         "unknown_resources",
@@ -69,7 +72,7 @@ class Release:
         number = tuple(map(int, name.split(".")))
         self.name = name
         self.zookeeper = zookeeper
-        self.patch: str = _NEWEST_PATCH if data is None else data["patch"]
+        self.patch: str = _DEFAULT_PATCH if data is None else data["patch"]
         self.apis: Mapping[int, tuple[int, int]] | None = None
         self.supported: Mapping[str, tuple[int, int]] | None = None
         self.finalized: Mapping[str, int] | None = None
@@ -92,6 +95,8 @@ class Release:
             kind for kind, since in ((_CLIENT_METRICS, (3, 7)), (_GROUP, (4, 0))) if number < since
         )
         """Types of resources that have no configs yet: client metrics (KIP-714), groups (KIP-848)."""
+        self.task_offset_interval_ms = 60_000 if number >= (4, 4) else 0
+        """How often members of streams groups tell the offsets of their tasks; 0 where Kafka does not ask."""
         self.tells_leader_not_available = zookeeper
         """The first Metadata that creates a topic is answered LEADER_NOT_AVAILABLE, not UNKNOWN_TOPIC_OR_PARTITION."""
         self.only_controller_creates = zookeeper
@@ -101,12 +106,12 @@ class Release:
             **(_TEXTS_BEFORE_3_9 if number < (3, 9) else {}),
             **(_TEXTS_OF_ZOOKEEPER if zookeeper else {}),
         }
-        """Refusals in other words than the newest release's, see `text`."""
+        """Refusals in other words than the default release's, see `text`."""
 
-    def text(self, refusal: str, newest: str, /, **values: object) -> str:
-        """A refusal in the words of this release; `newest` where they are those of the newest."""
+    def text(self, refusal: str, default: str, /, **values: object) -> str:
+        """A refusal in the words of this release; `default` where they are those of the default release."""
         template = self.texts.get(refusal)
-        return newest if template is None else template.format(**values)
+        return default if template is None else template.format(**values)
 
     def __str__(self) -> str:
         return f"{self.name} (ZooKeeper)" if self.zookeeper else self.name
@@ -124,20 +129,20 @@ def _data() -> Mapping[str, Any]:
 
 def release_names() -> list[str]:
     """The versions that `release_of` takes, oldest first."""
-    names = {name.removesuffix(_ZOOKEEPER) for name in _data()} | {NEWEST}
+    names = {name.removesuffix(_ZOOKEEPER) for name in _data()} | {DEFAULT}
     return sorted(names, key=lambda name: tuple(map(int, name.split("."))))
 
 
 @cache
-def release_of(version: str = NEWEST, zookeeper: bool | None = None) -> Release:
+def release_of(version: str = DEFAULT, zookeeper: bool | None = None) -> Release:
     """The release with this version: `3.6`, or a patch release of it such as `3.6.1`.
 
     `zookeeper`: in ZooKeeper mode; by default only where the release has no other. Raises ReleaseError.
     """
     parts = version.strip().split(".")
     name = ".".join(parts[:2])
-    if len(parts) in (2, 3) and name == NEWEST and not zookeeper:
-        return Release(NEWEST, None)
+    if len(parts) in (2, 3) and name == DEFAULT and not zookeeper:
+        return Release(DEFAULT, None)
     if not (len(parts) in (2, 3) and all(part.isdecimal() for part in parts)) or name not in release_names():
         raise ReleaseError(f"odradek does not behave as Kafka {version!r}; it knows {', '.join(release_names())}")
     if zookeeper is None:

@@ -124,21 +124,33 @@ class Registry:
         if key not in HANDLERS:
             importlib.import_module(f"{self._package}.{row[0]}")
         handler = HANDLERS.get(key)
-        return None if handler is None else handler.within(row[1], row[2])
+        if handler is None:
+            return None
+        return handler.within(max(row[1], handler.min_version), min(row[2], handler.max_version))
 
-    def of(self, apis: Mapping[int, tuple[int, int]] | None) -> Registry:
-        """The same handlers for the APIs and versions of one Kafka release; None: all of them.
+    def _with(self, index: Index) -> Registry:
+        return Registry(self._package, index)
+
+    def up_to(self, highest: Mapping[int, int]) -> Registry:
+        """The same handlers, but these APIs only up to a version; -1 leaves one out."""
+        cut = {
+            key: (module, low, min(high, highest.get(key, high)), advertised)
+            for key, (module, low, high, advertised) in self._index.items()
+            if highest.get(key, high) >= low
+        }
+        return self._with(cut)
+
+    def of(self, apis: Mapping[int, tuple[int, int]]) -> Registry:
+        """The same handlers for the APIs and versions of one Kafka release.
 
         An API that brokers use among each other and do not tell of stays.
         """
-        if apis is None:
-            return self
         cut: dict[int, tuple[str, int, int, bool]] = {}
         for key, (module, low, high, advertised) in self._index.items():
             lowest, highest = apis.get(key, (low, high) if not advertised else (0, -1))
             if max(low, lowest) <= min(high, highest):
                 cut[key] = (module, max(low, lowest), min(high, highest), advertised)
-        return Registry(self._package, cut)
+        return self._with(cut)
 
     def all(self) -> dict[int, Handler]:
         """Every handler by API key. This imports all modules."""

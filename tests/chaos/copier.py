@@ -93,7 +93,7 @@ class Copier:
         if not identity.second:
             await identity.ask(AddOffsetsToTxnRequest(identity.name, *identity.producer, member.group), 3)
         part = TxnOffsetCommitRequestPartition(place[1], offset)
-        topics = [TxnOffsetCommitRequestTopic(place[0], [part])]
+        topics = [TxnOffsetCommitRequestTopic(place[0], partitions=[part])]
         request = TxnOffsetCommitRequest(
             identity.name,
             member.group,

@@ -84,33 +84,36 @@ def java_major() -> int:
 
 
 @functools.cache
-def classpath() -> str:
-    """The Java class path of Kafka's broker, tools and Streams; downloads the jars the first time."""
+def classpath(version: str = KAFKA_VERSION, pom: Path = HERE / "pom.xml") -> str:
+    """The Java class path of Kafka's broker, tools and Streams; downloads the jars the first time.
+
+    `pom` names other jars than those, of a `version` of their own.
+    """
     if java_major() < 17:
         raise Unavailable(f"needs a JDK 17: found Java {java_major()}")
-    libs = cache_dir() / f"kafka-{KAFKA_VERSION}" / "libs"
-    complete = libs.parent / f"complete-{_pom_fingerprint()}"
+    libs = cache_dir() / f"kafka-{version}" / "libs"
+    complete = libs.parent / f"complete-{_fingerprint(pom)}"
     if not complete.exists():
-        _download(libs, complete)
+        _download(libs, complete, version, pom)
     return f"{HERE}:{libs}/*"
 
 
-def _pom_fingerprint() -> str:
+def _fingerprint(pom: Path) -> str:
     import hashlib
 
-    return hashlib.sha256((HERE / "pom.xml").read_bytes()).hexdigest()[:12]
+    return hashlib.sha256(pom.read_bytes()).hexdigest()[:12]
 
 
-def _download(libs: Path, complete: Path) -> None:
+def _download(libs: Path, complete: Path, version: str, pom: Path) -> None:
     maven = shutil.which("mvn")
     if maven is None:
         raise Unavailable("needs Maven (`mvn`) once, to fetch the jars of Apache Kafka")
     with cache_lock():
         if complete.exists():
             return
-        print(f"fetching Apache Kafka {KAFKA_VERSION} with Maven into {libs} (once)", file=sys.stderr, flush=True)
-        command = [maven, "-q", "-B", "-f", str(HERE / "pom.xml"), "dependency:copy-dependencies"]
-        command += ["-DincludeScope=runtime", f"-DoutputDirectory={libs}"]
+        print(f"fetching Apache Kafka {version} with Maven into {libs} (once)", file=sys.stderr, flush=True)
+        command = [maven, "-q", "-B", "-f", str(pom), "dependency:copy-dependencies"]
+        command += [f"-Dkafka.version={version}", "-DincludeScope=runtime", f"-DoutputDirectory={libs}"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise Unavailable(f"Maven could not fetch Apache Kafka: {_last_line(done.stdout + done.stderr)}")

@@ -4,7 +4,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 
 
 def test_the_table() -> None:
-    assert len(ErrorCode) == 135
+    assert len(ErrorCode) == 138
     assert int(ErrorCode.NONE) == 0
     assert int(ErrorCode.UNKNOWN_SERVER_ERROR) == -1
     assert ErrorCode(3) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -24,7 +24,7 @@ def test_one_codec_for_a_version() -> None:
 
 @pytest.mark.parametrize("version", [-1, 6])
 def test_a_version_that_is_none(version: int) -> None:
-    with pytest.raises(ProtocolError, match=f"ApiVersionsRequest has the versions 0 to 4, not {version}"):
+    with pytest.raises(ProtocolError, match=f"ApiVersionsRequest has the versions 0 to 5, not {version}"):
         MessageCodec(ApiVersionsRequest, version)
 
 

@@ -281,7 +281,7 @@ class ConsumerConversation(Conversation):
             epoch,
             member,
             instance,
-            [TxnOffsetCommitRequestTopic(self.big, rows)],
+            [TxnOffsetCommitRequestTopic(self.big, partitions=rows)],
         )
         return self.ask(request, version)
 

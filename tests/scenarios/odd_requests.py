@@ -143,7 +143,12 @@ def _of_transactions() -> Iterator[tuple[str, list[int], Form, tuple[str, ...]]]
     yield "EndTxn", [1, 5], {**nobody, "committed": True}, ()
     kept = {"partitionIndex": 0, "committedOffset": 5, "committedMetadata": "m"}
     place = {"name": TOPIC, "partitions": [kept]}
-    yield "TxnOffsetCommit", [3, 5], {**nobody, "groupId": GROUP, "generationId": -1, "topics": [place]}, ()
+    yield (
+        "TxnOffsetCommit",
+        [3, 5],
+        {**nobody, "groupId": GROUP, "generationIdOrMemberEpoch": -1, "topics": [place]},
+        (),
+    )
     yield "DescribeTransactions", [0], {"transactionalIds": ["odd-nobody"]}, ()
     marker: Form = {"producerId": 7, "producerEpoch": 0, "topics": [{"name": "nonesuch", "partitionIndexes": [0]}]}
     yield "WriteTxnMarkers", [1, 2], {"markers": [marker]}, ("markers*", "markers+")

@@ -194,7 +194,7 @@ class Teller:
         self, producer: tuple[int, int], *, topic: str | None = None, offset: int = 4, **member: Any
     ) -> TxnOffsetCommitRequest:
         partition = TxnOffsetCommitRequestPartition(0, offset, committed_metadata="tx")
-        wanted = [TxnOffsetCommitRequestTopic(topic or self.group_topic, [partition])]
+        wanted = [TxnOffsetCommitRequestTopic(topic or self.group_topic, partitions=[partition])]
         return TxnOffsetCommitRequest(self.transactional_id, self.group, *producer, topics=wanted, **member)
 
     def produce(
@@ -299,7 +299,7 @@ def older_client(teller: Teller, versions: tuple[int, int, int, int, int]) -> St
     tell("TxnOffsetCommit.unknown-topic", teller.commit_offset(producer, topic="g-nope"), commits)
     tell("TxnOffsetCommit.wrong-epoch", teller.commit_offset((pid, epoch + 2)), commits)
     if commits >= 3:
-        stale = teller.commit_offset(producer, generation_id=9, member_id="nobody")
+        stale = teller.commit_offset(producer, generation_id_or_member_epoch=9, member_id="nobody")
         tell("TxnOffsetCommit.stale-generation", stale, commits)
     teller.note_offset("pending")
     if commits >= 2:

@@ -18,7 +18,7 @@ INDEX: dict[int, tuple[str, int, int, bool]] = {
     15: ("group_admin", 0, 6, True),  # DescribeGroups
     16: ("group_admin", 0, 5, True),  # ListGroups
     17: ("sasl", 0, 1, True),  # SaslHandshake
-    18: ("api_versions", 0, 4, True),  # ApiVersions
+    18: ("api_versions", 0, 5, True),  # ApiVersions
     19: ("topics", 2, 7, True),  # CreateTopics
     20: ("topics", 1, 6, True),  # DeleteTopics
     21: ("delete_records", 0, 2, True),  # DeleteRecords
@@ -28,7 +28,7 @@ INDEX: dict[int, tuple[str, int, int, bool]] = {
     25: ("transactions", 0, 4, True),  # AddOffsetsToTxn
     26: ("transactions", 0, 5, True),  # EndTxn
     27: ("transaction_markers", 1, 2, True),  # WriteTxnMarkers
-    28: ("transactional_offsets", 0, 5, True),  # TxnOffsetCommit
+    28: ("transactional_offsets", 0, 6, True),  # TxnOffsetCommit
     29: ("acls", 1, 3, True),  # DescribeAcls
     30: ("acls", 1, 3, True),  # CreateAcls
     31: ("acls", 1, 3, True),  # DeleteAcls
@@ -42,7 +42,7 @@ INDEX: dict[int, tuple[str, int, int, bool]] = {
     39: ("delegation_tokens", 1, 2, True),  # RenewDelegationToken
     40: ("delegation_tokens", 1, 2, True),  # ExpireDelegationToken
     41: ("delegation_tokens", 1, 3, True),  # DescribeDelegationToken
-    42: ("group_admin", 0, 2, True),  # DeleteGroups
+    42: ("group_admin", 0, 3, True),  # DeleteGroups
     43: ("reassignments", 0, 2, True),  # ElectLeaders
     44: ("configs", 0, 1, True),  # IncrementalAlterConfigs
     45: ("reassignments", 0, 1, True),  # AlterPartitionReassignments
@@ -76,9 +76,11 @@ INDEX: dict[int, tuple[str, int, int, bool]] = {
     85: ("share_state", 0, 1, True),  # WriteShareGroupState
     86: ("share_state", 0, 0, True),  # DeleteShareGroupState
     87: ("share_state", 0, 1, True),  # ReadShareGroupStateSummary
-    88: ("streams_groups", 0, 0, True),  # StreamsGroupHeartbeat
-    89: ("streams_groups", 0, 0, True),  # StreamsGroupDescribe
+    88: ("streams_groups", 0, 1, True),  # StreamsGroupHeartbeat
+    89: ("streams_groups", 0, 1, True),  # StreamsGroupDescribe
     90: ("share_group_offsets", 0, 1, True),  # DescribeShareGroupOffsets
     91: ("share_group_offsets", 0, 0, True),  # AlterShareGroupOffsets
     92: ("share_group_offsets", 0, 0, True),  # DeleteShareGroupOffsets
+    93: ("streams_groups", 0, 0, True),  # StreamsGroupTopologyDescriptionUpdate
+    94: ("membership", 0, 0, True),  # UnregisterController
 }

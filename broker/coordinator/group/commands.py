@@ -112,10 +112,11 @@ class CommitOffsets(GroupCommand):
 class TxnOffsetCommit(GroupCommand):
     """Store offsets that become visible when the producer's transaction commits (KIP-98; checks of KIP-447).
 
-    The producer's right to do so has been verified before. The reply has a code for each offset.
+    The producer's right to do so has been verified before. The reply has a code for each offset. Before version 6 a
+    missing group and a stale epoch are both ILLEGAL_GENERATION (KIP-1319).
     """
 
-    __slots__ = ("generation_id", "instance_id", "member_id", "offsets", "producer_epoch", "producer_id")
+    __slots__ = ("api_version", "generation_id", "instance_id", "member_id", "offsets", "producer_epoch", "producer_id")
     reply: list[ErrorCode]
 
     def __init__(
@@ -128,7 +129,9 @@ class TxnOffsetCommit(GroupCommand):
         member_id: str = "",
         generation_id: int = -1,
         instance_id: str | None = None,
+        api_version: int = 5,
     ) -> None:
+        self.api_version = api_version
         self.group_id = group_id
         self.offsets = offsets
         self.producer_id = producer_id

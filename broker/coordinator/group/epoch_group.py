@@ -158,6 +158,9 @@ EPOCHS_FROM = 9
 """OffsetCommit versions that know member epochs."""
 
 C = TypeVar("C", bound=EpochMember)
+TXN_ERRORS_FROM = 6
+"""The version of TxnOffsetCommit from which a missing group and a stale epoch have errors of their own."""
+
 CheckAge = Callable[[C, CommitOffsets | TxnOffsetCommit], None]
 """Raises unless the member may commit all this with the epoch that the command names, which is not its own."""
 
@@ -185,6 +188,8 @@ def check_trusting(members: Mapping[str, C], command: TxnOffsetCommit, check_age
     try:
         check_age(member, command)
     except KafkaError as error:
+        if command.api_version >= TXN_ERRORS_FROM:
+            raise
         raise KafkaError(ErrorCode.ILLEGAL_GENERATION) from error
 
 

@@ -14,6 +14,7 @@ from odradek.broker.coordinator.group.commands import (
     OffsetToCommit,
     TxnOffsetCommit,
 )
+from odradek.broker.coordinator.group.epoch_group import TXN_ERRORS_FROM
 from odradek.broker.coordinator.group.groups import Groups
 from odradek.broker.coordinator.group.kinds import Group
 from odradek.broker.coordinator.group.settings import GroupSettings
@@ -82,7 +83,8 @@ class OffsetBook:
         group = self._groups.get(command.group_id)
         then = None
         if group is None:
-            then = self._create(command.group_id, command.generation_id, 0, now_ms)
+            version = GROUP_ID_NOT_FOUND_FROM if command.api_version >= TXN_ERRORS_FROM else 0
+            then = self._create(command.group_id, command.generation_id, version, now_ms)
         else:
             group.check_transactional_commit(command)
         offsets = [offset._replace(topic_id=ZERO_UUID) for offset in command.offsets]

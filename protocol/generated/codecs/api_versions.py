@@ -39,10 +39,22 @@ def _read_api_versions_request_3(r: Reader) -> ApiVersionsRequest:
     )
 
 
+def _read_api_versions_request_5(r: Reader) -> ApiVersionsRequest:
+    return ApiVersionsRequest(
+        client_software_name=r.compact_string(),
+        client_software_version=r.compact_string(),
+        cluster_id=r.compact_string_or_null(),
+        node_id=r.int32(),
+        unknown_tagged_fields=r.unknown_tags(),
+    )
+
+
 def decode_api_versions_request(version: int, buf: Buffer, offset: int = 0) -> tuple[ApiVersionsRequest, int]:
     reader = Reader(buf, offset)
     try:
-        if version >= 3:
+        if version >= 5:
+            message = _read_api_versions_request_5(reader)
+        elif version >= 3:
             message = _read_api_versions_request_3(reader)
         else:
             message = _read_api_versions_request_0(reader)

@@ -29,11 +29,13 @@ from odradek.protocol.message import Buffer
 from odradek.protocol.reader import Reader, decoded_again
 from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
+_pack_ol: Final = Struct(">?l").pack
 _pack_u: Final = Struct(">H").pack
 _pack_b: Final = Struct(">b").pack
 _pack_l: Final = Struct(">l").pack
 _pack_lh: Final = Struct(">lh").pack
 _pack_llll: Final = Struct(">llll").pack
+_pack_lllq: Final = Struct(">lllq").pack
 
 
 def _read_key_value_0(r: Reader) -> KeyValue:
@@ -207,10 +209,14 @@ def _write_endpoint_to_partitions_0(w: Writer, m: EndpointToPartitions) -> None:
 
 
 def _write_streams_group_heartbeat_response_0(w: Writer, m: StreamsGroupHeartbeatResponse) -> None:
+    if m.topology_description_required != False:
+        w.refuse()
     w.fixed(_pack_lh(m.throttle_time_ms, m.error_code))
     w.compact_string_or_null(m.error_message)
     w.compact_string(m.member_id)
-    w.fixed(_pack_llll(m.member_epoch, m.heartbeat_interval_ms, m.acceptable_recovery_lag, m.task_offset_interval_ms))
+    w.fixed(
+        _pack_llll(m.member_epoch, m.heartbeat_interval_ms, m.acceptable_recovery_lag_legacy, m.task_offset_interval_ms)
+    )
     if m.status is None:
         w.compact(-1)
     else:
@@ -245,10 +251,54 @@ def _write_streams_group_heartbeat_response_0(w: Writer, m: StreamsGroupHeartbea
     w.tags((), m.unknown_tagged_fields)
 
 
+def _write_streams_group_heartbeat_response_1(w: Writer, m: StreamsGroupHeartbeatResponse) -> None:
+    if m.acceptable_recovery_lag_legacy != 0:
+        w.refuse()
+    w.fixed(_pack_lh(m.throttle_time_ms, m.error_code))
+    w.compact_string_or_null(m.error_message)
+    w.compact_string(m.member_id)
+    w.fixed(_pack_lllq(m.member_epoch, m.heartbeat_interval_ms, m.task_offset_interval_ms, m.acceptable_recovery_lag))
+    if m.status is None:
+        w.compact(-1)
+    else:
+        w.compact(len(m.status))
+        for each in m.status:
+            _write_status_0(w, each)
+    if m.active_tasks is None:
+        w.compact(-1)
+    else:
+        w.compact(len(m.active_tasks))
+        for each_2 in m.active_tasks:
+            _write_response_task_ids_0(w, each_2)
+    if m.standby_tasks is None:
+        w.compact(-1)
+    else:
+        w.compact(len(m.standby_tasks))
+        for each_3 in m.standby_tasks:
+            _write_response_task_ids_0(w, each_3)
+    if m.warmup_tasks is None:
+        w.compact(-1)
+    else:
+        w.compact(len(m.warmup_tasks))
+        for each_4 in m.warmup_tasks:
+            _write_response_task_ids_0(w, each_4)
+    w.fixed(_pack_ol(m.topology_description_required, m.endpoint_information_epoch))
+    if m.partitions_by_user_endpoint is None:
+        w.compact(-1)
+    else:
+        w.compact(len(m.partitions_by_user_endpoint))
+        for each_5 in m.partitions_by_user_endpoint:
+            _write_endpoint_to_partitions_0(w, each_5)
+    w.tags((), m.unknown_tagged_fields)
+
+
 def encode_streams_group_heartbeat_response_parts(version: int, message: Any) -> list[Part]:
     writer = Writer()
     try:
-        _write_streams_group_heartbeat_response_0(writer, message)
+        if version >= 1:
+            _write_streams_group_heartbeat_response_1(writer, message)
+        else:
+            _write_streams_group_heartbeat_response_0(writer, message)
         return writer.parts()
     except ENCODING_ERRORS:
         pass

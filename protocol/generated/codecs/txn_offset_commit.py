@@ -95,7 +95,7 @@ def _read_txn_offset_commit_request_3(r: Reader) -> TxnOffsetCommitRequest:
         group_id=r.compact_string(),
         producer_id=r.int64(),
         producer_epoch=r.int16(),
-        generation_id=r.int32(),
+        generation_id_or_member_epoch=r.int32(),
         member_id=r.compact_string(),
         group_instance_id=r.compact_string_or_null(),
         topics=[_read_txn_offset_commit_request_topic_3(r) for _ in range(r.compact_count(3))],
@@ -103,10 +103,34 @@ def _read_txn_offset_commit_request_3(r: Reader) -> TxnOffsetCommitRequest:
     )
 
 
+def _read_txn_offset_commit_request_topic_6(r: Reader) -> TxnOffsetCommitRequestTopic:
+    return TxnOffsetCommitRequestTopic(
+        topic_id=r.uuid(),
+        partitions=[_read_txn_offset_commit_request_partition_3(r) for _ in range(r.compact_count(18))],
+        unknown_tagged_fields=r.unknown_tags(),
+    )
+
+
+def _read_txn_offset_commit_request_6(r: Reader) -> TxnOffsetCommitRequest:
+    return TxnOffsetCommitRequest(
+        transactional_id=r.compact_string(),
+        group_id=r.compact_string(),
+        producer_id=r.int64(),
+        producer_epoch=r.int16(),
+        generation_id_or_member_epoch=r.int32(),
+        member_id=r.compact_string(),
+        group_instance_id=r.compact_string_or_null(),
+        topics=[_read_txn_offset_commit_request_topic_6(r) for _ in range(r.compact_count(18))],
+        unknown_tagged_fields=r.unknown_tags(),
+    )
+
+
 def decode_txn_offset_commit_request(version: int, buf: Buffer, offset: int = 0) -> tuple[TxnOffsetCommitRequest, int]:
     reader = Reader(buf, offset)
     try:
-        if version >= 3:
+        if version >= 6:
+            message = _read_txn_offset_commit_request_6(reader)
+        elif version >= 3:
             message = _read_txn_offset_commit_request_3(reader)
         elif version >= 2:
             message = _read_txn_offset_commit_request_2(reader)
@@ -163,10 +187,28 @@ def _write_txn_offset_commit_response_3(w: Writer, m: TxnOffsetCommitResponse) -
     w.tags((), m.unknown_tagged_fields)
 
 
+def _write_txn_offset_commit_response_topic_6(w: Writer, m: TxnOffsetCommitResponseTopic) -> None:
+    w.uuid(m.topic_id)
+    w.compact(len(m.partitions))
+    for each in m.partitions:
+        _write_txn_offset_commit_response_partition_3(w, each)
+    w.tags((), m.unknown_tagged_fields)
+
+
+def _write_txn_offset_commit_response_6(w: Writer, m: TxnOffsetCommitResponse) -> None:
+    w.fixed(_pack_l(m.throttle_time_ms))
+    w.compact(len(m.topics))
+    for each in m.topics:
+        _write_txn_offset_commit_response_topic_6(w, each)
+    w.tags((), m.unknown_tagged_fields)
+
+
 def encode_txn_offset_commit_response_parts(version: int, message: Any) -> list[Part]:
     writer = Writer()
     try:
-        if version >= 3:
+        if version >= 6:
+            _write_txn_offset_commit_response_6(writer, message)
+        elif version >= 3:
             _write_txn_offset_commit_response_3(writer, message)
         else:
             _write_txn_offset_commit_response_0(writer, message)

@@ -13,26 +13,32 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ApiVersionsRequest(ApiMessage):
-    """API key 18, versions 0 to 4, flexible from 3."""
+    """API key 18, versions 0 to 5, flexible from 3."""
 
     __slots__ = (
         "client_software_name",
         "client_software_version",
+        "cluster_id",
+        "node_id",
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 18
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 4
+    MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_FROM: ClassVar[int | None] = 3
 
     def __init__(
         self,
         client_software_name: str = "",
         client_software_version: str = "",
+        cluster_id: str | None = None,
+        node_id: int = -1,
         unknown_tagged_fields: UnknownTaggedFields = (),
     ) -> None:
         self.client_software_name = client_software_name
         self.client_software_version = client_software_version
+        self.cluster_id = cluster_id
+        self.node_id = node_id
         self.unknown_tagged_fields = unknown_tagged_fields
 
     @staticmethod
@@ -42,6 +48,8 @@ class ApiVersionsRequest(ApiMessage):
         return [
             s.Field("client_software_name" / s.String, "3+", ignorable=True),
             s.Field("client_software_version" / s.String, "3+", ignorable=True),
+            s.Field("cluster_id" / s.String, "5+", nullable="5+", default=None, ignorable=True),
+            s.Field("node_id" / s.Int32, "5+", default=-1, ignorable=True),
         ]
 
 
@@ -149,7 +157,7 @@ class FinalizedFeatureKey(Message):
 
 @mypyc_attr(acyclic=True)
 class ApiVersionsResponse(ApiMessage):
-    """API key 18, versions 0 to 4, flexible from 3."""
+    """API key 18, versions 0 to 5, flexible from 3."""
 
     __slots__ = (
         "error_code",
@@ -163,7 +171,7 @@ class ApiVersionsResponse(ApiMessage):
     )
     API_KEY: ClassVar[int] = 18
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 4
+    MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_FROM: ClassVar[int | None] = 3
 
     def __init__(

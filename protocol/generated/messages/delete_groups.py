@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class DeleteGroupsRequest(ApiMessage):
-    """API key 42, versions 0 to 2, flexible from 2."""
+    """API key 42, versions 0 to 3, flexible from 2."""
 
     __slots__ = (
         "groups_names",
@@ -21,7 +21,7 @@ class DeleteGroupsRequest(ApiMessage):
     )
     API_KEY: ClassVar[int] = 42
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
+    MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int | None] = 2
 
     def __init__(
@@ -48,6 +48,7 @@ class DeletableGroupResult(Message):
     __slots__ = (
         "group_id",
         "error_code",
+        "error_message",
         "unknown_tagged_fields",
     )
 
@@ -55,10 +56,12 @@ class DeletableGroupResult(Message):
         self,
         group_id: str = "",
         error_code: int = 0,
+        error_message: str | None = None,
         unknown_tagged_fields: UnknownTaggedFields = (),
     ) -> None:
         self.group_id = group_id
         self.error_code = error_code
+        self.error_message = error_message
         self.unknown_tagged_fields = unknown_tagged_fields
 
     @staticmethod
@@ -68,12 +71,13 @@ class DeletableGroupResult(Message):
         return [
             s.Field("group_id" / s.String, "0+"),
             s.Field("error_code" / s.Int16, "0+"),
+            s.Field("error_message" / s.String, "3+", nullable="3+", default=None, ignorable=True),
         ]
 
 
 @mypyc_attr(acyclic=True)
 class DeleteGroupsResponse(ApiMessage):
-    """API key 42, versions 0 to 2, flexible from 2."""
+    """API key 42, versions 0 to 3, flexible from 2."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -82,7 +86,7 @@ class DeleteGroupsResponse(ApiMessage):
     )
     API_KEY: ClassVar[int] = 42
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
+    MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int | None] = 2
 
     def __init__(

@@ -13,26 +13,29 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class StreamsGroupDescribeRequest(ApiMessage):
-    """API key 89, version 0, flexible from 0."""
+    """API key 89, versions 0 to 1, flexible from 0."""
 
     __slots__ = (
         "group_ids",
         "include_authorized_operations",
+        "include_topology_description",
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 89
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int | None] = 0
 
     def __init__(
         self,
         group_ids: list[str] = NO_ITEMS,
         include_authorized_operations: bool = False,
+        include_topology_description: bool = False,
         unknown_tagged_fields: UnknownTaggedFields = (),
     ) -> None:
         self.group_ids: list[str] = [] if group_ids is NO_ITEMS else group_ids
         self.include_authorized_operations = include_authorized_operations
+        self.include_topology_description = include_topology_description
         self.unknown_tagged_fields = unknown_tagged_fields
 
     @staticmethod
@@ -42,6 +45,7 @@ class StreamsGroupDescribeRequest(ApiMessage):
         return [
             s.Field("group_ids" / s.ArrayOf(s.String), "0+"),
             s.Field("include_authorized_operations" / s.Boolean, "0+"),
+            s.Field("include_topology_description" / s.Boolean, "1+"),
         ]
 
 
@@ -242,6 +246,142 @@ class TopicInfo(Message):
 
 
 @mypyc_attr(acyclic=True)
+class TopologyDescriptionNode(Message):
+    """Part of `StreamsGroupDescribeResponse`."""
+
+    __slots__ = (
+        "name",
+        "node_type",
+        "source_topics",
+        "sink_topic",
+        "stores",
+        "successors",
+        "unknown_tagged_fields",
+    )
+
+    def __init__(
+        self,
+        name: str = "",
+        node_type: int = 0,
+        source_topics: list[str] = NO_ITEMS,
+        sink_topic: str | None = None,
+        stores: list[str] = NO_ITEMS,
+        successors: list[str] = NO_ITEMS,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.name = name
+        self.node_type = node_type
+        self.source_topics: list[str] = [] if source_topics is NO_ITEMS else source_topics
+        self.sink_topic = sink_topic
+        self.stores: list[str] = [] if stores is NO_ITEMS else stores
+        self.successors: list[str] = [] if successors is NO_ITEMS else successors
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("name" / s.String, "1+"),
+            s.Field("node_type" / s.Int8, "1+"),
+            s.Field("source_topics" / s.ArrayOf(s.String), "1+"),
+            s.Field("sink_topic" / s.String, "1+", nullable="1+", default=None),
+            s.Field("stores" / s.ArrayOf(s.String), "1+"),
+            s.Field("successors" / s.ArrayOf(s.String), "1+"),
+        ]
+
+
+@mypyc_attr(acyclic=True)
+class TopologyDescriptionSubtopology(Message):
+    """Part of `StreamsGroupDescribeResponse`."""
+
+    __slots__ = (
+        "subtopology_id",
+        "nodes",
+        "unknown_tagged_fields",
+    )
+
+    def __init__(
+        self,
+        subtopology_id: str = "",
+        nodes: list[TopologyDescriptionNode] = NO_ITEMS,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.subtopology_id = subtopology_id
+        self.nodes: list[TopologyDescriptionNode] = [] if nodes is NO_ITEMS else nodes
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("subtopology_id" / s.String, "1+"),
+            s.Field("nodes" / s.ArrayOf(s.StructOf(TopologyDescriptionNode)), "1+"),
+        ]
+
+
+@mypyc_attr(acyclic=True)
+class TopologyDescriptionGlobalStore(Message):
+    """Part of `StreamsGroupDescribeResponse`."""
+
+    __slots__ = (
+        "source",
+        "processor",
+        "unknown_tagged_fields",
+    )
+
+    def __init__(
+        self,
+        source: TopologyDescriptionNode | None = None,
+        processor: TopologyDescriptionNode | None = None,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.source = TopologyDescriptionNode() if source is None else source
+        self.processor = TopologyDescriptionNode() if processor is None else processor
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("source" / s.StructOf(TopologyDescriptionNode), "1+"),
+            s.Field("processor" / s.StructOf(TopologyDescriptionNode), "1+"),
+        ]
+
+
+@mypyc_attr(acyclic=True)
+class TopologyDescription(Message):
+    """Part of `StreamsGroupDescribeResponse`."""
+
+    __slots__ = (
+        "subtopologies",
+        "global_stores",
+        "unknown_tagged_fields",
+    )
+
+    def __init__(
+        self,
+        subtopologies: list[TopologyDescriptionSubtopology] = NO_ITEMS,
+        global_stores: list[TopologyDescriptionGlobalStore] = NO_ITEMS,
+        unknown_tagged_fields: UnknownTaggedFields = (),
+    ) -> None:
+        self.subtopologies: list[TopologyDescriptionSubtopology] = [] if subtopologies is NO_ITEMS else subtopologies
+        self.global_stores: list[TopologyDescriptionGlobalStore] = [] if global_stores is NO_ITEMS else global_stores
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    @staticmethod
+    def declare() -> Declaration:
+        from odradek.protocol import schema as s
+
+        return [
+            s.Field("subtopologies" / s.ArrayOf(s.StructOf(TopologyDescriptionSubtopology)), "1+"),
+            s.Field("global_stores" / s.ArrayOf(s.StructOf(TopologyDescriptionGlobalStore)), "1+"),
+        ]
+
+
+@mypyc_attr(acyclic=True)
 class Subtopology(Message):
     """Part of `StreamsGroupDescribeResponse`."""
 
@@ -413,6 +553,9 @@ class DescribedGroup(Message):
         "topology",
         "members",
         "authorized_operations",
+        "topology_description",
+        "topology_description_status",
+        "assignor_name",
         "unknown_tagged_fields",
     )
 
@@ -427,6 +570,9 @@ class DescribedGroup(Message):
         topology: Topology | None = None,
         members: list[Member] = NO_ITEMS,
         authorized_operations: int = -2147483648,
+        topology_description: TopologyDescription | None = None,
+        topology_description_status: int = 0,
+        assignor_name: str | None = None,
         unknown_tagged_fields: UnknownTaggedFields = (),
     ) -> None:
         self.error_code = error_code
@@ -438,6 +584,9 @@ class DescribedGroup(Message):
         self.topology = topology
         self.members: list[Member] = [] if members is NO_ITEMS else members
         self.authorized_operations = authorized_operations
+        self.topology_description = topology_description
+        self.topology_description_status = topology_description_status
+        self.assignor_name = assignor_name
         self.unknown_tagged_fields = unknown_tagged_fields
 
     @staticmethod
@@ -454,12 +603,15 @@ class DescribedGroup(Message):
             s.Field("topology" / s.StructOf(Topology), "0+", nullable="0+", default=None),
             s.Field("members" / s.ArrayOf(s.StructOf(Member)), "0+"),
             s.Field("authorized_operations" / s.Int32, "0+", default=-2147483648),
+            s.Field("topology_description" / s.StructOf(TopologyDescription), "1+", nullable="1+", default=None),
+            s.Field("topology_description_status" / s.Int8, "1+"),
+            s.Field("assignor_name" / s.String, "1+", nullable="1+", default=None, ignorable=True),
         ]
 
 
 @mypyc_attr(acyclic=True)
 class StreamsGroupDescribeResponse(ApiMessage):
-    """API key 89, version 0, flexible from 0."""
+    """API key 89, versions 0 to 1, flexible from 0."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -468,7 +620,7 @@ class StreamsGroupDescribeResponse(ApiMessage):
     )
     API_KEY: ClassVar[int] = 89
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int | None] = 0
 
     def __init__(

@@ -295,7 +295,7 @@ class Topology(Message):
 
 @mypyc_attr(acyclic=True)
 class StreamsGroupHeartbeatRequest(ApiMessage):
-    """API key 88, version 0, flexible from 0."""
+    """API key 88, versions 0 to 1, flexible from 0."""
 
     __slots__ = (
         "group_id",
@@ -319,7 +319,7 @@ class StreamsGroupHeartbeatRequest(ApiMessage):
     )
     API_KEY: ClassVar[int] = 88
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int | None] = 0
 
     def __init__(
@@ -543,7 +543,7 @@ class EndpointToPartitions(Message):
 
 @mypyc_attr(acyclic=True)
 class StreamsGroupHeartbeatResponse(ApiMessage):
-    """API key 88, version 0, flexible from 0."""
+    """API key 88, versions 0 to 1, flexible from 0."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -552,19 +552,21 @@ class StreamsGroupHeartbeatResponse(ApiMessage):
         "member_id",
         "member_epoch",
         "heartbeat_interval_ms",
-        "acceptable_recovery_lag",
+        "acceptable_recovery_lag_legacy",
         "task_offset_interval_ms",
+        "acceptable_recovery_lag",
         "status",
         "active_tasks",
         "standby_tasks",
         "warmup_tasks",
+        "topology_description_required",
         "endpoint_information_epoch",
         "partitions_by_user_endpoint",
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 88
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_FROM: ClassVar[int | None] = 0
 
     def __init__(
@@ -575,12 +577,14 @@ class StreamsGroupHeartbeatResponse(ApiMessage):
         member_id: str = "",
         member_epoch: int = 0,
         heartbeat_interval_ms: int = 0,
-        acceptable_recovery_lag: int = 0,
+        acceptable_recovery_lag_legacy: int = 0,
         task_offset_interval_ms: int = 0,
+        acceptable_recovery_lag: int = -1,
         status: list[Status] | None = NO_ITEMS,
         active_tasks: list[ResponseTaskIds] | None = None,
         standby_tasks: list[ResponseTaskIds] | None = None,
         warmup_tasks: list[ResponseTaskIds] | None = None,
+        topology_description_required: bool = False,
         endpoint_information_epoch: int = 0,
         partitions_by_user_endpoint: list[EndpointToPartitions] | None = None,
         unknown_tagged_fields: UnknownTaggedFields = (),
@@ -591,12 +595,14 @@ class StreamsGroupHeartbeatResponse(ApiMessage):
         self.member_id = member_id
         self.member_epoch = member_epoch
         self.heartbeat_interval_ms = heartbeat_interval_ms
-        self.acceptable_recovery_lag = acceptable_recovery_lag
+        self.acceptable_recovery_lag_legacy = acceptable_recovery_lag_legacy
         self.task_offset_interval_ms = task_offset_interval_ms
+        self.acceptable_recovery_lag = acceptable_recovery_lag
         self.status: list[Status] | None = [] if status is NO_ITEMS else status
         self.active_tasks = active_tasks
         self.standby_tasks = standby_tasks
         self.warmup_tasks = warmup_tasks
+        self.topology_description_required = topology_description_required
         self.endpoint_information_epoch = endpoint_information_epoch
         self.partitions_by_user_endpoint = partitions_by_user_endpoint
         self.unknown_tagged_fields = unknown_tagged_fields
@@ -612,12 +618,14 @@ class StreamsGroupHeartbeatResponse(ApiMessage):
             s.Field("member_id" / s.String, "0+"),
             s.Field("member_epoch" / s.Int32, "0+"),
             s.Field("heartbeat_interval_ms" / s.Int32, "0+"),
-            s.Field("acceptable_recovery_lag" / s.Int32, "0+"),
+            s.Field("acceptable_recovery_lag_legacy" / s.Int32, "0"),
             s.Field("task_offset_interval_ms" / s.Int32, "0+"),
+            s.Field("acceptable_recovery_lag" / s.Int64, "1+", default=-1, ignorable=True),
             s.Field("status" / s.ArrayOf(s.StructOf(Status)), "0+", nullable="0+"),
             s.Field("active_tasks" / s.ArrayOf(s.StructOf(ResponseTaskIds)), "0+", nullable="0+", default=None),
             s.Field("standby_tasks" / s.ArrayOf(s.StructOf(ResponseTaskIds)), "0+", nullable="0+", default=None),
             s.Field("warmup_tasks" / s.ArrayOf(s.StructOf(ResponseTaskIds)), "0+", nullable="0+", default=None),
+            s.Field("topology_description_required" / s.Boolean, "1+"),
             s.Field("endpoint_information_epoch" / s.Int32, "0+"),
             s.Field(
                 "partitions_by_user_endpoint" / s.ArrayOf(s.StructOf(EndpointToPartitions)),

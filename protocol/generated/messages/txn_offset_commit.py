@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from odradek.protocol.message import NO_ITEMS, ApiMessage, Message, UnknownTaggedFields
+from odradek.protocol.message import NO_ITEMS, ZERO_UUID, ApiMessage, Message, UnknownTaggedFields
 from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class TxnOffsetCommitRequestTopic(Message):
 
     __slots__ = (
         "name",
+        "topic_id",
         "partitions",
         "unknown_tagged_fields",
     )
@@ -62,10 +63,12 @@ class TxnOffsetCommitRequestTopic(Message):
     def __init__(
         self,
         name: str = "",
+        topic_id: bytes = ZERO_UUID,
         partitions: list[TxnOffsetCommitRequestPartition] = NO_ITEMS,
         unknown_tagged_fields: UnknownTaggedFields = (),
     ) -> None:
         self.name = name
+        self.topic_id = topic_id
         self.partitions: list[TxnOffsetCommitRequestPartition] = [] if partitions is NO_ITEMS else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
@@ -74,21 +77,22 @@ class TxnOffsetCommitRequestTopic(Message):
         from odradek.protocol import schema as s
 
         return [
-            s.Field("name" / s.String, "0+"),
+            s.Field("name" / s.String, "0-5", ignorable=True),
+            s.Field("topic_id" / s.Uuid, "6+", ignorable=True),
             s.Field("partitions" / s.ArrayOf(s.StructOf(TxnOffsetCommitRequestPartition)), "0+"),
         ]
 
 
 @mypyc_attr(acyclic=True)
 class TxnOffsetCommitRequest(ApiMessage):
-    """API key 28, versions 0 to 5, flexible from 3."""
+    """API key 28, versions 0 to 6, flexible from 3."""
 
     __slots__ = (
         "transactional_id",
         "group_id",
         "producer_id",
         "producer_epoch",
-        "generation_id",
+        "generation_id_or_member_epoch",
         "member_id",
         "group_instance_id",
         "topics",
@@ -96,7 +100,7 @@ class TxnOffsetCommitRequest(ApiMessage):
     )
     API_KEY: ClassVar[int] = 28
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
+    MAX_VERSION: ClassVar[int] = 6
     FLEXIBLE_FROM: ClassVar[int | None] = 3
 
     def __init__(
@@ -105,7 +109,7 @@ class TxnOffsetCommitRequest(ApiMessage):
         group_id: str = "",
         producer_id: int = 0,
         producer_epoch: int = 0,
-        generation_id: int = -1,
+        generation_id_or_member_epoch: int = -1,
         member_id: str = "",
         group_instance_id: str | None = None,
         topics: list[TxnOffsetCommitRequestTopic] = NO_ITEMS,
@@ -115,7 +119,7 @@ class TxnOffsetCommitRequest(ApiMessage):
         self.group_id = group_id
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
-        self.generation_id = generation_id
+        self.generation_id_or_member_epoch = generation_id_or_member_epoch
         self.member_id = member_id
         self.group_instance_id = group_instance_id
         self.topics: list[TxnOffsetCommitRequestTopic] = [] if topics is NO_ITEMS else topics
@@ -130,7 +134,7 @@ class TxnOffsetCommitRequest(ApiMessage):
             s.Field("group_id" / s.String, "0+"),
             s.Field("producer_id" / s.Int64, "0+"),
             s.Field("producer_epoch" / s.Int16, "0+"),
-            s.Field("generation_id" / s.Int32, "3+", default=-1),
+            s.Field("generation_id_or_member_epoch" / s.Int32, "3+", default=-1),
             s.Field("member_id" / s.String, "3+"),
             s.Field("group_instance_id" / s.String, "3+", nullable="3+", default=None),
             s.Field("topics" / s.ArrayOf(s.StructOf(TxnOffsetCommitRequestTopic)), "0+"),
@@ -173,6 +177,7 @@ class TxnOffsetCommitResponseTopic(Message):
 
     __slots__ = (
         "name",
+        "topic_id",
         "partitions",
         "unknown_tagged_fields",
     )
@@ -180,10 +185,12 @@ class TxnOffsetCommitResponseTopic(Message):
     def __init__(
         self,
         name: str = "",
+        topic_id: bytes = ZERO_UUID,
         partitions: list[TxnOffsetCommitResponsePartition] = NO_ITEMS,
         unknown_tagged_fields: UnknownTaggedFields = (),
     ) -> None:
         self.name = name
+        self.topic_id = topic_id
         self.partitions: list[TxnOffsetCommitResponsePartition] = [] if partitions is NO_ITEMS else partitions
         self.unknown_tagged_fields = unknown_tagged_fields
 
@@ -192,14 +199,15 @@ class TxnOffsetCommitResponseTopic(Message):
         from odradek.protocol import schema as s
 
         return [
-            s.Field("name" / s.String, "0+"),
+            s.Field("name" / s.String, "0-5", ignorable=True),
+            s.Field("topic_id" / s.Uuid, "6+", ignorable=True),
             s.Field("partitions" / s.ArrayOf(s.StructOf(TxnOffsetCommitResponsePartition)), "0+"),
         ]
 
 
 @mypyc_attr(acyclic=True)
 class TxnOffsetCommitResponse(ApiMessage):
-    """API key 28, versions 0 to 5, flexible from 3."""
+    """API key 28, versions 0 to 6, flexible from 3."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -208,7 +216,7 @@ class TxnOffsetCommitResponse(ApiMessage):
     )
     API_KEY: ClassVar[int] = 28
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
+    MAX_VERSION: ClassVar[int] = 6
     FLEXIBLE_FROM: ClassVar[int | None] = 3
 
     def __init__(

@@ -28,4 +28,5 @@ RECORDS: list[tuple[int, str, str]] = [
     (26, "remove_delegation_token_record", "RemoveDelegationTokenRecord"),
     (27, "register_controller_record", "RegisterControllerRecord"),
     (28, "clear_elr_record", "ClearElrRecord"),
+    (29, "unregister_controller_record", "UnregisterControllerRecord"),
 ]

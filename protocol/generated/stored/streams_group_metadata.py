@@ -80,6 +80,8 @@ class StreamsGroupMetadataValue(CoordinatorRecord):
         "metadata_hash",
         "validated_topology_epoch",
         "last_assignment_configs",
+        "stored_description_topology_epoch",
+        "failed_description_topology_epoch",
         "unknown_tagged_fields",
     )
     RECORD_TYPE: ClassVar[int] = 17
@@ -93,6 +95,8 @@ class StreamsGroupMetadataValue(CoordinatorRecord):
         metadata_hash: int = 0,
         validated_topology_epoch: int = -1,
         last_assignment_configs: list[LastAssignmentConfig] | None = NO_ITEMS,
+        stored_description_topology_epoch: int = -1,
+        failed_description_topology_epoch: int = -1,
         unknown_tagged_fields: UnknownTaggedFields = (),
     ) -> None:
         self.epoch = epoch
@@ -101,6 +105,8 @@ class StreamsGroupMetadataValue(CoordinatorRecord):
         self.last_assignment_configs: list[LastAssignmentConfig] | None = (
             [] if last_assignment_configs is NO_ITEMS else last_assignment_configs
         )
+        self.stored_description_topology_epoch = stored_description_topology_epoch
+        self.failed_description_topology_epoch = failed_description_topology_epoch
         self.unknown_tagged_fields = unknown_tagged_fields
 
     @staticmethod
@@ -118,4 +124,6 @@ class StreamsGroupMetadataValue(CoordinatorRecord):
                 tag=1,
                 tagged="0+",
             ),
+            s.Field("stored_description_topology_epoch" / s.Int32, "0+", tag=2, tagged="0+", default=-1),
+            s.Field("failed_description_topology_epoch" / s.Int32, "0+", tag=3, tagged="0+", default=-1),
         ]

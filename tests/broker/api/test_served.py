@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from odradek.broker.api.generated.index import INDEX
-from odradek.broker.api.served import SERVED
+from odradek.broker.api.served import ALL
 from odradek.protocol.registry import API_BY_KEY
 
 
 def test_every_entry_of_the_index_has_its_handler() -> None:
-    handlers = SERVED.all()
+    handlers = ALL.all()
     assert list(handlers) == sorted(INDEX)
     for key, (_, low, high, advertised) in INDEX.items():
         handler = handlers[key]

@@ -37,7 +37,7 @@ class Client:
 
     def commit(self, version: int, offset: int = 5) -> Any:
         """What the handler returns."""
-        topics = [TxnOffsetCommitRequestTopic("t", [TxnOffsetCommitRequestPartition(0, offset)])]
+        topics = [TxnOffsetCommitRequestTopic("t", partitions=[TxnOffsetCommitRequestPartition(0, offset)])]
         request = TxnOffsetCommitRequest("tx", "group", *self.producer, topics=topics)
         info = ConnectionInfo()
         context = RequestContext(

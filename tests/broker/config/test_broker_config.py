@@ -235,9 +235,9 @@ def test_topic_settings_that_are_refused(values: dict[str, str], why: str) -> No
 
 
 def test_synonyms_name_real_keys() -> None:
-    assert set(TOPIC_SYNONYMS) <= {*topic_keys(), *keys_of("former_topic")}
+    assert set(TOPIC_SYNONYMS) <= {*topic_keys(), *keys_of("other_topic")}
     behind = {name for family in TOPIC_SYNONYMS.values() for name, _ in family}
-    assert behind <= {*broker_keys(), *keys_of("former_broker")}
+    assert behind <= {*broker_keys(), *keys_of("other_broker")}
     assert {name for family in BROKER_SYNONYMS.values() for name in family} <= set(broker_keys())
 
 

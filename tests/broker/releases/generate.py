@@ -19,7 +19,7 @@ RECORDINGS = HERE / "recordings"
 DATA = HERE.parents[2] / "broker" / "releases" / "releases.json"
 DEFINITION = "4.3.1"
 """The release whose config tables `broker/config/definitions` has."""
-RELEASES = ("4.2.1", "4.1.1", "4.0.2", "3.9.1", "3.8.1", "3.7.2", "3.6.2", "3.5.2", "3.4.1", "3.3.2")
+RELEASES = ("4.4.0", "4.2.1", "4.1.1", "4.0.2", "3.9.1", "3.8.1", "3.7.2", "3.6.2", "3.5.2", "3.4.1", "3.3.2")
 ZOOKEEPER = ("3.9.1", "3.6.2", "3.3.2", "2.8.2")
 _INTERNAL = 3
 _VALUE, _READ_ONLY, _SOURCE, _, _TYPE, _ = range(6)
@@ -88,8 +88,8 @@ def of_recording(recorded: dict[str, Any], jar: dict[str, dict[str, list[Any]]])
 def differences(
     scope: str, recorded: dict[str, list[Any]], base_jar: dict[str, list[Any]], jar: dict[str, list[Any]]
 ) -> dict[str, Any]:
-    """Names that are gone or are former ones, and what is another of the names that the tables have."""
-    known, former = keys_of(scope), keys_of(f"former_{scope}")
+    """Names that are gone or added, and what is another of the names that the tables have."""
+    known, others = keys_of(scope), keys_of(f"other_{scope}")
     hidden = {name for name, row in jar.items() if row[_INTERNAL]} - set(recorded)
     gone = {name for name, key in known.items() if name not in recorded and name not in hidden and is_shown(key)}
     gone |= {name for name, row in base_jar.items() if row[_INTERNAL] and name not in jar}
@@ -97,14 +97,15 @@ def differences(
         name: {"internal": True} for name, key in known.items() if name in hidden and not key.internal
     }
     for name in sorted(set(recorded) - _CONFIGS_OF_THE_RECORDING):
-        if name not in known and name not in former:
+        if name not in known and name not in others:
             raise ValueError(f"{name} is in no table of broker/config/definitions")
-        change = changes(known.get(name) or former[name], recorded[name])
+        change = changes(known.get(name) or others[name], recorded[name])
         if name in base_jar and name in jar:
             change |= jar_changes(base_jar[name], jar[name])
         if change:
             changed[name] = change
-    return {"gone": sorted(gone), "former": sorted(set(recorded) - set(known)), "changed": changed}
+    added = (set(recorded) | hidden & set(others)) - set(known)
+    return {"gone": sorted(gone), "added": sorted(added), "changed": changed}
 
 
 def is_shown(key: ConfigKey) -> bool:
@@ -154,7 +155,7 @@ def group_differences(base: dict[str, list[Any]], jar: dict[str, dict[str, list[
     changed = {name: jar_changes(base[name], have[name]) for name in sorted(base) if name in have}
     return {
         "gone": sorted(set(base) - set(have)),
-        "former": [],
+        "added": sorted(set(have) - set(base)),
         "changed": {name: change for name, change in changed.items() if change},
     }
 

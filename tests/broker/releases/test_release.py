@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.api.served import SERVED
+from odradek.broker.api.served import ALL, SERVED, handlers_of
 from odradek.broker.cluster import Cluster
 from odradek.broker.config.broker_config import BrokerConfig, ConfigError
-from odradek.broker.releases.release import NEWEST, ReleaseError, release_names, release_of
+from odradek.broker.releases.release import DEFAULT, LATER_VERSIONS, ReleaseError, release_names, release_of
 from tests.broker.releases.generate import DATA, data
 
-NAMES = ["2.8", "3.3", "3.4", "3.5", "3.6", "3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3"]
+NAMES = ["2.8", "3.3", "3.4", "3.5", "3.6", "3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3", "4.4"]
 
 
 def test_the_data_is_what_the_recordings_say() -> None:
@@ -22,7 +22,7 @@ def test_the_data_is_what_the_recordings_say() -> None:
 
 def test_the_names() -> None:
     assert release_names() == NAMES
-    assert release_of().name == NEWEST == NAMES[-1]
+    assert release_of().name == DEFAULT == "4.3"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -35,7 +35,7 @@ def test_a_release_is_found_by_its_name_and_by_a_patch(name: str) -> None:
 
 @pytest.mark.parametrize("version", ["", "3", "2.7", "5.0", "3.6.1.2", "x.y", "3.x", "-3.6"])
 def test_an_unknown_version_names_those_there_are(version: str) -> None:
-    with pytest.raises(ReleaseError, match=r"it knows 2\.8, 3\.3, .*, 4\.3"):
+    with pytest.raises(ReleaseError, match=r"it knows 2\.8, 3\.3, .*, 4\.4"):
         release_of(version)
 
 
@@ -89,9 +89,18 @@ def test_logs_on_disk_are_those_of_the_newest(tmp_path: Path) -> None:
 
 
 def test_an_api_is_served_in_the_versions_of_the_release_only() -> None:
-    served = SERVED.of(release_of("3.6").apis)
+    served = handlers_of(release_of("3.6"))
     fetch, share_fetch = served.find(1), served.find(78)
     assert fetch is not None
     assert fetch.max_version == 15
     assert share_fetch is None
-    assert SERVED.of(None) is SERVED
+    assert handlers_of(release_of()) is SERVED
+
+
+def test_the_default_serves_no_later_version() -> None:
+    later = {
+        key: (-1 if default is None else default.max_version)
+        for key, newest in ALL.all().items()
+        if (default := SERVED.find(key)) is None or default.max_version != newest.max_version
+    }
+    assert later == LATER_VERSIONS

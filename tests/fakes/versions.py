@@ -1,0 +1,13 @@
+"""The versions of requests in tests that do not say which."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from odradek.broker.releases.release import LATER_VERSIONS
+
+
+def highest_version(request: Any) -> int:
+    """The highest version of a request that the default Kafka release serves."""
+    highest: int = type(request).MAX_VERSION
+    return min(highest, LATER_VERSIONS.get(request.API_KEY, highest))
