@@ -10,6 +10,7 @@ from weakref import WeakSet
 
 import trio
 
+from odradek.broker.config.quorum import quorum_of
 from odradek.broker.controller.controller import OtherReleaseError
 from odradek.broker.controller.disk_metadata_log import FOLDER, DiskMetadataLog
 from odradek.broker.controller.kept_logs import KeptLogs, remove_left
@@ -222,8 +223,9 @@ class DataDirectory:
         backend = self._directory_of_metadata()
         voters = {**directory_ids, self._node_ids[0]: directory_id(backend)} if self._further else directory_ids
         founders = _founders(voters)
+        voting = quorum_of(self._config).combined
         self._log = DiskMetadataLog(
-            backend, self._config, self._node_ids, founders, self._clock.now_ms, self._durability.note_append
+            backend, self._config, voting, founders, self._clock.now_ms, self._durability.note_append
         )
         for each in self.backends:
             restored_folders.finish(each, self._log.end_offset)

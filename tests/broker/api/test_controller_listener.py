@@ -9,6 +9,7 @@ import pytest
 
 from odradek.broker.api.controller_listener import SERVED_BY_CONTROLLERS
 from odradek.broker.facade.threaded import KafkaBroker
+from odradek.client_security import AuthenticationError, ClientSecurity
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages import alter_configs, incremental_alter_configs
 from odradek.protocol.generated.messages.add_raft_voter import AddRaftVoterRequest, Listener
@@ -252,3 +253,36 @@ def test_a_node_of_both_roles_has_both_listeners() -> None:
         ports = [broker.cluster.nodes[number].controllers["CONTROLLER"].port for number in (1, 2)]
         assert [(each.broker_id, each.port) for each in told.brokers] == [(1, ports[0]), (2, ports[1])]
         assert told.cluster_id == broker.cluster.cluster_id
+
+
+def test_who_comes_to_a_controller_logs_in_and_needs_rights() -> None:
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+    config = {
+        **CONFIG,
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:SASL_PLAINTEXT",
+        "listener.name.controller.sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.controller.plain.sasl.jaas.config": f'{module} user_admin="secret" user_guest="guest";',
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:admin;User:ANONYMOUS",
+    }
+
+    def answered(broker: KafkaBroker, node_id: int, user: str, password: str) -> tuple[int, str | None]:
+        login = {
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "PLAIN",
+            "sasl.jaas.config": f'{module} username="{user}" password="{password}";',
+        }
+        port = broker.cluster.members[node_id].all_endpoints[0].port
+        request = UnregisterBrokerRequest(99)
+        with WireConnection("127.0.0.1", port, security=ClientSecurity.parse(login)) as client:
+            answer = client.receive(request, 0, client.send(request, 0))
+        return answer.error_code, answer.error_message
+
+    with KafkaBroker(config=config) as broker:
+        unknown = (ErrorCode.BROKER_ID_NOT_REGISTERED, "Broker ID 99 is not currently registered")
+        assert answered(broker, LEADER, "admin", "secret") == unknown
+        assert answered(broker, FOLLOWER, "admin", "secret") == NOT_LEADING
+        assert answered(broker, LEADER, "guest", "guest")[0] == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        with pytest.raises(AuthenticationError):
+            answered(broker, LEADER, "admin", "wrong")
+        assert not broker.bugs

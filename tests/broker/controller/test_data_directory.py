@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from odradek.broker.cluster import Cluster
+from odradek.broker.controller.disk_metadata_log import FOLDER
 from odradek.protocol.errors import KafkaError
 from odradek.storage.backend import StorageError
+from odradek.storage.file_system import FileSystem
+from odradek.storage.quorum_state import read_quorum_state
 from tests.fakes.configs import set_configs
 from tests.fakes.durable import die, durable
 from tests.fakes.file_system import Crash, FaultyFileSystem, full_after
@@ -180,3 +183,16 @@ def test_an_older_metadata_version_is_kept(tmp_path: Path, release: str) -> None
     assert again.image.features == features
     assert again.image.topics["t"].partitions[0].replicas == (1, 2)
     again.close_logs()
+
+
+def test_the_quorum_is_that_of_the_configuration(tmp_path: Path) -> None:
+    voters = {"controller.quorum.voters": "2@localhost:9093,3@localhost:9094"}
+    cluster = Cluster(nodes=3, data_dir=tmp_path, config=voters)
+    cluster.open_directory()
+    assert (cluster.controller_id, [each.id for each in cluster.quorum.voters]) == (2, [2, 3])
+    assert sorted(cluster.image.controllers) == [2, 3]
+    cluster.close_logs()
+    for node_id in (1, 2, 3):
+        state = read_quorum_state(FileSystem(), tmp_path / f"node-{node_id}" / FOLDER)
+        assert state is not None
+        assert (state.leader_id, list(state.voters)) == (2, [2, 3])
