@@ -14,6 +14,8 @@ from odradek.broker.requests.answer_cache import AnswerCache, NoAnswerCache
 from odradek.broker.runtime.partition_journal import PartitionJournal
 
 if TYPE_CHECKING:
+    import socket
+
     from odradek.broker.clock import BrokerClock
     from odradek.broker.net.connection import Poller
     from odradek.broker.partitions.partition import Partition
@@ -28,6 +30,9 @@ class Lane(Protocol):
 
     def new_buffer(self, max_frame_bytes: int) -> ReceiveBuffer:
         """What a connection reads into."""
+
+    def tune_local(self, sock: socket.socket) -> None:
+        """Set up a connection within this machine."""
 
     def answer_writer(self, api_key: int, version: int) -> AnswerWriter | None:
         """What writes the usual answer of an API; None where the codec writes all of them."""
@@ -48,6 +53,9 @@ class PlainLane:
     def new_buffer(self, max_frame_bytes: int) -> ReceiveBuffer:
         """See `Lane`."""
         return ReceiveBuffer(max_frame_bytes)
+
+    def tune_local(self, sock: socket.socket) -> None:
+        """It is a connection like any other."""
 
     def answer_writer(self, api_key: int, version: int) -> None:
         """The codec writes every answer."""

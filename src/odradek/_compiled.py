@@ -88,7 +88,6 @@ MODULES: Sequence[str] = (
     "broker.coordinator.transaction.transaction",
     "broker.coordinator.transaction.upkeep",
     "broker.coordinator.transaction.verification",
-    "broker.fast.heartbeat_answer",
     "broker.fast.held_answers",
     "broker.fast.held_appends",
     "broker.fast.parked_connections",

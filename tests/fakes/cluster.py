@@ -84,6 +84,7 @@ class FakeCluster:
             open_tls=self._open_tls,
             new_poller=self.lane.new_poller,
             new_buffer=self.lane.new_buffer,
+            tune_local=self.lane.tune_local,
         )
 
     def _open_tls(self, node: Node, endpoint: Endpoint) -> TlsTerms:

@@ -307,20 +307,6 @@ def test_connections_that_come_together_begin_in_order_and_let_others_run() -> N
     run(cluster, scenario)
 
 
-@pytest.mark.skipif(not hasattr(socket, "TCP_CONGESTION"), reason="another system")
-def test_a_connection_within_the_machine_is_not_paced() -> None:
-    cluster = FakeCluster()
-
-    async def main() -> None:
-        async with serving(cluster), await dial(cluster) as client:
-            await client.send_all(beat())
-            await read_frame(client)
-            (sock,) = [each for each in open_sockets() if each.getpeername() == client.socket.getsockname()]
-            assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0") == b"reno"
-
-    trio.run(main, clock=cluster.clock)
-
-
 def open_sockets() -> list[socket.socket]:
     """The connected sockets of this process."""
     found = [each for each in gc.get_objects() if type(each) is socket.socket and each.fileno() >= 0]

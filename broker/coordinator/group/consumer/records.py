@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
@@ -48,6 +49,9 @@ from odradek.protocol.generated.stored.consumer_group_target_assignment_metadata
     ConsumerGroupTargetAssignmentMetadataValue,
 )
 from odradek.protocol.usual_assignments import current_value, epoch_value, target_value
+
+_FAST: Final = os.environ.get("ODRADEK_FAST") != "0"
+"""Whether usual values are written in one piece. The bytes are the same."""
 
 
 def member_record(group_id: str, member: Member) -> NewRecord:
@@ -101,12 +105,13 @@ def _member_value(
 def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> NewRecord:
     """The group's epoch."""
     decoded = ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash)
-    return record_with_value(_epoch_key(group_id), epoch_value(epoch, metadata_hash) or encode_value(decoded), decoded)
+    value = epoch_value(epoch, metadata_hash) if _FAST else None
+    return record_with_value(_epoch_key(group_id), value or encode_value(decoded), decoded)
 
 
 def target_record(group_id: str, member_id: str, partitions: Partitions) -> NewRecord:
     """The target of one member."""
-    value = target_value(partitions)
+    value = target_value(partitions) if _FAST else None
     if value is None:
         rows = [TopicPartition(topic_id, list(indexes)) for topic_id, indexes in partitions.items()]
         value = encode_value(ConsumerGroupTargetAssignmentMemberValue(rows))
@@ -116,9 +121,8 @@ def target_record(group_id: str, member_id: str, partitions: Partitions) -> NewR
 def target_epoch_record(group_id: str, epoch: int, timestamp: int) -> NewRecord:
     """The target assignment of all is complete."""
     decoded = ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=epoch, assignment_timestamp=timestamp)
-    return record_with_value(
-        _target_epoch_key(group_id), epoch_value(epoch, timestamp) or encode_value(decoded), decoded
-    )
+    value = epoch_value(epoch, timestamp) if _FAST else None
+    return record_with_value(_target_epoch_key(group_id), value or encode_value(decoded), decoded)
 
 
 def current_record(group_id: str, member: Member) -> NewRecord:
@@ -127,7 +131,7 @@ def current_record(group_id: str, member: Member) -> NewRecord:
     if assigned is not member.assigned or revoking is not member.revoking:
         member = standing(member, member.epoch, member.previous_epoch, member.state, assigned, revoking)
     value = None
-    if not revoking:
+    if _FAST and not revoking:
         value = current_value(member.epoch, member.previous_epoch, member.state, assigned)
     if value is None:
         general = ConsumerGroupCurrentMemberAssignmentValue(
