@@ -38,7 +38,7 @@ CONSUMER_ASSIGNORS: Mapping[str, str] = {
     f"{_ASSIGNOR_PACKAGE}UniformAssignor": "uniform",
     f"{_ASSIGNOR_PACKAGE}RangeAssignor": "range",
 }
-"""What `group.consumer.assignors` may list, and how members call it."""
+"""The assignors for `group.consumer.assignors`, by the names that members use."""
 
 _MINUTE_MS = 60_000
 _HOUR_MS = 60 * _MINUTE_MS
@@ -85,7 +85,7 @@ TOPIC_SYNONYMS: Mapping[str, tuple[tuple[str, int], ...]] = {
     "unclean.leader.election.enable": (("unclean.leader.election.enable", 1),),
 }
 
-# Broker configs that stand for the same thing, most precise first.
+# Broker configs with the same meaning, most precise first.
 BROKER_SYNONYMS: Mapping[str, tuple[str, ...]] = {
     name: family
     for family in (
@@ -121,7 +121,7 @@ STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
 class ConfigSource(IntEnum):
-    """Where a value comes from, as DescribeConfigs numbers it."""
+    """The source of a value, as DescribeConfigs numbers it."""
 
     UNKNOWN = 0
     DYNAMIC_TOPIC = 1
@@ -188,7 +188,7 @@ def _release_of(values: Mapping[str, object]) -> Release:
 
 
 class Reconfigurable(Protocol):
-    """What acts on configs of one node while it runs."""
+    """A component that acts on a node's configs while it runs."""
 
     def check(self, node_id: int, values: Mapping[str, str]) -> None:
         """ConfigError if these dynamic configs of the node have to be refused."""
@@ -372,7 +372,7 @@ class BrokerConfig:
         return (topic_keys().get(name) or self.keys.topic[name]).default_value()
 
     def log_config(self, overrides: Mapping[str, str]) -> LogConfig:
-        """What the log of a topic with these overrides obeys; equal overrides share one object."""
+        """The config of a topic's logs with these overrides. Equal overrides share one object."""
         cache_key = frozenset(overrides.items())
         config = self._log_configs.get(cache_key)
         if config is None:
@@ -393,7 +393,7 @@ class BrokerConfig:
         return None if text is None else key.parse(text)
 
     def text(self, name: str, node_id: int | None) -> str | None:
-        """The text in force of any name, known or not; None where nobody set it and it has no default."""
+        """The text in force of any name, known or not; None if it is not set and has no default."""
         node_id = self._node_for_cluster() if node_id is None else node_id
         for layer in (
             self.dynamic_nodes.get(-1 if node_id is None else node_id, {}),
@@ -437,7 +437,7 @@ class TopicConfig:
         return (topic_keys().get(name) or self.broker.keys.topic[name]).parse(text)
 
     def log_config(self) -> LogConfig:
-        """What the topic's logs obey."""
+        """The config of a topic's logs."""
         return self.broker.log_config(self.overrides)
 
     @staticmethod

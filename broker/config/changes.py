@@ -16,7 +16,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 
 
 class Operation(IntEnum):
-    """What IncrementalAlterConfigs does to one key."""
+    """An operation of IncrementalAlterConfigs on one key."""
 
     SET = 0
     DELETE = 1
@@ -33,7 +33,7 @@ class Assignment(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What is asked of one resource. `replaces`: keys that are not named go back to their defaults (AlterConfigs)."""
+    """A change of one resource. `replaces`: keys that are not named return to their defaults (AlterConfigs)."""
 
     type: int
     name: str
@@ -56,7 +56,7 @@ def operation_name(operation: int) -> str:
     try:
         return Operation(operation).name
     except ValueError:
-        # Kafka's controller stumbles over such a number and answers with this code and no text.
+        # Kafka's controller fails on such a number and answers with this code and no text.
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR) from None
 
 

@@ -1,4 +1,4 @@
-"""What a configuration key is: type, default, limits, how it may change, and what odradek does with it."""
+"""The definition of a config: type, default, limits, how it may change, and what odradek does with it."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class UnknownKey(ConfigKey):
 
     @property
     def is_sensitive(self) -> bool:
-        """Always: nobody knows what it is."""
+        """Always, because its meaning is unknown."""
         return True
 
 

@@ -1,4 +1,4 @@
-"""What DescribeConfigs shows of a resource: each config with value, source and the settings behind it."""
+"""The DescribeConfigs entries of a resource: each config with its value, source and synonyms."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _broker_entry(broker: BrokerConfig, key: ConfigKey, node_id: int, own: Mappi
 
 
 def cluster_default_entries(broker: BrokerConfig) -> list[ConfigEntry]:
-    """The cluster-wide dynamic broker configs, which is what Kafka shows of the broker without a name."""
+    """The cluster-wide dynamic broker configs, which Kafka shows for the broker without a name."""
     entries = []
     for name in response_order(list(broker.dynamic_default)):
         key = broker.keys.shown(name)

@@ -11,7 +11,7 @@ from odradek.broker.releases.release import Release
 
 LISTENER_PREFIX = "listener.name."
 LIVE_LISTENERS = ("listener.security.protocol.map", "listeners")
-"""What says where a running broker listens, see `odradek.broker.config.listener_layout`."""
+"""The configs with the addresses of a running broker, see `odradek.broker.config.listener_layout`."""
 _FOR_A_LISTENER = ("ssl.", "sasl.")
 _ALSO_FOR_A_LISTENER = frozenset(
     {
@@ -30,7 +30,7 @@ _OF_MECHANISMS = (
     "connections.max.reauth.ms",
 )
 _OF_THE_AUTHORIZER = ("super.users", "allow.everyone.if.no.acl.found")
-"""What StandardAuthorizer reads by itself: a Kafka broker does not know these names."""
+"""The configs that StandardAuthorizer reads by itself: a Kafka broker does not define them."""
 _broker_keys: dict[str, ConfigKey] = {}
 
 
@@ -148,7 +148,7 @@ BOUNDED: Sequence[str] = (
 )
 """In the order in which Kafka 4.3.1 checks them."""
 _RENAMED = {"streams.num.standby.replicas": "streams.standby.replicas"}
-"""Whose bounds have another name."""
+"""Configs whose bounds have another name."""
 
 
 class Bounds(NamedTuple):
@@ -160,7 +160,7 @@ class Bounds(NamedTuple):
 
 @lru_cache
 def bounds_of(name: str) -> Bounds:
-    """`group.<kind>.min.<rest>` and `group.<kind>.max.<rest>` of a group's config, as far as the broker has these."""
+    """`group.<kind>.min.<rest>` and `group.<kind>.max.<rest>` of a group's config, if the broker has these."""
     if name not in BOUNDED:
         return Bounds(None, None)
     kind, _, rest = _RENAMED.get(name, name).partition(".")

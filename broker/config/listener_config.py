@@ -15,7 +15,7 @@ _NEVER_SHARED = frozenset(
         "sasl.server.callback.handler.class",
     }
 )
-"""What a mechanism takes under its own prefix only: Kafka ignores these names elsewhere on a broker."""
+"""The configs of a mechanism that have effect under its own prefix only: on a broker Kafka ignores them elsewhere."""
 
 
 class ListenerConfig:

@@ -372,7 +372,7 @@ def layout_with(config: BrokerConfig, node_id: int, values: Mapping[str, str]) -
 
 
 def _texts_of(layout: NodeListeners) -> dict[str, str]:
-    """What one of several nodes would have in a file of its own."""
+    """The value that one of several nodes would have in a file of its own."""
     texts = {}
     if layout.given:
         texts[_LISTENERS] = ",".join(map(str, _all_of(layout)))

@@ -16,7 +16,7 @@ _PROTOCOL_MAP = "listener.security.protocol.map"
 
 
 class SecurityProtocol(StrEnum):
-    """What a listener speaks. `number` is how the metadata log writes it."""
+    """The protocol of a listener. `number`: its number in the metadata log."""
 
     PLAINTEXT = "PLAINTEXT"
     SSL = "SSL"

@@ -32,7 +32,7 @@ def log_directories(config: BrokerConfig) -> list[Path]:
 
 
 def metadata_directory(config: BrokerConfig) -> Path | None:
-    """Where `metadata.log.dir` puts the metadata log; None for the first log directory."""
+    """The directory of the metadata log by `metadata.log.dir`; None for the first log directory."""
     text = config.get("metadata.log.dir")
     return Path(text) if isinstance(text, str) else None
 

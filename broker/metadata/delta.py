@@ -1,4 +1,4 @@
-"""What one change did to the image. Publishers get it after the image has changed."""
+"""The changes of the image by one command. Publishers get it after the image has changed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class MetadataDelta:
 
     @classmethod
     def of_everything(cls, image: MetadataImage) -> MetadataDelta:
-        """What leads from nothing to `image`: the delta of a start."""
+        """The delta of a start: from an empty image to `image`."""
         delta = cls()
         delta.created = dict(image.topics_by_id)
         delta.configs = {resource: {} for resource in image.configs}

@@ -65,7 +65,7 @@ class TopicImage:
 
     @property
     def replication_factor(self) -> int:
-        """Replicas of the first partition, which is what Kafka calls the topic's factor."""
+        """The number of replicas of the first partition, which Kafka calls the topic's replication factor."""
         return len(self.partitions[0].replicas)
 
 
@@ -139,7 +139,7 @@ class MetadataImage:
         return topic.partitions[index] if topic is not None and 0 <= index < len(topic.partitions) else None
 
     def configs_of(self, resource_type: int, name: str) -> Mapping[str, str]:
-        """What a resource sets itself; empty for one that sets nothing."""
+        """A resource's own configs; empty if it has none."""
         return self.configs.get((resource_type, name), _NO_CONFIGS)
 
     def names_with_configs(self, resource_type: int) -> list[str]:

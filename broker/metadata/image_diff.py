@@ -42,7 +42,7 @@ def records_between(now: MetadataImage, then: MetadataImage, least_epoch: LeastE
 
 
 def _must_go(topic: TopicImage, then: TopicImage | None) -> bool:
-    """A topic that has grown is made anew: no record takes partitions away."""
+    """A topic that has grown is created again, because no record removes partitions."""
     return then is None or len(topic.partitions) > len(then.partitions)
 
 
@@ -82,7 +82,7 @@ def _same(present: PartitionRegistration, wanted: PartitionRegistration) -> bool
 
 
 def _directories(wanted: PartitionRegistration, now: MetadataImage) -> Iterator[bytes]:
-    """Where the replicas are: other nodes of the same number have other directories."""
+    """The log directories of the replicas. Other nodes with the same number have other directories."""
     for node, directory in zip(wanted.replicas, wanted.directories, strict=True):
         broker = now.brokers.get(node)
         known = broker is not None and directory in broker.directories

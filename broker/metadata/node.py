@@ -57,7 +57,7 @@ class Endpoint:
         return dialled_host or self.host, self.port
 
     def registered(self) -> tuple[str, int]:
-        """The (host, port) that the metadata log names: one that others can dial, as far as it is known."""
+        """The (host, port) for the metadata log: the one that others can connect to, if it is known."""
         host, port = self.address_for(None)
         return reachable_host(host), port
 
@@ -108,7 +108,7 @@ class Node:
 
     @property
     def host(self) -> str:
-        """Where the inter-broker listener listens."""
+        """The address of the inter-broker listener."""
         return self.first.host
 
     @property

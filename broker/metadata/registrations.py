@@ -1,4 +1,4 @@
-"""What the metadata log says of a partition, a broker and a controller. Immutable values (KIP-631)."""
+"""Registrations of partitions, brokers and controllers in the metadata log. Immutable values (KIP-631)."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ ACL_RECORD_TYPES = (18, 19)
 
 
 def replay(record: Any, acls: _Table, scram: _Table, tokens: _Table, quotas: _Table) -> None:
-    """Apply a record to the table that it belongs to. Tables hold the records as they are, quotas their values."""
+    """Apply a record to its table. The tables contain the records as they are, the table of quotas their values."""
     _TABLES[record.RECORD_TYPE](record, acls, scram, tokens, quotas)
 
 
@@ -28,7 +28,7 @@ def quota_entity(record: Any) -> QuotaEntity:
 
 
 def acl_content(record: AccessControlEntryRecord) -> AclContent:
-    """What an entry says, without its id."""
+    """The content of an entry without its id."""
     return (
         record.resource_type,
         record.resource_name,

@@ -1,4 +1,4 @@
-"""The records that make an image anew: what a snapshot holds, in the order in which Kafka writes it."""
+"""The records of a snapshot, from which the image can be rebuilt, in the order in which Kafka writes them."""
 
 from __future__ import annotations
 

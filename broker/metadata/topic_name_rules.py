@@ -1,4 +1,4 @@
-"""What a topic may be called, and which names are Kafka's own."""
+"""The rules for topic names, and the names of Kafka's internal topics."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ def check_topic_name(name: str) -> None:
 
 
 def collision_key(name: str) -> str | None:
-    """What names share that metrics cannot tell apart (`a.b` and `a_b`); None for a name without either."""
+    """The form that names share which metrics cannot distinguish (`a.b` and `a_b`); None for a name without either."""
     return name.replace(".", "_") if "." in name or "_" in name else None

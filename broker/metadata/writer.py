@@ -77,7 +77,7 @@ class ImageWriter:
         return self._held is not None
 
     def take_delta(self) -> MetadataDelta:
-        """What has changed since the last call."""
+        """The changes since the last call."""
         delta, self._delta = self._delta, MetadataDelta()
         return delta
 
@@ -125,7 +125,7 @@ class ImageWriter:
     # -- replay
 
     def replay(self, record: MetadataRecord, offset: int, epoch: int) -> None:
-        """Apply the record at `offset`; a record that nobody needs any more changes nothing but the offset."""
+        """Apply the record at `offset`. Obsolete records change only the offset."""
         self._offset = self.image.offset = offset
         self.image.epoch = epoch
         kind = record.RECORD_TYPE
@@ -335,7 +335,7 @@ class ImageWriter:
     def _unregister_controller(self, record: Any) -> None:
         self._controllers.pop(record.controller_id, None)
 
-    # -- who may do what
+    # -- access and quotas
 
     def _change_security(self, record: Any) -> None:
         security_records.replay(record, self._acls, self._scram, self._tokens, self._quotas)

@@ -1,4 +1,6 @@
-"""What serializers write before the data: Confluent's magic byte and schema id, Avro's single-object header."""
+"""The prefixes that serializers write: Confluent's magic byte and schema id, Avro's single-object header. And JSON as
+text.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ class Framed(NamedTuple):
 
 
 def readings(data: bytes) -> Iterator[Framed]:
-    """How the bytes may be meant, the likeliest first: a zero at the begin may be Confluent's, or Avro's own."""
+    """The possible meanings of the bytes, the most likely first: a leading zero may be Confluent's or Avro's own."""
     if data[:1] == _CONFLUENT and len(data) >= _ID_END:
         yield Framed(data[_ID_END:], schema_id=int.from_bytes(data[1:_ID_END]))
     if data[:2] == _SINGLE_OBJECT and len(data) >= _FINGERPRINT_END:

@@ -16,7 +16,7 @@ from odradek.broker.schemas.framing import Framed, message_indexes
 
 _PROTOC_TIMEOUT_S = 60
 FILE = "given.proto"
-"""What the file is called whose text was given."""
+"""The name of the file with the given text."""
 _PART = re.compile(r"(?!\.+$)[\w.-]+", re.ASCII)
 _LOGGED = re.compile(r"WARNING: |[IWEF]\d{4} ")
 _WHAT_TO_INSTALL = 'Protobuf needs more: pip install "odradek[schemas]"'
@@ -122,7 +122,7 @@ def _write(place: Path, path: str, text: str) -> None:
 
 
 def _complaints(told: str, place: Path) -> str:
-    """What protoc says of the file, without what its libraries log."""
+    """Protoc's message about the file, without the log lines of its libraries."""
     lines = [line.removeprefix(f"{place}{os.sep}") for line in told.splitlines() if not _LOGGED.match(line)]
     return "; ".join(lines)
 

@@ -1,4 +1,4 @@
-"""Which schema the keys and values of a topic have, as somebody has said."""
+"""The schemas of topics' keys and values, as a test or a registry gives them."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class RecordSchemas:
         return sorted(found, key=lambda each: (each.topic, each.part, each.schema_id is not None, each.schema_id or 0))
 
     def decoded(self, topic: str, part: Part, data: bytes | None) -> Decoded | None:
-        """The data by their schema; None where there is no schema, or nothing."""
+        """The data decoded by their schema; None without a schema or data."""
         known = self._by_place
         registered = self.registered
         if data is None or not (known or registered):

@@ -15,7 +15,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.uuids import uuid_to_text
 
 MAX_INSTANCES = 16_384
-"""Kafka's size of the cache: whoever was silent longest makes room."""
+"""The size of Kafka's cache. A new client replaces the one that was silent longest."""
 _KEPT_MS = 60_000
 _KEPT_INTERVALS = 3
 _ASKS_AGAIN_AT_ONCE = frozenset({ErrorCode.UNKNOWN_SUBSCRIPTION_ID, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE})
@@ -50,7 +50,7 @@ class ClientInstance:
         self.expires_ms = 0
 
     def check_get(self, now_ms: int) -> None:
-        """THROTTLING_QUOTA_EXCEEDED for who asks again too soon, unless it was just told to ask again."""
+        """Raise THROTTLING_QUOTA_EXCEEDED if the client asks again too soon, unless it was just told to ask again."""
         if now_ms - max(self.last_get_ms, self.last_push_ms) >= self.subscription.interval_ms:
             self.last_get_ms = now_ms
         elif self.last_error not in _ASKS_AGAIN_AT_ONCE:
@@ -104,7 +104,7 @@ class ClientInstances:
         return instance
 
     def at_work(self, instance_id: bytes, attributes: Attributes, connection_id: str, now_ms: int) -> ClientInstance:
-        """The instance that a request is about. It begins anew when the subscriptions have changed since its last."""
+        """The instance of a request. It starts again if the subscriptions have changed since its last one."""
         instance = self.find(instance_id, now_ms)
         if instance is None or instance.subscription.version != self._table.version:
             known = attributes if instance is None else instance.attributes

@@ -1,4 +1,4 @@
-"""What clients pushed, as they pushed it: the newest pushes within a limit of bytes."""
+"""The payloads that clients pushed: the newest ones within a limit of bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 MAX_KEPT_BYTES = 16 * 1024 * 1024
 _BYTES_BESIDE = 512
-"""What a push costs besides its payload, about."""
+"""The approximate size of a push besides its payload."""
 
 
 @dataclass(frozen=True, slots=True)

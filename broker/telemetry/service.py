@@ -38,7 +38,7 @@ class TelemetryService:
 
     @property
     def has_subscriptions(self) -> bool:
-        """Whether anybody wants to know anything: then ApiVersions tells of the telemetry APIs."""
+        """Whether there are subscriptions: then ApiVersions includes the telemetry APIs."""
         return len(self._table) > 0
 
     @property
@@ -108,11 +108,11 @@ class TelemetryService:
             self._keep(_push_of(instance, now_ms, node_id, terminating, payload))
 
     def pushes(self) -> Iterator[TelemetryPush]:
-        """What clients pushed, oldest first; the oldest make room for the newest."""
+        """The pushed payloads, oldest first. New ones replace the oldest."""
         return iter(self._pushes)
 
     def go_on_with(self, pushes: Iterable[TelemetryPush]) -> None:
-        """Know these pushes and no client: their connections are gone."""
+        """Replace the pushes and drop all clients, whose connections are closed."""
         self._instances.clear()
         self._pushes = KeptPushes()
         for push in pushes:
@@ -131,7 +131,9 @@ class TelemetryService:
 
 
 def _inflated(compression_type: int, metrics: bytes, max_bytes: int) -> bytes:
-    """What is too large only when inflated is an INVALID_RECORD too: Kafka inflates it where its exporter may fail."""
+    """A payload that is too large only when inflated is an INVALID_RECORD too: Kafka inflates it where its exporter may
+    fail.
+    """
     try:
         return bytes(decompress(Codec(compression_type), metrics, max_bytes))
     except CompressionError as error:

@@ -36,7 +36,7 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class ClientSubscription:
-    """What one client is asked for. ``version`` is that of the `SubscriptionTable` it was made of."""
+    """The subscription of one client. ``version``: of the `SubscriptionTable` that it was made from."""
 
     version: int
     subscription_id: int
@@ -68,7 +68,7 @@ class SubscriptionTable:
         self._subscriptions = [subscription for subscription in read if subscription is not None]
 
     def for_client(self, instance_id: bytes, attributes: Mapping[str, str | None]) -> ClientSubscription:
-        """What a client is asked for: the metrics of all subscriptions that match it, at the shortest interval."""
+        """The subscription of a client: the metrics of all subscriptions that match it, at the shortest interval."""
         interval_ms = DEFAULT_INTERVAL_MS
         wanted: HashTable = HashTable(hash_of_text)
         for subscription in self._subscriptions:
