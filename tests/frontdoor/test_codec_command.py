@@ -81,9 +81,10 @@ def test_unknown_tags_and_trailing_bytes_survive() -> None:
 
 
 def test_api_versions_of_a_version_to_come() -> None:
-    request = {"key": 18, "version": 9, "hex": "0012000900000005ffff00" + "0261" + "0262" + "00"}
+    request = {"key": 18, "version": 9, "hex": "0012000900000005ffff00" + "0261" + "0262" + "00" + "ffffffff" + "00"}
     status, [decoded] = run(run_decode, "request", request)
-    assert (status, decoded["body"]) == (0, {"clientSoftwareName": "a", "clientSoftwareVersion": "b"})
+    software = {"clientSoftwareName": "a", "clientSoftwareVersion": "b"}
+    assert (status, decoded["body"]) == (0, {**software, "clusterId": None, "nodeId": -1})
     assert run(run_encode, "request", decoded) == (0, [request])
     response = {"key": 18, "version": 9, "hex": "00000005" + "0023" + "00000001" + "001200000004"}
     status, [decoded] = run(run_decode, "response", response)

@@ -23,7 +23,9 @@ def reach(broker):
 def break_it(broker):
     from odradek.broker.api.served import SERVED
     import struct
-    handler = SERVED.find(18)
+    from odradek.broker.requests.registry import HANDLERS
+    SERVED.find(18)
+    handler = HANDLERS[18]
     kept = handler.function
     def broken(ctx, request):
         raise ZeroDivisionError("made to fail")

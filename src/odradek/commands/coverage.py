@@ -24,11 +24,11 @@ class Row:
 
 
 def rows() -> list[Row]:
-    """Every API that a Kafka 4.3.1 broker serves, by key."""
-    from odradek.broker.api.served import SERVED
+    """Every API that a Kafka 4.4.0 broker serves, by key."""
+    from odradek.broker.api.served import ALL
     from odradek.protocol.registry import API_BY_KEY
 
-    handlers = SERVED.all()
+    handlers = ALL.all()
     result = []
     for key, spec in sorted(API_BY_KEY.items()):
         if not spec.on_brokers:
@@ -45,12 +45,12 @@ def markdown() -> str:
     lines = [
         "# Served APIs",
         "",
-        "Every API that a broker of Kafka 4.3.1 serves, and the versions of it that odradek serves. "
+        "Every API that a broker of Kafka 4.4.0 serves, and the versions of it that odradek serves. "
         "`odradek coverage --markdown`",
         "prints this page, `odradek coverage --json` is for programs.",
         "",
     ]
-    lines += ["| Key | API | Versions | Kafka 4.3.1 | Differences |", "| ---: | --- | --- | --- | --- |"]
+    lines += ["| Key | API | Versions | Kafka 4.4.0 | Differences |", "| ---: | --- | --- | --- | --- |"]
     for row in rows():
         versions = row.versions if row.served else "not yet"
         lines.append(f"| {row.key} | {row.name} | {versions} | {_range(row.kafka)} | {row.differs} |")
