@@ -64,6 +64,7 @@ def orders(cluster: Cluster) -> list[Command[Any]]:
         commands.UnfenceBrokers([1]),
         commands.FenceBroker(1),
         commands.UnregisterBroker(1),
+        commands.UnregisterController(2),
         commands.ShutDownBrokers([1, 2, 3]),
         commands.Adopt([NoOpRecord()]),
         commands.AbandonTransaction(),
