@@ -89,6 +89,11 @@ def test_no_number_of_partitions(count: str, capsys: pytest.CaptureFixture[str])
             "a worker's Python is of another version than the driver's: name one of the same in PYSPARK_PYTHON",
         ),
         (
+            "Lost task 0.3 in stage 0.0 (TID 6) (127.0.0.1 executor 0): java.io.InvalidClassException: "
+            "org.apache.spark.sql.execution.exchange.ShuffleExchangeExec$; local class incompatible: stream classdesc",
+            "the workers run another version of Spark than the driver: install the driver's, or the cluster's here",
+        ),
+        (
             "Job aborted\n  raise error\nodradek.pipeline.source.DataLossError: in-0: offsets 0 to 3\n\tat org.x",
             "in-0: offsets 0 to 3",
         ),

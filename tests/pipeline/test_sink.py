@@ -199,5 +199,8 @@ def test_spark_writes_a_stream_once(spark: Any, kafka_broker: odradek.KafkaBroke
         file.unlink()
     produce(kafka_broker, "in", ["d"])
     run()
+    if spark.version < "4.2":  # there the trigger runs one micro-batch, which was the repeated one
+        assert committed(kafka_broker) == ["a", "b", "c"]
+        run()
     assert committed(kafka_broker) == ["a", "b", "c", "d"]
     assert len(list(kafka_broker.records("out"))) > 4  # the repeated one is there, and aborted

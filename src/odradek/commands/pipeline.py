@@ -129,6 +129,7 @@ _REASONS = (
     # What Kafka's client in the connector said.
     re.compile(r"org\.apache\.kafka\.common\.errors\.(\w+: .+)$", re.MULTILINE),
 )
+_OTHER_SPARK = re.compile(r"java\.io\.InvalidClassException: org\.apache\.spark\.\S+; local class incompatible")
 _NO_PACKAGE = re.compile(r"ModuleNotFoundError: No module named '(odradek|pyarrow|numpy|construct)")
 
 
@@ -142,6 +143,8 @@ def _reason(error: Exception) -> str | None:
         )
     if "PYTHON_VERSION_MISMATCH" in text:
         return "a worker's Python is of another version than the driver's: name one of the same in PYSPARK_PYTHON"
+    if _OTHER_SPARK.search(text):
+        return "the workers run another version of Spark than the driver: install the driver's, or the cluster's here"
     for pattern in _REASONS:
         if found := pattern.findall(text):
             return str(found[-1])
