@@ -21,7 +21,7 @@ from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from odradek.wire_client import WireConnection
 from tests.broker.releases.generate import recording
-from tests.broker.releases.test_recordings import RECORDED
+from tests.broker.releases.test_recordings import recorded_releases
 
 DAY_MS = 86_400_000
 
@@ -64,7 +64,7 @@ class Prober:
         return [found.error_code, found.offset]
 
 
-@pytest.fixture(params=RECORDED)
+@pytest.fixture(params=recorded_releases())
 def prober(request: pytest.FixtureRequest) -> Iterator[Prober]:
     version, _, mode = request.param.partition("-")
     with odradek.KafkaBroker(kafka_version=version, zookeeper=bool(mode)) as broker:

@@ -15,6 +15,7 @@ from odradek.protocol.generated.messages.describe_configs import DescribeConfigs
 from odradek.wire_client import WireConnection
 from tests.broker.releases.generate import DEFINITION, RELEASES, ZOOKEEPER, recording
 
+DAILY = ("3.6.2", "4.4.0")
 RECORDED = [DEFINITION, *RELEASES, *(f"{name}-zookeeper" for name in ZOOKEEPER)]
 TOPIC = "topic"
 _VALUE, _SOURCE = 0, 2
@@ -38,7 +39,12 @@ class Asked:
         return self._connection.receive(request, version, self._connection.send(request, version))
 
 
-@pytest.fixture(scope="module", params=RECORDED)
+def recorded_releases() -> list[Any]:
+    """The names of the recordings, as parameters: a daily round takes a few of them."""
+    return [pytest.param(name, marks=() if name in DAILY else pytest.mark.long) for name in RECORDED]
+
+
+@pytest.fixture(scope="module", params=recorded_releases())
 def asked(request: pytest.FixtureRequest) -> Iterator[Asked]:
     version, _, mode = request.param.partition("-")
     config = {"odradek.kafka.version": version, "odradek.zookeeper": bool(mode)}
