@@ -207,6 +207,7 @@ def other_epoch(epoch: int, member: EpochMember) -> KafkaError:
     return KafkaError(ErrorCode.STALE_MEMBER_EPOCH, text)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class MemberExpiry(ABC):
     """Removes members whose time is up.
 
