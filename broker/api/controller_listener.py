@@ -134,6 +134,7 @@ _MADE: dict[int, Callable[[_Serve], _Serve]] = {
     64: _by_the_leader,  # UnregisterBroker
     80: _of_quorum,  # AddRaftVoter
     81: _of_quorum,  # RemoveRaftVoter
+    94: _by_the_leader,  # UnregisterController
 }
 """API key -> what makes the controller's handler of the broker's."""
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.api.controller_listener import SERVED_BY_CONTROLLERS
+from odradek.broker.api.controller_listener import SERVED_BY_CONTROLLERS, controller_handlers_of
 from odradek.broker.facade.threaded import KafkaBroker
+from odradek.broker.releases.release import release_of
 from odradek.client_security import AuthenticationError, ClientSecurity
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages import alter_configs, incremental_alter_configs
@@ -74,6 +75,13 @@ def test_only_what_controllers_serve_is_listed(broker: KafkaBroker) -> None:
     assert ("metadata.version", 30) in {(each.name, each.max_version_level) for each in told.finalized_features}
     with pytest.raises(ConnectionClosed):
         ask(broker, LEADER, MetadataRequest(None))
+
+
+def test_an_older_and_a_newer_release_list_their_own() -> None:
+    listed = {name: controller_handlers_of(release_of(name)).advertised() for name in ("3.9", "4.3", "4.4")}
+    assert [94 in apis for apis in listed.values()] == [False, False, True]
+    assert listed["3.9"][80] == (0, 0)
+    assert listed["4.3"][80] == (0, 1)
 
 
 def test_who_the_controllers_are(broker: KafkaBroker) -> None:
