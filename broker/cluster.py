@@ -192,7 +192,6 @@ class Cluster:
             open_tls=self._open_tls,
             gates=self._gates_at_start(),
             new_poller=self.lane.new_poller,
-            new_buffer=self.lane.new_buffer,
             tune_local=self.lane.tune_local,
         )
         self.quota_switch.attach(self.dispatchers, self.server)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from odradek.broker.net.receive_buffer import ReceiveBuffer
 from odradek.broker.requests.answer_cache import AnswerCache, NoAnswerCache
 from odradek.broker.runtime.partition_journal import PartitionJournal
 
@@ -27,9 +26,6 @@ class Lane(Protocol):
 
     def new_poller(self, clock: BrokerClock) -> Poller | None:
         """Who reads for the connections that wait for a request, in the trio run of the caller; None for nobody."""
-
-    def new_buffer(self, max_frame_bytes: int) -> ReceiveBuffer:
-        """What a connection reads into."""
 
     def tune_local(self, sock: socket.socket) -> None:
         """Set up a connection within this machine."""
@@ -49,10 +45,6 @@ class PlainLane:
 
     def new_poller(self, clock: BrokerClock) -> None:
         """Each connection waits in its own task."""
-
-    def new_buffer(self, max_frame_bytes: int) -> ReceiveBuffer:
-        """See `Lane`."""
-        return ReceiveBuffer(max_frame_bytes)
 
     def tune_local(self, sock: socket.socket) -> None:
         """It is a connection like any other."""

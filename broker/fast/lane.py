@@ -11,7 +11,6 @@ from odradek.broker.fast.held_appends import HeldAppends, HoldingJournal
 from odradek.broker.fast.pacing import do_not_pace
 from odradek.broker.fast.poller import EpollPoller
 from odradek.broker.fast.sleeping_poller import SleepingPoller, event_loop
-from odradek.broker.fast.small_frames import SmallFrames
 from odradek.protocol.registry import PRODUCE_KEY
 
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
     from odradek.broker.clock import BrokerClock
     from odradek.broker.net.connection import Poller
-    from odradek.broker.net.receive_buffer import ReceiveBuffer
     from odradek.broker.partitions.partition import Partition
     from odradek.broker.requests.dispatch import AnswerWriter
     from odradek.broker.runtime.partition_journal import PartitionJournal
@@ -46,10 +44,6 @@ class FastLane:
     def new_poller(self, clock: BrokerClock) -> Poller | None:
         """See `Lane`."""
         return self._choose_poller(clock, self.held_appends)
-
-    def new_buffer(self, max_frame_bytes: int) -> ReceiveBuffer:
-        """See `Lane`."""
-        return SmallFrames(max_frame_bytes)
 
     def tune_local(self, sock: socket.socket) -> None:
         """See `Lane`."""

@@ -152,7 +152,6 @@ class Connection:
         clock: BrokerClock,
         max_request_bytes: int,
         new_gate: NewGate | None = None,
-        new_buffer: Callable[[int], ReceiveBuffer] = ReceiveBuffer,
     ) -> None:
         """`new_gate`: makes what clients log in at, for a listener where they have to."""
         self.node = node
@@ -168,7 +167,7 @@ class Connection:
         self._dispatcher = dispatcher
         self._clock = clock
         self._max_request_bytes = max_request_bytes
-        self._buffer = new_buffer(max_request_bytes)
+        self._buffer = ReceiveBuffer(max_request_bytes)
         self._pending: Pending | None = None
         self._unsent: Parts | None = None
         self._error: Exception | None = None

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final, Protocol
 
-from odradek.broker.requests.exchange import Frame
 from odradek.broker.security.denials import TLS
 from odradek.protocol.errors import ProtocolError
 
@@ -27,8 +26,6 @@ class Source(Protocol):
     """What is read from; see `odradek.broker.net.connection.Transport`."""
 
     def recv_into(self, space: memoryview, /) -> int: ...
-
-    def recv(self, size: int, flags: int, /) -> bytes: ...
 
 
 class ReceiveBuffer:
@@ -85,7 +82,7 @@ class ReceiveBuffer:
         """Whether a frame has begun and is not whole yet."""
         return self._end > self._start
 
-    def next_frame(self) -> Frame | None:
+    def next_frame(self) -> memoryview | None:
         """The next whole frame, or None if more bytes are needed; ProtocolError for a size that is not allowed."""
         start = self._start
         held = self._end - start

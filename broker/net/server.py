@@ -20,7 +20,6 @@ from odradek.broker.net.connection import Connection
 from odradek.broker.net.connection_limits import ConnectionLimits
 from odradek.broker.net.connection_states import RULES, Cut
 from odradek.broker.net.connection_task import ConnectionTask, ConnectionTasks
-from odradek.broker.net.receive_buffer import ReceiveBuffer
 from odradek.broker.requests.context import ConnectionInfo
 
 if TYPE_CHECKING:
@@ -110,18 +109,16 @@ class Server:
         gates: Mapping[str, NewGate] = MappingProxyType({}),
         open_tls: Callable[[Node, Endpoint], TlsTerms] | None = None,
         new_poller: Callable[[BrokerClock], Poller | None] = _no_poller,
-        new_buffer: Callable[[int], ReceiveBuffer] = ReceiveBuffer,
         tune_local: Callable[[socket.socket], None] = _leave_alone,
         controllers: Dispatcher | None = None,
     ) -> None:
         """`controllers`: serves who comes through a controller's listener. `gates`: where clients log in, by the name
         of the listener. `open_tls`: opens the stores of a TLS listener; ConfigError if they cannot be used.
-        `new_poller`, `new_buffer`, `tune_local`: see `Lane`."""
+        `new_poller`, `tune_local`: see `Lane`."""
         self._gates = {(node_id, name): gate for node_id in nodes for name, gate in gates.items()}
         self._open_tls = open_tls
         self._handshakes: Handshakes | None = None
         self._new_poller = new_poller
-        self._new_buffer = new_buffer
         self._tune_local = tune_local
         self._nodes = nodes
         self._dispatcher = dispatcher
@@ -536,11 +533,11 @@ class Server:
             dispatcher = self._controllers
         parts = listening.node, sock, info, self._poller, dispatcher, self._clock, max_request_bytes, gate
         if listening.terms is None:
-            return Connection(*parts, self._new_buffer)
+            return Connection(*parts)
         from odradek.broker.net.tls_connection import TlsConnection
 
         assert self._handshakes is not None
-        return TlsConnection(*parts, self._new_buffer, terms=listening.terms, handshakes=self._handshakes)
+        return TlsConnection(*parts, terms=listening.terms, handshakes=self._handshakes)
 
     async def _close_idle(self) -> None:
         """Cut connections that sent nothing for `connections.max.idle.ms`, or did not log in within it, and parked

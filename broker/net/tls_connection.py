@@ -5,14 +5,12 @@ from __future__ import annotations
 import logging
 import socket
 import ssl
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 import trio
 
 from odradek.broker.net.connection import Connection
 from odradek.broker.net.connection_states import ConnectionState
-from odradek.broker.net.receive_buffer import ReceiveBuffer
 from odradek.broker.net.tls_transport import TlsTransport
 from odradek.broker.security.denials import PLAIN_TEXT
 from odradek.broker.security.principal import Principal
@@ -92,12 +90,11 @@ class TlsConnection(Connection):
         clock: BrokerClock,
         max_request_bytes: int,
         new_gate: NewGate | None = None,
-        new_buffer: Callable[[int], ReceiveBuffer] = ReceiveBuffer,
         *,
         terms: TlsTerms,
         handshakes: Handshakes,
     ) -> None:
-        super().__init__(node, sock, info, poller, dispatcher, clock, max_request_bytes, new_gate, new_buffer)
+        super().__init__(node, sock, info, poller, dispatcher, clock, max_request_bytes, new_gate)
         self.state = _HANDSHAKING
         self._terms = terms
         self._handshakes = handshakes

@@ -93,7 +93,6 @@ MODULES: Sequence[str] = (
     "broker.fast.parked_connections",
     "broker.fast.poller",
     "broker.fast.produce_answer",
-    "broker.fast.small_frames",
     "broker.fast.socket_batch",
     "broker.metadata.node",
     "broker.net.connection",

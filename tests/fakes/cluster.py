@@ -83,7 +83,6 @@ class FakeCluster:
             bugs=self.bug_log,
             open_tls=self._open_tls,
             new_poller=self.lane.new_poller,
-            new_buffer=self.lane.new_buffer,
             tune_local=self.lane.tune_local,
         )
 
