@@ -121,7 +121,7 @@ def test_a_node_that_returns_has_all_its_listeners() -> None:
 
 
 def test_where_to_listen_is_said_once() -> None:
-    with pytest.raises(ValueError, match="give no host and port beside it"):
+    with pytest.raises(ValueError, match="do not give host or port as well"):
         KafkaBroker(config=TWO, port=9092)
     with pytest.raises(ValueError, match="Could not find a 'KafkaServer'"):
         KafkaBroker(
