@@ -20,7 +20,7 @@ from typing import Any
 
 from tests.conformance.kafka_suite.jars import classpath
 
-CLASS_TIMEOUT = 420
+CLASS_TIMEOUT = 300
 """Seconds for all tests of a class."""
 TEST_TIMEOUT = 100
 """Seconds for a test, and for what runs before and after it."""
