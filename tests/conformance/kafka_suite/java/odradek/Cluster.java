@@ -2,8 +2,6 @@ package odradek;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -47,7 +45,6 @@ import org.apache.kafka.common.internals.Plugin;
 import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
-import org.apache.kafka.common.utils.Utils;
 import org.apache.kafka.controller.Controller;
 import org.apache.kafka.controller.ResultOrError;
 import org.apache.kafka.coordinator.group.GroupCoordinator;
@@ -58,6 +55,7 @@ import org.apache.kafka.metadata.LeaderAndIsr;
 import org.apache.kafka.metadata.LeaderRecoveryState;
 import org.apache.kafka.raft.LogOffsetMetadata;
 import org.apache.kafka.raft.RaftLog;
+import org.apache.kafka.server.BrokerLifecycleManager;
 import org.apache.kafka.server.authorizer.AclCreateResult;
 import org.apache.kafka.server.authorizer.AclDeleteResult;
 import org.apache.kafka.server.authorizer.Authorizer;
@@ -81,30 +79,27 @@ public final class Cluster implements AutoCloseable {
     private final Map<String, Integer> ports = new HashMap<>();
     private final String controllerListener;
     private final List<String> scramUsers;
-    private final Path disk;
+    private final SortedMap<Integer, Integer> controllers = new TreeMap<>();
+    private boolean combined;
+    private Map<String, Short> features = Map.of();
+    private final boolean looksAgain;
     private final String own;
     private Odradek process;
     private Admin admin;
     private String clusterId;
-    private Runnable whenStarted = () -> { };
 
     /** Properties by the id of the broker, as they would stand in its server.properties. In memory. */
     public Cluster(SortedMap<Integer, Map<String, String>> properties, String controllerListener, List<String> scramUsers) {
-        this(properties, controllerListener, scramUsers, (Path) null);
+        this(properties, controllerListener, scramUsers, false);
     }
 
-    /** The same on disk, with what an earlier cluster has left. */
+    /** `looksAgain`: what a broker says of its configuration is read anew each time, as the test may have changed it. */
     public Cluster(SortedMap<Integer, Map<String, String>> properties, String controllerListener, List<String> scramUsers,
-            Cluster earlier) {
-        this(properties, controllerListener, scramUsers, earlier == null ? folder() : earlier.disk);
-    }
-
-    private Cluster(SortedMap<Integer, Map<String, String>> properties, String controllerListener, List<String> scramUsers,
-            Path disk) {
+            boolean looksAgain) {
         this.properties = properties;
         this.controllerListener = controllerListener;
         this.scramUsers = scramUsers;
-        this.disk = disk;
+        this.looksAgain = looksAgain;
         boolean open = properties.get(properties.firstKey()).getOrDefault("authorizer.class.name", "").isEmpty();
         this.own = open ? null : "SUITE";
         this.configs = new TreeMap<>();
@@ -112,17 +107,17 @@ public final class Cluster implements AutoCloseable {
         properties.keySet().forEach(id -> brokers.put(id, broker(id)));
     }
 
-    private static Path folder() {
-        try {
-            return Files.createTempDirectory("odradek-suite-data-");
-        } catch (IOException error) {
-            throw new IllegalStateException(error);
-        }
+    /** The ids of the controllers, which are nodes of their own unless they are `together` with brokers. */
+    public Cluster controlledBy(Collection<Integer> ids, boolean together) {
+        combined = together;
+        ids.forEach(id -> controllers.put(id, 0));
+        return this;
     }
 
-    /** What to do when the first of the nodes has started, and so all have. */
-    public void whenStarted(Runnable then) {
-        whenStarted = then;
+    /** The levels of features that the cluster is formatted with. */
+    public Cluster formattedWith(Map<String, Short> levels) {
+        features = levels;
+        return this;
     }
 
     /** Whether a node has this configuration. */
@@ -130,8 +125,8 @@ public final class Cluster implements AutoCloseable {
         return properties.get(id).equals(asked);
     }
 
-    /** Whether its nodes were started, and none is up: the next start may be with another configuration. */
-    public boolean isEnded() {
+    /** Whether its nodes were started, and none is up. */
+    private boolean isEnded() {
         return process != null && down.containsAll(properties.keySet());
     }
 
@@ -147,6 +142,10 @@ public final class Cluster implements AutoCloseable {
         if (advertised != null)
             config.put("advertised.listeners", advertised);
         config.put("controller.listener.names", controllerListener);
+        boolean onDisk = config.containsKey("log.dirs");
+        config.put("process.roles", combined || onDisk ? "broker,controller" : "broker");
+        if (!onDisk)
+            config.put("controller.quorum.voters", bootstrapControllers(true));
         loginModules(config);
         if (own != null) {
             String all = config.computeIfAbsent("super.users", any -> "");
@@ -155,8 +154,7 @@ public final class Cluster implements AutoCloseable {
         List<String> more = new ArrayList<>();
         for (String user : scramUsers)
             more.addAll(List.of("--add-scram", user));
-        if (disk != null)
-            more.addAll(List.of("--data-dir", disk.toString()));
+        more.addAll(Features.options(features));
         Map<String, String> environment = new HashMap<>();
         String kerberos = System.getProperty("java.security.krb5.conf");
         if (kerberos != null)
@@ -167,8 +165,6 @@ public final class Cluster implements AutoCloseable {
             throw new IllegalStateException(error);
         }
         down.clear();
-        clusterId = process.get("overview").path("cluster_id").asText();
-        whenStarted.run();
     }
 
     /** An administrator who may do everything. */
@@ -247,10 +243,13 @@ public final class Cluster implements AutoCloseable {
             ports.computeIfAbsent(name, any -> port == 0 ? Odradek.freePorts(properties.size()) : port);
             found.add(listener.substring(0, colon).trim() + ":" + ports.get(name));
         }
-        if (!ports.containsKey(controllerListener)) {
+        if (combined && !ports.containsKey(controllerListener)) {
             ports.put(controllerListener, Odradek.freePorts(properties.size()));
             found.add(controllerListener + "://localhost:" + ports.get(controllerListener));
         }
+        for (int id : controllers.keySet())
+            controllers.compute(id, (any, port) -> port != 0 ? port
+                : combined ? ports.get(controllerListener) + id - properties.firstKey() : Odradek.freePorts(1));
         if (own != null) {
             ports.computeIfAbsent(own, any -> Odradek.freePorts(properties.size()));
             found.add(own + "://localhost:" + ports.get(own));
@@ -267,7 +266,9 @@ public final class Cluster implements AutoCloseable {
             return;
         }
         KafkaConfig any = configs.get(configs.firstKey());
-        for (String name : ports.keySet()) {
+        Set<String> names = new HashSet<>(ports.keySet());
+        names.add(controllerListener);
+        for (String name : names) {
             ListenerName listener = new ListenerName(name);
             if (name.equals(own))
                 continue;
@@ -305,9 +306,13 @@ public final class Cluster implements AutoCloseable {
         return brokers;
     }
 
-    public String clusterId() {
+    public synchronized String clusterId() {
         if (clusterId == null)
-            throw Inside.needed("the cluster's id before its start");
+            try {
+                clusterId = admin().describeCluster().clusterId().get();
+            } catch (InterruptedException | ExecutionException error) {
+                throw new IllegalStateException(error);
+            }
         return clusterId;
     }
 
@@ -328,7 +333,17 @@ public final class Cluster implements AutoCloseable {
     }
 
     public String bootstrapControllers() {
-        return "localhost:" + port(properties.firstKey(), controllerListener);
+        return bootstrapControllers(false);
+    }
+
+    private String bootstrapControllers(boolean withIds) {
+        return controllers.entrySet().stream().map(each -> (withIds ? each.getKey() + "@" : "") + "localhost:" + each.getValue())
+            .collect(Collectors.joining(","));
+    }
+
+    /** Where a controller listens. */
+    public int controllerPort(int id) {
+        return controllers.get(id);
     }
 
     public boolean isDown(int id) {
@@ -339,15 +354,13 @@ public final class Cluster implements AutoCloseable {
         if (isDown(id))
             return;
         down.add(id);
-        if (disk != null && isEnded()) {
+        process.post("stop-node", Map.of("node_id", id));
+        if (isEnded())
             closeAdmin();
-            process.close();
-        } else
-            process.post("stop-node", Map.of("node_id", id));
     }
 
     public synchronized void startNode(int id) {
-        if (process == null || disk != null && isEnded())
+        if (process == null)
             start();
         if (down.remove(id))
             process.post("start-node", Map.of("node_id", id));
@@ -389,7 +402,7 @@ public final class Cluster implements AutoCloseable {
     private BrokerServer broker(int id) {
         KafkaConfig config = configs.get(id);
         Map<String, Inside.Answer> known = new HashMap<>();
-        known.put("config", any -> disk == null ? config : config(id));
+        known.put("config", any -> looksAgain ? config(id) : config);
         known.put("authorizerPlugin", any -> authorizer(() -> this));
         known.put("clusterId", any -> clusterId());
         known.put("boundPort", listener -> port(id, ((ListenerName) listener[0]).value()));
@@ -423,6 +436,10 @@ public final class Cluster implements AutoCloseable {
             "localLog", of -> log(id, (TopicPartition) of[0]),
             "localLogOrException", of -> log(id, (TopicPartition) of[0]).get()));
         known.put("replicaManager", any -> replicas);
+        BrokerLifecycleManager life = Inside.of(BrokerLifecycleManager.class, Map.of(
+            "initialUnfenceFuture", any -> CompletableFuture.completedFuture(null),
+            "state", any -> isDown(id) ? BrokerState.NOT_RUNNING : BrokerState.RUNNING));
+        known.put("lifecycleManager", any -> life);
         SharedServer shared = sharedServer();
         known.put("sharedServer", any -> shared);
         return Inside.of(BrokerServer.class, known);
@@ -503,7 +520,7 @@ public final class Cluster implements AutoCloseable {
             "findAllTopicIds", any -> CompletableFuture.completedFuture(of.get().topicIds()),
             "findTopicIds", names -> CompletableFuture.completedFuture(of.get().foundIds((Collection<?>) names[1]))));
         SocketServer sockets = Inside.of(SocketServer.class, Map.of(
-            "boundPort", listener -> of.get().port(of.get().properties.firstKey(), ((ListenerName) listener[0]).value())));
+            "boundPort", listener -> of.get().controllerPort(id)));
         Map<String, Inside.Answer> known = new HashMap<>();
         known.put("config", any -> config.get());
         known.put("clusterId", any -> of.get().clusterId());
@@ -579,11 +596,5 @@ public final class Cluster implements AutoCloseable {
         closeAdmin();
         if (process != null)
             process.close();
-        if (disk != null)
-            try {
-                Utils.delete(disk.toFile());
-            } catch (IOException gone) {
-                // the folder lies among the temporary ones
-            }
     }
 }

@@ -13,7 +13,6 @@ import kafka.integration.KafkaServerTestHarness;
 import kafka.utils.Logging;
 import kafka.utils.TestInfoUtils;
 import odradek.Cluster;
-import odradek.Features;
 import odradek.Inside;
 import odradek.Odradek;
 import org.apache.kafka.clients.consumer.GroupProtocol;
@@ -177,17 +176,17 @@ public abstract class QuorumTestHarness implements Logging {
         if (time != Time.SYSTEM)
             throw Inside.needed("a clock that the test moves");
         Map<String, String> asked = properties(config);
-        if (cluster == null || cluster.isEnded()) {
+        if (cluster == null) {
             SortedMap<Integer, Map<String, String>> nodes = new TreeMap<>();
             if (this instanceof KafkaServerTestHarness harness)
                 CollectionConverters.asJava(harness.configs()).forEach(each -> nodes.put(each.brokerId(), properties(each)));
             nodes.put(config.brokerId(), asked);
-            cluster = new Cluster(nodes, "CONTROLLER", scramUsers, cluster);
-            cluster.whenStarted(() -> Features.set(features, cluster::admin));
+            cluster = new Cluster(nodes, "CONTROLLER", scramUsers, true);
+            cluster.controlledBy(List.of(CONTROLLER), false).formattedWith(features);
         } else if (!cluster.brokers().containsKey(config.brokerId()))
             throw new Odradek.Refused("no node joins a running cluster");
         else if (!cluster.isOf(config.brokerId(), asked))
-            throw new Odradek.Refused("no node of a running cluster starts with another configuration");
+            throw new Odradek.Refused("no node of a cluster starts again with another configuration");
         KafkaBroker broker = cluster.brokers().get(config.brokerId());
         if (starts)
             broker.startup();

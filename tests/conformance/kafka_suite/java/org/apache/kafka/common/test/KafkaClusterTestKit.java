@@ -27,7 +27,7 @@ public class KafkaClusterTestKit implements AutoCloseable {
     private final TestKitNodes nodes;
     private final Cluster cluster;
     private final Map<Integer, ControllerServer> controllers = new HashMap<>();
-    private final Map<String, Short> asked = new TreeMap<>();
+    private final Map<String, Short> features = new TreeMap<>();
     private final MockFaultHandler fatal = new MockFaultHandler("fatalFaultHandler");
     private final MockFaultHandler nonFatal = new MockFaultHandler("nonFatalFaultHandler");
 
@@ -105,7 +105,13 @@ public class KafkaClusterTestKit implements AutoCloseable {
             logIns();
         SortedMap<Integer, Map<String, String>> properties = new TreeMap<>();
         nodes.brokerNodes().forEach((id, node) -> properties.put(id, builder.properties(node, false)));
-        cluster = new Cluster(properties, nodes.controllerListenerName().value(), List.of());
+        nodes.bootstrapMetadata().records().forEach(record -> {
+            if (record.message() instanceof org.apache.kafka.common.metadata.FeatureLevelRecord level)
+                features.put(level.name(), level.featureLevel());
+        });
+        cluster = new Cluster(properties, nodes.controllerListenerName().value(), List.of())
+            .controlledBy(nodes.controllerNodes().keySet(), nodes.isCombined(nodes.controllerNodes().firstKey()))
+            .formattedWith(features);
         nodes.controllerNodes().forEach((id, node) ->
             controllers.put(id, Cluster.controller(() -> cluster, id, () -> new KafkaConfig(builder.properties(node, true), false))));
     }
@@ -127,21 +133,11 @@ public class KafkaClusterTestKit implements AutoCloseable {
 
     public void startup() {
         cluster.start();
-        features();
     }
 
-    /** Levels besides those in the bootstrap records, which leave out features of level 0. */
+    /** Levels of features besides those in the bootstrap records, which leave out level 0. */
     public void ask(Map<String, Short> levels) {
-        asked.putAll(levels);
-    }
-
-    /** Bring features to the levels that the nodes were to be formatted with, as an administrator would. */
-    private void features() {
-        nodes.bootstrapMetadata().records().forEach(record -> {
-            if (record.message() instanceof org.apache.kafka.common.metadata.FeatureLevelRecord level)
-                asked.put(level.name(), level.featureLevel());
-        });
-        odradek.Features.set(asked, this::admin);
+        features.putAll(levels);
     }
 
     public void waitForReadyBrokers() {
