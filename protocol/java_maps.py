@@ -67,6 +67,13 @@ def java_order(keys: Iterable[K], hash_of: Hash[K], slots: int = _SMALLEST) -> l
     return sorted(distinct, key=lambda key: spread(hash_of(key)) & mask)
 
 
+def concurrent_order(keys: Iterable[K], hash_of: Hash[K]) -> list[K]:
+    """Distinct keys in the order of a `java.util.concurrent.ConcurrentHashMap`, which grows one key earlier."""
+    distinct = list(dict.fromkeys(keys))
+    slots = slots_of_map(len(distinct) + 1)
+    return sorted(distinct, key=lambda key: spread(hash_of(key)) & (slots - 1))
+
+
 def slots_of_map(size: int, slots: int = _SMALLEST) -> int:
     """How many slots a `java.util.HashMap` has that grew to that size; `slots`: how many it had at first."""
     while slots * 3 // 4 < size:

@@ -193,7 +193,7 @@ def _describe(ctx: RequestContext, group_id: str) -> DescribedGroup:
         group_epoch=group.epoch,
         assignment_epoch=group.assignment_epoch,
         assignor_name=preferred_assignor(group) or _assignors(ctx)[0],
-        members=[_member(ctx, group, member) for member in group.members.values()],
+        members=[_member(ctx, group, member) for member in group.in_map_order()],
     )
 
 

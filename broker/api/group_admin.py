@@ -95,7 +95,7 @@ def _describe(ctx: RequestContext, group_id: str) -> DescribedGroup:
         group_state=group.state.value,
         protocol_type=group.protocol_type or "",
         protocol_data=(group.protocol or "") if group.state is STABLE else "",
-        members=[_describe_member(group, member) for member in group.members.values()],
+        members=[_describe_member(group, member) for member in group.in_map_order()],
     )
 
 

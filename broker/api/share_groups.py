@@ -153,7 +153,7 @@ def _describe(ctx: RequestContext, group_id: str) -> describe.DescribedGroup:
         group_epoch=group.epoch,
         assignment_epoch=group.assignment_epoch,
         assignor_name=_ASSIGNOR,
-        members=[_describe_member(ctx, member) for member in group.members.values()],
+        members=[_describe_member(ctx, member) for member in group.in_map_order()],
     )
 
 

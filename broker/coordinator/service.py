@@ -13,7 +13,7 @@ from odradek.broker.runtime.partition_journal import PartitionJournal
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.java_maps import signed_hash_of_text
+from odradek.protocol.java_maps import concurrent_order, hash_of_partition, signed_hash_of_text
 
 _INT_MIN = -(1 << 31)
 
@@ -150,10 +150,14 @@ class CoordinatorService(Generic[M]):
         return self._shard(self._partitions()[partition], node)
 
     def shards(self, node: HasId | None = None) -> Iterator[Shard[M]]:
-        """Every shard (of those that `node` leads), in partition order; starts the ones whose partition has data."""
-        for partition in self.topic.partitions or ():
-            if partition.leader_id < 0 or (node is not None and partition.leader_id != node.id):
-                continue
+        """Every shard (of those that `node` leads), as Kafka walks its coordinators; starts those with data."""
+        led = {
+            (self.topic.name, partition.index): partition
+            for partition in self.topic.partitions or ()
+            if partition.leader_id >= 0 and (node is None or partition.leader_id == node.id)
+        }
+        for key in concurrent_order(led, hash_of_partition):
+            partition = led[key]
             if partition.index in self._shards or (partition.opened and partition.log.log_end_offset):
                 yield self._shard(partition, node)
 

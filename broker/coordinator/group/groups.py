@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from odradek.broker.coordinator.group.assignment import timeline_order
 from odradek.broker.coordinator.group.commands import GroupType
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -165,8 +166,9 @@ class Groups:
         return list(dict.fromkeys((*self._groups, *dormant)))
 
     def all(self) -> Iterable[Group]:
-        """All groups."""
-        for group_id in self.ids():
+        """All groups as Kafka walks them."""
+        ids = self.ids()
+        for group_id in timeline_order(ids, len(ids)):
             group = self.get(group_id)
             if group is not None:
                 yield group

@@ -261,7 +261,7 @@ class ClassicGroup(Roster):
     def joined_members(self) -> tuple[JoinedMember, ...]:
         """All members, as the leader gets them."""
         protocol = self.protocol or ""
-        return tuple(JoinedMember(m.member_id, m.instance_id, m.metadata(protocol)) for m in self.members.values())
+        return tuple(JoinedMember(m.member_id, m.instance_id, m.metadata(protocol)) for m in self.in_map_order())
 
 
 def _commit_time(offset: CommittedOffset) -> int:

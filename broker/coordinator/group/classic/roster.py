@@ -177,7 +177,7 @@ class Roster:
         if member.instance_id is not None and self.static_members.get(member.instance_id) == member_id:
             del self.static_members[member.instance_id]
         if self.leader == member_id:
-            self.leader = next(iter(self.members), None)
+            self.leader = next((other.member_id for other in self.in_map_order()), None)
         return member
 
     def update(self, member: Member, protocols: Protocols, session_timeout_ms: int, rebalance_timeout_ms: int) -> None:
@@ -253,11 +253,15 @@ class Roster:
             return False
         if leader.join_ticket is not None:
             return True
-        for member in self.members.values():
+        for member in self.in_map_order():
             if member.join_ticket is not None:
                 self.leader = member.member_id
                 return True
         return False
+
+    def in_map_order(self) -> list[Member]:
+        """The members as Kafka walks them."""
+        return [self.members[member_id] for member_id in java_order(self.members, hash_of_text)]
 
     # -- what they have in common
 

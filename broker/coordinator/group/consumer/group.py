@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from functools import lru_cache
 from typing import ClassVar
 
-from odradek.broker.coordinator.group.assignment import MemberOrder
+from odradek.broker.coordinator.group.assignment import MemberOrder, timeline_order
 from odradek.broker.coordinator.group.commands import CommitOffsets, GroupType, TxnOffsetCommit, Visible
 from odradek.broker.coordinator.group.consumer.commands import FenceMember
 from odradek.broker.coordinator.group.consumer.member import Epochs, Member, say_the_same
@@ -286,6 +286,10 @@ class ConsumerGroup(EpochGroup):
             del self.static_ids[instance_id]
         self.asked_to_join.discard(member_id)
         self._state = None
+
+    def in_map_order(self) -> list[Member]:
+        """The members as Kafka walks them."""
+        return [self.members[member_id] for member_id in timeline_order(list(self.members), self.peak)]
 
     def set_regex(self, regex: str, resolved: ResolvedRegex | None) -> None:
         """Set a resolved pattern; None: no member uses it any more."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from odradek.broker.coordinator.group.assignment import NOTHING, MemberOrder, Partitions
+from odradek.broker.coordinator.group.assignment import NOTHING, MemberOrder, Partitions, timeline_order
 from odradek.broker.coordinator.group.commands import GroupType
 from odradek.broker.coordinator.group.kinds import ExpiryBasis, GroupChanged
 from odradek.broker.coordinator.group.records import encode_key, new_record
@@ -278,6 +278,10 @@ class ShareGroup:
         _count(counts, () if before is None else before.topics, -1)
         _count(counts, () if member is None else member.topics, 1)
         return counts
+
+    def in_map_order(self) -> list[ShareMember]:
+        """The members as Kafka walks them."""
+        return [self.members[member_id] for member_id in timeline_order(list(self.members), self._peak)]
 
     def in_order(self, member: ShareMember) -> dict[str, ShareMember]:
         """The members by id, ``member`` among them as it is now, in the order in which Kafka walks them."""

@@ -1,0 +1,3 @@
+"""See ``tests/scenarios/listing_order.py``."""
+
+from tests.scenarios.listing_order import *  # noqa: F403
