@@ -7,7 +7,7 @@ from odradek.protocol.registry import API_BY_KEY, API_BY_NAME
 
 
 def test_all_broker_apis() -> None:
-    assert len(API_BY_KEY) == len(API_BY_NAME) == 77
+    assert len(API_BY_KEY) == len(API_BY_NAME) == 79
     assert all(spec.on_brokers for spec in API_BY_KEY.values())
 
 

@@ -48,7 +48,7 @@ def kio_class(message: type[VersionedMessage], version: int) -> Any:
 
 
 KNOWN_TO_KIO = [
-    message for message in all_messages() if any(kio_class(message, version) for version in versions(message)[-1:])
+    message for message in all_messages() if any(kio_class(message, version) for version in versions(message))
 ]
 
 
@@ -99,6 +99,8 @@ def kio_leaves(value: Any) -> Iterator[Any]:
 def test_kio_reads_and_writes_the_same(message: type[VersionedMessage], data: st.DataObject) -> None:
     for version in versions(message):
         entity = kio_class(message, version)
+        if entity is None:
+            continue  # newer than kio
         codec_ = codec(message, version)
         value = data.draw(instances(message, version, for_kio=True))
         encoded = codec_.encode(value)
