@@ -149,16 +149,17 @@ def test_kafka_metadata_quorum(quorum: QuorumTarget, java: JavaHost) -> None:
 def test_kafka_features(quorum: QuorumTarget, java: JavaHost) -> None:
     told = java.tool(f"{TOOLS}.FeatureCommand", "--bootstrap-controller", controllers_text(quorum), "describe")
     assert told.status == 0, told
-    assert [re.sub(r"\s*Epoch: \d+$", "", line) for line in told.stdout.splitlines() if line.strip()] == [
-        "Feature: eligible.leader.replicas.version\tSupportedMinVersion: 0\tSupportedMaxVersion: 1\t"
+    lines = (re.sub(r"Epoch: \d+$", "", line) for line in told.stdout.splitlines() if line.strip())
+    assert [" ".join(line.split()) for line in lines] == [
+        "Feature: eligible.leader.replicas.version SupportedMinVersion: 0 SupportedMaxVersion: 1 "
         "FinalizedVersionLevel: 1",
-        "Feature: group.version\tSupportedMinVersion: 0\tSupportedMaxVersion: 1\tFinalizedVersionLevel: 1",
-        "Feature: kraft.version\tSupportedMinVersion: 0\tSupportedMaxVersion: 1\tFinalizedVersionLevel: 0",
-        "Feature: metadata.version\tSupportedMinVersion: 3.3-IV3\tSupportedMaxVersion: 4.3-IV0\t"
+        "Feature: group.version SupportedMinVersion: 0 SupportedMaxVersion: 1 FinalizedVersionLevel: 1",
+        "Feature: kraft.version SupportedMinVersion: 0 SupportedMaxVersion: 1 FinalizedVersionLevel: 0",
+        "Feature: metadata.version SupportedMinVersion: 3.3-IV3 SupportedMaxVersion: 4.3-IV0 "
         "FinalizedVersionLevel: 4.3-IV0",
-        "Feature: share.version\tSupportedMinVersion: 0\tSupportedMaxVersion: 1\tFinalizedVersionLevel: 1",
-        "Feature: streams.version\tSupportedMinVersion: 0\tSupportedMaxVersion: 1\tFinalizedVersionLevel: 1",
-        "Feature: transaction.version\tSupportedMinVersion: 0\tSupportedMaxVersion: 2\tFinalizedVersionLevel: 2",
+        "Feature: share.version SupportedMinVersion: 0 SupportedMaxVersion: 1 FinalizedVersionLevel: 1",
+        "Feature: streams.version SupportedMinVersion: 0 SupportedMaxVersion: 1 FinalizedVersionLevel: 1",
+        "Feature: transaction.version SupportedMinVersion: 0 SupportedMaxVersion: 2 FinalizedVersionLevel: 2",
     ]
 
 

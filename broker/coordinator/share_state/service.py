@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.coordinator.service import CoordinatorService, InternalTopic, Surroundings
@@ -104,17 +105,21 @@ _AS_MEMBERS_GET_THEM = {
 
 
 class ShareStateClient:
-    """`StateClient` of the leaders; the service is made with the first question."""
+    """`StateClient` of the leaders; the `ShareStateService` is made with the first question.
 
-    def __init__(self, service: Callable[[], ShareStateService]) -> None:
+    The type is left open, since a compiled class would take no double of the service.
+    """
+
+    def __init__(self, service: Callable[[], Any]) -> None:
         self._service = service
 
     def read(self, key: ShareKey, leader_epoch: int) -> StoredState:
         """See `StateClient`."""
         try:
-            return self._service().ask_about(ReadState(key, leader_epoch))
+            state: StoredState = self._service().ask_about(ReadState(key, leader_epoch))
         except KafkaError as error:
             raise _for_members(error) from error
+        return state
 
     def write(self, key: ShareKey, state_epoch: int, leader_epoch: int, write: StateWrite) -> None:
         """See `StateClient`."""
@@ -134,9 +139,10 @@ class ShareStateClient:
     def uncommitted(self, key: ShareKey) -> ReplySlot[None] | None:
         """See `StateClient`."""
         try:
-            return self._service().shard_for(key.text).settled()
+            settled: ReplySlot[None] | None = self._service().shard_for(key.text).settled()
         except KafkaError:
             return None  # the next coordinator finds in the log what was written before
+        return settled
 
     def as_members_get_it(self, error: KafkaError) -> KafkaError:
         """See `StateClient`."""
