@@ -225,6 +225,9 @@ def _validate_compressed(batch: RecordBatch, config: LogConfig, now_ms: int, nam
     source = batch.codec
     target = source if config.compression_type is None else config.compression_type
     body = batch.body()
+    if len(body) > config.max_decompressed_message_bytes:
+        limit = config.max_decompressed_message_bytes
+        raise _invalid(f"The batch for {name} has {len(body)} bytes decompressed, and the topic takes {limit}")
     kept = target == source
     header: Any = batch[:13]
     max_timestamp = _check_records(header, batch.data, body, 0, config, now_ms, name, kept)

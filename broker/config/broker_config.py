@@ -516,7 +516,9 @@ _LOG_CONFIG_FIELDS = {
 
 def _build_log_config(broker: BrokerConfig, overrides: Mapping[str, str]) -> LogConfig:
     topic = TopicConfig(broker, overrides)
-    fields: dict[str, Any] = {field: topic.get(name) for field, name in _LOG_CONFIG_FIELDS.items()}
+    known = broker.keys.topic
+    names = {field: name for field, name in _LOG_CONFIG_FIELDS.items() if name in topic_keys() or name in known}
+    fields: dict[str, Any] = {field: topic.get(name) for field, name in names.items()}
     fields["cleanup_policy"] = frozenset(fields["cleanup_policy"])
     fields["message_timestamp_type"] = (
         TimestampType.LOG_APPEND_TIME

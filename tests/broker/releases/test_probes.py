@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import odradek
+from odradek.protocol.compression import Codec
 from odradek.protocol.generated.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from odradek.protocol.generated.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from odradek.protocol.generated.messages.describe_groups import DescribeGroupsRequest
@@ -186,3 +187,20 @@ def test_transactions(prober: Prober) -> None:
     assert old.error_code == recorded["old_epoch_end_txn"]
     ended = prober.ask(EndTxnRequest("t", again.producer_id, again.producer_epoch, True), 1)
     assert ended.error_code == recorded["end_txn_after"]
+
+
+@pytest.mark.parametrize(
+    ("codec", "size", "code"), [(Codec.GZIP, 500, 0), (Codec.GZIP, 5000, 87), (Codec.NONE, 5000, 0)]
+)
+def test_a_compressed_batch_is_measured_decompressed_from_4_4_on(codec: Codec, size: int, code: int) -> None:
+    """As a real 4.4.0 answered with a limit of 1,000 bytes; batches that are not compressed are not measured."""
+    topics = {"small": {"partitions": 1, "config": {"max.decompressed.message.bytes": 1000}}}
+    with odradek.KafkaBroker(kafka_version="4.4", topics=topics) as broker:
+        host, port = broker.bootstrap_servers.split(":")
+        with WireConnection(host, int(port)) as connection:
+            batch = build_batch([Record(0, broker.cluster.clock.now_ms(), None, b"v" * size)], codec=codec)
+            request = ProduceRequest(
+                None, -1, 1000, [TopicProduceData("small", partition_data=[PartitionProduceData(0, batch)])]
+            )
+            answer = connection.receive(request, 7, connection.send(request, 7))
+    assert answer.responses[0].partition_responses[0].error_code == code
