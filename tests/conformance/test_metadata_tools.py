@@ -16,6 +16,7 @@ from odradek.protocol.generated.metadata_records.feature_level_record import Fea
 from odradek.protocol.generated.metadata_records.index import RECORDS
 from odradek.protocol.generated.metadata_records.partition_record import PartitionRecord
 from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
+from odradek.protocol.generated.metadata_records.unregister_controller_record import UnregisterControllerRecord
 from odradek.protocol.generated.stored.voters_record import Endpoint, KRaftVersionFeature, Voter, VotersRecord
 from odradek.protocol.json_form import to_json
 from odradek.protocol.message import MetadataRecord
@@ -35,6 +36,7 @@ TOPIC_ID, DIRECTORY_ID = bytes(range(16)), bytes(range(64, 80))
 VERSIONED = [
     (metadata_record_class(kind), version)
     for kind, _, _ in RECORDS
+    if kind != UnregisterControllerRecord.RECORD_TYPE  # the tool of 4.3.1 does not know it
     for version in versions(metadata_record_class(kind))
 ]
 
