@@ -14,7 +14,9 @@ from odradek.broker.fast.sleeping_poller import SleepingPoller
 from odradek.broker.lane import Lane, PlainLane
 from tests.fakes.cluster import FakeCluster
 
-POLLERS = [None, *([EpollPoller, SleepingPoller] if hasattr(select, "epoll") else [])]
+POLLERS: list[Any] = [None]
+if hasattr(select, "epoll"):  # the daily round has the poller that most brokers have
+    POLLERS += [pytest.param(EpollPoller, marks=pytest.mark.long), SleepingPoller]
 
 
 def lane_with(poller: Callable[..., Any] | None) -> Lane:

@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 
 pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.long
 
 PRELUDE = """
 import socket
@@ -69,7 +70,6 @@ def test_they_are_closed():
     result.assert_outcomes(passed=4)
 
 
-@pytest.mark.long
 def test_the_marker_says_how_it_starts(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
@@ -169,7 +169,6 @@ def kafka_session_options():
     result.assert_outcomes(passed=4)
 
 
-@pytest.mark.long
 def test_an_odd_reset_is_refused(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
@@ -181,7 +180,6 @@ def test_it(kafka_broker_session): ...
     result.stdout.fnmatch_lines(["*reset='all'*use one of data, faults, no*"])
 
 
-@pytest.mark.long
 def test_asyncio_anyio_and_trio_tests(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
@@ -219,7 +217,6 @@ async def test_trio(kafka_broker):
     result.assert_outcomes(passed=4)
 
 
-@pytest.mark.long
 def test_under_xdist_each_worker_has_brokers_of_its_own(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
@@ -268,7 +265,6 @@ async def test_trio(kafka_broker):
     )
 
 
-@pytest.mark.long
 def test_a_bug_while_the_broker_ends_is_an_error(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
@@ -316,7 +312,6 @@ def ask(broker, name):
 """
 
 
-@pytest.mark.long
 def test_a_failed_test_shows_its_own_requests_only(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
@@ -341,7 +336,6 @@ def test_three(kafka_broker):
     assert [number for number in (41, 42, 43) for _ in range(text.count(f"ApiVersions v0 {number} -> ok"))] == [42, 43]
 
 
-@pytest.mark.long
 def test_a_fixture_that_fails_shows_the_requests(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
@@ -360,7 +354,6 @@ def test_it(seeded):
     result.stdout.fnmatch_lines(["*Captured odradek setup*", "*ApiVersions v0 42 -> ok"])
 
 
-@pytest.mark.long
 def test_a_fixture_that_fails_at_its_end_shows_them_too(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
@@ -387,7 +380,6 @@ def test_it(checked):
     )
 
 
-@pytest.mark.long
 def test_of_the_session_s_broker_only_what_the_test_asked_for(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
