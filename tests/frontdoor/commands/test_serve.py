@@ -19,6 +19,8 @@ from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from tests.fakes.wire_client import WireClient
 from tests.frontdoor.control.conftest import ask
 
+pytestmark = pytest.mark.long  # each test starts a broker as users do
+
 
 def command(*words: str) -> list[str]:
     return [sys.executable, "-m", "odradek", *words]
@@ -158,7 +160,6 @@ def test_a_config_file_says_where_to_listen(tmp_path: Path) -> None:
     assert err.count("\n") == 1
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -184,7 +185,6 @@ def test_help_names_what_people_look_for() -> None:
         assert word in done.stdout
 
 
-@pytest.mark.long
 def test_the_control_api_is_served_where_it_is_asked_for() -> None:
     with serving("--topic", "orders:3", "--control-port", "0", "--control-token", "t") as (process, line):
         found = re.fullmatch(r"odradek control on (http://127\.0\.0\.1:\d+)\n", line)
@@ -202,7 +202,6 @@ def test_the_control_api_is_served_where_it_is_asked_for() -> None:
     assert (out, err) == ("", "")
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("words", "kept"), [((), True), (("--no-transcript",), False)])
 def test_the_transcript_can_be_switched_off(words: tuple[str, ...], kept: bool) -> None:
     with serving("--control-port", "0", *words) as (process, line):
@@ -214,7 +213,6 @@ def test_the_transcript_can_be_switched_off(words: tuple[str, ...], kept: bool) 
     assert (asked.get("request") is not None) is kept, asked
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -230,7 +228,6 @@ def test_a_control_api_that_cannot_be_is_refused(words: tuple[str, ...], says: s
     assert done.stderr == f"odradek serve: {says}\n"
 
 
-@pytest.mark.long
 def test_a_schema_registry_beside_the_broker() -> None:
     with serving("--registry-port", "0") as (process, line):
         found = re.fullmatch(r"odradek schema registry on (http://127\.0\.0\.1:\d+)\n", line)
@@ -243,7 +240,6 @@ def test_a_schema_registry_beside_the_broker() -> None:
     assert (process.returncode, out, err) == (0, "", "")
 
 
-@pytest.mark.long
 def test_a_registry_for_others_needs_a_token() -> None:
     done = subprocess.run(
         command("serve", "--registry-port", "0", "--registry-host", "0.0.0.0"), capture_output=True, text=True
