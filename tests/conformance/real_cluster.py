@@ -7,32 +7,16 @@ through `Links`, which can be cut; clients and the controller reach them directl
 from __future__ import annotations
 
 import base64
-import contextlib
 import os
-import shutil
 import signal
-import subprocess
-import tempfile
-import time
-from collections.abc import Mapping
-from pathlib import Path
-from types import TracebackType
-from typing import Self
+from collections.abc import Container, Mapping, Sequence
 
+from tests.conformance.kafka_processes import KafkaProcesses
 from tests.conformance.links import Links
-from tests.conformance.real_kafka import (
-    CLUSTER_ID,
-    TEST_DEFAULTS,
-    broker_answers,
-    free_ports,
-    java_command,
-    properties_text,
-    run_tool,
-)
+from tests.conformance.real_kafka import CLUSTER_ID, TEST_DEFAULTS, free_ports, properties_text, run_tool
 
 CONTROLLER = 100
 """The controller's node id, which no broker has."""
-START_TIMEOUT_S = 240
 BROKERS = (1, 2, 3)
 
 TIMES: Mapping[str, str] = {
@@ -45,45 +29,39 @@ TIMES: Mapping[str, str] = {
 }
 
 
-class RealCluster:
-    """Brokers 1, 2 and 3 of a Kafka 4.3.1, in folders of their own below a temporary one."""
+class RealCluster(KafkaProcesses):
+    """Brokers 1, 2 and 3 of a Kafka 4.3.1, and its controller."""
+
+    START_TIMEOUT_S = 240
 
     def __init__(self, config: Mapping[str, str]) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="odradek-cluster-"))
+        super().__init__("cluster")
         self._config = dict(config)
         self._controller_port, *ports = free_ports(1 + 2 * len(BROKERS))
         self.ports = dict(zip(BROKERS, ports, strict=False))
         self._replication_ports = dict(zip(BROKERS, ports[len(BROKERS) :], strict=True))
-        self._processes: dict[int, subprocess.Popen[bytes]] = {}
         self._paused: set[int] = set()
         self.links = Links()
         self._proxies = {node: self.links.add(node, port) for node, port in self._replication_ports.items()}
 
-    def __enter__(self) -> Self:
-        try:
-            self._prepare()
-            for node in (CONTROLLER, *BROKERS):
-                self._launch(node)
-            for node in BROKERS:
-                self.wait_answering(node)
-        except BaseException:
-            self.close()
-            raise
-        return self
+    @property
+    def nodes(self) -> Sequence[int]:
+        """See `KafkaProcesses`."""
+        return (CONTROLLER, *BROKERS)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
+    @property
+    def broker_ports(self) -> Mapping[int, int]:
+        """See `KafkaProcesses`."""
+        return self.ports
+
+    def needed_by(self, node: int) -> Container[int]:
+        """Other brokers may be down."""
+        return (node, CONTROLLER)
 
     def close(self) -> None:
-        """End all processes and remove what they wrote."""
-        for process in self._processes.values():
-            process.kill()
-        for process in self._processes.values():
-            process.wait()
+        """See `KafkaProcesses`."""
+        super().close()
         self.links.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
 
     # -- verbs
 
@@ -93,16 +71,16 @@ class RealCluster:
 
     def stop(self, node: int) -> None:
         """SIGTERM: leaders are handed over first. Returns when the process has ended."""
-        self._end(node, signal.SIGTERM)
+        self.end(node, signal.SIGTERM)
 
     def kill(self, node: int) -> None:
         """SIGKILL: the controller notices after ``broker.session.timeout.ms``."""
-        self._end(node, signal.SIGKILL)
+        self.end(node, signal.SIGKILL)
 
     def start(self, *nodes: int) -> None:
         """Start brokers on their old data; returns when all serve clients."""
         for node in nodes:
-            self._launch(node)
+            self.launch(node)
         for node in nodes:
             self.wait_answering(node)
 
@@ -121,46 +99,19 @@ class RealCluster:
         """The brokers that were paused and not resumed."""
         return frozenset(self._paused)
 
-    def wait_answering(self, node: int) -> None:
-        """Wait until a broker serves clients; RuntimeError with the end of its log otherwise."""
-        deadline = time.monotonic() + START_TIMEOUT_S
-        while not broker_answers(self.ports[node]):
-            for each, process in self._processes.items():
-                if process.poll() is not None and each in (node, CONTROLLER):
-                    raise RuntimeError(f"node {each} of real Kafka ended:\n{self._output(each)}")
-            if time.monotonic() > deadline:
-                raise RuntimeError(f"node {node} of real Kafka did not start:\n{self._output(node)}")
-            time.sleep(0.05)
-
     # -- inside
 
-    def _end(self, node: int, how: signal.Signals) -> None:
-        process = self._processes.pop(node)
+    def end(self, node: int, how: signal.Signals) -> None:
+        """A paused broker is resumed, so that it hears what it shall do."""
         if node in self._paused:
             self._paused.discard(node)
             if how is not signal.SIGKILL:
-                process.send_signal(signal.SIGCONT)
-        process.send_signal(how)
-        try:
-            process.wait(120)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            raise
+                self._processes[node].send_signal(signal.SIGCONT)
+        super().end(node, how)
 
-    def _launch(self, node: int) -> None:
-        folder = self.folder / str(node)
-        command = java_command("kafka.Kafka", str(folder / "server.properties"))
-        with (folder / "output.txt").open("ab") as output:
-            self._processes[node] = subprocess.Popen(command, stdout=output, stderr=output, cwd=folder)
-
-    def _output(self, node: int) -> str:
-        with contextlib.suppress(OSError):
-            return (self.folder / str(node) / "output.txt").read_text(errors="replace")[-4000:]
-        return ""
-
-    def _prepare(self) -> None:
-        for node in (CONTROLLER, *BROKERS):
+    def prepare(self) -> None:
+        """See `KafkaProcesses`."""
+        for node in self.nodes:
             folder = self.folder / str(node)
             folder.mkdir()
             (folder / "server.properties").write_text(properties_text(self._properties(node)))

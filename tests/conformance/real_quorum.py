@@ -3,29 +3,14 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import os
 import shutil
 import signal
-import subprocess
-import tempfile
-import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from types import TracebackType
-from typing import Self
 
-from tests.conformance.real_kafka import (
-    CLUSTER_ID,
-    TEST_DEFAULTS,
-    broker_answers,
-    free_ports,
-    java_command,
-    properties_text,
-    run_tool,
-)
+from tests.conformance.kafka_processes import KafkaProcesses
+from tests.conformance.real_kafka import CLUSTER_ID, TEST_DEFAULTS, free_ports, properties_text, run_tool
 
-START_TIMEOUT_S = 400
 TIMES: Mapping[str, str] = {  # several JVMs start at once
     "controller.quorum.election.timeout.ms": "1000",
     "controller.quorum.fetch.timeout.ms": "3000",
@@ -33,12 +18,14 @@ TIMES: Mapping[str, str] = {  # several JVMs start at once
 }
 
 
-class RealQuorum:
-    """Nodes of a Kafka 4.3.1, each a process in a folder of its own below a temporary one.
+class RealQuorum(KafkaProcesses):
+    """Nodes of a Kafka 4.3.1.
 
     A node that is broker and controller has both roles. Voters are static (`controller.quorum.voters`), or, with
     `dynamic`, named by the metadata log (KIP-853). `format_options`: more of what `kafka-storage format` takes.
     """
+
+    START_TIMEOUT_S = 400
 
     def __init__(
         self,
@@ -50,77 +37,31 @@ class RealQuorum:
         format_options: Sequence[str] = (),
         heap: str = "256m",
     ) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="odradek-quorum-"))
+        super().__init__("quorum", heap=heap)
         ports = free_ports(len(brokers) + len(controllers))
         self.brokers = dict(zip(brokers, ports, strict=False))
         self.controllers = dict(zip(controllers, ports[len(brokers) :], strict=True))
         self._config = dict(config or {})
         self._dynamic = dynamic
         self._format_options = format_options
-        self._heap = heap
         self._directories = {node: _directory_id() for node in self.nodes}
-        self._processes: dict[int, subprocess.Popen[bytes]] = {}
 
     @property
     def nodes(self) -> list[int]:
         """The ids of all nodes, controllers first."""
         return list(dict.fromkeys([*self.controllers, *self.brokers]))
 
-    def __enter__(self) -> Self:
-        try:
-            self._prepare()
-            for node in self.nodes:
-                self.launch(node)
-            for node in self.brokers:
-                self.wait_answering(node)
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """End all processes and remove what they wrote."""
-        for process in self._processes.values():
-            process.kill()
-        for process in self._processes.values():
-            process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
+    @property
+    def broker_ports(self) -> Mapping[int, int]:
+        """See `KafkaProcesses`."""
+        return self.brokers
 
     def stop(self, node: int) -> None:
         """SIGTERM; returns when the process has ended."""
-        process = self._processes.pop(node)
-        process.send_signal(signal.SIGTERM)
-        process.wait(120)
+        self.end(node, signal.SIGTERM)
 
-    def launch(self, node: int) -> None:
-        """Start a node's process."""
-        folder = self.folder / str(node)
-        command = java_command("kafka.Kafka", str(folder / "server.properties"), heap=self._heap)
-        with (folder / "output.txt").open("ab") as output:
-            self._processes[node] = subprocess.Popen(command, stdout=output, stderr=output, cwd=folder)
-
-    def wait_answering(self, node: int) -> None:
-        """Wait until a broker serves clients; RuntimeError with the end of its log otherwise."""
-        deadline = time.monotonic() + START_TIMEOUT_S
-        while not broker_answers(self.brokers[node]):
-            for each, process in self._processes.items():
-                if process.poll() is not None:
-                    raise RuntimeError(f"node {each} of real Kafka ended:\n{self._output(each)}")
-            if time.monotonic() > deadline:
-                raise RuntimeError(f"node {node} of real Kafka did not start:\n{self._output(node)}")
-            time.sleep(0.05)
-
-    def _output(self, node: int) -> str:
-        with contextlib.suppress(OSError):
-            return (self.folder / str(node) / "output.txt").read_text(errors="replace")[-4000:]
-        return ""
-
-    def _prepare(self) -> None:
+    def prepare(self) -> None:
+        """See `KafkaProcesses`."""
         for node in self.nodes:
             folder = self.folder / str(node)
             folder.mkdir()
