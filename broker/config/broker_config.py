@@ -369,7 +369,11 @@ class BrokerConfig:
                     return value
                 # A negative time means "no limit" in any unit.
                 return -1 if value < 0 and factor > 1 else value * factor
-        return (topic_keys().get(name) or self.keys.topic[name]).default_value()
+        return self.topic_key(name).default_value()
+
+    def topic_key(self, name: str) -> ConfigKey:
+        """The key of a topic config by which the broker reads it; KeyError for an unknown name."""
+        return topic_keys().get(name) or self.keys.topic[name]
 
     def log_config(self, overrides: Mapping[str, str]) -> LogConfig:
         """The config of a topic's logs with these overrides. Equal overrides share one object."""
@@ -434,7 +438,7 @@ class TopicConfig:
         text = self.overrides.get(name)
         if text is None:
             return self.broker.topic_default(name)
-        return (topic_keys().get(name) or self.broker.keys.topic[name]).parse(text)
+        return self.broker.topic_key(name).parse(text)
 
     def log_config(self) -> LogConfig:
         """The config of a topic's logs."""
@@ -444,7 +448,7 @@ class TopicConfig:
     def check(values: Mapping[str, str], keys: Mapping[str, ConfigKey] | None = None) -> dict[str, str]:
         """Topic configs in normal form; ConfigError in Kafka's words for a name or value that does not fit.
 
-        `keys`: the topic configs of a release; by default those of the newest.
+        `keys`: the topic configs of a release; by default those of the default release.
         """
         keys = topic_keys() if keys is None else keys
         for name in values:

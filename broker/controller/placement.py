@@ -9,7 +9,7 @@ from odradek.broker.metadata.registrations import BrokerRegistration
 from odradek.broker.releases.release import Release, release_of
 from odradek.protocol.errors import ErrorCode, KafkaError
 
-_NEWEST = release_of()
+_DEFAULT = release_of()
 
 
 def spread(
@@ -17,7 +17,7 @@ def spread(
     partitions: int,
     replication_factor: int,
     start: int,
-    release: Release = _NEWEST,
+    release: Release = _DEFAULT,
 ) -> list[list[int]]:
     """Replicas of `partitions` new partitions: leaders go round the nodes from `start`, replicas over the racks.
 

@@ -56,7 +56,6 @@ class Release:
         "finds_max_timestamps",
         "finds_share_coordinators",
         "name",
-        "only_controller_creates",
         "patch",
         "reads_unknown_timestamps",
         "supported",
@@ -99,8 +98,6 @@ class Release:
         """How often members of streams groups tell the offsets of their tasks; 0 where Kafka does not ask."""
         self.tells_leader_not_available = zookeeper
         """The first Metadata that creates a topic is answered LEADER_NOT_AVAILABLE, not UNKNOWN_TOPIC_OR_PARTITION."""
-        self.only_controller_creates = zookeeper
-        """A broker that is not the controller answers NOT_CONTROLLER to changes of topics."""
         self.texts: Mapping[str, str] = {
             **(_TEXTS_OF_KRAFT if number < (4, 3) else {}),
             **(_TEXTS_BEFORE_3_9 if number < (3, 9) else {}),

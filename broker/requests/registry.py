@@ -124,9 +124,7 @@ class Registry:
         if key not in HANDLERS:
             importlib.import_module(f"{self._package}.{row[0]}")
         handler = HANDLERS.get(key)
-        if handler is None:
-            return None
-        return handler.within(max(row[1], handler.min_version), min(row[2], handler.max_version))
+        return None if handler is None else handler.within(row[1], row[2])
 
     def _with(self, index: Index) -> Registry:
         return Registry(self._package, index)
