@@ -45,6 +45,7 @@ def interpreted_parse(codec_: MessageCodec[Any], data: bytes) -> tuple[Message, 
     return codec_.construct._parse(stream, None, "message"), stream.tell()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message.__name__)
 @FEW
 @given(data=st.data())

@@ -25,6 +25,7 @@ from odradek.protocol.registry import API_BY_KEY, API_BY_NAME, ApiSpec
 from tests.protocol.recordings import exchanges_of, recorded
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spec", API_BY_KEY.values(), ids=lambda spec: spec.name)
 def test_recorded_requests(spec: ApiSpec) -> None:
     for exchange in exchanges_of(spec.name):
@@ -35,6 +36,7 @@ def test_recorded_requests(spec: ApiSpec) -> None:
         check_body(spec.request, exchange["version"], frame[start:], exchange["request_json"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spec", API_BY_KEY.values(), ids=lambda spec: spec.name)
 def test_recorded_responses(spec: ApiSpec) -> None:
     for exchange in exchanges_of(spec.name):

@@ -92,6 +92,7 @@ def test_a_tail_is_cut_as_kafka_cuts_it(tmp_path: Path, name: str, caplog: pytes
     backend.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [*TAILS, *STOPS_KAFKA])
 def test_dump_shows_every_tail(tmp_path: Path, name: str) -> None:
     path = written(tmp_path)

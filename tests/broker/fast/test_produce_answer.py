@@ -114,6 +114,7 @@ def _too_large(answer: ProduceResponse) -> None:
     answer.responses[0].partition_responses[0].base_offset = 1 << 63
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "change",
     [

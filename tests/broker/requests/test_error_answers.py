@@ -44,6 +44,7 @@ def error_codes(value: Any) -> list[int]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spec", BROKER_APIS, ids=lambda spec: spec.name)
 def test_every_version_carries_the_error(spec: ApiSpec) -> None:
     if spec.name in ("AlterUserScramCredentials",):

@@ -10,6 +10,7 @@ from tests.broker.coordinator.group.story_group import check_story, stories
 ROWS = stories("assignments.json.gz")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", range(len(ROWS)))
 def test_a_story(number: int) -> None:
     assign = ASSIGNORS[ROWS[number]["story"]["assignor"]]

@@ -26,6 +26,7 @@ def with_states(spec: GroupSpec, step: Any) -> dict[str, Partitions]:
     return assign(spec, {uuid_from_text(text): frozenset(indexes) for text, indexes in step["assignable"].items()})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", range(len(ROWS)))
 def test_a_story(number: int) -> None:
     check_story(ROWS[number], with_states)

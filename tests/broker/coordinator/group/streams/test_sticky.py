@@ -72,6 +72,7 @@ def listed(target: Target) -> list[Any]:
     return [[[name, sorted(tasks[name])] for name in sorted(tasks)] for tasks in (target.active, target.standby)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", range(len(ROWS)))
 def test_a_story(number: int) -> None:
     row = ROWS[number]
