@@ -189,7 +189,7 @@ class StreamWriter(_Writer, DataSourceStreamWriter):
         query = None if context is None else context.getLocalProperty(_QUERY_ID)
         if query is None:
             raise RuntimeError("Spark does not tell the task which query it is of")
-        return query
+        return str(query)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 (Spark's name)
         self._end(messages, batchId, commit=True)

@@ -86,5 +86,6 @@ def test_errors_of_python_stay_as_they_are() -> None:
     def fail(rows: Any, number: int) -> None:
         raise KeyError("mine")
 
+    no_rows: Any = None
     with pytest.raises(KeyError, match="mine"):
-        with_brief_errors(fail)(None, 0)  # type: ignore[arg-type]
+        with_brief_errors(fail)(no_rows, 0)
