@@ -1,8 +1,12 @@
 """An unnamed temporary file for log chunks that are not kept in memory, with its writer thread and its maps.
 
 The file is on a disk, and the system caches as much of it as there is room. One file has the extents of all logs, so
-the number of descriptors does not grow with the partitions. Extents are written once and freed when unused. A thread
-writes them, because a disk may block and the event loop must not.
+the number of descriptors does not grow with the partitions. An extent is written once, and freed when no log, view or
+slice refers to it. Readers get maps; the last few are kept, up to 64 MiB.
+
+A disk may block and the event loop must not, so a thread writes the file and makes holes in it. It begins with the
+first chunk and ends with the pool. A chunk is read from memory until it is written, so a log may be deleted, cut,
+forked or restored meanwhile. The thread reports in a deque, which the pool reads in the event loop.
 """
 
 from __future__ import annotations

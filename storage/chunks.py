@@ -1,9 +1,19 @@
 """The pieces that logs in memory consist of, and the limit that they have together.
 
-A `Chunk` is filled once and never changed. It begins as a bytearray. Beyond the limit the oldest chunks move to a
-temporary file, so that the page cache holds them and not the process. Logs that have bytes in common share a chunk, and
-all see it move. What sockets take again and again moves, too, where they take it from a file without a copy. Views stay
-valid wherever it goes.
+A `Chunk` is filled once and never changed. It begins as a bytearray. All logs of a cluster share one `ChunkPool`,
+which counts the bytes in memory. Beyond the limit the oldest chunks move to a temporary file, so that the page cache
+holds them and not the process. Logs with bytes in common share a chunk, and all of them see it move. Views stay valid
+wherever it goes.
+
+A large Fetch reads no bytes: `read_to_send` returns `FileSlice`s. `broker/net/sending` passes them to `sendfile` on
+Linux, unless the connection is paced, and maps them for one call of `sendmsg` elsewhere. So the unsent part of an
+answer takes no memory of the process. A chunk that large fetches have taken twice moves to the file before memory is
+full, so that the next ones go by descriptor. A single reader of everything never pays for that. With a limit of -1
+nothing moves.
+
+If the file takes nothing (a full disk, no thread, no folder), records stay in memory beyond the limit, and nobody
+waits. That is logged as an error once. The next try comes after a quarter of the limit and 4 MiB more. If it works,
+the limit holds again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Encoded answers, kept for as long as what they tell is true.
+"""Keeps encoded answers to Metadata and ApiVersions, by version and request, until a topic, a leader or a node
+changes.
 
 Gains 94 % of the CPU of Metadata of 1,000 partitions, 75 % of ApiVersions.
 """

@@ -1,4 +1,6 @@
-"""The garbage collector of a process that only serves a broker: it leaves imports alone, and works less often.
+"""The garbage collector of a process that only serves a broker: it ignores what imports leave, and runs less often.
+
+The price is 0.6 MB of garbage from trio's classes that stays.
 
 Gains a quarter of the CPU of a start.
 """

@@ -1,4 +1,10 @@
-"""The answers of one turn leave together: small ones by one call of the system, where it has one for that.
+"""The answers of one turn leave together: small ones by one system call, where the system has one for that.
+
+The client thread that the first answer wakes then finds the others too. If they came one by one, each would wake it
+again. A connection holds back only the answer to the last request that it has received, and never beyond the turn. So
+the order of answers stays, and a request that waits for another one is answered after it. No answer waits longer than
+a millisecond (`longest_hold_ns`): behind sixty joins of a large group it would wait for all of them, and its client
+would ask again together with all others.
 
 Gains 17 % of the CPU of a Produce on 50 connections.
 """

@@ -1,7 +1,9 @@
-"""Connections within this machine do without what a network asks for.
+"""Turns off pacing for connections within this machine.
 
-Some systems pace all connections (BBR), with a timer and a model of the path for each answer. Gains a third of the CPU
-of a large fetch there.
+Some systems pace all connections (BBR), with a timer and a model of the path for each answer. `sendfile` hands over 64
+KiB at once, and each piece waits for its time: 190 MB/s instead of 7,350.
+
+Gains a third of the CPU of a large fetch there.
 """
 
 from __future__ import annotations

@@ -1,8 +1,12 @@
-"""Serves the connections that wait for nothing but their next request, all of them from one task.
+"""Serves the connections that wait for their next request, all of them from one task.
 
-A task switch for each request costs about as much as the request. Here one task waits for all sockets at once and
-answers what can be answered without waiting. Parked requests are answered from here too. Whatever needs to wait in
-another way (a rebalance, a disk, a full socket) goes back to the connection's own task.
+A task switch for each request costs about as much as a small request, and a task as much as several of them. Here one
+task waits for all sockets at once (epoll, edge-triggered) and answers what can be answered without waiting. It answers
+parked requests too. A request that waits in another way (a rebalance, a disk, a full socket) goes back to a task of
+its connection. A connection with a TLS handshake or a log-in begins with a task.
+
+An event is dropped unless its connection is watched. So a connection that becomes watched again first reads its socket
+until it is empty. Without epoll (macOS, Windows) there is no poller.
 
 Gains 64 % of the CPU of a Produce on 50 connections, 13 % on one.
 """

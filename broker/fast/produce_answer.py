@@ -1,7 +1,7 @@
-"""The usual answer to Produce, in one piece with its header: one partition, which took its records. Written by hand, as
-the headers are: with small requests every answer is one.
+"""Writes the usual answer to Produce in one piece with its header: one partition that has taken its records.
 
-`codecs.produce` says the same in general; a test compares.
+It is written by hand, like the headers. `codecs.produce` writes the same in general; a test compares them.
+
 Gains 7 % of the CPU of a Produce on 50 connections.
 """
 

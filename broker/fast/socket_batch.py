@@ -1,9 +1,11 @@
-"""Small answers to many sockets by one call of the system.
+"""Sends small answers to many sockets with one system call.
 
-With a call for each, the client's thread that the first answer wakes takes the broker's CPU at once where no other is
-idle, finds that one answer, and sleeps again: two switches an answer. Linux takes a list of writes in one call
-(`io_submit`; a write to a socket that does not wait is done when the call returns). Python has no name for it, so it is
-called through ctypes, which is imported when it is first needed. Where the system refuses it, answers go one by one.
+With one call for each answer, the client thread that the first answer wakes takes the broker's CPU at once where no
+other CPU is idle, finds that one answer, and sleeps again: two switches for each answer. Linux takes a list of writes
+in one call (`io_submit`; a write to a socket that does not wait is done when the call returns). Python has no name for
+it, so ctypes calls it. ctypes is imported with the first call. The call keeps the interpreter's lock, as it waits for
+nothing. Nothing is read this way. Where the system refuses the call, as some containers do, answers go one by one.
+
 Gains 14 % of the CPU of a Produce on 50 connections, 11 % of a Fetch.
 """
 

@@ -1,6 +1,6 @@
 """The states of a connection: who reads from its socket, whether an answer is owed, and when it may be cut.
 
-ARCHITECTURE.md shows `RULES` as a table and its transitions as a diagram; a test compares them.
+README.md shows `RULES` as a table and its transitions as a diagram; a test compares them.
 """
 
 from __future__ import annotations

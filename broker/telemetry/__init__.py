@@ -1,5 +1,7 @@
-"""Client metrics (KIP-714): which client pushes what, and the newest payloads.
+"""Client metrics (KIP-714): GetTelemetrySubscriptions and PushTelemetry.
 
-Requests enter `TelemetryService`, which owns the client instances and payloads. `otlp` decodes a payload when somebody
-reads it.
+Requests enter `TelemetryService`. The first subscription or request makes it. `subscriptions` combines the
+CLIENT_METRICS resources of the image that match a client. `instances` owns, for each broker, which client asked or
+pushed when. Nothing runs for an idle client: an expired instance is dropped when somebody looks at it, and 16,384 are
+kept. `pushes` owns the newest payloads, up to 16 MiB. `otlp` decodes a payload when a test looks at it.
 """

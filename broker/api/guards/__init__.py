@@ -1,1 +1,5 @@
-"""What stands in the place of a handler on the hot path in a cluster with an authorizer."""
+"""Guards: access control for the APIs on the hot path, in clusters with an authorizer.
+
+A guard is called in place of its handler. It removes the topics that the client may not use, calls the handler with
+the rest, and adds the errors to the answer. Guards own no state.
+"""

@@ -1,5 +1,6 @@
-"""The transaction coordinator: transactional ids, their states, and the markers that end transactions.
+"""The transaction coordinator: transactional ids, their states, and the markers that end transactions. README.md has
+the states and the way of EndTxn.
 
-Commands enter `TransactionMachine`. `decisions` are pure functions with the table `states`; `markers` writes the
-markers into the partitions. Records of `__transaction_state` and replies leave.
+Commands enter `TransactionMachine`, which owns the ids of one partition of `__transaction_state`. Its records and
+replies leave. `markers` writes the markers into the partitions.
 """

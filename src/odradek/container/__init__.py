@@ -1,1 +1,4 @@
-"""odradek in the place of a Kafka image: the environment that those images take, and the files that start them."""
+"""odradek in place of a Kafka image: the environment variables of those images, and the files that start them.
+
+Environment variables enter, a config and the arguments of `odradek serve` leave. Nothing here owns state.
+"""

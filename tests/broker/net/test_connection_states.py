@@ -1,4 +1,4 @@
-"""The table of a connection's states, and what ARCHITECTURE.md shows of it."""
+"""The table of a connection's states, and what the README shows of it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from pathlib import Path
 
 from odradek.broker.net.connection_states import RULES, ConnectionState, Cut, Reader
 
-ARCHITECTURE = Path(__file__).parents[3] / "ARCHITECTURE.md"
+README = Path(__file__).parents[3] / "broker/net/README.md"
 
 
 def table() -> str:
-    """The columns as ARCHITECTURE.md shows them."""
+    """The columns as the README shows them."""
     lines = ["| State | Reads the socket | Owes an answer | Cut when |", "| --- | --- | --- | --- |"]
     for state, rule in RULES.items():
         owes = "yes" if rule.owes_answer else "no"
@@ -19,7 +19,7 @@ def table() -> str:
 
 
 def diagram() -> str:
-    """The transitions as ARCHITECTURE.md draws them."""
+    """The transitions as the README draws them."""
     lines = ["```mermaid", "stateDiagram-v2", "    [*] --> Handshaking", "    [*] --> Serving"]
     order = list(ConnectionState)
     for state, rule in RULES.items():
@@ -46,7 +46,7 @@ def test_nobody_reads_while_an_answer_is_owed() -> None:
         assert (rule.cut is Cut.CLIENT_GONE) == unread
 
 
-def test_the_architecture_shows_the_table_and_the_diagram() -> None:
-    text = ARCHITECTURE.read_text()
-    assert table() in text, f"put this into {ARCHITECTURE.name}:\n{table()}"
-    assert diagram() in text, f"put this into {ARCHITECTURE.name}:\n{diagram()}"
+def test_the_readme_shows_the_table_and_the_diagram() -> None:
+    text = README.read_text()
+    assert table() in text, f"put this into {README.name}:\n{table()}"
+    assert diagram() in text, f"put this into {README.name}:\n{diagram()}"

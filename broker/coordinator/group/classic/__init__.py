@@ -1,5 +1,6 @@
-"""Groups of the classic protocol: JoinGroup, SyncGroup, Heartbeat, LeaveGroup.
+"""Groups of the classic protocol: JoinGroup, SyncGroup, Heartbeat, LeaveGroup. README.md has their states and a
+rebalance.
 
-`states` is the table of what each request gets in each state. `ClassicKind` owns the groups; `joining`, `members` and
-`rebalance` decide, and `classic_group` and `roster` hold a live group.
+Commands enter `ClassicKind`, which owns the groups. Replies and GroupMetadata records leave. A `ClassicGroup` owns its
+`Roster` of members.
 """

@@ -1,9 +1,8 @@
 """The states of a classic group: what each request gets in each of them, and where each can lead.
 
-This table is the only place that says so: the decisions look their answers up here, and ARCHITECTURE.md's diagram and
-table are printed from it. Sources: Kafka's group protocol as amended by KIP-134 (initial delay), KIP-345 (static
-members), KIP-394 (member ids), KIP-447 (transactional commits) and KIP-814 (a static leader that comes back), and the
-answers of Apache Kafka 4.3.1.
+This table is the only place that says so: the decisions look up their answers here, and README.md shows it. Sources:
+Kafka's group protocol as amended by KIP-134 (initial delay), KIP-345 (static members), KIP-394 (member ids), KIP-447
+(transactional commits) and KIP-814 (a static leader that comes back), and the answers of Apache Kafka 4.3.1.
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
-"""Share groups (KIP-932): members, the simple assignor, and which share partitions have a state.
+"""Share groups (KIP-932) at the coordinator: members, the simple assignor, and which share partitions have a state.
 
-Heartbeats enter `heartbeat`, offsets `offsets`. `ShareGroup` is what the log says. The records themselves are handed
-out by the leaders of partitions: see `broker/partitions/share`.
+Heartbeats enter `heartbeat`, offsets `offsets`. `ShareGroup` is what the log says, and only `replay` changes it. The
+share coordinator initialises and deletes the states of share partitions for it (`share_state_effects`).
+
+No member owns a partition: the partition's leader hands out single records and keeps account of them
+(`broker/partitions/share`).
 """

@@ -1,1 +1,1 @@
-"""The languages of schemas: what each one's text means, and whether one schema reads what another wrote."""
+"""The languages of schemas: the canonical text of a schema, and whether it can read what another schema wrote."""

@@ -75,11 +75,11 @@ def test_end_txn_of_version_2_without_an_open_transaction(
     assert (rules.retried_commit, rules.commit) == commit
 
 
-ARCHITECTURE = Path(__file__).parents[4] / "ARCHITECTURE.md"
+README = Path(__file__).parents[4] / "broker/coordinator/transaction/README.md"
 
 
 def diagram() -> str:
-    """The table as ARCHITECTURE.md draws it."""
+    """The table as the README draws it."""
     lines = ["```mermaid", "stateDiagram-v2", "    [*] --> Empty"]
     for state, rules in RULES.items():
         lines += [f"    {state.label} --> {following.label}" for following in sorted(rules.transitions)]
@@ -87,4 +87,4 @@ def diagram() -> str:
 
 
 def test_the_drawn_diagram_is_the_table() -> None:
-    assert diagram() in ARCHITECTURE.read_text(), f"put this into {ARCHITECTURE.name}:\n{diagram()}"
+    assert diagram() in README.read_text(), f"put this into {README.name}:\n{diagram()}"

@@ -1,4 +1,4 @@
-"""The table of states is whole, is what ARCHITECTURE.md shows, and is what the code does."""
+"""The table of states is whole, is what the README shows, and is what the code does."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from odradek.broker.coordinator.group.commands import DeleteGroup, DeleteOffsets
 from odradek.protocol.errors import ErrorCode
 from tests.fakes.group_driver import GroupDriver
 
-ARCHITECTURE = Path(__file__).parents[5] / "ARCHITECTURE.md"
+README = Path(__file__).parents[5] / "broker/coordinator/group/classic/README.md"
 E = ErrorCode
 J = JoinAction
 S = GroupState
@@ -55,11 +55,11 @@ def test_a_rebalance_begins_where_the_state_may_change_so() -> None:
     assert begins == {state for state, rules in RULES.items() if S.PREPARING_REBALANCE in rules.next}
 
 
-# -- as ARCHITECTURE.md shows it
+# -- as the README shows it
 
 
 def diagram() -> str:
-    """The states as ARCHITECTURE.md draws them."""
+    """The states as the README draws them."""
     lines = [
         f"    {state.value} --> {following.value}: {why}"
         for state, rules in RULES.items()
@@ -69,7 +69,7 @@ def diagram() -> str:
 
 
 def table() -> str:
-    """The actions as ARCHITECTURE.md shows them."""
+    """The actions as the README shows them."""
     lines = ["| request | " + " | ".join(state.value for state in RULES) + " |", "| --- " * (len(RULES) + 1) + "|"]
     for title, pick in ROWS.items():
         cells = [pick(rules) for rules in RULES.values()]
@@ -79,11 +79,11 @@ def table() -> str:
 
 
 def test_the_diagram_in_the_architecture_is_the_table() -> None:
-    assert diagram() in ARCHITECTURE.read_text(), f"put this into {ARCHITECTURE.name}:\n{diagram()}"
+    assert diagram() in README.read_text(), f"put this into {README.name}:\n{diagram()}"
 
 
 def test_the_table_in_the_architecture_is_the_table() -> None:
-    assert table() in ARCHITECTURE.read_text(), f"put this into {ARCHITECTURE.name}:\n{table()}"
+    assert table() in README.read_text(), f"put this into {README.name}:\n{table()}"
 
 
 # -- what the code does
