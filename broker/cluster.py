@@ -13,7 +13,7 @@ import trio
 
 from odradek.broker.api.served import handlers_of
 from odradek.broker.clock import BrokerClock
-from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.config.broker_config import DEFAULT_PERSISTER, BrokerConfig
 from odradek.broker.config.definition import ConfigError
 from odradek.broker.config.listener_layout import listeners_of
 from odradek.broker.config.node_config import (
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from odradek.broker.controller.data_directory import DataDirectory
     from odradek.broker.coordinator.group.service import GroupService, Performers
     from odradek.broker.coordinator.group.streams.topology import TopicInfo
+    from odradek.broker.coordinator.share_state.persister import Persister
     from odradek.broker.coordinator.share_state.service import ShareStateService
     from odradek.broker.coordinator.transaction.service import TransactionService
     from odradek.broker.faults.fault import Fault
@@ -269,10 +270,11 @@ class Cluster:
             controller=self.controller,
             fetch_sessions=self.fetch_sessions,
             groups=Deferred(self._make_groups),
-            handlers=handlers_of(self.config.release),
+            handlers=handlers_of(self.config.release, unstable=self.config.get_bool("unstable.api.versions.enable")),
             nodes=self.nodes,
             quorum=self.quorum,
             share_partitions=Deferred(self._make_share_partitions),
+            share_persister=Deferred(self._make_share_persister),
             share_states=Deferred(self._make_share_states),
             telemetry=Deferred(self._make_telemetry),
             topics=self.topics,
@@ -315,7 +317,7 @@ class Cluster:
         from odradek.broker.coordinator.group.share.share_state_effects import performers
         from odradek.broker.coordinator.group.streams.internal_topics import performers as streams_performers
 
-        return {**performers(self.services.share_states), **streams_performers(self._create_internal_topics)}
+        return {**performers(self.services.share_persister), **streams_performers(self._create_internal_topics)}
 
     def _create_internal_topics(self, topics: Sequence[TopicInfo]) -> list[KafkaError | None]:
         """Those of Streams applications; 0 stands for the broker's own replication factor."""
@@ -334,11 +336,17 @@ class Cluster:
         configs = self.groups.configs
         return SharePartitions(
             self.clock,
-            ShareStateClient(self.services.share_states),
+            ShareStateClient(self.services.share_persister),
             lambda group_id: share_settings(configs, group_id),
             self.start,
             self.bug_log.report,
         )
+
+    def _make_share_persister(self) -> Persister:
+        from odradek.broker.coordinator.share_state.persister import NoOpPersister
+
+        stored = self.config.get_str("group.share.persister.class.name") == DEFAULT_PERSISTER
+        return self.services.share_states() if stored else NoOpPersister()
 
     def _make_share_states(self) -> ShareStateService:
         from odradek.broker.coordinator.share_state.service import LiveSettings, ShareStateService

@@ -1,9 +1,10 @@
 """InitProducerId (key 22) and DescribeProducers (key 61).
 
-InitProducerId versions 0 to 5: v2 is flexible; v3 lets a producer keep its id and bump the epoch (KIP-360); v4 may
-answer PRODUCER_FENCED where v3 says INVALID_PRODUCER_EPOCH; v5 may answer TRANSACTION_ABORTABLE (KIP-890). Without a
-transactional id every call gives a new producer id with epoch 0, whatever id the client had. With one, the transaction
-coordinator answers.
+InitProducerId versions 0 to 6: v2 is flexible; v3 lets a producer keep its id and bump the epoch (KIP-360); v4 may
+answer PRODUCER_FENCED where v3 says INVALID_PRODUCER_EPOCH; v5 may answer TRANSACTION_ABORTABLE (KIP-890); v6
+is served with `unstable.api.versions.enable` only, and asks for two-phase commits (KIP-939), which are refused in
+Kafka's words. Without a transactional id every call gives a new producer id with epoch 0, whatever id the client had.
+With one, the transaction coordinator answers.
 
 DescribeProducers version 0 (KIP-664): what each partition knows of its producers.
 """
@@ -47,10 +48,11 @@ _FIRST_WITH_FENCED = 4
         (Operation.IDEMPOTENT_WRITE, Resource.CLUSTER),
         (Operation.WRITE, Resource.TOPIC),
     ),
+    max_version=InitProducerIdRequest.MAX_VERSION,
 )
 def init_producer_id(ctx: RequestContext, request: InitProducerIdRequest) -> InitProducerIdResponse | Later:
     """A producer id: new for idempotent producers, from the coordinator for transactional ones."""
-    refusal = _right_to_produce(ctx, request.transactional_id)
+    refusal = _right_to_produce(ctx, request)
     if refusal is not ErrorCode.NONE:
         return init_producer_id_refused(refusal)
     if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH):
@@ -60,6 +62,11 @@ def init_producer_id(ctx: RequestContext, request: InitProducerIdRequest) -> Ini
         return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
     if request.transactional_id == "":
         return init_producer_id_refused(ErrorCode.INVALID_REQUEST)
+    if request.enable2_pc:
+        # What Kafka says while `transaction.two.phase.commit.enable` is false.
+        return init_producer_id_refused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    if request.keep_prepared_txn:
+        return init_producer_id_refused(ErrorCode.UNSUPPORTED_VERSION)
     known = request.producer_id != NO_PRODUCER_ID
     expected = ProducerIdentity(request.producer_id, request.producer_epoch) if known else None
 
@@ -82,8 +89,9 @@ def _identified(identity: ProducerIdentity | None) -> InitProducerIdResponse:
     return InitProducerIdResponse(producer_id=identity.producer_id, producer_epoch=identity.producer_epoch)
 
 
-def _right_to_produce(ctx: RequestContext, transactional_id: str | None) -> ErrorCode:
+def _right_to_produce(ctx: RequestContext, request: InitProducerIdRequest) -> ErrorCode:
     """NONE, or what a client is told that may not have a producer id."""
+    transactional_id = request.transactional_id
     if transactional_id is not None:
         if ctx.allows(Operation.WRITE, Resource.TRANSACTIONAL_ID, transactional_id):
             return ErrorCode.NONE

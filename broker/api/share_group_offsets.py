@@ -128,7 +128,7 @@ def _described(ctx: RequestContext, key: ShareKey, topic: Any) -> describe.Descr
         partition_index=key.partition, start_offset=UNINITIALIZED, lag=_UNKNOWN_LAG
     )
     try:
-        summary: StateSummary = ctx.services.share_states().ask_about(ReadSummary(key))
+        summary: StateSummary = ctx.services.share_persister().ask_about(ReadSummary(key))
     except KafkaError:
         return row
     row.start_offset, row.leader_epoch = summary.start_offset, summary.leader_epoch
@@ -200,7 +200,7 @@ def _alter(
     ctx: RequestContext, group_id: str, offsets: Mapping[bytes, Mapping[int, int]]
 ) -> dict[ShareKey, KafkaError]:
     """Begin anew; why the share coordinator refused any of it."""
-    groups, states = ctx.services.groups(), ctx.services.share_states()
+    groups, states = ctx.services.groups(), ctx.services.share_persister()
     state_epoch = groups.ask_now(group_id, AlterShareOffsets(group_id, offsets), ctx.node)
     failed: dict[ShareKey, KafkaError] = {}
     for topic_id, by_partition in offsets.items():
@@ -290,7 +290,7 @@ def _delete(
         row = delete.DeleteShareGroupOffsetsResponseTopic("" if topic is None else topic.name, topic_id)
         try:
             for index in indexes:
-                ctx.services.share_states().ask_about(DeleteState(ShareKey(group_id, topic_id, index)))
+                ctx.services.share_persister().ask_about(DeleteState(ShareKey(group_id, topic_id, index)))
             done.append(row)
         except KafkaError as error:
             row.error_code, row.error_message = error.code, error.message

@@ -117,6 +117,9 @@ _ORDERED = (
 )
 
 RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+_PERSISTERS = "org.apache.kafka.server.share.persister."
+DEFAULT_PERSISTER = f"{_PERSISTERS}DefaultStatePersister"
+NO_OP_PERSISTER = f"{_PERSISTERS}NoOpStatePersister"
 STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
@@ -163,6 +166,12 @@ def check_supported(key: ConfigKey, text: str) -> None:
             f"replica selector '{text}' is not supported by odradek: replica.selector.class takes "
             f"{RACK_AWARE_SELECTOR} or nothing"
         )
+    if key.name == "group.share.persister.class.name" and text.strip() not in (
+        "",
+        DEFAULT_PERSISTER,
+        NO_OP_PERSISTER,
+    ):
+        raise ConfigError(f"Unknown persister specified {text}")
     if key.use is Use.REFUSED:
         default = DEFAULTS_OF_ODRADEK.get(key.name, key.default)
         if key.normal(text) != (default or ""):

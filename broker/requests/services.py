@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from odradek.broker.controller.controller import Controller
     from odradek.broker.controller.quorum import Quorum
     from odradek.broker.coordinator.group.service import GroupService
+    from odradek.broker.coordinator.share_state.persister import Persister
     from odradek.broker.coordinator.share_state.service import ShareStateService
     from odradek.broker.coordinator.transaction.service import TransactionService
     from odradek.broker.metadata.node import Node
@@ -38,6 +39,7 @@ class Services:
     `fetch_sessions` has node ids as keys.
     `authorizer` is None where everybody may do everything; `denials` has what was refused. `auto_created`: topics that
     were created as a client asked for them -> its id. `unserved`: the last requests in versions that are not served.
+    `share_persister` keeps the states of share groups: `share_states`, or nobody.
     `quotas` is None unless some user or client id has a quota.
     """
 
@@ -59,6 +61,7 @@ class Services:
         "quorum",
         "quotas",
         "share_partitions",
+        "share_persister",
         "share_states",
         "telemetry",
         "topics",
@@ -79,6 +82,7 @@ class Services:
         nodes: dict[int, Node],
         quorum: Quorum,
         share_partitions: Deferred[SharePartitions],
+        share_persister: Deferred[Persister],
         share_states: Deferred[ShareStateService],
         telemetry: Deferred[TelemetryService],
         topics: PartitionRegistry,
@@ -104,6 +108,7 @@ class Services:
         self.quorum = quorum
         self.quotas: Quotas | None = None
         self.share_partitions = share_partitions
+        self.share_persister = share_persister
         self.share_states = share_states
         self.telemetry = telemetry
         self.topics = topics

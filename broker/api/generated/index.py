@@ -22,7 +22,7 @@ INDEX: dict[int, tuple[str, int, int, bool]] = {
     19: ("topics", 2, 7, True),  # CreateTopics
     20: ("topics", 1, 6, True),  # DeleteTopics
     21: ("delete_records", 0, 2, True),  # DeleteRecords
-    22: ("producers", 0, 5, True),  # InitProducerId
+    22: ("producers", 0, 6, True),  # InitProducerId
     23: ("list_offsets", 2, 4, True),  # OffsetForLeaderEpoch
     24: ("transactions", 0, 5, True),  # AddPartitionsToTxn
     25: ("transactions", 0, 4, True),  # AddOffsetsToTxn

@@ -78,6 +78,14 @@ class ShareStateService(CoordinatorService[ShareStateMachine]):
         shard.finish_loading()
         return shard.ask_now(command)
 
+    def uncommitted(self, key: ShareKey) -> ReplySlot[None] | None:
+        """See `Persister`."""
+        try:
+            settled: ReplySlot[None] | None = self.shard_for(key.text).settled()
+        except KafkaError:
+            return None  # the next coordinator finds in the log what was written before
+        return settled
+
     def topic_deleted(self, name: str, partitions: int) -> None:
         """Delete the states of a topic that was deleted."""
         super().topic_deleted(name, partitions)
@@ -105,18 +113,18 @@ _AS_MEMBERS_GET_THEM = {
 
 
 class ShareStateClient:
-    """`StateClient` of the leaders; the `ShareStateService` is made with the first question.
+    """`StateClient` of the leaders; the `Persister` is made with the first question.
 
-    The type is left open, since a compiled class would take no double of the service.
+    The type is left open, since a compiled class would take no double of it.
     """
 
-    def __init__(self, service: Callable[[], Any]) -> None:
-        self._service = service
+    def __init__(self, persister: Callable[[], Any]) -> None:
+        self._persister = persister
 
     def read(self, key: ShareKey, leader_epoch: int) -> StoredState:
         """See `StateClient`."""
         try:
-            state: StoredState = self._service().ask_about(ReadState(key, leader_epoch))
+            state: StoredState = self._persister().ask_about(ReadState(key, leader_epoch))
         except KafkaError as error:
             raise _for_members(error) from error
         return state
@@ -132,17 +140,14 @@ class ShareStateClient:
             batches=write.batches,
         )
         try:
-            self._service().ask_about(command)
+            self._persister().ask_about(command)
         except KafkaError as error:
             raise _for_members(error) from error
 
     def uncommitted(self, key: ShareKey) -> ReplySlot[None] | None:
         """See `StateClient`."""
-        try:
-            settled: ReplySlot[None] | None = self._service().shard_for(key.text).settled()
-        except KafkaError:
-            return None  # the next coordinator finds in the log what was written before
-        return settled
+        uncommitted: ReplySlot[None] | None = self._persister().uncommitted(key)
+        return uncommitted
 
     def as_members_get_it(self, error: KafkaError) -> KafkaError:
         """See `StateClient`."""

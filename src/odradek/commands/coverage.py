@@ -34,7 +34,7 @@ def rows() -> list[Row]:
         if not spec.on_brokers:
             continue
         handler = handlers.get(key)
-        served = None if handler is None else (handler.min_version, handler.max_version)
+        served = None if handler is None else (handler.min_version, min(handler.max_version, spec.max_version))
         differs = "" if handler is None else handler.differs
         result.append(Row(key, spec.name, served, (spec.min_version, spec.max_version), differs))
     return result

@@ -72,3 +72,18 @@ def test_unknown_topics_and_partitions(plane: DataPlane) -> None:
     )
     assert (partition.error_code, partition.error_message) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
     assert describe(plane, "a", 1)[0].active_producers == []
+
+
+UNSTABLE = {"unstable.api.versions.enable": "true"}
+
+
+def test_two_phase_commits_are_refused_where_unstable_versions_are_served() -> None:
+    plane = DataPlane(topics={"a": 1}, config=UNSTABLE)
+    named = {"transactional_id": "t"}
+    assert init(plane, 6, **named, enable2_pc=True) == (ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, -1, -1)
+    assert init(plane, 6, **named, keep_prepared_txn=True) == (ErrorCode.UNSUPPORTED_VERSION, -1, -1)
+    both = init(plane, 6, **named, enable2_pc=True, keep_prepared_txn=True)
+    assert both == (ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, -1, -1)
+    half = init(plane, 6, **named, enable2_pc=True, producer_id=7)
+    assert half == (ErrorCode.INVALID_REQUEST, -1, -1)
+    assert init(plane, 6, enable2_pc=True, keep_prepared_txn=True) == (0, 0, 0), "nobody commits without an id"

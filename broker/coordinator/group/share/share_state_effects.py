@@ -1,4 +1,4 @@
-"""The effects of share groups on the share coordinator."""
+"""The effects of share groups on the states of their share partitions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from odradek.broker.coordinator.group.share.commands import (
     StatesInitialized,
 )
 from odradek.broker.coordinator.share_state.commands import DeleteState, InitializeState
-from odradek.broker.coordinator.share_state.service import ShareStateService
+from odradek.broker.coordinator.share_state.persister import Persister
 from odradek.broker.coordinator.share_state.stored_states import UNINITIALIZED
 from odradek.broker.partitions.share.states import ShareKey
 from odradek.broker.runtime.machine import Effect
@@ -24,7 +24,7 @@ from odradek.protocol.errors import KafkaError
 Performer = Callable[[Shard[GroupMachine], Any], None]
 
 
-def performers(states: Callable[[], ShareStateService]) -> dict[type[Effect], Performer]:
+def performers(states: Callable[[], Persister]) -> dict[type[Effect], Performer]:
     """The functions that carry out the effects of share groups."""
 
     def initialize(shard: Shard[GroupMachine], effect: InitializeStates) -> None:

@@ -1,0 +1,43 @@
+"""Who keeps the states of share partitions for their leaders: the share coordinator, or nobody.
+
+`group.share.persister.class.name` decides. With the no-op persister a share group begins anew with each leader, as on
+Kafka, which takes these two and no class of a user's.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from odradek.broker.coordinator.share_state.commands import ReadState, ReadSummary, StateSummary
+from odradek.broker.coordinator.share_state.stored_states import UNINITIALIZED
+from odradek.broker.partitions.share.states import ShareKey, StoredState
+from odradek.broker.runtime.machine import Command, R
+from odradek.broker.runtime.replies import ReplySlot
+
+_NOT_STORED = -1
+
+
+class Persister(Protocol):
+    """What leaders of share partitions, and the groups' coordinator, ask for states."""
+
+    def ask_about(self, command: Command[R]) -> R:
+        """Carry out a `ShareCommand`; the coordinator's `KafkaError`."""
+
+    def uncommitted(self, key: ShareKey) -> ReplySlot[None] | None:
+        """What to wait for until all that was stored is on the replicas; None if it is."""
+
+
+class NoOpPersister:
+    """Kafka's `NoOpStatePersister`: takes every state, and knows none."""
+
+    def ask_about(self, command: Any) -> Any:
+        """See `Persister`."""
+        if isinstance(command, ReadState):
+            return StoredState(0, UNINITIALIZED, [])
+        if isinstance(command, ReadSummary):
+            return StateSummary(0, 0, UNINITIALIZED, _NOT_STORED)
+        return None
+
+    def uncommitted(self, key: ShareKey) -> ReplySlot[None] | None:
+        """See `Persister`."""
+        return None
