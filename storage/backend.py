@@ -38,7 +38,7 @@ from odradek.storage.producer_state import ProducerStates
 
 
 class StorageError(KafkaError):
-    """The medium failed or holds bytes that are no log (KAFKA_STORAGE_ERROR); `path` names the file."""
+    """The medium failed, or its bytes are no log (KAFKA_STORAGE_ERROR); `path` names the file."""
 
     def __init__(self, message: str, path: str | None = None) -> None:
         super().__init__(ErrorCode.KAFKA_STORAGE_ERROR, message)
@@ -52,22 +52,22 @@ class BatchStore(Protocol):
     """Bytes appended so far."""
 
     def append(self, batch: Buffer, base_offset: int, leader_epoch: int) -> int:
-        """Append one whole batch with these two header fields in place of its own; returns its position."""
+        """Append one whole batch, with these two header fields replaced; returns its position."""
 
     def read(self, position: int, length: int) -> list[memoryview]:
         """The bytes from `position`, as few read-only views, without copying; the range lies within `size`."""
 
     def slices(self, position: int, length: int) -> Sequence[memoryview | FileSlice]:
-        """The same bytes to be sent: what a file holds as slices of it."""
+        """The same bytes, to be sent: bytes in a file as slices of the file."""
 
     def view(self, position: int) -> tuple[memoryview, int]:
-        """A buffer that holds the whole batch at `position`, and the index of `position` in it.
+        """A buffer that has the whole batch at `position`, and the index of `position` in it.
 
-        The buffer may go on behind that batch: everything up to its end is whole batches.
+        More whole batches may follow in the buffer.
         """
 
     def truncate(self, size: int) -> None:
-        """Forget everything from `size` on (recovery of a torn tail, a removed replica tail)."""
+        """Remove all bytes from `size` on (recovery of a torn tail, a removed replica tail)."""
 
     def flush(self) -> None:
         """Make everything appended durable."""
@@ -100,7 +100,7 @@ class OffsetIndex(Protocol):
 
     def entries(self) -> Sequence[IndexEntry]: ...
     def truncate(self, offset: int) -> None:
-        """Forget entries with an offset >= `offset`."""
+        """Remove entries with an offset >= `offset`."""
 
     def flush(self) -> None: ...
     def close(self) -> None: ...
@@ -131,7 +131,7 @@ class TxnIndex(Protocol):
     def append(self, entry: AbortedTxn) -> None: ...
     def entries(self) -> Sequence[AbortedTxn]: ...
     def truncate(self, offset: int) -> None:
-        """Forget entries whose marker is at `offset` or behind it."""
+        """Remove entries whose marker is at `offset` or behind it."""
 
     def flush(self) -> None: ...
     def close(self) -> None: ...
@@ -163,7 +163,7 @@ class SegmentStores:
 
 
 class LoadedLog(NamedTuple):
-    """What a backend found of an existing log: recovered, with torn tails cut and indexes rebuilt."""
+    """An existing log as the backend loaded it: recovered, with torn tails cut and indexes rebuilt."""
 
     segments: list[SegmentStores]
     log_start_offset: int
@@ -175,11 +175,11 @@ class LoadedLog(NamedTuple):
     last_modified_ms: Mapping[int, int] = MappingProxyType({})
     """Segment base offset -> time of the last write, for segments without timestamps."""
     cleaner_offset: int = 0
-    """First offset that compaction has not looked at."""
+    """The first offset that compaction has not read."""
 
 
 class LogStore(Protocol):
-    """The segments of one partition and what is kept beside them."""
+    """The segments of one partition, and its checkpoints and snapshots."""
 
     def load(self) -> LoadedLog | None:
         """The existing log, or None for a new one."""
@@ -191,10 +191,10 @@ class LogStore(Protocol):
         """A new, empty segment that is not yet part of the log; `replace_segments` or `discard` follows."""
 
     def replace_segments(self, old: Sequence[SegmentStores], new: Sequence[SegmentStores]) -> None:
-        """Swap cleaned segments in for the ones they were made from; one atomic step."""
+        """Replace segments by the cleaned ones that were made from them, in one atomic step."""
 
     def discard(self, cleaned: SegmentStores) -> None:
-        """Drop a cleaned segment that will not be used."""
+        """Drop an unused cleaned segment."""
 
     def drop_segments(self, segments: Sequence[SegmentStores], delay_ms: int) -> None:
         """Remove segments from the log; the medium may keep them for `delay_ms`."""
@@ -209,7 +209,7 @@ class LogStore(Protocol):
         """Snapshots below `before_offset` are no longer needed."""
 
     def truncated(self, offset: int) -> None:
-        """The log ends at `offset` now: snapshots and checkpoints of what lay behind it are wrong."""
+        """The log now ends at `offset`: snapshots and checkpoints of later offsets are wrong."""
 
     def save_leader_epochs(self, epochs: LeaderEpochs) -> None: ...
     def save_log_start_offset(self, offset: int) -> None: ...
@@ -231,14 +231,14 @@ class LogBackend(Protocol):
         """Remove a log that is not open, if there is one; the medium may keep it for `delay_ms`."""
 
     def shared_log(self, begin: LoadedLog, end_offset: int, end_size: int) -> LogStore | None:
-        """The store of a log of its own that begins with these segments, over the same bytes.
+        """The store of a separate log that begins with these segments and shares their bytes.
 
         `begin.segments` are another log's; the last one is shared up to the position `end_size`, where the batch before
-        `end_offset` ends. None where the medium can't share: the batches have to be copied then.
+        `end_offset` ends. None where the medium cannot share bytes: the caller copies the batches then.
         """
 
     def segment_bytes(self, config: LogConfig) -> int:
-        """How large a segment may grow on this medium: `segment.bytes`, or less."""
+        """The largest size of a segment on this medium: `segment.bytes` or less."""
 
     def close(self, *, clean: bool = True) -> None:
-        """Let the medium go; `clean` when every log could be closed."""
+        """Release the medium; `clean` when every log could be closed."""

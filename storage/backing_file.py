@@ -28,20 +28,22 @@ from odradek.protocol.records import Buffer
 
 _PAGE = mmap.ALLOCATIONGRANULARITY
 _PIECE = 256 * 1024
-"""What is written at once where readers need the same position of the file."""
+"""Bytes for one write, where readers move the same position of the file."""
 _PUNCHES = sys.platform == "linux"
 _STEP = 2 * 1024 * 1024
-"""Extents that may be sent by descriptor begin at multiples of this where holes are made. The system may cache a file
-in pages of up to this size, and clears the part of one that becomes a hole: a socket may not have sent it yet."""
+"""Where holes are made, extents that may be sent by descriptor begin at multiples of this. The system may cache a file
+in pages of up to this size, and clears the part of one that becomes a hole: a socket may not have sent it yet.
+"""
 _MOST_MAPS = 128
-"""Each map has a descriptor of its own, so there are so many at most; further views are copies."""
+"""Each map has a descriptor of its own, so the number of maps is limited. Further views are copies."""
 
 
 class BackingFile:
-    """One such file. It closes when the last extent has gone; its end only grows where holes can be made in it.
+    """An unnamed file.
 
-    One thread at a time makes extents and writes; any thread reads. `later`: takes what need not be done at once, and
-    may have to wait for the disk; without it such work is done in the thread where it comes up.
+    It closes with its last extent. Where holes can be made in it, its end only grows. One thread at a time makes
+    extents and writes; any thread reads. `later` takes work that may wait for the disk and is not urgent. Without it
+    that work runs in the thread that causes it.
     """
 
     __slots__ = ("_end", "_free", "_position", "descriptor", "later", "maps")
@@ -55,7 +57,7 @@ class BackingFile:
         self._position = Lock()
 
     def extent(self, size: int) -> Extent:
-        """Room for `size` bytes, all of it a hole until it is written. OSError if the file takes no more."""
+        """Room for `size` bytes, which is a hole until it is written. OSError if the file takes no more."""
         rounded = -(-size // _PAGE) * _PAGE
         free = self._free.get(rounded)
         if free:
@@ -70,10 +72,10 @@ class BackingFile:
         return Extent(self, offset, rounded)
 
     def release(self, offset: int, size: int) -> None:
-        """Give an extent's room back. It may be called in any thread, at any point.
+        """Free an extent's room, in any thread, at any point.
 
-        Linux makes a hole, so that the disk has the room back, and the room is not used again: a socket may still have
-        its pages. Elsewhere nothing is sent by descriptor, and the next extent of that size gets the room.
+        Linux makes a hole, which frees the disk. The room is not used again, because a socket may still hold its pages.
+        Elsewhere nothing is sent by descriptor, so the next extent of that size gets the room.
         """
         if not _PUNCHES:
             self._free.setdefault(size, []).append(offset)
@@ -107,7 +109,7 @@ class BackingFile:
             return os.write(self.descriptor, data[:_PIECE])
 
     def read(self, position: int, length: int) -> bytes:
-        """A copy of bytes that the file has."""
+        """A copy of bytes of the file."""
         if hasattr(os, "pread"):
             return os.pread(self.descriptor, length, position)
         with self._position:
@@ -115,7 +117,7 @@ class BackingFile:
             return os.read(self.descriptor, length)
 
     def map(self, position: int, length: int) -> _Mapping:
-        """A map of bytes from a multiple of the page size on. OSError if the system has none left."""
+        """A map that begins at a multiple of the page size. OSError if the system has none left."""
         with nullcontext() if hasattr(os, "pwrite") else self._position:  # on Windows it moves the file's position
             return _Mapping(self.descriptor, length, access=mmap.ACCESS_READ, offset=position)
 
@@ -128,7 +130,7 @@ def _stepped(size: int) -> int:
 
 
 class Extent:
-    """A run of bytes in a backing file. Its room is given back when nothing refers to it: no view, no slice, no log."""
+    """A run of bytes in a backing file. Its room is freed when no view, no slice and no log refers to it."""
 
     __slots__ = ("file", "offset", "size")
 
@@ -180,7 +182,7 @@ class _Mapping(mmap.mmap):
 
 
 def temporary_file() -> BackingFile:
-    """A file on a disk, where large temporary files belong: $TMPDIR, or else /var/tmp. OSError if it can't be made."""
+    """A file in the folder for large temporary files: $TMPDIR, or else /var/tmp. OSError if it can't be made."""
     import tempfile
 
     folder = None
@@ -195,16 +197,17 @@ _MOST_CHUNK_MAPS = 64
 
 
 class Mappable(Protocol):
-    """A chunk, as far as looking at it goes. `view`: its bytes, None while they are in a file and not mapped."""
+    """A chunk for readers. `view`: its bytes, None while they are in a file and not mapped."""
 
     extent: Extent | None
     view: memoryview | None
 
 
 class ChunkMaps:
-    """The maps of a pool's chunks, oldest first; at most so many that the process holds little of what is in files.
+    """The maps of a pool's chunks, oldest first.
 
-    Any thread may ask: logs of several brokers share chunks.
+    Their number is limited, so that the process maps little of its files. Any thread may ask, because logs of several
+    brokers share chunks.
     """
 
     __slots__ = ("_bytes", "_lock", "_maps")
@@ -215,7 +218,7 @@ class ChunkMaps:
         self._lock = Lock()
 
     def look(self, chunk: Mappable) -> memoryview:
-        """The bytes of a chunk that is in a file; the chunk has them as its view until others need the room."""
+        """The bytes of a chunk in a file; they stay the view of the chunk until others need the room."""
         extent = chunk.extent
         assert extent is not None, "a chunk without a view is in a file"
         view = extent.view(extent.offset, extent.size)
@@ -236,7 +239,7 @@ THREAD_NAME = "odradek chunk writer"
 
 
 class Movable(Protocol):
-    """A chunk, as far as writing goes. `held`: the bytes that it takes in memory; `fill`: how many are used."""
+    """A chunk for the writer. `held`: the bytes that it takes in memory; `fill`: how many are used."""
 
     extent: Extent | None
     held: int
@@ -246,20 +249,20 @@ class Movable(Protocol):
     def fill(self) -> int: ...
 
     def bytes(self) -> memoryview:
-        """What it holds, from the first byte on."""
+        """All bytes, from the first one on."""
 
     def moved(self, extent: Extent) -> None:
-        """The bytes are there now."""
+        """The bytes have moved to this extent."""
 
 
 class ChunkWriter:
-    """Writes chunks one after the other, and gives back the room of those that went.
+    """Writes chunks one after the other, and frees the room of released ones.
 
     Owner: a pool, from whose thread `put`, `take_failure` and `close` are called. A chunk that ends before its turn is
-    not written. After a failure nothing that was handed over before is written; it is put again if it shall be.
+    not written. A failure drops all chunks that were put before; the pool puts them again if it wants them written.
     `gone` takes (number, bytes) of each chunk that left memory. `on_written` is called in the writer's thread after
-    each job. The thread does not know the pool: that goes when nobody needs it, and closes its writer.
-    RuntimeError if the system has no thread left.
+    each job. The thread does not refer to the pool, which closes its writer when nobody uses it any more. RuntimeError
+    if the system has no thread left.
     """
 
     __slots__ = ("_failed", "_failure", "_file", "_generation", "_gone", "_jobs", "on_written", "written")
@@ -277,18 +280,18 @@ class ChunkWriter:
         Thread(target=self._run, name=THREAD_NAME, daemon=True).start()
 
     def put(self, chunk: Movable) -> None:
-        """Write a chunk that nobody appends to any more."""
+        """Write a chunk that takes no more appends."""
         self._jobs.put(partial(self._write, self._generation, ref(chunk)))
 
     def take_failure(self) -> Exception | None:
-        """Why nothing is written any more of what was handed over; what is put from now on is tried."""
+        """The failure that dropped the chunks put so far, if there was one; later ones are tried."""
         failure, self._failure = self._failure, None
         if failure is not None:
             self._generation += 1
         return failure
 
     def close(self) -> None:
-        """End when everything is done that was put. It may be called in any thread and does not wait."""
+        """End after the chunks that were put. Any thread may call this; it does not wait."""
         if self._file is not None:
             self._file.later = None
         self._jobs.put(None)
@@ -303,7 +306,7 @@ class ChunkWriter:
                     self._file.later = None
                 return
             job()
-            del job  # nothing is kept while this waits
+            del job  # while this waits, it refers to no chunk
             told = self.on_written
             if told is not None:
                 told()
@@ -315,9 +318,9 @@ class ChunkWriter:
             return
         try:
             extent = self._stored(chunk)
-        except Exception as error:  # whatever it is: who waits for this thread has to learn of it
+        except Exception as error:  # any error: those who wait for this thread have to learn of it
             self._failed = generation
-            self._failure = error.with_traceback(None)  # its frames have the chunk, and whoever logs it keeps it
+            self._failure = error.with_traceback(None)  # its frames refer to the chunk
             return
         held, chunk.held = chunk.held, 0
         chunk.moved(extent)

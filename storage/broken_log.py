@@ -1,7 +1,7 @@
 """A log whose medium fails on purpose: full, or with bytes that can't be written, read or synced.
 
-A test breaks a log and mends it again. What the log holds stays as it is; whoever asks for what is broken gets the
-StorageError that a failing disk would give. A log that is not broken knows nothing of it.
+A test breaks a log and mends it again. The content of the log stays. A call that meets the breakage gets the
+StorageError of a failing disk. A log that is not broken runs none of this code.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ _WRITES = (FULL, WRITE)
 
 
 class Breakage:
-    """What is broken. `how`: "full" and "write" (appends), "read", "sync". `on_hit` is called by who meets it.
+    """A breakage.
 
-    `offset`: reads fail in the segment that holds it, None for all. `refuses`: False only tells of appends.
+    `how`: "full" and "write" (appends), "read", "sync". `on_hit` is called when a call meets it. `offset`: reads fail
+    in the segment with this offset, None for all segments. `refuses`: with False appends succeed and are only reported.
     """
 
     __slots__ = ("how", "offset", "on_hit", "refuses")
@@ -48,7 +49,7 @@ class Breakage:
 
 
 class _BrokenBatches:
-    """The batches of a segment, as far as they can be had."""
+    """The batches of a broken segment."""
 
     def __init__(self, inner: BatchStore, breakage: Breakage, name: str) -> None:
         self.inner = inner
@@ -114,7 +115,7 @@ class _BrokenStore:
 
 @contextmanager
 def _whole(stores: SegmentStores) -> Iterator[None]:
-    """The medium sees its own stores inside."""
+    """The medium's own stores, without the breakage."""
     batches: object = stores.batches
     if not isinstance(batches, _BrokenBatches):
         yield
@@ -127,7 +128,7 @@ def _whole(stores: SegmentStores) -> Iterator[None]:
 
 
 def break_log(log: PartitionLog, breakage: Breakage) -> None:
-    """Let a log meet a breakage, in the place of one that it has."""
+    """Break a log; the breakage replaces an earlier one."""
     mend_log(log)
 
     def spoil(stores: SegmentStores) -> None:
@@ -143,7 +144,7 @@ def break_log(log: PartitionLog, breakage: Breakage) -> None:
 
 @contextmanager
 def unbroken(log: PartitionLog) -> Iterator[None]:
-    """Inside, whoever takes a log apart finds the medium's own stores."""
+    """The log without its breakage, for code that takes it apart."""
     store: object = log.store
     if not isinstance(store, _BrokenStore):
         yield
@@ -159,11 +160,11 @@ def unbroken(log: PartitionLog) -> Iterator[None]:
 
 
 def _leave(stores: SegmentStores) -> None:
-    """A segment that is not broken."""
+    """Take the breakage off a segment."""
 
 
 def mend_log(log: PartitionLog) -> None:
-    """Let everything be had again."""
+    """Remove the breakage from a log."""
     for segment in log.segments:
         batches: object = segment.stores.batches
         if isinstance(batches, _BrokenBatches):

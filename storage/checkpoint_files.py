@@ -3,8 +3,8 @@
 | file | where | what |
 | --- | --- | --- |
 | `recovery-point-offset-checkpoint` | log dir | per partition: everything below is flushed |
-| `log-start-offset-checkpoint` | log dir | per partition: first offset, where it is not that of the first segment |
-| `cleaner-offset-checkpoint` | log dir | per partition: first offset that compaction has not looked at |
+| `log-start-offset-checkpoint` | log dir | per partition: first offset, if it differs from that of the first segment |
+| `cleaner-offset-checkpoint` | log dir | per partition: first offset that compaction has not read |
 | `replication-offset-checkpoint` | log dir | per partition: high watermark |
 | `leader-epoch-checkpoint` | partition | epoch and its start offset |
 | `partition.metadata` | partition | the topic's id |
@@ -40,7 +40,7 @@ _NODE_ID_KEYS = {"0": "broker.id", "1": "node.id"}
 
 
 class CheckpointFormatError(CorruptDataError):
-    """A checkpoint file holds something else than a checkpoint; the text says where."""
+    """A file is no valid checkpoint; the text says where."""
 
 
 def format_offsets(offsets: Mapping[tuple[str, int], int]) -> bytes:
@@ -89,7 +89,7 @@ def parse_partition_metadata(data: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class MetaProperties:
-    """Who a log directory belongs to. Ids are in Kafka's 22-character form."""
+    """The owner of a log directory. Ids are in Kafka's 22-character form."""
 
     cluster_id: str
     node_id: int
@@ -130,7 +130,7 @@ def format_clean_shutdown(broker_epoch: int) -> bytes:
 
 
 def parse_clean_shutdown(data: bytes) -> int:
-    """The epoch in a clean-shutdown mark; -1 where there is none, for older Kafkas wrote the mark empty."""
+    """The epoch in a clean-shutdown mark; -1 if the mark is empty, as older Kafkas wrote it."""
     try:
         epoch = json.loads(data)["brokerEpoch"]
     except (ValueError, TypeError, KeyError):
@@ -153,7 +153,7 @@ def _lines(data: bytes) -> list[str]:
 def _entries(data: bytes, width: int) -> list[tuple[int, list[str]]]:
     """(line number, fields) of the entries, read as Kafka does.
 
-    Kafka creates these files empty and fills them later, so one that ends before the number of entries has none.
+    Kafka creates these files empty and fills them later, so a file without the number of entries has none.
     """
     lines = _lines(data)
     if lines and lines[0] != _VERSION:

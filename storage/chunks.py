@@ -33,16 +33,16 @@ LEAST_SLACK = 16 * 1024 * 1024
 _WORTH_TRIMMING = 16 * 1024
 _MORE_BEFORE_NEXT_TRY = 4 * 1024 * 1024
 _OFTEN = 2
-"""A chunk that was sent so many times moves: one reader of everything does not pay for it, many readers gain."""
+"""A chunk moves after so many sends: a single reader does not pay for it, and many readers gain."""
 _log = logging.getLogger("odradek.storage")
 
 
 class Chunk:
     """A run of whole batches. Owner: the batch store that appends to it; `pool` may end and move it at any time.
 
-    `view`: its bytes, None while they are in a file and not mapped. `filling`: how far it is filled; nothing can be
-    appended to it once the chunk has ended. `held`: the bytes that count against the pool's limit. `sent`: how many
-    went out in large answers.
+    `view`: its bytes, None while they are in a file and not mapped. `filling`: the part for appends; it takes none once
+    the chunk has ended. `held`: the bytes that count against the pool's limit. `sent`: the bytes that went out in large
+    answers.
     """
 
     __slots__ = ("__weakref__", "extent", "filling", "held", "number", "pool", "sent", "view")
@@ -58,11 +58,11 @@ class Chunk:
 
     @property
     def fill(self) -> int:
-        """How many bytes are used."""
+        """The number of used bytes."""
         return self.filling.fill
 
     def bytes(self) -> memoryview:
-        """A view of everything, from the first byte on."""
+        """A view of all bytes, from the first one on."""
         view = self.view
         if view is None:
             assert self.pool is not None, "only a pool moves chunks to files"
@@ -70,7 +70,7 @@ class Chunk:
         return view
 
     def end(self) -> None:
-        """Nothing more is appended; a large unused end is given back."""
+        """Take no more appends, and free a large unused end."""
         filling = self.filling
         if filling.capacity - filling.fill >= _WORTH_TRIMMING:
             kept = bytes(filling.writer[: filling.fill])
@@ -80,12 +80,12 @@ class Chunk:
         self.freeze()
 
     def freeze(self) -> None:
-        """Nothing more is appended."""
+        """Take no more appends."""
         self.filling.end()
 
     def moved(self, extent: Extent) -> None:
-        """The bytes are there now. Other threads may be reading meanwhile."""
-        self.extent = extent  # first: whoever finds no view looks here
+        """The bytes have moved to this extent. Other threads may be reading meanwhile."""
+        self.extent = extent  # first: a reader that finds no view looks here
         self.view = None
 
     def __del__(self) -> None:
@@ -94,16 +94,15 @@ class Chunk:
 
 
 class ChunkPool:
-    """The chunks of all logs of a cluster, and how much of them is in memory.
+    """The chunks of all logs of a cluster, and the bytes of them that are in memory.
 
-    `limit`: so many bytes may be in memory; negative for no limit. Where a bytearray is needed and there is no room the
-    oldest chunks are handed to a thread that writes them to a file; they are in memory, and are read there, until they
-    are written. `held`: the bytes in memory; `leaving`: those of them that were handed over. `crowded`: whether these
-    are more than the slack, a quarter of the limit and at least 16 MiB. Then those who can should wait before they
-    append; `on_crowded` is told of each change. A failure ends the wait too: records stay in memory then, and the next
-    try comes when there are a quarter more. `sends_files`: whether what is sent often moves, too.
-
-    Owner: the backend, one thread. Chunks may end, and be looked at, in any thread.
+    `limit`: the bytes that may be in memory; negative for no limit. When there is no room for a new bytearray, the
+    oldest chunks go to a thread that writes them to a file. They are read from memory until they are written. `held`:
+    the bytes in memory; `leaving`: those of them that wait to be written. `crowded`: whether `leaving` exceeds the
+    slack, a quarter of the limit and at least 16 MiB. Requests should then wait before they append; `on_crowded` is
+    called with each change. A failure ends the wait too: records stay in memory, and the next try comes after another
+    quarter. `sends_files`: whether often-sent chunks move too. Owner: the backend, one thread. Chunks may end, and be
+    read, in any thread.
     """
 
     __slots__ = (
@@ -130,7 +129,7 @@ class ChunkPool:
         self._seen = 0
 
     def chunk(self, buffer: bytearray) -> Chunk:
-        """A chunk that begins as this bytearray."""
+        """A new chunk in this bytearray."""
         size = len(buffer)
         self._make_room(size)
         chunk = Chunk(buffer, self)
@@ -141,12 +140,12 @@ class ChunkPool:
         return chunk
 
     def shrunk(self, chunk: Chunk, count: int) -> None:
-        """A chunk in memory, which was not handed over, has so many bytes fewer."""
+        """A chunk in memory, which does not wait to be written, has become smaller by so many bytes."""
         chunk.held -= count
         self.held -= count
 
     def _make_room(self, size: int) -> None:
-        """Have the oldest chunks written until so many bytes fit."""
+        """Have the oldest chunks written, until so many bytes fit."""
         self.collect()
         if self.held < self._give_up_at:
             return
@@ -167,9 +166,9 @@ class ChunkPool:
         writer.put(chunk)
 
     def sent(self, chunk: Chunk, count: int) -> None:
-        """So many bytes of a chunk in memory went out in a large answer. What is sent often moves to the file.
+        """So many bytes of a chunk in memory went out in a large answer.
 
-        It never makes anybody wait: what would crowd the writer stays for now.
+        An often-sent chunk moves to the file. Nobody waits for that: a chunk that would crowd the writer stays for now.
         """
         chunk.sent += count
         if chunk.sent < _OFTEN * chunk.fill or chunk.fill < WORTH_SENDING or not self.sends_files:
@@ -194,24 +193,24 @@ class ChunkPool:
     # -- what the writer and other threads have done
 
     def let_go(self, number: int, held: int) -> None:
-        """A chunk has ended in memory: its topic was deleted, say. It may be called in any thread."""
+        """A chunk in memory has ended, for example because its topic was deleted. Any thread may call this."""
         self.gone.append((number, held))
         told = self._on_written
         if told is not None:
             told()
 
     def when_written(self, told: Callable[[], None] | None) -> None:
-        """Call this from now on when something has left memory, or could not: time to `collect`.
+        """Set the function to call when chunks have left memory, or failed to.
 
-        It is called in the writer's thread, or in the one where a chunk ends.
+        Time to `collect`. It is called in the writer's thread, or in the thread where a chunk ends.
         """
         self._on_written = told
         if self._writer is not None:
             self._writer.on_written = told
 
     def collect(self) -> None:
-        """Take note of what has left memory, or could not, since the last time."""
-        while self.gone:  # chunks end in any thread: they only leave word
+        """Count the chunks that have left memory, or failed to, since the last call."""
+        while self.gone:  # a chunk may end in any thread, so it only puts itself on a list
             number, held = self.gone.popleft()
             self.held -= held
             self._live.pop(number, None)
@@ -241,7 +240,9 @@ class ChunkPool:
         )
 
     def _take_back(self) -> None:
-        """What was handed over is the oldest in memory again. It moves all the same if it is being written."""
+        """The chunks that wait to be written are the oldest in memory again. One that is being written moves all the
+        same.
+        """
         for number, (which, _) in reversed(self._leaving.items()):
             self._live[number] = which
             self._live.move_to_end(number, last=False)
@@ -256,7 +257,7 @@ class ChunkPool:
                 self.on_crowded(crowded)
 
     def close(self) -> None:
-        """Let the writer end, without waiting for it. Chunks that others share stay readable, and may still move."""
+        """End the writer without waiting for it. Chunks that other logs share stay readable, and may still move."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None

@@ -27,11 +27,11 @@ from odradek.storage.segment import Segment
 
 _log = logging.getLogger(__name__)
 _STEP_BYTES = 64 * 1024
-"""How much is read between two points at which a compaction run may be interrupted."""
+"""Bytes that are read between two points at which a run may be interrupted."""
 
 
 class CleanedLog(Protocol):
-    """What compaction knows of a `PartitionLog`."""
+    """The part of a `PartitionLog` that compaction uses."""
 
     name: str
     segments: list[Segment]
@@ -52,14 +52,14 @@ class CleanedLog(Protocol):
 
 
 class CleanableRange(NamedTuple):
-    """What a compaction would look at: offsets [first_dirty, first_uncleanable) and the sizes in bytes."""
+    """The range for a compaction: offsets [first_dirty, first_uncleanable), and its sizes in bytes."""
 
     first_dirty: int
     first_uncleanable: int
     clean_bytes: int
     dirty_bytes: int
     overdue: bool
-    """Whether `max.compaction.lag.ms` asks for a run whatever the dirty ratio."""
+    """Whether `max.compaction.lag.ms` asks for a run, whatever the dirty ratio."""
 
     @property
     def dirty_ratio(self) -> float:
@@ -69,7 +69,7 @@ class CleanableRange(NamedTuple):
 
 @dataclass(slots=True)
 class CompactionResult:
-    """What a run did. Sizes in bytes."""
+    """The result of a run. Sizes in bytes."""
 
     end_offset: int
     bytes_before: int = 0
@@ -79,7 +79,7 @@ class CompactionResult:
 
 
 def cleanable_range(log: CleanedLog, now_ms: int) -> CleanableRange:
-    """Work out which part of the log a compaction may clean now."""
+    """The part of the log that a compaction may clean now."""
     config = log.config
     first_dirty = log.cleaner_offset
     if not log.log_start_offset <= first_dirty <= log.active.base_offset:
@@ -101,10 +101,11 @@ def cleanable_range(log: CleanedLog, now_ms: int) -> CleanableRange:
 
 
 def compaction_steps(log: CleanedLog, now_ms: int, *, force: bool = False) -> Iterator[CompactionResult | None]:
-    """Compact if it is worth it. Yields None where other work may go on, and the result at the end, if there is one.
+    """Compact the log if enough of it is dirty.
 
-    The log may be appended to between steps; a run whose segments were dropped meanwhile gives up. So does a run that
-    meets records that can't be read: like Kafka's cleaner it leaves the log alone from then on.
+    Yields None where other work may run, and the result, if there is one, at the end. The log may take appends between
+    steps. A run gives up if its segments are dropped meanwhile. It also gives up at records that it cannot read: like
+    Kafka's cleaner it never compacts that log again.
     """
     if not log.config.compact or log.uncleanable:
         return
@@ -129,7 +130,7 @@ def compaction_steps(log: CleanedLog, now_ms: int, *, force: bool = False) -> It
 
 
 class _Interrupted(Exception):
-    """Segments of this run were dropped between two steps: retention and deletion go before compaction."""
+    """Retention or a deletion dropped segments of this run between two steps."""
 
 
 def _pause(log: CleanedLog, segment: Segment) -> Iterator[None]:
@@ -150,7 +151,7 @@ def _clean(
 
 
 def _groups(segments: Sequence[Segment], max_bytes: int) -> list[list[Segment]]:
-    """Groups of neighbouring segments; the cleaned content of a group fits one segment."""
+    """Groups of neighbouring segments. The cleaned content of a group fits into one segment."""
     groups: list[list[Segment]] = []
     size = 0
     for segment in segments:
@@ -188,7 +189,7 @@ def _aborted(segments: Sequence[Segment], from_offset: int) -> list[AbortedTxn]:
 
 
 class _TransactionTracker:
-    """Follows transactions while batches are read in order: which data is aborted, which markers are needed still."""
+    """Follows transactions while batches are read in order: which data is aborted, which markers are still needed."""
 
     def __init__(self, aborted: list[AbortedTxn]) -> None:
         self._aborted = AbortedTransactions(aborted)
@@ -197,7 +198,7 @@ class _TransactionTracker:
         self.kept_aborted: list[AbortedTxn] = []
 
     def is_aborted(self, batch: RecordBatch) -> bool:
-        """Whether the records of a data batch are those of an aborted transaction."""
+        """Whether a data batch belongs to an aborted transaction."""
         if not batch.is_transactional:
             return False
         hidden = self._aborted.hide(batch)
@@ -206,11 +207,11 @@ class _TransactionTracker:
         return hidden
 
     def on_marker(self, batch: RecordBatch) -> bool:
-        """Whether the marker has no data left that it speaks for."""
+        """Whether no data is left that the marker concerns."""
         self._aborted.begin_up_to(batch.last_offset)
         marker = read_end_txn_batch(batch)
         if marker is None:
-            # An emptied marker says nothing of data; one of another kind is never ours to drop.
+            # An emptied marker says nothing about data, and other control batches are never dropped.
             return batch.record_count == 0
         producer_id = batch.producer_id
         if marker.commit:
@@ -250,7 +251,7 @@ class _Cleaner:
         except BaseException:
             log.store.discard(stores)
             raise
-        # Nothing changes behind the cleaned part, the index entries of its markers included.
+        # The part behind the cleaned one keeps everything, also the index entries of its markers.
         behind = [e for s in group for e in s.stores.txn_index.entries() if e.last_offset >= self._end]
         for entry in [*self._transactions.kept_aborted, *behind]:
             stores.txn_index.append(entry)
@@ -277,7 +278,7 @@ class _Cleaner:
                 yield from _pause(self._log, oldest)
 
     def _filter(self, batch: RecordBatch) -> Buffer | None:
-        """What is stored in place of a batch; None to drop it."""
+        """The batch to store in its place; None to drop it."""
         if batch.base_offset >= self._end:
             self._result.records_before += batch.record_count
             self._result.records_after += batch.record_count
@@ -318,7 +319,7 @@ class _Cleaner:
         return kept, tombstones
 
     def _is_last_of_producer(self, batch: RecordBatch) -> bool:
-        """Whether the producer's last sequence (or its epoch, when only a marker is left) is known from this batch."""
+        """Whether this batch has the producer's last sequence (or its epoch, when only a marker is left)."""
         last = self._last_data.get(batch.producer_id) if batch.has_producer_id else None
         if last is None:
             return False

@@ -57,13 +57,15 @@ _DERIVABLE = {
     RECOVERY_POINTS: "every log is scanned from its start after an unclean stop",
     LOG_START_OFFSETS: "every log starts with its first segment",
 }
-"""Checkpoints that Kafka does without when it can't read them, and what that means."""
+"""Checkpoints without which Kafka starts when it cannot read them, and the consequence."""
 _LONGEST_NAME = 255
 _log = logging.getLogger(__name__)
 
 
 def name_with_suffix(folder: str, suffix: str) -> str:
-    """Kafka's name for a folder that is no partition any more (`topic-0.<id>-delete`), cut to what can be a name."""
+    """Kafka's name for a folder that is no longer a partition (`topic-0.<id>-delete`), cut to the length of a file
+    name.
+    """
     ending = f".{uuid.uuid4().hex}-{suffix}"
     return folder[: _LONGEST_NAME - len(ending)] + ending
 
@@ -71,7 +73,7 @@ def name_with_suffix(folder: str, suffix: str) -> str:
 class DiskBackend:
     """One log directory. Owner: the cluster; `now_ms` is the broker's clock.
 
-    Raises StorageError when the directory can't be used: not writable, held by another process, another cluster's.
+    Raises StorageError for a directory that is not writable, held by another process, or another cluster's.
     """
 
     def __init__(
@@ -89,11 +91,13 @@ class DiskBackend:
         self.sync_rolls = False
         """Whether a new or finished segment is made durable at once, before anything in it is acknowledged."""
         self.broker_epoch = -1
-        """Epoch of the broker's registration. A clean stop leaves it behind: a controller asks for it at the next."""
+        """Epoch of the broker's registration. A clean stop writes it down, because a controller asks for it at the next
+        registration.
+        """
         self.last_broker_epoch = -1
-        """The epoch that the last clean stop left behind, -1 after any other."""
+        """The epoch that the last clean stop wrote down; -1 after an unclean one."""
         self.recovered: list[str] = []
-        """What recovery had to mend, a line each."""
+        """The repairs of recovery, one line each."""
         check_log_directory(self.directory)
         self.fs.make_directory(self.directory)
         self._lock = lock_directory(self.directory)
@@ -110,7 +114,7 @@ class DiskBackend:
     # --- the directory ------------------------------------------------------------------------------------------------
 
     def mended(self, line: str) -> None:
-        """Keep and log what was lost or can't be served."""
+        """Record and log data that was lost or cannot be served."""
         self.recovered.append(line)
         _log.warning("%s", line)
 
@@ -124,7 +128,7 @@ class DiskBackend:
                 raise StorageError(f"{path}: {error}", str(path)) from None
             if meta.directory_id is not None:
                 return meta
-            meta = replace(meta, directory_id=new_directory_id)  # as Kafka does with a directory from before 3.7
+            meta = replace(meta, directory_id=new_directory_id)  # like Kafka, for a directory from before 3.7
         else:
             meta = MetaProperties(cluster_id or uuid_to_text(new_uuid()), node_id, new_directory_id)
         self.fs.write_atomically(path, format_meta_properties(meta))
@@ -152,7 +156,7 @@ class DiskBackend:
         return clean
 
     def partitions(self) -> dict[tuple[str, int], bytes | None]:
-        """(topic, partition) -> topic id of every partition folder that is there; None without partition.metadata."""
+        """(topic, partition) -> topic id of every partition folder; None without partition.metadata."""
         found: dict[tuple[str, int], bytes | None] = {}
         with os.scandir(self.directory) as entries:
             folders = [entry.name for entry in entries if entry.is_dir()]
@@ -172,7 +176,7 @@ class DiskBackend:
             raise StorageError(f"{path}: {error}", str(path)) from None
 
     def remove_leftovers(self) -> None:
-        """Remove the folders of topics whose deletion was cut short."""
+        """Remove the folders of topics whose deletion was interrupted."""
         with os.scandir(self.directory) as entries:
             folders = [Path(entry.path) for entry in entries if entry.is_dir() and entry.name.endswith("-delete")]
         for folder in folders:
@@ -185,7 +189,7 @@ class DiskBackend:
         self.fs.remove_directory(folder)
 
     def put_aside(self, topic: str, partition: int) -> None:
-        """Rename the folder of a partition that the cluster does not know, as Kafka does (`topic-0.<id>-stray`)."""
+        """Rename the folder of an unknown partition, as Kafka does (`topic-0.<id>-stray`)."""
         folder = self.directory / f"{topic}-{partition}"
         target = folder.with_name(name_with_suffix(folder.name, "stray"))
         self.fs.rename(folder, target)
@@ -214,35 +218,35 @@ class DiskBackend:
         return config.segment_bytes
 
     def offset(self, checkpoint: str, key: tuple[str, int], default: int = 0) -> int:
-        """What a checkpoint file (RECOVERY_POINTS, ...) says of a partition."""
+        """The offset of a partition in a checkpoint file (RECOVERY_POINTS, ...)."""
         return self._offsets[checkpoint].get(key, default)
 
     def set_offset(self, checkpoint: str, key: tuple[str, int], offset: int) -> None:
-        """Note an offset; `write_checkpoints` brings it to the file."""
+        """Set an offset; `write_checkpoints` writes it to the file."""
         if self._offsets[checkpoint].get(key) != offset:
             self._offsets[checkpoint][key] = offset
             self._stale.add(checkpoint)
 
     def forget(self, key: tuple[str, int]) -> None:
-        """The partition is gone: no checkpoint names it any more."""
+        """Remove a deleted partition from all checkpoints."""
         for name, offsets in self._offsets.items():
             if offsets.pop(key, None) is not None:
                 self._stale.add(name)
 
     def take_offsets(self, other: DiskBackend, key: tuple[str, int]) -> None:
-        """Note what another directory's checkpoints say of a partition."""
+        """Copy a partition's offsets from another directory's checkpoints."""
         for name, offsets in other._offsets.items():
             if key in offsets:
                 self.set_offset(name, key, offsets[key])
 
     def forget_absent(self) -> None:
-        """Let checkpoints name no partition whose folder is not here: it moved away, or never arrived."""
+        """Remove partitions from the checkpoints whose folder is not here: it moved away, or never arrived."""
         for key in {key for offsets in self._offsets.values() for key in offsets}:
             if not (self.directory / f"{key[0]}-{key[1]}").exists():
                 self.forget(key)
 
     def write_checkpoints(self, names: Iterable[str] = _CHECKPOINTS, *, durable: bool = True) -> None:
-        """Bring changed checkpoints to their files."""
+        """Write changed checkpoints to their files."""
         for name in [name for name in names if name in self._stale]:
             self.fs.write_atomically(self.directory / name, format_offsets(self._offsets[name]), durable=durable)
             self._stale.discard(name)
@@ -254,7 +258,7 @@ class DiskBackend:
         self.remove_due()
 
     def remove_due(self) -> int | None:
-        """Remove doomed files whose time has come; returns when the next ones are due (None: nothing waits)."""
+        """Remove doomed files whose time has come; returns when the next ones are due (None for never)."""
         now = self.now_ms()
         due = [path for at, path in self._doomed if at <= now]
         self._doomed = [entry for entry in self._doomed if entry[0] > now]
@@ -266,7 +270,7 @@ class DiskBackend:
         return min((at for at, _ in self._doomed), default=None)
 
     def close(self, *, clean: bool = True) -> None:
-        """Write what is left to write and unlock the directory. All logs must be closed before."""
+        """Write the remaining checkpoints and unlock the directory. All logs must be closed before."""
         if self._lock < 0:
             return
         try:
@@ -280,7 +284,7 @@ class DiskBackend:
             self._unlock()
 
     def give_back(self) -> None:
-        """Unlock the directory, in which nothing has been written, as it was found. All logs must be closed before."""
+        """Unlock the directory without writing anything. All logs must be closed before."""
         if self.was_clean:
             self.fs.write_atomically(self.directory / CLEAN_SHUTDOWN, format_clean_shutdown(self.last_broker_epoch))
         self._unlock()
@@ -293,8 +297,8 @@ class DiskBackend:
 class DiskLogStore:
     """The folder of one partition. Owner: its PartitionLog.
 
-    `folder`: of a log that is no partition of the log directory. `found`: what the log begins with, if nothing has to
-    be read.
+    `folder`: the folder of a log that is no partition of the log directory. `found`: the loaded log, if it need not be
+    read.
     """
 
     __slots__ = ("_config", "_directory_changed", "_found", "_fs", "_key", "_snapshots", "backend", "folder")
@@ -447,7 +451,7 @@ class DiskLogStore:
             self._snapshots.sort()
 
     def begin_with_producers(self, offset: int) -> None:
-        """The folder has one snapshot of the producers, as of `offset`."""
+        """Begin the folder with one snapshot of the producers, as of `offset`."""
         self._snapshots = [offset]
 
     def drop_producer_snapshots(self, before_offset: int) -> None:

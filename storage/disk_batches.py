@@ -79,13 +79,13 @@ class DiskBatchStore:
         return position
 
     def _open(self) -> None:
-        """Open the file to change it. What other logs have too (`linked_log`) stays theirs as it is."""
+        """Open the file to change it. A file that other logs share (`linked_log`) is copied first."""
         if self._fs.is_linked(self.path):
             self._fs.unlink_others(self.path)
         self._descriptor = self._fs.open(self.path)
 
     def _cut_file(self, size: int) -> None:
-        """Take back a partly written batch. If even that fails, the next start cuts the torn batch."""
+        """Remove a partly written batch. If that fails too, the next start cuts the torn batch."""
         if self._descriptor >= 0:
             try:
                 self._fs.truncate(self._descriptor, size, self.path)
@@ -103,7 +103,7 @@ class DiskBatchStore:
         return [mapped[position:start], *self._tail.read(0, end - start)]
 
     def slices(self, position: int, length: int) -> list[memoryview | FileSlice]:
-        """See `BatchStore.slices`. Without a descriptor to spare the bytes are views of the map."""
+        """See `BatchStore.slices`. If the process has no descriptor left, they are views of the map."""
         in_file = min(length, self._tail_start - position)
         if in_file >= WORTH_SENDING and SENDS_FILES:
             mapped = self._mapped()
@@ -122,7 +122,7 @@ class DiskBatchStore:
         return self._mapped(), position
 
     def _mapped(self) -> memoryview:
-        """The file up to the tail; mapped anew when bytes have left the tail since the last time."""
+        """The file without its tail, mapped again when bytes have left the tail since the last call."""
         if len(self._map) < self._tail_start:
             descriptor = self._fs.open_read(self.path) if self._descriptor < 0 else self._descriptor
             try:
@@ -135,7 +135,7 @@ class DiskBatchStore:
     def truncate(self, size: int) -> None:
         if size >= self.size:
             return
-        # A map of bytes that a truncated file no longer has would kill the process that reads it.
+        # A read from a map kills the process if the file has been truncated below it.
         self._map = memoryview(b"")
         if size >= self._tail_start:
             self._tail.truncate(size - self._tail_start)
@@ -179,7 +179,7 @@ class DiskBatchStore:
         return sync
 
     def seal(self) -> None:
-        """No more appends: reads go to the file from now on. The bytes may still need a flush."""
+        """Take no more appends, and read from the file from now on. The bytes may still need a flush."""
         self._close_descriptor()
         self._tail, self._tail_start = MemoryBatchStore(), self.size
 

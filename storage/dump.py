@@ -1,4 +1,4 @@
-"""What the files of a log directory say, item by item, for people and programs.
+"""The files of a log directory, item by item, for people and programs.
 
 Every item is a mapping with a `kind`: `file`, `log`, `metadata_snapshot`, `batch`, `record`, `index`, `timeindex`,
 `txnindex`, `producer`, `leader_epoch`, `checkpoint`, `line`, `empty` and `error`. `render_text` writes an item in the
@@ -53,7 +53,7 @@ _METADATA_TOPIC = "__cluster_metadata"
 def dump(path: Path) -> Iterator[Item]:
     """The items of a file, of a partition's folder or of a whole log directory, in the order of the names.
 
-    Files that belong to no log are passed over in a folder, and are an `error` item when asked for.
+    In a folder, files of no log are skipped. A file of no log that is named itself is an `error` item.
     """
     if path.is_dir():
         for child in sorted(path.iterdir()):
@@ -220,7 +220,7 @@ def _decoded(decoder: Decoder, key: bytes, value: bytes | None) -> Item:
 
 
 def _show_members(data: Any, value: Any) -> None:
-    """Decode the members' subscriptions and assignments; bytes that are none stay as they are."""
+    """Decode the members' subscriptions and assignments; other bytes stay as they are."""
     if value.protocol_type != "consumer":
         return
     for shown, member in zip(data["members"], value.members, strict=True):
@@ -409,7 +409,7 @@ _RENDERERS: Mapping[str, Callable[[Item], str]] = {
 
 
 _CONTROL_NAMES = {kind.value: kind.name for kind in ControlRecordType}
-_SHOWN_CONTROLS = {  # what the dump tool writes in front of the fields
+_SHOWN_CONTROLS = {  # the dump tool's prefix of the fields
     "LEADER_CHANGE": "LeaderChange:",
     "SNAPSHOT_HEADER": "SnapshotHeader",
     "SNAPSHOT_FOOTER": "SnapshotFooter",
@@ -419,7 +419,7 @@ _SHOWN_CONTROLS = {  # what the dump tool writes in front of the fields
 
 
 def record_content(value: bytes | None) -> dict[str, Any]:
-    """Key and value of a metadata record; what is none of this release is told in `error`."""
+    """Key and value of a metadata record; `error` says so if this release has no such record."""
     try:
         record, version = decode_metadata_record(value)
     except MetadataRecordError as error:
@@ -429,7 +429,7 @@ def record_content(value: bytes | None) -> dict[str, Any]:
 
 
 def _without_secrets(record: MetadataRecord, version: int) -> dict[str, Any]:
-    """The fields of a record. Kafka's tool shows passwords too; a dump that is sent to somebody should not."""
+    """The fields of a record without passwords. Kafka's tool shows them, but a dump may be sent to somebody."""
     form = to_json(record, version)
     for field, value in record._values():
         if value and is_secret(field, record):
@@ -443,7 +443,7 @@ def type_name(class_name: str) -> str:
 
 
 def control_content(record: Record) -> dict[str, Any]:
-    """Type and fields of a control record that ends no transaction. Raises InvalidRecordError for damaged ones."""
+    """Type and fields of a control record that ends no transaction. Raises InvalidRecordError for a damaged one."""
     kind = control_record_type(record)
     content: dict[str, Any] = {"type": _CONTROL_NAMES.get(kind, str(kind))}
     message = parse_kraft_control_record(record)

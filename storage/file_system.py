@@ -105,7 +105,7 @@ class FileSystem:
             shutil.copyfile(source, target)
 
     def link(self, source: Path, target: Path) -> None:
-        """Give a file that no longer changes a second name; a copy where the medium has no such links."""
+        """Give a file that no longer changes a second name, or copy it where the medium has no hard links."""
         with _naming(target):
             try:
                 os.link(source, target)
@@ -113,12 +113,12 @@ class FileSystem:
                 shutil.copyfile(source, target)
 
     def is_linked(self, path: Path) -> bool:
-        """Whether a file has other names too (`link`)."""
+        """Whether a file has more than one name (`link`)."""
         with _naming(path):
             return path.exists() and path.stat().st_nlink > 1
 
     def unlink_others(self, path: Path) -> None:
-        """Let this name have a file of its own, with the same bytes; the other names keep theirs."""
+        """Give this name its own copy of the file; the other names keep theirs."""
         temporary = path.with_name(path.name + ".tmp")
         self.copy(path, temporary)
         descriptor = self.open(temporary)

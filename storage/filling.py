@@ -1,4 +1,4 @@
-"""The part of a chunk in memory that appends ask for: apart from the chunk, which is referred to weakly."""
+"""The part of a chunk in memory that appends use. It is its own object, because the chunk is referred to weakly."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ class Filling:
         self.fill = 0
 
     def end(self) -> None:
-        """Nothing more is appended."""
+        """Take no more appends."""
         self.writer = _NOTHING
         self.capacity = 0

@@ -1,8 +1,8 @@
-"""A partition's folder goes to another log directory, in steps of which each may be the last one of the process.
+"""Moves a partition's folder to another log directory, in steps after each of which the process may die.
 
-The copy is made under the name that Kafka gives to a replica on its way (`topic-0.<id>-future`), gets its own name when
-all of it is durable, and only then the old folder is given up. So there is always a whole folder; after a death two
-may be left, with the same content.
+The copy is made under Kafka's name for a moving replica (`topic-0.<id>-future`). It gets its final name when all of it
+is durable. Only then the old folder is removed. So there is always one whole folder; after a death there may be two
+with the same content.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _log = logging.getLogger(__name__)
 
 
 def move_folder(source: DiskBackend, target: DiskBackend, topic: str, partition: int, delay_ms: int) -> None:
-    """Bring the folder and checkpoints of a log that is not open to another directory.
+    """Move the folder and checkpoints of a closed log to another directory.
 
-    The old folder is removed once `delay_ms` have passed. StorageError: the folder is where it was, and nowhere else.
+    The old folder is removed once `delay_ms` have passed. After a StorageError the folder is only where it was.
     """
     folder = source.directory / f"{topic}-{partition}"
     arrived = target.directory / folder.name
@@ -68,7 +68,7 @@ def _undo(target: DiskBackend, key: tuple[str, int], arrived: Path, future: Path
 
 
 def remove_unfinished(backends: Sequence[DiskBackend]) -> None:
-    """Remove copies that a death left unfinished: those whose partition is in one of these directories."""
+    """Remove unfinished copies of a process that died: those whose partition is in one of these directories."""
     for backend in backends:
         for path in list(backend.directory.glob("*-future")):
             found = _FUTURE.fullmatch(path.name)

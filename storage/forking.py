@@ -1,4 +1,4 @@
-"""A second log that begins as a prefix of another one: a replica whose history parts, a copy of a broker's state."""
+"""Forks a log: a replica whose history diverges, or a copy of a broker's state."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def fork(
 ) -> PartitionLog:
     """A log on `backend` with the records of `log` below `end_offset` (the end of a batch; by default all of them).
 
-    Both go on independently. In memory they share the bytes that they have in common, and the cost grows with the
-    number of segments, not of records; except that a fork below the end reads the batches once, for its producers.
-    Elsewhere the batches are copied. As much is committed as in `log`.
+    Both logs are independent afterwards. In memory they share the bytes of the prefix, so the cost grows with the
+    number of segments and not of records. A fork below the end reads the batches once, for the producers. On other
+    media the batches are copied. The high watermark is that of `log`.
     """
     end = log.log_end_offset if end_offset is None else min(max(end_offset, log.log_start_offset), log.log_end_offset)
     with unbroken(log):
@@ -64,6 +64,6 @@ def _copied(log: PartitionLog, backend: LogBackend, end: int, now_ms: int, topic
 
 
 def _epochs_below(log: PartitionLog, end: int) -> list[tuple[int, int]]:
-    """The leader epochs of what lies below `end`; one that begins at the log's end without records belongs to it."""
+    """The leader epochs below `end`, and one that begins at the log's end without records."""
     whole = end >= log.log_end_offset
     return [(epoch, start) for epoch, start in log.leader_epochs.entries() if start < end or whole]

@@ -1,7 +1,7 @@
 """The indexes of the disk backend.
 
-An index lives in memory once it is used (8 bytes per 4 KiB of log) and reaches its file at `flush` and `close`: until
-then the log behind the recovery point is scanned after a crash anyway, which rebuilds it.
+A used index is in memory (8 bytes for 4 KiB of log). `flush` and `close` write it to its file. Until then a crash loses
+nothing: the scan of the log behind the recovery point rebuilds the index.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from odradek.storage.formats.indexes import (
 
 
 class _IndexFile:
-    """The file behind an index: read once when first asked for, appended to or rewritten at a flush."""
+    """The file of an index: read once, with the first use; appended to or rewritten by a flush."""
 
     __slots__ = ("_dirty", "_fs", "_loaded", "_rewrite", "_written", "path")
 
@@ -54,7 +54,7 @@ class _IndexFile:
         return self._fs.read(self.path) if self.path.exists() else b""
 
     def write(self, data: bytes) -> None:
-        """`data` is the whole index; what the file holds already is not written again."""
+        """`data` is the whole index. Entries that the file has already are not written again."""
         if not self._dirty:
             return
         start = 0 if self._rewrite else self._written

@@ -17,13 +17,13 @@ def parse_properties(data: bytes) -> dict[str, str]:
     found: dict[str, str] = {}
     for line in _logical_lines(re.split(r"\r\n|\r|\n", data.decode("latin-1"))):
         match = _SPLIT.fullmatch(line)
-        assert match is not None  # the pattern matches any line
+        assert match is not None  # the pattern matches every line
         found[_unescaped(match["key"])] = _unescaped(match["value"])
     return found
 
 
 def _logical_lines(lines: list[str]) -> list[str]:
-    """Lines without comments and leading blanks; a backslash at the end of a line joins it with the next."""
+    """Lines without comments and leading blanks. A backslash at the end of a line joins it with the next one."""
     logical: list[str] = []
     begun: str | None = None
     for line in lines:

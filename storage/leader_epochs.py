@@ -1,4 +1,4 @@
-"""Leader epochs of a partition: which epoch wrote from which offset on (KIP-101, KIP-320)."""
+"""The leader epochs of a partition with their first offsets (KIP-101, KIP-320)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class LeaderEpochs:
         self.latest = self._epochs[-1] if self._epochs else UNDEFINED
 
     def assign(self, epoch: int, start_offset: int) -> bool:
-        """Note that `epoch` writes from `start_offset` on; False when it is the latest already."""
+        """Add an epoch that writes from `start_offset` on; False when it is the latest already."""
         if epoch == self.latest:
             return False
-        # A newer view of the past wins: entries at or after it, by epoch or by offset, are stale.
+        # A newer view of the past wins: entries with the same or a higher epoch or offset are stale.
         while self._epochs and (self._epochs[-1] >= epoch or self._starts[-1] >= start_offset):
             self._epochs.pop()
             self._starts.pop()
@@ -55,7 +55,7 @@ class LeaderEpochs:
         return (self._epochs[i - 1] if i else epoch), self._starts[i]
 
     def truncate_from_start(self, log_start_offset: int) -> bool:
-        """Forget epochs that ended before `log_start_offset`; the one at it now starts there."""
+        """Remove epochs that ended before `log_start_offset`. The epoch of that offset then starts there."""
         i = bisect_right(self._starts, log_start_offset) - 1
         if i < 0 or (i == 0 and self._starts[0] == log_start_offset):
             return False
@@ -64,7 +64,7 @@ class LeaderEpochs:
         return True
 
     def truncate_from_end(self, end_offset: int) -> bool:
-        """Forget epochs that start at `end_offset` or behind it."""
+        """Remove epochs that start at `end_offset` or behind it."""
         before = len(self._starts)
         while self._starts and self._starts[-1] >= end_offset:
             self._epochs.pop()

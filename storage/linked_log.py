@@ -1,8 +1,8 @@
-"""A log on disk that shares its closed segments with another one: hard links, or copies where a medium has none.
+"""Logs on disk that share closed segments, by hard links, or by copies where a medium has no links.
 
-A closed segment never changes, so two logs may have the same file. The one exception is a log that is cut, or goes on,
-in a segment that was closed: `DiskBatchStore` makes the file its own before it writes. The active segment is never
-shared, nor is what is written anew as a whole: indexes, producers, epochs.
+A closed segment does not change, so two logs may have the same file. There is one exception: a log may be cut, or
+continue, in a segment that was closed. `DiskBatchStore` then copies the file before it writes. The active segment is
+never shared. Files that are always written as a whole (indexes, producers, epochs) are not shared either.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ def directory_of(log: PartitionLog) -> DiskBackend:
 
 
 def close_segments(log: PartitionLog, now_ms: int) -> None:
-    """Let everything that the log holds lie in closed segments; StorageError if a new one can't be made."""
+    """Close the segments of a log that hold data; StorageError if no new segment can be made."""
     with unbroken(log):
         if log.active.size:
             log.roll(now_ms)
 
 
 def link_segments(log: PartitionLog, fs: FileSystem, folder: Path) -> None:
-    """Make a folder with the closed segments of a log, which may go on or go."""
+    """Make a folder with the closed segments of a log. The log may take appends or be deleted afterwards."""
     fs.make_directory(folder)
     with unbroken(log):
         for segment in log.segments[:-1]:
@@ -56,9 +56,10 @@ def link_segments(log: PartitionLog, fs: FileSystem, folder: Path) -> None:
 
 
 def lay_out(log: PartitionLog, backend: DiskBackend, folder: Path, topic_id: bytes) -> None:
-    """Make a folder of what the log holds in closed segments, for a log of its own.
+    """Make a folder with the closed segments of a log, for a separate log.
 
-    It is a partition's folder as a process that dies leaves it: indexes are missing, and are built by whoever opens it.
+    It looks like the folder of a partition whose process died: the indexes are missing, and opening the log builds
+    them.
     """
     fs = backend.fs
     link_segments(log, fs, folder)
@@ -70,7 +71,7 @@ def lay_out(log: PartitionLog, backend: DiskBackend, folder: Path, topic_id: byt
 
 
 def opened(log: PartitionLog, backend: DiskBackend, folder: Path, topic_id: bytes) -> PartitionLog:
-    """A log over a folder with the other one's segments, which knows all that that one knows; nothing is read."""
+    """A log over a folder with the segments of another log. It takes over the other log's state and reads nothing."""
     config = log.config
     limit = config.segment_index_bytes
     active = DiskSegmentStores(backend.fs, folder, log.active.base_offset, limit, size=None)

@@ -1,4 +1,4 @@
-"""Taking over a log that a backend found."""
+"""Loads an existing log: offsets, leader epochs and producers from the backend or from the batches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from odradek.storage.segment import Segment
 
 
 class LoadingLog(Protocol):
-    """What loading sets in a `PartitionLog`."""
+    """The part of a `PartitionLog` that loading sets."""
 
     segments: list[Segment]
     store: LogStore
@@ -27,7 +27,7 @@ class LoadingLog(Protocol):
 
 
 def segments_of(loaded: LoadedLog, now_ms: int, jitter_ms: Callable[[], int]) -> list[Segment]:
-    """The segments with what they knew when they were written: ends, largest timestamps, ages."""
+    """The segments with their end offsets, largest timestamps and ages."""
     segments = []
     for stores, following in zip(loaded.segments, [*loaded.segments[1:], None], strict=True):
         segment = Segment(stores, now_ms, jitter_ms())
@@ -41,7 +41,7 @@ def segments_of(loaded: LoadedLog, now_ms: int, jitter_ms: Callable[[], int]) ->
 
 
 def take_over(log: LoadingLog, loaded: LoadedLog) -> None:
-    """Set a log's offsets, epochs and producers; these are read out of the batches unless the backend brought them."""
+    """Set a log's offsets, epochs and producers. Producers are read from the batches unless the backend has them."""
     log.log_start_offset = max(loaded.log_start_offset, log.segments[0].base_offset)
     log.log_end_offset = log.high_watermark = max(log.segments[-1].next_offset, log.log_start_offset)
     log.recovery_point = loaded.recovery_point
@@ -56,13 +56,13 @@ def take_over(log: LoadingLog, loaded: LoadedLog) -> None:
 
 
 def _fit_epochs(log: LoadingLog) -> bool:
-    """Forget epochs of what the log lost; returns whether there were any. An epoch that begins at its end stays."""
+    """Remove epochs of lost records; returns whether there were any. An epoch that begins at the log's end stays."""
     cut = log.leader_epochs.truncate_from_end(log.log_end_offset + 1)
     return log.leader_epochs.truncate_from_start(log.log_start_offset) or cut
 
 
 def rebuild_producers(log: LoadingLog) -> None:
-    """Derive the producer state from all batches, as if they were appended again."""
+    """Build the producer state from all batches, as if they were appended again."""
     log.producers.clear()
     for segment in log.segments:
         for _, batch in segment.iter_batches():

@@ -14,10 +14,11 @@ COMPACT = "compact"
 
 @dataclass(frozen=True, kw_only=True)
 class LogConfig:
-    """Immutable; a changed topic config is a new LogConfig set on the log. Sizes in bytes, times in milliseconds.
+    """The topic configs of one log.
 
-    Every field is named as the topic config it comes from, with `_` for `.`; -1 means "no limit" for the retention
-    limits, and a compression type of None is Kafka's `producer` (keep what the producer sent).
+    Immutable: a change sets a new LogConfig on the log. Sizes in bytes, times in milliseconds. A field has the name of
+    its topic config, with `_` for `.`. -1 means "no limit" for the retention limits. A compression type of None is
+    Kafka's `producer`: keep the producer's codec.
     """
 
     cleanup_policy: frozenset[str] = frozenset({DELETE})
@@ -48,10 +49,10 @@ class LogConfig:
     segment_ms: int = 604_800_000
     unclean_leader_election_enable: bool = False
     producer_id_expiration_ms: int = 86_400_000
-    """Broker-wide in Kafka (`producer.id.expiration.ms`); kept here because the log applies it."""
+    """A broker config (`producer.id.expiration.ms`), here because the log applies it."""
 
     compact: bool = field(init=False)
-    """Whether old values of a key are cleaned away (from `cleanup_policy`)."""
+    """Whether compaction removes old values of a key (from `cleanup_policy`)."""
     delete: bool = field(init=False)
     """Whether retention removes whole segments (from `cleanup_policy`)."""
     any_age: bool = field(init=False)

@@ -1,4 +1,4 @@
-"""A log directory as a whole: whether a folder is one, and who may use it."""
+"""Log directories: the check whether a folder is one, and its lock."""
 
 from __future__ import annotations
 
@@ -36,13 +36,14 @@ _PARTITION_FOLDER = re.compile(r".+-\d+(\.[0-9a-f]{32}-(delete|future|stray))?")
 _SHOWN = 3
 
 _locked_here: set[Path] = set()
-"""Directories that this process holds: the operating system's lock does not keep out the process that has it."""
+"""Directories that this process holds. The operating system's lock does not exclude its own process."""
 
 
 def check_log_directory(directory: Path) -> None:
     """Raise StorageError unless the folder is missing, empty or a log directory. Writes nothing.
 
-    A log directory has a meta.properties, or holds only what a log directory holds (and the `lost+found` of a disk).
+    A log directory has a meta.properties, or it has nothing but entries of a log directory (and the `lost+found` of a
+    disk).
     """
     if not hasattr(os, "pwritev"):  # Windows, where no directory can be synced either
         text = f"{directory}: a data directory needs Linux or macOS; brokers in memory run on this system"
@@ -71,7 +72,7 @@ def check_log_directory(directory: Path) -> None:
 
 
 def _belongs(path: Path, is_folder: bool) -> bool:
-    """Whether a log directory may have this entry."""
+    """Whether this is an entry of a log directory."""
     if not is_folder:
         return path.name.removesuffix(".tmp") in _FILES
     if path.name == "lost+found":
@@ -84,7 +85,7 @@ def _is_of_partition(name: str) -> bool:
 
 
 def lock_directory(directory: Path) -> int:
-    """Take the directory's `.lock`, as Kafka does; returns its descriptor. StorageError while anybody else has it."""
+    """Lock the directory's `.lock`, as Kafka does; returns its descriptor. StorageError if it is locked already."""
     path = directory / LOCK
     held = StorageError(f"{path}: another broker uses this data directory", str(path))
     if directory in _locked_here:
@@ -106,7 +107,7 @@ def lock_directory(directory: Path) -> int:
 
 
 def unlock_directory(directory: Path, descriptor: int) -> None:
-    """Let the directory go; a negative descriptor means that it was let go before."""
+    """Unlock the directory; a negative descriptor means that it is unlocked already."""
     _locked_here.discard(directory)
     if descriptor >= 0:
         os.close(descriptor)

@@ -1,9 +1,9 @@
-"""The log in memory: batches in chunks that never change; `memory_indexes` has the indexes.
+"""The log in memory: batches in chunks. `memory_indexes` has the indexes.
 
-A chunk is filled from the front; views of the filled part are handed to sockets and stay valid while later batches go
-behind them. Chunks grow from 4 KiB to 1 MiB, a large batch gets a chunk of its own size, so a read of many small
-batches is one or a few views, and an idle partition costs nothing. How much of them is in memory, and what moves to a
-file, is the pool's business (`chunks`).
+A chunk is filled from the front. Sockets get views of the filled part, which stay valid while later batches are
+appended. Chunks grow from 4 KiB to 1 MiB, and a large batch gets a chunk of its own size. So a read of many small
+batches is one view or a few, and an idle partition costs nothing. The pool (`chunks`) decides which chunks move to a
+file.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from odradek.storage.producer_state import ProducerStates
 _FIRST_CHUNK: Final = 4 * 1024
 _MAX_CHUNK: Final = 1024 * 1024
 _OWN_CHUNK: Final = 128 * 1024
-"""A batch from this size on gets a bytearray of exactly its size: no slack, and no zero-filling before the copy."""
+"""A batch of this size or more gets a bytearray of exactly its size: no slack, and no zero-filling before the copy."""
 _MIN_SEGMENT: Final = 1024 * 1024
 _NO_END: Final = 1 << 62
 _NOWHERE: Final = Chunk(bytearray(), None)
 _put_front: Final = struct.Struct(">qii").pack_into
-"""Offset, length and leader epoch, with which a batch begins: one call costs half of two."""
+"""The first fields of a batch (offset, length, leader epoch) in one call, which costs half of two."""
 _BEHIND_FRONT: Final = 16
 _SMALL: Final = 1024
 _put_small: Final[list[Callable[..., None] | None]] = [None] * _SMALL
-"""By its length: puts a small batch of `bytes` and its front at one go. Each is made when it is needed first."""
+"""By length: writes a small batch of `bytes` and its first fields in one call. Each is made with its first use."""
 
 
 def _make_put(length: int) -> Callable[..., None]:
@@ -45,7 +45,7 @@ def _make_put(length: int) -> Callable[..., None]:
 
 
 class MemoryBatchStore:
-    """The batches of one segment in chunks; see the module's text. Without a pool the chunks stay bytearrays."""
+    """The batches of one segment in chunks; see the module's docstring. Without a pool the chunks stay bytearrays."""
 
     __slots__ = ("_chunks", "_filling", "_last", "_next_chunk", "_pool", "_starts", "size")
 
@@ -111,7 +111,7 @@ class MemoryBatchStore:
             last.end()
 
     def _leave_last(self) -> None:
-        """What is appended next goes to a new chunk."""
+        """Begin a new chunk with the next append."""
         self._last = _NOWHERE
         self._filling = _NOWHERE.filling
 
@@ -148,7 +148,9 @@ class MemoryBatchStore:
             extent = chunk.extent
             if extent is None:
                 parts.append(chunk.bytes()[position - start : stop - start])
-                if chunk.pool is not None and chunk.pool is self._pool:  # another broker's pool is another thread's
+                if (
+                    chunk.pool is not None and chunk.pool is self._pool
+                ):  # another broker's pool belongs to another thread
                     chunk.pool.sent(chunk, stop - position)
             else:
                 parts.append(FileSlice(extent, extent.offset + position - start, stop - position))
@@ -171,7 +173,7 @@ class MemoryBatchStore:
             return
         keep = bisect_left(self._starts, size)
         tail = b"".join(self.read(self._starts[keep - 1], size - self._starts[keep - 1])) if keep else b""
-        # Views of the old tail may still be on their way out: never write over them, start a new chunk instead.
+        # Sockets may still hold views of the old tail, so it is never overwritten: a new chunk begins.
         self._end_last()
         del self._starts[max(keep - 1, 0) :], self._chunks[max(keep - 1, 0) :]
         self.size = size - len(tail)
@@ -184,7 +186,7 @@ class MemoryBatchStore:
             self.size = size
 
     def shared(self, size: int, pool: ChunkPool | None) -> MemoryBatchStore:
-        """The first `size` bytes: in the same chunks. What is appended later goes to new ones of `pool`."""
+        """A store with the first `size` bytes, in the same chunks. Later appends go to new chunks of `pool`."""
         other = MemoryBatchStore(pool)
         keep = bisect_left(self._starts, size)
         other._starts, other._chunks = self._starts[:keep], self._chunks[:keep]
@@ -192,7 +194,7 @@ class MemoryBatchStore:
         return other
 
     def seal(self) -> None:
-        """No more appends: give back the unused end of the last chunk. Views of the old chunk stay valid."""
+        """Take no more appends, and free the unused end of the last chunk. Views of the old chunk stay valid."""
         self._end_last()
 
     def flush(self) -> None:
@@ -208,9 +210,9 @@ class MemoryBatchStore:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class MemoryLogStore:
-    """A log that exists only while the process does: nothing to keep beside the segments.
+    """A log that ends with the process, so it keeps only segments.
 
-    `found`: what the log begins with (`shared_log`), nothing for a new one.
+    `found`: the loaded log (`shared_log`); None for a new one.
     """
 
     __slots__ = ("_found", "_pool")
@@ -236,7 +238,7 @@ class MemoryLogStore:
         return self.create_segment(base_offset, config)
 
     def replace_segments(self, old: Sequence[SegmentStores], new: Sequence[SegmentStores]) -> None:
-        """The log's own list of segments is the swap."""
+        """Nothing to do: the log swaps the segments in its list."""
         for stores in new:
             self.segment_sealed(stores)
 
@@ -285,7 +287,7 @@ class MemoryBackend:
         return MemoryLogStore(self.pool, begin._replace(segments=shared))
 
     def shared_stores(self, stores: SegmentStores) -> SegmentStores:
-        """The whole segment of another log over the same bytes."""
+        """The stores of another log's whole segment, over the same bytes."""
         return _shared(stores, _NO_END, stores.batches.size, self.pool)
 
     def segment_bytes(self, config: LogConfig) -> int:
@@ -294,12 +296,12 @@ class MemoryBackend:
         return min(config.segment_bytes, max(_MIN_SEGMENT, config.retention_bytes // 8))
 
     def close(self, *, clean: bool = True) -> None:
-        """Let the thread end that writes to the temporary file; logs that were opened stay readable."""
+        """End the thread that writes to the temporary file. Opened logs stay readable."""
         self.pool.close()
 
 
 def _shared(stores: SegmentStores, end_offset: int, size: int, pool: ChunkPool) -> SegmentStores:
-    """A segment over the same bytes, up to the batch that ends at this position."""
+    """The stores of a segment over the same bytes, up to the batch that ends at this position."""
     batches, offsets, times, txns = stores.batches, stores.offset_index, stores.time_index, stores.txn_index
     assert isinstance(batches, MemoryBatchStore)
     assert isinstance(offsets, MemoryOffsetIndex)

@@ -1,4 +1,4 @@
-"""The indexes of a segment in memory: arrays that a copy of the log shares."""
+"""The indexes of a segment in memory, in arrays that copies of the log share."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from odradek.storage.formats.indexes import AbortedTxn, IndexEntry, TimeEntry
 
 
 class _Columns:
-    """Two arrays that grow side by side, and may be shared with copies that are prefixes of them.
+    """Two arrays of the same length, which copies may share as prefixes.
 
-    Only the owner appends to shared arrays, behind what the others see (`count`), and nobody ever takes anything off
-    them: a copy gets arrays of its own with its first append, whoever cuts gets them with the cut. So a copy costs the
-    same however much there is, and may be used in another thread.
+    Only the owner appends to shared arrays, behind the part that the copies see (`count`), and nobody ever removes
+    entries. A copy gets its own arrays with its first append; the owner gets new ones with a cut. So the cost of a copy
+    does not depend on its size, and another thread may use it.
     """
 
     __slots__ = ("_owned", "count", "max_entries", "one", "two")
@@ -34,13 +34,13 @@ class _Columns:
         self.count += 1
 
     def cut(self, count: int) -> None:
-        """Forget what lies behind the first `count` entries."""
+        """Keep only the first `count` entries."""
         if count < self.count:
             self.count = count
             self._own()
 
     def copied(self, count: int) -> _Columns:
-        """The first `count` entries, to go on with by themselves."""
+        """An independent copy of the first `count` entries."""
         return _Columns(self.max_entries, self, count)
 
     def _own(self) -> None:
@@ -51,11 +51,11 @@ class _Columns:
         return self.count >= self.max_entries
 
     def first_from(self, column: array[int], value: int) -> int:
-        """Where the first entry stands whose value in this column is not smaller."""
+        """The index of the first entry whose value in this column is not smaller."""
         return bisect_left(column, value, 0, self.count)
 
     def last_to(self, column: array[int], value: int) -> int:
-        """Where the last entry stands whose value in this column is not larger; -1 without one."""
+        """The index of the last entry whose value in this column is not larger; -1 without one."""
         return bisect_right(column, value, 0, self.count) - 1
 
     def pairs(self) -> Iterable[tuple[int, int]]:

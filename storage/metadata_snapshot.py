@@ -28,11 +28,11 @@ from odradek.storage.file_system import FileSystem
 from odradek.storage.formats.log_file import stored_batch_at
 
 BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
-"""In the log directory: the records that the first leader of a new cluster writes. A snapshot in form."""
+"""The file with the records that the first leader of a new cluster writes. It has the format of a snapshot."""
 CHECKPOINT = ".checkpoint"
 _NAME = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
 _SOFT_LIMIT = 1 << 20
-"""Bytes of values after which a new batch begins; KRaft's readers take batches of 8 MiB."""
+"""The size of values after which a new batch begins; KRaft's readers accept batches of 8 MiB."""
 
 
 class SnapshotId(NamedTuple):
@@ -47,11 +47,11 @@ class SnapshotId(NamedTuple):
 
 
 NO_SNAPSHOT = SnapshotId(0, 0)
-"""Of the snapshot that formatting writes for a dynamic quorum, and of `bootstrap.checkpoint`."""
+"""The id of `bootstrap.checkpoint`, and of the snapshot that formatting writes for a dynamic quorum."""
 
 
 def parse_snapshot_name(name: str) -> SnapshotId | None:
-    """The id in a file name; None for the name of anything else."""
+    """The id in the name of a snapshot; None for any other name."""
     found = _NAME.fullmatch(name)
     return SnapshotId(int(found[1]), int(found[2])) if found else None
 
@@ -101,7 +101,7 @@ def _header(snapshot: MetadataSnapshot) -> list[KRaftControl]:
 
 
 def _runs(values: Iterable[bytes]) -> Iterator[Sequence[bytes]]:
-    """The values of one batch after the other."""
+    """The values of each batch."""
     run: list[bytes] = []
     size = 0
     for value in values:
@@ -172,7 +172,7 @@ def write_metadata_snapshot(
     now_ms: int,
     metadata_version: int = METADATA_VERSION,
 ) -> Path:
-    """Write a snapshot into the folder of `__cluster_metadata-0`; the file is there whole and durable or not at all."""
+    """Write a snapshot into the folder of `__cluster_metadata-0`, whole and durable or not at all."""
     path = folder / snapshot_id.file_name
     data = format_metadata_snapshot(snapshot, epoch=snapshot_id.epoch, now_ms=now_ms, metadata_version=metadata_version)
     fs.write_atomically(path, data)
@@ -190,7 +190,7 @@ def write_bootstrap_checkpoint(
 
 
 def read_metadata_snapshot(fs: FileSystem, path: Path) -> MetadataSnapshot:
-    """A snapshot or a `bootstrap.checkpoint`. Raises StorageError, with the path, for a file that is no whole one."""
+    """A snapshot or a `bootstrap.checkpoint`. Raises StorageError with the path if the file is no whole snapshot."""
     data = fs.read(path)
     try:
         return parse_metadata_snapshot(data)

@@ -51,22 +51,22 @@ _PLAIN = (
     *("cleaner_offset", "high_watermark", "holds_high_watermark", "log_end_offset", "log_start_offset"),
     *("recovery_point", "uncleanable", "unflushed_messages"),
 )
-"""The attributes of a log that are values."""
+"""The attributes of a log that are plain values."""
 
 
 class AppendOrigin(Enum):
-    """Who appends, which decides what is checked."""
+    """The writer of a batch, which decides the checks."""
 
     CLIENT = auto()
-    """A produce request: everything is checked, offsets are assigned."""
+    """A Produce request: everything is checked, and offsets are assigned."""
     COORDINATOR = auto()
-    """The broker's own coordinators: offsets are assigned, sequences are not checked, control batches may come."""
+    """The broker's own coordinators: offsets are assigned, sequences are not checked, control batches are allowed."""
     REPLICATION = auto()
-    """A copy of another log: offsets, epochs and timestamps stay as they are; one or many batches."""
+    """A copy of another log: offsets, epochs and timestamps stay; one or many batches."""
 
 
 class AppendInfo(NamedTuple):
-    """What an append did. Offsets of the batch (of the first and last one for REPLICATION); times in milliseconds."""
+    """The result of an append: offsets of the batch (for REPLICATION of the first and last), times in milliseconds."""
 
     base_offset: int
     last_offset: int
@@ -76,7 +76,7 @@ class AppendInfo(NamedTuple):
 
 
 Appended: TypeAlias = tuple[int, int, int, int, bool]
-"""The same as a plain tuple, which costs a tenth of a small append less."""
+"""The same as a plain tuple, which saves a tenth of a small append."""
 
 
 class ReadResult(NamedTuple):
@@ -87,7 +87,7 @@ class ReadResult(NamedTuple):
 
 
 SentResult: TypeAlias = tuple[Sequence[memoryview | FileSlice], int]
-"""The same for a socket alone, as a plain tuple: what a file holds as slices of it."""
+"""The same for a socket, as a plain tuple: bytes in a file as slices of the file."""
 
 _EMPTY: Final = ReadResult([], 0)
 _CLIENT: Final = AppendOrigin.CLIENT
@@ -142,7 +142,7 @@ class PartitionLog:
         topic_id: bytes = bytes(16),
         store: LogStore | None = None,
     ) -> None:
-        """`store`: where the log is, if the backend has not to open it."""
+        """`store`: the open store of the log; None lets the backend open it."""
         self.topic = topic
         self.partition = partition
         self.name = f"{topic}-{partition}"
@@ -155,7 +155,7 @@ class PartitionLog:
         self.cleaner_offset = 0
         self.holds_high_watermark = False
         self.uncleanable = False
-        """Whether compaction met records that it can't read."""
+        """Whether compaction met records that it cannot read."""
         self.unflushed_messages = 0
         self.leader_epochs = LeaderEpochs()
         self.producers = ProducerStates(self.name)
@@ -190,14 +190,16 @@ class PartitionLog:
 
     @property
     def last_stable_offset(self) -> int:
-        """Where read_committed ends: the first open transaction, or the high watermark."""
+        """The end of read_committed: the first open transaction, or the high watermark."""
         first = self._first_unstable
         hw = self.high_watermark
         return hw if first is None or first > hw else first
 
     @property
     def takes_all(self) -> bool:
-        """Whether it refuses no batch that is small enough: it is in memory, unbroken, and compresses nothing."""
+        """Whether the log accepts every batch that is small enough: it is in memory, not broken, and compresses
+        nothing.
+        """
         return self.active.stores.batches.__class__ is MemoryBatchStore and self._config.compression_type is None
 
     @property
@@ -205,7 +207,7 @@ class PartitionLog:
         return sum(segment.size for segment in self.segments)
 
     def advance_high_watermark(self, offset: int) -> bool:
-        """Records below `offset` are committed; returns whether that is news. It never goes back here."""
+        """Raise the high watermark to `offset`; returns whether that changes it. This never lowers it."""
         offset = min(offset, self.log_end_offset)
         if offset <= self.high_watermark:
             return False
@@ -214,18 +216,18 @@ class PartitionLog:
         return True
 
     def hold_high_watermark(self, offset: int) -> None:
-        """From now on appends commit nothing by themselves: records below `offset` are committed, and no others."""
+        """Hold the high watermark at `offset`: from now on an append does not raise it."""
         self.holds_high_watermark = True
         self.high_watermark = max(self.log_start_offset, min(offset, self.log_end_offset))
         self._update_unstable()
 
     def release_high_watermark(self) -> None:
-        """Everything is committed with its append again, and what is there now."""
+        """Raise the high watermark to the log's end, and with each append again."""
         self.holds_high_watermark = False
         self.advance_high_watermark(self.log_end_offset)
 
     def begin_at(self, offset: int, now_ms: int) -> None:
-        """A log without records begins, and ends, at `offset`."""
+        """Let an empty log begin and end at `offset`."""
         assert self.log_end_offset == self.log_start_offset, f"{self.name} has records"
         self._begin_anew(offset, now_ms)
         self.log_start_offset = self.log_end_offset = self.high_watermark = self.recovery_point = offset
@@ -239,9 +241,9 @@ class PartitionLog:
     def append(
         self, records: Buffer, *, now_ms: int, leader_epoch: int = 0, origin: AppendOrigin = _CLIENT
     ) -> AppendInfo:
-        """Check and append; returns the offsets given. See AppendOrigin for what each origin may bring.
+        """Check and append.
 
-        Raises what `append_plainly` does.
+        Returns the assigned offsets. AppendOrigin says what each origin may append. Raises as `append_plainly` does.
         """
         return _new(AppendInfo, self.append_plainly(records, now_ms, leader_epoch, origin))
 
@@ -335,9 +337,9 @@ class PartitionLog:
         leader_epoch: int,
         now_ms: int,
     ) -> None:
-        """Put one checked batch at the end of the log, in a new segment when it is time for one.
+        """Write one checked batch at the end of the log, in a new segment when one is due.
 
-        It gets these offsets and this leader epoch, whatever its header says.
+        The batch gets these offsets and this leader epoch, whatever its header says.
         """
         config = self._config
         segment = self.active
@@ -381,7 +383,9 @@ class PartitionLog:
             self._update_unstable()
 
     def _txn_completed(self, completed: CompletedTxn) -> None:
-        """A marker ended a transaction that had data here: index it if it was aborted, move the stable offset."""
+        """Note that a marker has ended a transaction with data here: index it if it was aborted, and move the last
+        stable offset.
+        """
         if completed.aborted:
             stable = self.producers.first_ongoing_offset
             self.active.stores.txn_index.append(
@@ -396,7 +400,7 @@ class PartitionLog:
         self._update_unstable()
 
     def _track(self, batch: RecordBatch) -> None:
-        """Note what a copied batch says of its producer."""
+        """Note the producer of a copied batch."""
         completed = self.producers.replay(batch)
         if completed is not None:
             self._txn_completed(completed)
@@ -408,7 +412,7 @@ class PartitionLog:
         return self.producers.has_ongoing_transaction(producer_id, epoch)
 
     def aborted_transactions(self, from_offset: int, to_offset: int) -> list[tuple[int, int]]:
-        """(producer id, first offset) of aborted transactions with data in [from_offset, to_offset)."""
+        """(producer id, first offset) of the aborted transactions with data in [from_offset, to_offset)."""
         if not self._aborted_count:
             return []
         start = max(0, bisect_right(self._bases, from_offset) - 1)
@@ -417,7 +421,7 @@ class PartitionLog:
     def aborted_in_read(self, offset: int, size_bytes: int) -> list[tuple[int, int]]:
         """Aborted transactions that may concern a read of `size_bytes` from `offset`.
 
-        The end of the read is looked up in the sparse index, as in Kafka, so transactions behind it may be named too.
+        The end of the read comes from the sparse index, as in Kafka, so the list may have later transactions too.
         """
         if not self._aborted_count:
             return []
@@ -433,7 +437,7 @@ class PartitionLog:
     def read(self, offset: int, *, max_bytes: int, up_to_offset: int, min_one: bool = True) -> ReadResult:
         """Whole batches from the one that holds `offset`, below `up_to_offset`, at most `max_bytes`.
 
-        With `min_one` the first batch comes whatever its size. One read ends at a segment's end. Raises
+        With `min_one` the first batch is returned whatever its size. A read ends at a segment's end. Raises
         OFFSET_OUT_OF_RANGE outside [log_start_offset, log_end_offset].
         """
         found = self._range(offset, max_bytes, up_to_offset, min_one)
@@ -443,9 +447,10 @@ class PartitionLog:
         return _new(ReadResult, (batches.read(start, size), size))
 
     def read_to_send(self, offset: int, *, max_bytes: int, up_to_offset: int, min_one: bool = True) -> SentResult:
-        """What Fetch sends: as `read`, but as many bytes as allowed, so the last batch may be cut off, as in Kafka.
+        """The bytes that Fetch sends.
 
-        The first batch is never cut. The process does not look at what a file holds.
+        Unlike `read` it returns as many bytes as allowed, so the last batch may be cut, as in Kafka. The first batch is
+        never cut. Bytes in a file are not read.
         """
         found = self._range(offset, max_bytes, up_to_offset, min_one, whole=False)
         if found is None:
@@ -458,7 +463,7 @@ class PartitionLog:
     def _range(
         self, offset: int, max_bytes: int, up_to_offset: int, min_one: bool, *, whole: bool = True
     ) -> tuple[BatchStore, int, int] | None:
-        """What a read returns: store, position, size in bytes; `whole`: it ends with a whole batch."""
+        """The range of a read: store, position, size in bytes; with `whole` it ends with a whole batch."""
         if offset >= up_to_offset and self.log_start_offset <= offset <= self.log_end_offset:
             return None
         found = self._find(offset)
@@ -502,11 +507,11 @@ class PartitionLog:
             position = segments[index].position_of(offset)
             if position is not None:
                 return segments[index], position
-            index += 1  # only a compacted segment holds nothing behind an offset within it
+            index += 1  # only a compacted segment can have no batch at or after an offset within it
         return None
 
     def begin_epoch(self, leader_epoch: int) -> None:
-        """A newer leader epoch begins at the log's end, whether or not anything will be written in it (KIP-101)."""
+        """Begin a newer leader epoch at the log's end, even if nothing will be written in it (KIP-101)."""
         if leader_epoch > self.leader_epochs.latest:
             self.leader_epochs.assign(leader_epoch, self.log_end_offset)
             self.store.save_leader_epochs(self.leader_epochs)
@@ -526,9 +531,10 @@ class PartitionLog:
     # --- what goes ----------------------------------------------------------------------------------------------------
 
     def delete_records(self, before_offset: int, *, now_ms: int = 0) -> int:
-        """Move the log start up to `before_offset` (-1: the high watermark); returns the new log start offset.
+        """Move the log start up to `before_offset` (-1.
 
-        Raises OFFSET_OUT_OF_RANGE beyond the high watermark. A smaller offset than the log start changes nothing.
+        The high watermark); returns the new log start offset. Raises OFFSET_OUT_OF_RANGE above the high watermark. An
+        offset below the log start changes nothing.
         """
         target = self.high_watermark if before_offset == -1 else before_offset
         if target < 0 or target > self.high_watermark:
@@ -543,9 +549,9 @@ class PartitionLog:
         return self.log_start_offset
 
     def truncate(self, offset: int, *, now_ms: int) -> None:
-        """Forget every batch that ends at `offset` or behind it, as a follower does whose leader has other ones.
+        """Remove every batch that ends at `offset` or behind it, as a follower does when its leader has other batches.
 
-        The log ends at `offset` then. Whoever reads must look again: nothing of what went may be served any more.
+        The log ends at `offset` then. Readers must read again: removed records may no longer be served.
         """
         if offset >= self.log_end_offset:
             return
@@ -558,25 +564,27 @@ class PartitionLog:
         self._update_unstable()
 
     def apply_retention(self, now_ms: int) -> int:
-        """Drop segments that the config no longer keeps; returns how many."""
+        """Drop the segments that the config no longer keeps; returns their number."""
         return retention.apply_retention(self, now_ms)
 
     def compact(self, now_ms: int, *, force: bool = False) -> CompactionResult | None:
-        """Compact the log if its config asks for it and enough is dirty (`force`: anything); None when it was not."""
+        """Compact the log if its config asks for it and enough of it is dirty (with `force`: any part); None when it
+        did not run.
+        """
         return next(filter(None, self.compact_steps(now_ms, force=force)), None)
 
     def compact_steps(self, now_ms: int, *, force: bool = False) -> Iterator[CompactionResult | None]:
-        """The same in steps of a few milliseconds; the result comes last. Other calls may go in between."""
-        from odradek.storage import compaction  # here, because most brokers never compact
+        """The same in steps of a few milliseconds; the last one yields the result. Other calls may come in between."""
+        from odradek.storage import compaction  # imported here, because most brokers never compact
 
         return compaction.compaction_steps(self, now_ms, force=force)
 
     def expire_producers(self, now_ms: int) -> int:
-        """Forget producers idle for `producer.id.expiration.ms`; returns how many."""
+        """Remove producers that were idle for `producer.id.expiration.ms`; returns their number."""
         return self.producers.expire(now_ms, self._config.producer_id_expiration_ms)
 
     def active_producers(self) -> list[ProducerState]:
-        """The producers that the partition knows, for DescribeProducers."""
+        """The active producers of the partition, for DescribeProducers."""
         return list(self.producers)
 
     def _move_start(self, offset: int) -> None:
@@ -598,7 +606,9 @@ class PartitionLog:
         return segment
 
     def _begin_anew(self, offset: int, now_ms: int) -> None:
-        """The log ends before it starts (its tail was lost): drop everything and go on at its start, as Kafka does."""
+        """The log ends before it starts, because its tail was lost: drop everything and continue at its start, as Kafka
+        does.
+        """
         self.store.drop_segments([s.stores for s in self.segments], self._config.file_delete_delay_ms)
         self.segments, self._bases = [], []
         self.active = self._add_segment(offset, now_ms)
@@ -628,7 +638,7 @@ class PartitionLog:
             self._move_start(self._bases[0])
 
     def swap_segments(self, old: Sequence[Segment], new: Segment) -> None:
-        """Put a compacted segment in place of the neighbours that it was made from."""
+        """Replace neighbouring segments by the compacted one that was made from them."""
         index = self.segments.index(old[0])
         self.store.replace_segments([s.stores for s in old], [new.stores])
         self.segments[index : index + len(old)] = [new]
@@ -640,7 +650,7 @@ class PartitionLog:
     def twin(
         self, backend: LogBackend, store: LogStore, copied: Callable[[SegmentStores], SegmentStores]
     ) -> PartitionLog:
-        """The same log over copies of its stores, to go on by itself; what is being verified stays here."""
+        """An independent log over copies of the stores. Verifications under way stay with this log."""
         other = PartitionLog(self.topic, self.partition, self._config, backend, store=store)
         for name in _PLAIN:
             setattr(other, name, getattr(self, name))
@@ -659,7 +669,7 @@ class PartitionLog:
         return self.active.stores.batches.begin_sync()
 
     def flush(self) -> None:
-        """Make everything appended durable and tell the store how far that goes."""
+        """Make everything appended durable, and save the recovery point."""
         for segment in self.segments:
             if segment.next_offset > self.recovery_point or segment is self.active:
                 segment.flush()

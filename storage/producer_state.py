@@ -1,4 +1,4 @@
-"""What a partition knows of its producers: epochs, sequences of the last five batches, open transactions.
+"""The producers of a partition: epochs, sequences of the last five batches, open transactions.
 
 The rules are those of Kafka's ProducerAppendInfo: a batch is checked against a producer's entry first, and the entry
 changes only after the batch is in the log.
@@ -23,11 +23,11 @@ from odradek.protocol.record_batch import (
 )
 
 KEPT_BATCHES = 5
-"""Batches of a producer that are remembered, as many as a client may have in flight."""
+"""The number of batches kept for a producer: as many as a client may have in flight."""
 
 
 class BatchMetadata(NamedTuple):
-    """A remembered batch of a producer."""
+    """One of the last batches of a producer."""
 
     base_sequence: int
     last_sequence: int
@@ -40,7 +40,7 @@ _new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
 
 
 class CompletedTxn(NamedTuple):
-    """A transaction that a marker just ended on this partition."""
+    """A transaction that a marker has ended on this partition."""
 
     producer_id: int
     first_offset: int
@@ -69,14 +69,14 @@ class ProducerState:
         self.current_txn_first_offset: int | None = None
         self.batches: deque[BatchMetadata] = deque(maxlen=KEPT_BATCHES)
         self.last_sequence = NO_SEQUENCE
-        """That of the last remembered batch."""
+        """The timestamp of its last batch."""
 
     @property
     def last_data_offset(self) -> int:
         return self.batches[-1].last_offset if self.batches else -1
 
     def copied(self) -> ProducerState:
-        """The same, to be changed on its own."""
+        """An independent copy."""
         other = ProducerState(self.producer_id)
         other.producer_epoch = self.producer_epoch
         other.coordinator_epoch = self.coordinator_epoch
@@ -87,7 +87,7 @@ class ProducerState:
         return other
 
     def find_duplicate(self, epoch: int, base_sequence: int, last_sequence: int) -> BatchMetadata | None:
-        """The remembered batch with these sequences, if this is the epoch that wrote it."""
+        """The kept batch with these sequences, if this epoch wrote it."""
         if epoch == self.producer_epoch:
             for batch in self.batches:
                 if batch.base_sequence == base_sequence and batch.last_sequence == last_sequence:
@@ -104,7 +104,7 @@ class ProducerState:
 class VerificationState(NamedTuple):
     """A producer whose first transactional batch is being verified with the coordinator (KIP-890).
 
-    `lowest_sequence` is the smallest sequence seen while waiting; `supports_epoch_bump` says that the producer uses
+    `lowest_sequence` is the smallest sequence that came meanwhile. `supports_epoch_bump`: the producer uses
     transactions v2, where a producer without state must begin at sequence 0.
     """
 
@@ -121,9 +121,9 @@ class ProducerStates:
     def __init__(self, name: str) -> None:
         self._name = name
         self._by_id: dict[int, ProducerState] = {}
-        # First offset -> producer id; transactions begin at rising offsets, so insertion order is offset order.
+        # First offset -> producer id. Transactions begin at ascending offsets, so insertion order is offset order.
         self._ongoing: dict[int, int] = {}
-        # Ended transactions whose marker is not below the high watermark yet: first offset -> marker offset.
+        # Ended transactions whose marker is not yet below the high watermark: first offset -> marker offset.
         self._unreplicated: dict[int, int] = {}
         self._verifying: dict[int, VerificationState] = {}
         self._rewound: dict[int, int] = {}
@@ -142,7 +142,7 @@ class ProducerStates:
     def check_data(
         self, producer_id: int, epoch: int, base_sequence: int, last_offset_delta: int, offset: int, transactional: bool
     ) -> BatchMetadata | None:
-        """Raise unless a client's batch may be appended at `offset`; returns the batch that it repeats, if it does."""
+        """Raise unless a client's batch may be appended at `offset`; returns the kept batch that it repeats, if any."""
         state = self._by_id.get(producer_id)
         if state is not None:
             if (
@@ -151,7 +151,7 @@ class ProducerStates:
                 and (transactional or state.current_txn_first_offset is None)
                 and not self._verifying
             ):
-                return None  # the usual next batch; all checks below would pass it
+                return None  # the usual next batch passes all checks below
             last_sequence = next_sequence(base_sequence, last_offset_delta)
             duplicate = state.find_duplicate(epoch, base_sequence, last_sequence)
             if duplicate is not None:
@@ -184,7 +184,7 @@ class ProducerStates:
         if state is None:
             return
         if self._rewound and self._rewound.get(producer_id) == state.last_sequence:
-            return  # it is further than this log, which has gone back
+            return  # the producer is ahead of this log, which has been rewound
         if epoch != state.producer_epoch:
             if sequence != 0 and state.producer_epoch != NO_PRODUCER_EPOCH:
                 raise self._out_of_order(producer_id, offset, sequence, f"first of epoch {epoch}")
@@ -220,7 +220,7 @@ class ProducerStates:
     # --- changes ------------------------------------------------------------------------------------------------------
 
     def data_appended(self, producer_id: int, epoch: int, batch: BatchMetadata, *, transactional: bool) -> None:
-        """Note a data batch that is now in the log."""
+        """Note an appended data batch."""
         state = self._by_id.get(producer_id)
         if state is None or state.producer_epoch != epoch:
             state = self._entry(producer_id, epoch)
@@ -236,7 +236,7 @@ class ProducerStates:
     def marker_appended(
         self, producer_id: int, epoch: int, coordinator_epoch: int, *, commit: bool, offset: int, timestamp: int
     ) -> CompletedTxn | None:
-        """Note a marker that is now in the log; returns the transaction it ended, None if none was open."""
+        """Note an appended marker; returns the transaction that it ended, None if none was open."""
         state = self._entry(producer_id, epoch)
         state.coordinator_epoch = coordinator_epoch
         state.last_timestamp = timestamp
@@ -261,7 +261,7 @@ class ProducerStates:
         return state
 
     def replay(self, batch: RecordBatch) -> CompletedTxn | None:
-        """Note a batch that is in the log already (copied, or read again after a restart), without any check."""
+        """Note a batch of the log (copied, or read again after a restart) without any check."""
         if not batch.has_producer_id:
             return None
         if batch.is_control:
@@ -299,7 +299,7 @@ class ProducerStates:
         return next(iter(self._ongoing), None) if self._ongoing else None
 
     def first_unstable_offset(self, high_watermark: int) -> int | None:
-        """First offset that read_committed must not reach: open transactions, and ended ones not replicated yet."""
+        """The first offset of an open transaction, or of an ended one whose marker is not replicated yet."""
         if self._unreplicated:
             done = [first for first, marker in self._unreplicated.items() if marker < high_watermark]
             for first in done:
@@ -316,16 +316,17 @@ class ProducerStates:
         return state is not None and state.current_txn_first_offset is not None and state.producer_epoch == epoch
 
     def begin_verification(self, producer_id: int, epoch: int, sequence: int, *, supports_epoch_bump: bool) -> None:
-        """Note that a first transactional batch waits for the coordinator's word; keeps the lowest sequence seen."""
+        """Note that a first transactional batch waits for the coordinator's answer; keeps the lowest sequence."""
         known = self._verifying.get(producer_id)
         if known is not None and known.producer_epoch == epoch:
             sequence = min(sequence, known.lowest_sequence)
         self._verifying[producer_id] = VerificationState(epoch, sequence, supports_epoch_bump)
 
     def rewind(self) -> None:
-        """The log has gone back to an earlier state, and its producers have not: each may go on at any sequence, once.
+        """Accept any next sequence of each producer, once, because the log has been rewound to an earlier state and its
+        clients have not.
 
-        Else those that have written since would end with an error that their clients take for lost data.
+        Otherwise a producer that has written since would fail with an error that its client takes for lost data.
         """
         self._rewound = {
             state.producer_id: state.last_sequence
@@ -336,7 +337,7 @@ class ProducerStates:
     # --- housekeeping -------------------------------------------------------------------------------------------------
 
     def expire(self, now_ms: int, expiration_ms: int) -> int:
-        """Forget producers without an open transaction that last wrote `expiration_ms` ago; returns how many."""
+        """Remove producers that last wrote `expiration_ms` ago and have no open transaction; returns their number."""
         gone = [
             state.producer_id
             for state in self._by_id.values()
@@ -347,13 +348,13 @@ class ProducerStates:
         return len(gone)
 
     def forget_before(self, log_start_offset: int) -> None:
-        """The log now starts here: transactions that lie wholly before it no longer hold anything back."""
+        """The log now starts here: transactions wholly before it no longer hold back the last stable offset."""
         for first, marker in list(self._unreplicated.items()):
             if marker < log_start_offset:
                 del self._unreplicated[first]
 
     def copied(self) -> ProducerStates:
-        """The same producers for another log; verifications that are under way stay with this one."""
+        """A copy of the producers for another log. Verifications under way stay with this log."""
         other = ProducerStates(self._name)
         other._by_id = {producer_id: state.copied() for producer_id, state in self._by_id.items()}
         other._ongoing = dict(self._ongoing)

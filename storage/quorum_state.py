@@ -1,6 +1,6 @@
-"""`quorum-state` in the folder of `__cluster_metadata-0`: which leader and epoch a node of the quorum knows, its vote.
+"""The file `quorum-state` in the folder of `__cluster_metadata-0`: a node's leader, epoch and vote.
 
-One line of JSON without an end of line. Version 0 goes with kraft.version 0 (static voters), version 1 with
+The file is one line of JSON without an end of line. Version 0 goes with kraft.version 0 (static voters), version 1 with
 kraft.version 1 (KIP-853). Observed in directories that Kafka 4.3.1 wrote.
 """
 
@@ -23,7 +23,7 @@ NOBODY = -1
 
 @dataclass(frozen=True, slots=True)
 class QuorumState:
-    """What a voter remembers. Ids of nobody are -1."""
+    """The content of the file. -1 stands for no node."""
 
     leader_epoch: int
     leader_id: int = NOBODY
@@ -93,7 +93,7 @@ def write_quorum_state(fs: FileSystem, folder: Path, state: QuorumState) -> None
 
 
 def read_quorum_state(fs: FileSystem, folder: Path) -> QuorumState | None:
-    """The state; None without a file. Raises StorageError, with the path, for a file that is no such state."""
+    """The state; None without a file. Raises StorageError with the path if the file is invalid."""
     path = folder / QUORUM_STATE
     if not path.exists():
         return None

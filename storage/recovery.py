@@ -1,4 +1,4 @@
-"""What happens to a partition's directory before it is a log again.
+"""Recovers a partition's directory before it is opened as a log.
 
 1. Interrupted swaps are finished or undone (`finish_swaps`), leftovers removed.
 2. After an unclean stop, everything from the segment with the recovery point on is scanned (`recover_segment`): batches
@@ -6,9 +6,10 @@
 3. The producer state comes from the newest snapshot that can be trusted and the batches behind it
    (`restore_producers`).
 
-What is cut is what Kafka 4.3.1 cuts; the tests compare it tail by tail. Three cases differ. Kafka keeps an intact batch
-whose offsets lie before the log's end, and its log end moves back with it; here it is cut. Kafka serves message formats
-0 and 1, and splits a segment whose offsets are more than 2^31 apart; here such a log is not opened, and nothing is cut.
+Recovery cuts what Kafka 4.3.1 cuts; the tests compare the two tail by tail. Three cases differ. Kafka keeps an intact
+batch whose offsets lie before the log's end, and its log end moves back with it; here it is cut. Kafka serves message
+formats 0 and 1, and splits a segment whose offsets are more than 2^31 apart; here such a log is not opened, and nothing
+is cut.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ _log = logging.getLogger(__name__)
 
 
 def finish_swaps(fs: FileSystem, directory: Path, names: Sequence[str]) -> bool:
-    """Complete swaps that had begun, undo those that had not, remove `.deleted`, `.cleaned` and `.tmp` files.
+    """Complete swaps that had begun, undo the others, and remove `.deleted`, `.cleaned` and `.tmp` files.
 
-    Cleaned segments become `.swap` from the highest offset down, so a `.cleaned` log left over means that the swap of
-    everything from its offset on had not begun: the old segments are whole. Returns whether there was anything to do.
+    Cleaned segments become `.swap` from the highest offset down. So a remaining `.cleaned` log means that the swap from
+    its offset on had not begun, and that the old segments are whole. Returns whether there was anything to do.
     """
     parsed = {name: parts for name in names if (parts := parse_file_name(name)) is not None}
     leftovers = {name: parts for name, parts in parsed.items() if parts[2]}
@@ -82,17 +83,17 @@ def _end_offset(data: bytes, base_offset: int) -> int:
 
 
 class Recovered(NamedTuple):
-    """A log's segments as they are after recovery."""
+    """The segments of a log after recovery."""
 
     segments: list[DiskSegmentStores]
     scanned: frozenset[int]
-    """Base offsets of the segments whose every batch was checked, and whose indexes were built anew."""
+    """Base offsets of the scanned segments: each batch was checked, and the indexes were rebuilt."""
     end_offset: int | None
-    """The offset behind the last batch; None where the last segment was not scanned."""
+    """The offset behind the last batch; None if the last segment was not scanned."""
 
     @property
     def trusted_to(self) -> int:
-        """The offset up to which nothing was scanned: what was saved for it (snapshots) can be trusted."""
+        """The offset up to which nothing was scanned. Snapshots up to it can be trusted."""
         return min(self.scanned, default=MAX_OFFSET)
 
 
@@ -104,11 +105,11 @@ def recover(
     epochs: LeaderEpochs,
     report: Callable[[str], None],
 ) -> Recovered:
-    """Scan the segments that may be torn and cut the log at the first damaged batch.
+    """Scan the segments that may be torn, and cut the log at the first damaged batch.
 
-    `unflushed_from` is the recovery point of a log that was not closed cleanly. Of one that was (None), only segments
-    with unsound indexes are scanned, and the last one if it ends in something else than whole batches. `epochs` gets
-    the leader epochs that the scan meets; `report` is told of what is removed, in a line each.
+    `unflushed_from` is the recovery point of a log that was not closed cleanly. It is None for a log that was: then
+    only segments with invalid indexes are scanned, and the last one if it does not end with a whole batch. `epochs`
+    gets the leader epochs of the scanned batches; `report` gets one line for each removal.
     """
     scanned = set()
     end: int | None = None
@@ -133,19 +134,19 @@ def recover(
 
 
 class Scan(NamedTuple):
-    """What `recover_segment` found."""
+    """The result of `recover_segment`."""
 
     end_offset: int
-    """The offset behind the last batch that is kept."""
+    """The offset behind the last kept batch."""
     cut_bytes: int
     why: str
-    """What was wrong with the bytes that were cut; empty if none were."""
+    """Why bytes were cut; empty if none were."""
 
 
 def recover_segment(stores: DiskSegmentStores, index_interval_bytes: int, epochs: LeaderEpochs) -> Scan:
-    """Check every batch, cut the file behind the last good one, build the indexes anew, note newer leader epochs.
+    """Check every batch, cut the file behind the last valid one, rebuild the indexes, note newer leader epochs.
 
-    Raises CorruptDataError, and cuts nothing, for what is no damage and can't be served either.
+    Raises CorruptDataError and cuts nothing for undamaged bytes that odradek cannot serve.
     """
     stores.forget_indexes()
     size = stores.batches.size
@@ -183,7 +184,7 @@ def recover_segment(stores: DiskSegmentStores, index_interval_bytes: int, epochs
 def _sound_batch(view: memoryview, position: int, base_offset: int, expected: int) -> RecordBatch:
     """The batch at `position`; CorruptBatchError unless it is whole, intact and in its place in the log.
 
-    Raises other errors of the family for what can't be served and yet is no damage.
+    Raises other errors of the family for undamaged batches that odradek cannot serve.
     """
     batch = stored_batch_at(view, position)
     if batch is None:
@@ -200,9 +201,9 @@ def _sound_batch(view: memoryview, position: int, base_offset: int, expected: in
 
 
 def ends_damaged(stores: DiskSegmentStores) -> bool:
-    """Whether the last segment of a cleanly closed log ends in something else than whole batches.
+    """Whether the last segment of a cleanly closed log does not end with a whole batch.
 
-    Only the part behind the last index entry is walked, and no checksum is looked at: Kafka checks neither.
+    It reads only the part behind the last index entry and no checksums, because Kafka checks no more.
     """
     if not stores.batches.size:
         return False
@@ -217,7 +218,7 @@ def ends_damaged(stores: DiskSegmentStores) -> bool:
 
 
 def indexes_unsound(stores: DiskSegmentStores) -> bool:
-    """Whether an index is missing or is no index: Kafka builds them anew then."""
+    """Whether an index is missing or invalid. Kafka then rebuilds the indexes."""
     if not (stores.offset_index.is_whole() and stores.time_index.is_whole()):
         return True
     try:
@@ -236,8 +237,8 @@ def restore_producers(
 ) -> ProducerStates:
     """The producer state at the end of the log.
 
-    Begins at the newest readable snapshot that can be trusted and replays the batches behind it. The aborted
-    transactions of scanned segments are entered into their indexes again.
+    Begin with the newest readable snapshot that can be trusted, and replay the batches behind it. Scanned segments get
+    index entries for their aborted transactions.
     """
     producers = ProducerStates(name)
     start = _load_snapshot(fs, directory, producers, [offset for offset in snapshots if offset <= recovered.trusted_to])

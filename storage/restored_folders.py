@@ -1,9 +1,9 @@
-"""Putting other logs in the place of those of a log directory, all of them or none, whenever the process dies.
+"""Replaces the logs of a log directory by other ones, all or none, whenever the process dies.
 
-The new folders are laid out under names that Kafka gives to what is to be removed (`topic-0.<id>-delete`), so that any
-start drops them. Then a mark is written: which folder is to be which partition, and the end of the metadata log from
-which on that is so. The append that brings the metadata log there is the moment in which everything changes. Behind it
-the folders are renamed; a start that finds the mark does what is left of it, or drops the folders.
+The new folders get names of folders that Kafka is to remove (`topic-0.<id>-delete`), so that any start drops them. Then
+a mark is written: which folder becomes which partition, and the end of the metadata log from which on it does. The
+append that reaches this end changes everything at once. Then the folders are renamed. A start that finds the mark
+completes the rest, or drops the folders.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _CHECKPOINTS = (LOG_START_OFFSETS, RECOVERY_POINTS, CLEANER_OFFSETS)
 
 @dataclass(slots=True)
 class RestoreMark:
-    """What is to be done in one log directory.
+    """The pending changes in one log directory.
 
-    `metadata_end`: the end of the metadata log from which on it counts. `folders`: name of a partition's folder -> the
-    one that takes its place, None where it only goes. `offsets`: of those that come: log start, recovery point, first
-    offset that compaction has not looked at.
+    `metadata_end`: the end of the metadata log from which on they count. `folders`: name of a partition's folder -> the
+    new folder, None to remove it. `offsets` of the new folders: log start, recovery point, first offset that compaction
+    has not read.
     """
 
     metadata_end: int = 0
@@ -36,12 +36,12 @@ class RestoreMark:
 
 
 def new_folder(backend: DiskBackend, name: str) -> Path:
-    """Where to lay out a folder that is to be the partition's folder of that name."""
+    """The temporary path of a folder that is to become the partition's folder of that name."""
     return backend.directory / name_with_suffix(name, "delete")
 
 
 def write_mark(backend: DiskBackend, mark: RestoreMark) -> None:
-    """From now on a start does what the mark says, if the metadata log is so far."""
+    """Write the mark. From now on a start carries it out, if the metadata log has reached `metadata_end`."""
     for prepared in filter(None, mark.folders.values()):
         backend.fs.sync_directory(backend.directory / prepared)
     data = {"metadata_end": mark.metadata_end, "folders": mark.folders, "offsets": mark.offsets}
@@ -49,7 +49,7 @@ def write_mark(backend: DiskBackend, mark: RestoreMark) -> None:
 
 
 def read_mark(backend: DiskBackend) -> RestoreMark | None:
-    """The mark that a dead process has left; StorageError for a file that is none."""
+    """The mark of a process that died; StorageError if the file is no mark."""
     path = backend.directory / MARK
     if not path.exists():
         return None
@@ -64,7 +64,7 @@ def read_mark(backend: DiskBackend) -> RestoreMark | None:
 
 
 def carry_out(backend: DiskBackend, mark: RestoreMark) -> None:
-    """Put the folders in their places, as far as that is not done yet, and remove the mark."""
+    """Rename the folders that are not renamed yet, and remove the mark."""
     fs, directory = backend.fs, backend.directory
     for name, prepared in mark.folders.items():
         live = directory / name
@@ -82,7 +82,7 @@ def carry_out(backend: DiskBackend, mark: RestoreMark) -> None:
 
 
 def give_up(backend: DiskBackend, mark: RestoreMark) -> None:
-    """Remove the mark, then the folders that were laid out: nothing has changed."""
+    """Remove the mark, then the new folders. Nothing has changed."""
     _remove_mark(backend)
     for prepared in filter(None, mark.folders.values()):
         folder = backend.directory / prepared
@@ -91,7 +91,7 @@ def give_up(backend: DiskBackend, mark: RestoreMark) -> None:
 
 
 def finish(backend: DiskBackend, metadata_end: int) -> None:
-    """Do what a process that died has left to do: all of it where the metadata log ends at `metadata_end` or behind."""
+    """Complete the mark of a process that died if the metadata log has reached `metadata_end`; otherwise give it up."""
     mark = read_mark(backend)
     if mark is None:
         return

@@ -1,6 +1,7 @@
-"""Which whole segments a log may drop: those before its start, too old ones, and the oldest ones beyond its size.
+"""Retention drops whole segments: those before the log start, too old ones, and the oldest ones beyond the log's size.
 
-Only segments wholly below the high watermark go. The active segment goes by time alone, after a new one was begun.
+Only segments wholly below the high watermark are dropped. The active segment is dropped by time only, after a new one
+has begun.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from odradek.storage.segment import Segment
 
 
 class RetainedLog(Protocol):
-    """What retention knows of a `PartitionLog`."""
+    """The part of a `PartitionLog` that retention uses."""
 
     segments: list[Segment]
     log_start_offset: int
@@ -32,7 +33,7 @@ class RetainedLog(Protocol):
 
 
 def apply_retention(log: RetainedLog, now_ms: int) -> int:
-    """Drop what the log's config no longer keeps; returns the number of segments dropped."""
+    """Drop the segments that the config no longer keeps; returns their number."""
     dropped = drop_before_start(log, now_ms)
     if not log.config.delete:
         return dropped
@@ -47,7 +48,7 @@ def drop_before_start(log: RetainedLog, now_ms: int) -> int:
 
 
 def drop_by_size(log: RetainedLog, now_ms: int) -> int:
-    """Drop the oldest segments while what remains holds `retention.bytes` or more."""
+    """Drop the oldest segments while the rest has `retention.bytes` or more."""
     limit = log.config.retention_bytes
     if limit < 0:
         return 0

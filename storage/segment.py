@@ -1,4 +1,4 @@
-"""One segment of a log: batches, their indexes, and the rules for finding, cutting and rolling."""
+"""One segment of a log: batches, their indexes, and the rules for searching, cutting and rolling."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from odradek.storage.backend import SegmentStores
 from odradek.storage.log_config import LogConfig
 
 _WALK: Final = struct.Struct(">qi11xi").unpack_from
-"""Base offset, length and last offset delta of a batch: what a search needs."""
+"""The fields of a batch that a search needs: base offset, length, last offset delta."""
 _SMALLEST: Final = HEADER_SIZE - LOG_OVERHEAD
-"""The smallest length field of a batch."""
+"""The smallest value of a batch's length field."""
 MAX_RELATIVE_OFFSET: Final = 0x7FFFFFFF
-"""How far an offset may lie behind its segment's base: the offset index stores the distance in 31 bits."""
+"""The largest distance of an offset from its segment's base: the offset index stores it in 31 bits."""
 MAX_OFFSET: Final = (1 << 63) - 1
 
 
@@ -56,7 +56,7 @@ class Segment:
 
     @property
     def largest_timestamp(self) -> int:
-        """The time that retention looks at: the largest record timestamp, or else the time of the last write."""
+        """The time for retention: the largest record timestamp, or else the time of the last write."""
         return self.max_timestamp if self.max_timestamp >= 0 else self.last_modified_ms
 
     def append(
@@ -95,13 +95,13 @@ class Segment:
         )
 
     def waited_ms(self, now_ms: int, max_timestamp: int) -> int:
-        """How long this segment has waited to roll; records' own time counts, where they have one."""
+        """The age of this segment, by the timestamps of its records if they have some."""
         if self.first_timestamp is not None and self.first_timestamp >= 0:
             return max_timestamp - self.first_timestamp
         return now_ms - self.created_ms
 
     def seal(self) -> None:
-        """No more appends: the time index ends with the segment's largest timestamp."""
+        """Take no more appends, and end the time index with the segment's largest timestamp."""
         if self.max_timestamp >= 0:
             self.stores.time_index.append(self.max_timestamp, self.max_timestamp_offset)
 
@@ -131,7 +131,7 @@ class Segment:
         return None
 
     def _damaged(self, position: int) -> CorruptBatchError:
-        """The error for a place where no batch is. The bytes of a log were checked once, so the medium changed them."""
+        """The error for a position without a batch. The bytes were checked before, so the medium has changed them."""
         return CorruptBatchError(f"the segment from offset {self.base_offset} has no batch at position {position}")
 
     def boundary_before(self, start: int, limit: int, *, min_one: bool = False) -> int:
@@ -175,7 +175,7 @@ class Segment:
         return read_batch(view, at)
 
     def iter_batches(self, position: int = 0) -> Iterator[tuple[int, RecordBatch]]:
-        """(position, batch) from `position` on, up to what is there when the iteration starts."""
+        """(position, batch) from `position` to the end that the segment has when the iteration starts."""
         batches = self.stores.batches
         size = batches.size
         while position < size:
@@ -196,13 +196,13 @@ class Segment:
     # --- after loading ------------------------------------------------------------------------------------------------
 
     def restore(self, following: int | None, last_modified_ms: int) -> None:
-        """Take over a segment that a backend loaded with its indexes; `following` is the next one's base offset."""
+        """Take over a loaded segment with its indexes; `following` is the next segment's base offset."""
         self.last_modified_ms = last_modified_ms
         last = self.stores.time_index.last()
         self.max_timestamp, self.max_timestamp_offset = last
         if self.size:
             self.first_timestamp = self.batch_at(0).max_timestamp
-        # Batches behind the last index entry may carry larger timestamps than the index knows.
+        # Batches behind the last index entry may have larger timestamps than the index.
         position = self.stores.offset_index.floor(MAX_OFFSET)
         for _, batch in self.iter_batches(position):
             self.next_offset = batch.next_offset
@@ -215,7 +215,7 @@ class Segment:
             self.next_offset = following
 
     def copied(self, stores: SegmentStores) -> Segment:
-        """The same segment over a copy of its stores."""
+        """A segment over copies of the stores."""
         other = Segment(stores, self.created_ms, self.jitter_ms)
         other.next_offset = self.next_offset
         other.last_modified_ms = self.last_modified_ms

@@ -11,7 +11,7 @@ from odradek.storage.segment import Segment
 
 
 class TimestampOffset(NamedTuple):
-    """An offset found by time; times in milliseconds."""
+    """An offset found by its timestamp, in milliseconds."""
 
     timestamp: int
     offset: int
@@ -23,7 +23,7 @@ def first_offset_from(segments: Sequence[Segment], timestamp: int, from_offset: 
     for segment in segments:
         if segment.max_timestamp < timestamp or segment.next_offset <= from_offset:
             continue
-        # All batches up to an index entry's offset are older than the entries behind it.
+        # All batches up to an index entry's offset are older than the later entries.
         indexed = segment.stores.time_index.floor(timestamp - 1)
         start = segment.stores.offset_index.floor(max(indexed, from_offset))
         for _, batch in segment.iter_batches(start):
@@ -65,9 +65,9 @@ def _offset_of_max(batch: RecordBatch) -> int:
 def aborted_between(segments: Sequence[Segment], first: int, from_offset: int, to_offset: int) -> list[tuple[int, int]]:
     """(producer id, first offset) of the aborted transactions with data in [from_offset, to_offset).
 
-    `first` is the index of the segment that holds `from_offset`; a transaction's entry lies where its marker does, so
-    in that segment or behind it. The search ends at the first marker written when everything before `to_offset` was
-    stable: later markers speak of later data.
+    `first` is the index of the segment that holds `from_offset`; a transaction's entry is in the segment of its marker,
+    so in that segment or a later one. The search ends at the first marker that was written when everything before
+    `to_offset` was stable: later markers concern later data.
     """
     found: list[tuple[int, int]] = []
     for i in range(first, len(segments)):

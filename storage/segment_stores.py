@@ -12,7 +12,7 @@ from odradek.storage.index_files import DiskOffsetIndex, DiskTimeIndex, DiskTxnI
 
 
 class DiskSegmentStores(SegmentStores):
-    """The stores of one segment on disk, which know how to move to other names."""
+    """The stores of one segment on disk. They can rename their files together."""
 
     __slots__ = ("directory", "fs", "suffix")
 
@@ -24,7 +24,7 @@ class DiskSegmentStores(SegmentStores):
     def __init__(
         self, fs: FileSystem, directory: Path, base_offset: int, index_bytes: int, *, size: int | None, suffix: str = ""
     ) -> None:
-        """`size` of the existing `.log` in bytes, None for a new segment, whose empty `.log` is made here."""
+        """`size` of the existing `.log` in bytes; None makes an empty `.log` for a new segment."""
         new = size is None
         paths = {kind: directory / file_name(base_offset, kind, suffix) for kind in SEGMENT_PARTS}
         if new:
@@ -53,25 +53,25 @@ class DiskSegmentStores(SegmentStores):
         return renamed
 
     def remove(self) -> None:
-        """Remove all files of the segment, closed before."""
+        """Remove all files of the segment. They must be closed."""
         for part, _ in self._parts():
             self.fs.remove(part.path)
 
     def forget_indexes(self) -> None:
-        """Empty the indexes: the segment is scanned again."""
+        """Empty the indexes, before the segment is scanned again."""
         self.offset_index.clear()
         self.time_index.clear()
         self.txn_index.clear()
 
     def take_indexes(self, other: SegmentStores) -> None:
-        """Have the index entries of the same segment elsewhere, which reach the files with the next flush."""
+        """Take over the index entries of another copy of the segment. The next flush writes them to the files."""
         assert isinstance(other, DiskSegmentStores)
         self.offset_index.take(other.offset_index)
         self.time_index.take(other.time_index)
         self.txn_index.take(other.txn_index)
 
     def release(self) -> None:
-        """Close without writing indexes back: the segment is about to go."""
+        """Close without writing indexes, because the segment is about to be removed."""
         self.batches.close()
 
     def _parts(self) -> list[tuple[DiskBatchStore | DiskOffsetIndex | DiskTimeIndex | DiskTxnIndex, str]]:

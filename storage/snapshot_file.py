@@ -22,7 +22,7 @@ _VERSION = 1
 
 
 class SnapshotFormatError(CorruptDataError):
-    """The bytes are no producer snapshot; the text says why."""
+    """The bytes are no valid producer snapshot; the text says why."""
 
 
 def format_snapshot(producers: ProducerStates) -> bytes:

@@ -13,7 +13,7 @@ from odradek.storage.segment import Segment
 
 
 class CutLog(Protocol):
-    """What truncation changes in a `PartitionLog`."""
+    """The part of a `PartitionLog` that truncation changes."""
 
     segments: list[Segment]
     active: Segment
@@ -31,7 +31,9 @@ class CutLog(Protocol):
 
 
 def cut(log: CutLog, offset: int, now_ms: int) -> None:
-    """Let the log end at `offset`: drop later segments, cut the one that holds it, forget what they said."""
+    """Let the log end at `offset`: drop later segments, cut the one that holds it, and forget their epochs and
+    producers.
+    """
     kept = [segment for segment in log.segments if segment.base_offset < offset] or log.segments[:1]
     if offset < kept[0].base_offset:
         _begin_at(log, offset, now_ms)
@@ -51,13 +53,13 @@ def cut(log: CutLog, offset: int, now_ms: int) -> None:
 
 
 def _begin_at(log: CutLog, offset: int, now_ms: int) -> None:
-    """Nothing is left: one empty segment from `offset` on."""
+    """Begin with one empty segment at `offset`, because no batch is left."""
     log.store.drop_segments([segment.stores for segment in log.segments], 0)
     log.segments = [Segment(log.store.create_segment(offset, log.config), now_ms)]
 
 
 def _shortened(segment: Segment, offset: int, now_ms: int) -> Segment:
-    """The segment without its batches from `offset` on."""
+    """A segment without its batches from `offset` on."""
     position = segment.position_of(offset)
     stores = segment.stores
     if position is not None:

@@ -42,26 +42,27 @@ from odradek.protocol.records import Buffer, Record, check_record_chain, iter_re
 from odradek.storage.log_config import LogConfig
 
 _FULL_SCAN: Final = 32
-"""Batches of up to so many records are walked field by field. In larger ones only the lengths of the records are
-followed (a few ns to 0.2 us a record instead of 1 us), unless the topic's rules need keys or smallest timestamps."""
+"""Batches of up to so many records are read field by field. Larger ones are read by the lengths of their records only
+(a few ns to 0.2 us a record instead of 1 us), unless the topic's rules need keys or smallest timestamps.
+"""
 
 _KEPT_ATTRIBUTES: Final = CODEC_MASK | TRANSACTIONAL_FLAG | CONTROL_FLAG | DELETE_HORIZON_FLAG
-"""What a rewritten header keeps of a producer's attributes; the timestamp type is set anew."""
+"""The producer's attributes that a rewritten header keeps; the timestamp type is set anew."""
 
 _LAST_CODEC: Final = int(Codec.ZSTD)
 _LENGTH: Final = struct.Struct(">8xi")
 _fields_of_own: Final = struct.Struct(">21xhi8xqqhii").unpack_from
-"""Of the header: attributes, last offset delta, newest timestamp, producer id, epoch, sequence, records."""
+"""Fields of the header: attributes, last offset delta, newest timestamp, producer id, epoch, sequence, records."""
 _MAX_INT: Final = 0x7FFFFFFF
 
 _new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
 
 
 class RecordsRefused(KafkaError):
-    """A client's batch that is not appended.
+    """A client's batch was refused.
 
-    `log_start_offset`, `client_message` and `record_errors` are what the produce response says beside the code (-1,
-    None and empty where Kafka leaves them out); `message` is for the broker's own log.
+    The Produce response has `log_start_offset`, `client_message` and `record_errors` beside the code (-1, None and
+    empty where Kafka omits them); `message` is for the broker's own log.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class RecordsRefused(KafkaError):
 
 
 class RecordValidationError(RecordsRefused):
-    """Single records were refused: `record_errors` lists (index in the batch, message)."""
+    """Single records were refused. `record_errors` lists (index in the batch, message)."""
 
     def __init__(self, code: ErrorCode, message: str, record_errors: list[tuple[int, str | None]]) -> None:
         super().__init__(code, message, client_message=message, record_errors=record_errors, in_log=True)
@@ -93,20 +94,21 @@ def _invalid(message: str) -> RecordsRefused:
 
 
 CheckedBatch: TypeAlias = tuple[Buffer, int, int, int, int, int, int, int]
-"""A batch as it is to be stored, and of its header: attributes, last offset delta, largest timestamp, producer id,
-producer epoch, base sequence, record count. A plain tuple, since there is one for each append."""
+"""The batch to store, and fields of its header: attributes, last offset delta, largest timestamp, producer id, producer
+epoch, base sequence, record count. A plain tuple, because each append makes one.
+"""
 
 
 def validate_client_batch(buf: Buffer, config: LogConfig, now_ms: int, name: str) -> CheckedBatch:
-    """Check the records of one partition of a produce request; returns the batch as it is to be stored.
+    """Check the records of one partition of a Produce request.
 
-    `name` is the partition's (`topic-0`), for messages. Offsets and leader epoch are not assigned yet. Raises
-    RecordsRefused or RecordValidationError, CompressionError, InvalidRecordError.
+    Returns the batch to store. `name` is the partition's (`topic-0`), for messages. Offsets and leader epoch are not
+    assigned yet. Raises RecordsRefused or RecordValidationError, CompressionError, InvalidRecordError.
     """
     if len(buf) < HEADER_SIZE:
         buf = single_batch(buf)
     header: Header = HEADER.unpack_from(buf)
-    # Thirteen names at once cost less than four attributes of a batch.
+    # Unpacking thirteen fields at once costs less than reading four attributes of a batch.
     base_offset, length, _, magic, crc, attributes, last_delta, _, newest, producer_id, epoch, sequence, count = header
     if magic != 2 or length + LOG_OVERHEAD != len(buf):
         buf = single_batch(buf)
@@ -155,7 +157,7 @@ def too_large(size: int, config: LogConfig, name: str) -> RecordsRefused:
 
 
 def single_batch(buf: Buffer) -> Buffer:
-    """The one batch that a produce request may carry for a partition, without bytes behind it that are no batch."""
+    """The one batch that a Produce request may have for a partition, without bytes behind it that are no batch."""
     if len(buf) >= _LENGTH.size and _LENGTH.unpack_from(buf)[0] > _MAX_INT - LOG_OVERHEAD:
         raise RecordsRefused(ErrorCode.UNKNOWN_SERVER_ERROR, "The length of a batch overflows")
     try:
@@ -192,8 +194,8 @@ def _check_records(
 ) -> int:
     """Check the records of the batch `data`, which begin at byte `start` of `body`; returns their largest timestamp.
 
-    A compressed batch that is kept as it is must have consecutive offsets, and Kafka's messages name its records
-    otherwise.
+    A compressed batch that is stored unchanged must have consecutive offsets, and Kafka's messages name its records
+    differently.
     """
     attributes, base_timestamp, max_timestamp, count = header[5], header[7], header[8], header[12]
     if count > _FULL_SCAN and not config.compact and config.any_age:
@@ -240,7 +242,7 @@ def _validate_compressed(batch: RecordBatch, config: LogConfig, now_ms: int, nam
 
 
 def _recompressed(batch: RecordBatch, body: Buffer, target: Codec, config: LogConfig, now_ms: int) -> bytes:
-    """Build the batch again in the topic's own codec. Kafka's builder is stricter than its other checks."""
+    """Rebuild the batch with the topic's codec. Kafka's builder is stricter than its other checks."""
     appended = batch.max_timestamp if batch.has_append_time else None
     records = list(iter_records(body, batch.record_count, 0, batch.base_timestamp, appended))
     producer_id, epoch = batch.producer_id, batch.producer_epoch
@@ -262,7 +264,7 @@ def _recompressed(batch: RecordBatch, body: Buffer, target: Codec, config: LogCo
 
 
 def _stamped(batch: RecordBatch, config: LogConfig, now_ms: int, max_timestamp: int) -> RecordBatch:
-    """The batch with the timestamp type and largest timestamp that the log stores; most come with them already."""
+    """The batch with the timestamp type and largest timestamp that the log stores. Most batches have them already."""
     if (
         batch.max_timestamp == max_timestamp
         and not config.message_timestamp_type
@@ -294,9 +296,9 @@ def _restamp(
 def _records_refused(
     batch: RecordBatch, largest: int, smallest: int, keyless: bool, config: LogConfig, now_ms: int
 ) -> bool:
-    """Whether any record breaks a rule of the topic. `_raise_record_errors` finds out which.
+    """Whether any record breaks a rule of the topic.
 
-    `largest`, `smallest`: timestamps of the records themselves.
+    `_raise_record_errors` finds which. `largest`, `smallest`: timestamps of the records.
     """
     if keyless and config.compact:
         return True
@@ -314,7 +316,7 @@ def _records_refused(
 def _raise_record_errors(
     batch: RecordBatch, body: Buffer, config: LogConfig, now_ms: int, name: str, *, partial: bool = False
 ) -> None:
-    """Decode the records and say of each refused one why, in Kafka's words."""
+    """Decode the records and raise the reason for each refused one, in Kafka's words."""
     appended = batch.max_timestamp if batch.has_append_time else None
     errors: list[tuple[int, str | None]] = []
     bad_time = False
@@ -355,12 +357,12 @@ def _timestamp_error(batch: RecordBatch, record: Record, config: LogConfig, now_
 
 
 def _java_long(value: int) -> int:
-    """A 64-bit sum as Java gives it (it wraps), since the bounds appear in messages to clients."""
+    """A 64-bit sum that wraps as in Java, because the bounds appear in messages to clients."""
     return int(struct.unpack(">q", (value & 0xFFFFFFFFFFFFFFFF).to_bytes(8, "big"))[0])
 
 
 def validate_coordinator_batch(buf: Buffer, config: LogConfig, now_ms: int, name: str) -> CheckedBatch:
-    """Take a batch that the broker itself built: check its size only, and stamp it as the topic's config says."""
+    """Accept a batch that the broker has built: check only its size, and stamp it as the topic's config says."""
     if len(buf) > config.max_message_bytes:
         raise too_large(len(buf), config, name)
     fields: tuple[int, int, int, int, int, int, int] = _fields_of_own(buf)
@@ -376,7 +378,7 @@ def validate_coordinator_batch(buf: Buffer, config: LogConfig, now_ms: int, name
 
 
 def validate_copied_batches(buf: Buffer, log_end_offset: int, name: str) -> list[RecordBatch]:
-    """Batches of another log, to be stored as they are: whole, undamaged and in order from `log_end_offset` on."""
+    """The batches of another log, to store unchanged: whole, undamaged and in order from `log_end_offset` on."""
     batches = list(iter_batches(buf))
     if not batches:
         raise KafkaError(ErrorCode.INVALID_RECORD, f"no whole batch to copy into {name}")

@@ -1,1 +1,3 @@
-"""The files of a partition's folder: names, batches, indexes. It reads bytes, and knows no rule of a log."""
+"""The files of a partition's folder: names, batches, indexes. Bytes of a file enter, values leave. No I/O, no state,
+and no rule of a log.
+"""

@@ -16,7 +16,7 @@ TXN_INDEX = ".txnindex"
 SNAPSHOT = ".snapshot"
 INDEXES = (OFFSET_INDEX, TIME_INDEX, TXN_INDEX)
 SEGMENT_PARTS = (*INDEXES, LOG)
-"""The parts of a segment in the order in which they are renamed: the `.log` last, so it tells what was finished."""
+"""The files of a segment in the order of renaming: the `.log` comes last, so it shows whether a rename was complete."""
 
 CLEANED = ".cleaned"
 SWAP = ".swap"
@@ -26,7 +26,7 @@ _NAME = re.compile(r"(\d{20})(\.log|\.index|\.timeindex|\.txnindex|\.snapshot)(\
 
 
 def file_name(offset: int, kind: str, suffix: str = "") -> str:
-    """The name of a segment's file of a kind (LOG, ...), with an optional CLEANED, SWAP or DELETED."""
+    """The name of a segment's file: a kind (LOG, ...) and optionally CLEANED, SWAP or DELETED."""
     return f"{offset:020d}{kind}{suffix}"
 
 

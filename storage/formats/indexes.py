@@ -43,7 +43,7 @@ class AbortedTxn(NamedTuple):
 
 
 class IndexFormatError(CorruptDataError):
-    """The bytes are no index of a segment; the text says why."""
+    """The bytes are no valid index; the text says why."""
 
 
 def parse_offset_index(data: bytes, base_offset: int) -> list[IndexEntry]:

@@ -1,7 +1,7 @@
 """Batches as they lie in a `.log` file, read by the rules of Kafka's own file reader.
 
-A file is read more leniently than a request: whatever its length and checksum vouch for is a batch. A magic above 2 is
-read as format 2, since neither of them covers it. Checksums are the caller's business (`RecordBatch.is_crc_valid`).
+A file is read more leniently than a request: a batch with a valid length and checksum is accepted. A magic above 2 is
+read as format 2, since neither of them covers the magic. The caller checks the checksum (`RecordBatch.is_crc_valid`).
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ from odradek.protocol.record_batch import (
 from odradek.protocol.records import Buffer
 
 _LENGTH_CRC_MAGIC = struct.Struct(">8xiIb")
-"""What formats 0 and 1 begin with: offset, length, CRC-32 of all that follows it, magic. Format 2 has length and magic
-at the same places."""
+"""The first fields of formats 0 and 1: offset, length, CRC-32 of everything after it, magic. Format 2 has length and
+magic at the same places.
+"""
 _LEGACY_CRC_FROM = 16
 
 
 class OldFormatError(CorruptDataError):
-    """An undamaged batch of message format 0 or 1, as Kafka wrote it before 0.11. It can't be served."""
+    """An undamaged batch of message format 0 or 1, as Kafka wrote it before 0.11. odradek cannot serve it."""
 
     code = ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
 
 
 def stored_batch_at(data: Buffer, position: int) -> RecordBatch | None:
-    """The batch at a byte position of a `.log` file; None when what is left there is no whole batch.
+    """The batch at a byte position of a `.log` file; None when no whole batch is left there.
 
     Raises CorruptBatchError for a length that no batch can have, OldFormatError for an older message format.
     """
