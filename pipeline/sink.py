@@ -10,18 +10,19 @@ checkpoint: a stream with a new checkpoint counts from its own beginning.
 
 from __future__ import annotations
 
-import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql.datasource import DataSourceStreamWriter, DataSourceWriter, WriterCommitMessage
+from pyspark.sql.datasource import WriterCommitMessage
 
 from odradek.client_security import ClientSecurity
 from odradek.client_security.options import security_options
+from odradek.pipeline.arrow_writers import DataSourceArrowWriter, StreamWriterBase
 from odradek.pipeline.cluster_client import ClusterClient, TopicPartition
+from odradek.pipeline.sink_rows import Outgoing, record_rows
 from odradek.pipeline.source_options import OptionError, positive_number, security_of
 from odradek.pipeline.transaction_writer import (
     Transaction,
@@ -30,20 +31,10 @@ from odradek.pipeline.transaction_writer import (
     note_in_transaction,
     noted,
 )
-from odradek.protocol.partitioner import Partitioner
-from odradek.protocol.records import Record
 
 if TYPE_CHECKING:
-    from pyspark.sql.types import StructType
+    pass
 
-_COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "key": ("binary", "string"),
-    "value": ("binary", "string"),
-    "headers": ("array<struct<key:string,value:binary>>",),
-    "topic": ("string",),
-    "partition": ("int",),
-    "timestamp": ("timestamp",),
-}
 _KNOWN = {
     "kafka.bootstrap.servers",
     "bootstrap.servers",
@@ -57,8 +48,6 @@ _DEFAULT_ID = "odradek"
 _QUERY_ID = "sql.streaming.queryId"
 """Spark's name for the local property that holds the id of a streaming query; the checkpoint keeps the id."""
 _TIMEOUT_MS = 600_000
-_BATCH_BYTES = 256 * 1024
-_RECORD_OVERHEAD = 64
 
 
 @dataclass(frozen=True)
@@ -102,19 +91,6 @@ class Written(WriterCommitMessage):
     partition: TopicPartition | None = None
 
 
-def check_columns(schema: StructType, topic: str | None) -> None:
-    """OptionError for columns that a record has not, or without a value or a topic."""
-    kinds = {field.name: field.dataType.simpleString() for field in schema.fields}
-    for name, kind in kinds.items():
-        if kind not in _COLUMNS.get(name, ()):
-            known = ", ".join(f"{each} {' or '.join(types)}" for each, types in _COLUMNS.items())
-            raise OptionError(f"no column {name} {kind} can be written; there are: {known}")
-    if "value" not in kinds:
-        raise OptionError("writing needs a column value")
-    if "topic" not in kinds and topic is None:
-        raise OptionError("writing needs the option topic, or a column topic")
-
-
 class _Writer(ABC):
     def __init__(self, options: SinkOptions) -> None:
         self._options = options
@@ -124,18 +100,19 @@ class _Writer(ABC):
         """The identity of what the tasks do together."""
 
     def write(self, iterator: Iterator[Any]) -> Written:
-        first = next(iterator, None)
+        options = self._options
+        rows = record_rows(iterator, options.topic)
+        first = next(rows, None)
         if first is None:
             return Written()
-        options = self._options
         with options.client() as client:
             writer = TransactionWriter(client, self._transactional_id(), options.timeout_ms)
             try:
-                rows = _Rows(client, writer, options.topic)
-                rows.add(first)
-                for row in iterator:
-                    rows.add(row)
-                rows.flush()
+                outgoing = Outgoing(_counted(client), writer.append)
+                outgoing.add(first)
+                for batch in rows:
+                    outgoing.add(batch)
+                outgoing.flush()
             except BaseException:
                 if writer.partitions:
                     end_transaction(client, writer.transaction, commit=False)
@@ -162,7 +139,7 @@ class _Writer(ABC):
                 end_transaction(client, transaction, commit=wanted)
 
 
-class BatchWriter(_Writer, DataSourceWriter):
+class BatchWriter(_Writer, DataSourceArrowWriter):
     """Of `df.write`."""
 
     def __init__(self, options: SinkOptions) -> None:
@@ -179,7 +156,7 @@ class BatchWriter(_Writer, DataSourceWriter):
         self._end(messages, None, commit=False)
 
 
-class StreamWriter(_Writer, DataSourceStreamWriter):
+class StreamWriter(_Writer, StreamWriterBase):
     """Of `df.writeStream`."""
 
     def _work(self) -> str:
@@ -198,50 +175,13 @@ class StreamWriter(_Writer, DataSourceStreamWriter):
         self._end(messages, batchId, commit=False)
 
 
-class _Rows:
-    """Rows on their way into batches, partition by partition."""
+def _counted(client: ClusterClient) -> Callable[[str], int]:
+    """What tells how many partitions a topic has, and asks the cluster once."""
+    counts: dict[str, int] = {}
 
-    def __init__(self, client: ClusterClient, writer: TransactionWriter, topic: str | None) -> None:
-        self._client, self._writer, self._topic = client, writer, topic
-        self._partitioner = Partitioner()
-        self._counts: dict[str, int] = {}
-        self._waiting: dict[TopicPartition, list[Record]] = {}
-        self._sizes: dict[TopicPartition, int] = {}
+    def count(topic: str) -> int:
+        if topic not in counts:
+            counts[topic] = len(client.topics([topic])[topic])
+        return counts[topic]
 
-    def add(self, row: Any) -> None:
-        given = row.asDict()
-        topic = given.get("topic") or self._topic
-        if topic is None:
-            raise ValueError("a row without a topic, and no option topic")
-        key, value = _bytes(given.get("key")), _bytes(given["value"])
-        moment = given.get("timestamp")
-        timestamp = time.time_ns() // 1_000_000 if moment is None else round(moment.timestamp() * 1000)
-        headers = tuple((header["key"], _bytes(header["value"])) for header in given.get("headers") or ())
-        place = topic, self._partition(topic, key, given.get("partition"))
-        self._waiting.setdefault(place, []).append(Record(0, timestamp, key, value, headers))
-        size = self._sizes.get(place, 0) + len(key or b"") + len(value or b"") + _RECORD_OVERHEAD
-        self._sizes[place] = size
-        if size >= _BATCH_BYTES:
-            self._send(place)
-
-    def _partition(self, topic: str, key: bytes | None, given: int | None) -> int:
-        if topic not in self._counts:
-            self._counts[topic] = len(self._client.topics([topic])[topic])
-        count = self._counts[topic]
-        if given is None:
-            return self._partitioner.partition(topic, key, count)
-        if not 0 <= given < count:
-            raise ValueError(f"{topic} has no partition {given}: there are {count}")
-        return given
-
-    def flush(self) -> None:
-        for place in list(self._waiting):
-            self._send(place)
-
-    def _send(self, place: TopicPartition) -> None:
-        self._sizes.pop(place)
-        self._writer.append(*place, self._waiting.pop(place))
-
-
-def _bytes(value: Any) -> bytes | None:
-    return value.encode() if isinstance(value, str) else None if value is None else bytes(value)
+    return count

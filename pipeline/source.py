@@ -34,7 +34,8 @@ from odradek.pipeline.read_limits import (
     limited,
 )
 from odradek.pipeline.rows import COLUMNS, SCHEMA, Wanted, arrow_chunks
-from odradek.pipeline.sink import BatchWriter, SinkOptions, StreamWriter, check_columns
+from odradek.pipeline.sink import BatchWriter, SinkOptions, StreamWriter
+from odradek.pipeline.sink_rows import check_columns
 from odradek.pipeline.source_options import OptionError, Position, SourceOptions, offset_for
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.read_committed import committed_batches

@@ -6,7 +6,7 @@ as it is, so the producer id and the epoch are all that the driver needs (KIP-98
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.pipeline.cluster_client import GROUP, TRANSACTION, ClusterClient, TopicPartition
 from odradek.protocol.generated.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
@@ -19,8 +19,10 @@ from odradek.protocol.generated.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from odradek.protocol.record_batch import build_batch
-from odradek.protocol.records import Record
+from odradek.protocol.record_batch import TRANSACTIONAL_FLAG, assemble
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Transaction(NamedTuple):
@@ -46,11 +48,11 @@ class TransactionWriter:
         """What was written to."""
         return sorted(self._sequences)
 
-    def append(self, topic: str, partition: int, records: list[Record]) -> None:
-        """Write one batch."""
+    def append(self, place: TopicPartition, rows: pa.RecordBatch) -> None:
+        """Write one batch, of rows as `odradek.pipeline.record_bytes.body_of` takes them."""
         name, producer_id, epoch = self.transaction
-        key = topic, partition
-        if key not in self._sequences:
+        topic, partition = place
+        if place not in self._sequences:
             request = AddPartitionsToTxnRequest(
                 v3_and_below_transactional_id=name,
                 v3_and_below_producer_id=producer_id,
@@ -68,12 +70,21 @@ class TransactionWriter:
                     for part in each.results_by_partition
                 ],
             )
-        sequence = self._sequences.get(key, 0)
-        batch = build_batch(
-            records, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence, transactional=True
-        )
+        sequence = self._sequences.get(place, 0)
+        batch = _batch_of(rows, producer_id, epoch, sequence)
         self._client.append(topic, partition, batch, name)
-        self._sequences[key] = (sequence + len(records)) & 0x7FFFFFFF
+        self._sequences[place] = (sequence + rows.num_rows) & 0x7FFFFFFF
+
+
+def _batch_of(rows: pa.RecordBatch, producer_id: int, epoch: int, sequence: int) -> bytes:
+    import pyarrow.compute as pc
+
+    from odradek.pipeline.record_bytes import body_of
+
+    times = rows["timestamp_ms"]
+    first, latest = times[0].as_py(), pc.max(times).as_py()
+    header = TRANSACTIONAL_FLAG, rows.num_rows - 1, first, latest, producer_id, epoch, sequence, rows.num_rows
+    return assemble(0, 0, header, body_of(rows, first))
 
 
 def end_transaction(client: ClusterClient, transaction: Transaction, *, commit: bool) -> None:

@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 import odradek
+
+pytest.importorskip("pyspark")
+
+import pyarrow as pa
+from pyspark.sql import Row
+
 from odradek.pipeline.cluster_client import ClusterClient
+from odradek.pipeline.sink_rows import record_rows
 from odradek.pipeline.transaction_writer import TransactionWriter, end_transaction, note_in_transaction, noted
-from odradek.protocol.records import Record
 
 
 def committed(broker: odradek.KafkaBroker) -> list[bytes]:
     return [record.value or b"" for record in broker.records("out", isolation="read_committed")]
 
 
-def record(value: bytes) -> Record:
-    return Record(0, 1, None, value, ())
+def rows(*values: bytes) -> pa.RecordBatch:
+    """Records with these values."""
+    given = [Row(value=value, timestamp=datetime.fromtimestamp(1, UTC)) for value in values]
+    (batch,) = record_rows(iter(given), "out")
+    return batch
 
 
 @pytest.mark.kafka(topics={"out": 2})
 def test_another_client_ends_what_one_wrote(kafka_broker: odradek.KafkaBroker) -> None:
     with ClusterClient(kafka_broker.bootstrap_servers) as client:
         writer = TransactionWriter(client, "id", 60_000)
-        writer.append("out", 0, [record(b"a"), record(b"b")])
-        writer.append("out", 1, [record(b"c")])
-        writer.append("out", 0, [record(b"d")])
+        writer.append(("out", 0), rows(b"a", b"b"))
+        writer.append(("out", 1), rows(b"c"))
+        writer.append(("out", 0), rows(b"d"))
     assert writer.partitions == [("out", 0), ("out", 1)]
     assert committed(kafka_broker) == []
     with ClusterClient(kafka_broker.bootstrap_servers) as client:
         end_transaction(client, writer.transaction, commit=True)
         assert sorted(committed(kafka_broker)) == [b"a", b"b", b"c", b"d"]
         dropped = TransactionWriter(client, "id", 60_000)
-        dropped.append("out", 0, [record(b"e")])
+        dropped.append(("out", 0), rows(b"e"))
         end_transaction(client, dropped.transaction, commit=False)
         assert len(committed(kafka_broker)) == 4
 
@@ -40,9 +51,9 @@ def test_another_client_ends_what_one_wrote(kafka_broker: odradek.KafkaBroker) -
 def test_a_later_writer_of_an_id_aborts_what_is_open(kafka_broker: odradek.KafkaBroker) -> None:
     with ClusterClient(kafka_broker.bootstrap_servers) as client:
         early = TransactionWriter(client, "id", 60_000)
-        early.append("out", 0, [record(b"early")])
+        early.append(("out", 0), rows(b"early"))
         late = TransactionWriter(client, "id", 60_000)
-        late.append("out", 0, [record(b"late")])
+        late.append(("out", 0), rows(b"late"))
         with pytest.raises(odradek.KafkaError, match=r"INVALID_PRODUCER_EPOCH|PRODUCER_FENCED"):
             end_transaction(client, early.transaction, commit=True)
         end_transaction(client, late.transaction, commit=True)
@@ -55,7 +66,7 @@ def test_a_number_is_noted_with_the_transaction_or_not_at_all(kafka_broker: odra
         assert noted(client, "group") == 0
         for number, commit, expected in ((7, False, 0), (7, True, 7), (8, False, 7), (8, True, 8)):
             writer = TransactionWriter(client, "id", 60_000)
-            writer.append("out", 0, [record(b"x")])
+            writer.append(("out", 0), rows(b"x"))
             note_in_transaction(client, writer.transaction, "group", ("out", 0), number)
             end_transaction(client, writer.transaction, commit=commit)
             assert noted(client, "group") == expected

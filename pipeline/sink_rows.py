@@ -1,0 +1,226 @@
+"""The rows that a sink gets, as Arrow batches of one form: their columns, and the partitions of a cluster's topics."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from odradek.pipeline.cluster_client import TopicPartition
+from odradek.pipeline.source_options import OptionError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+ROW_COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "key": ("binary", "string"),
+    "value": ("binary", "string"),
+    "headers": ("array<struct<key:string,value:binary>>",),
+    "topic": ("string",),
+    "partition": ("int",),
+    "timestamp": ("timestamp",),
+}
+"""What a record has, and the Spark types it may come in."""
+
+_ROWS_AT_ONCE = 10_000
+_BATCH_BYTES = 256 * 1024
+
+
+def check_columns(schema: StructType, topic: str | None, columns: Mapping[str, tuple[str, ...]] = ROW_COLUMNS) -> None:
+    """OptionError for columns that a record has not, or without a value or a topic."""
+    kinds = {field.name: field.dataType.simpleString() for field in schema.fields}
+    for name, kind in kinds.items():
+        if kind not in columns.get(name, ()):
+            known = ", ".join(f"{each} {' or '.join(types)}" for each, types in columns.items())
+            raise OptionError(f"no column {name} {kind} can be written; there are: {known}")
+    if "value" not in kinds:
+        raise OptionError("writing needs a column value")
+    if "topic" not in kinds and topic is None:
+        raise OptionError("writing needs the option topic, or a column topic")
+
+
+def record_rows(given: Iterator[Any], topic: str | None) -> Iterator[pa.RecordBatch]:
+    """Rows as Spark gives them, Arrow batches or `Row`s, with the columns of a record and whatever else they had.
+
+    Columns: ``topic`` (``topic`` where there is none), ``partition`` (null: not chosen yet), ``timestamp_ms`` (now
+    where there is none), ``key``, ``value``, ``headers``. ValueError for a row without a topic, and for a header
+    without a name.
+    """
+    import pyarrow as pa
+
+    for first in given:
+        if isinstance(first, pa.RecordBatch):
+            batch = first
+        else:
+            batch = _batch_of([first, *islice(given, _ROWS_AT_ONCE - 1)])
+        if batch.num_rows:
+            yield _record_form(batch, topic)
+
+
+def _batch_of(rows: list[Any]) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    dicts = [row.asDict(recursive=True) for row in rows]
+    arrays: dict[str, pa.Array] = {}
+    for name in dicts[0]:
+        values = [row[name] for row in dicts]
+        if name in ("key", "value"):
+            arrays[name] = pa.array([each.encode() if isinstance(each, str) else each for each in values], pa.binary())
+        elif name == "headers":
+            arrays[name] = pa.array(values, _header_type())
+        elif name == "timestamp":
+            micros = [None if each is None else round(each.timestamp() * 1_000_000) for each in values]
+            arrays[name] = pa.array(micros, pa.int64()).cast(pa.timestamp("us", "UTC"))
+        else:
+            arrays[name] = pa.array(values)
+    return pa.RecordBatch.from_pydict(arrays)
+
+
+def _header_type() -> pa.DataType:
+    from odradek.pipeline.record_columns import HEADER_TYPE
+
+    return HEADER_TYPE
+
+
+def _record_form(batch: pa.RecordBatch, topic: str | None) -> pa.RecordBatch:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    count = batch.num_rows
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+
+    def column(name: str, kind: pa.DataType) -> pa.Array:
+        given = columns.pop(name, None)
+        return pa.nulls(count, kind) if given is None else given.cast(kind)
+
+    topics = column("topic", pa.string())
+    if topics.null_count:
+        if topic is None:
+            raise ValueError("a row without a topic, and no option topic")
+        topics = pc.fill_null(topics, topic)
+    moments = column("timestamp", pa.timestamp("us", "UTC")).cast(pa.int64())
+    headers = column("headers", _header_type())
+    if headers.flatten().field("key").null_count:
+        raise ValueError("a header without a name")
+    arrays = {
+        "topic": topics,
+        "partition": column("partition", pa.int32()),
+        "timestamp_ms": pc.fill_null(_floor_1000(moments), time.time_ns() // 1_000_000),
+        "key": column("key", pa.binary()),
+        "value": column("value", pa.binary()),
+        "headers": headers,
+        **columns,
+    }
+    return pa.RecordBatch.from_pydict(arrays)
+
+
+def _floor_1000(moments: pa.Array) -> pa.Array:
+    import numpy as np
+    import pyarrow as pa
+
+    if moments.null_count == len(moments):
+        return moments
+    held = moments.fill_null(0).to_numpy(zero_copy_only=False)
+    return pa.array(np.floor_divide(held, 1000), pa.int64(), mask=moments.is_null().to_numpy(zero_copy_only=False))
+
+
+class Outgoing:
+    """Rows on their way to the partitions of a cluster, some hundred thousand bytes at a time.
+
+    ``partitions`` gives the number of a topic's partitions, ``send`` takes what is to be one batch of records.
+    """
+
+    def __init__(
+        self, partitions: Callable[[str], int], send: Callable[[TopicPartition, pa.RecordBatch], None]
+    ) -> None:
+        self._partitions, self._send = partitions, send
+        self._waiting: dict[TopicPartition, list[pa.RecordBatch]] = {}
+        self._sizes: dict[TopicPartition, int] = {}
+        self._turns: dict[str, int] = {}
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        """Take rows in the form of `record_rows`. ValueError for a partition that is not there."""
+        for place, part in self._sorted(rows):
+            from odradek.pipeline.record_bytes import row_sizes
+
+            self._waiting.setdefault(place, []).append(part)
+            size = self._sizes.get(place, 0) + int(row_sizes(part).sum())
+            self._sizes[place] = size
+            if size >= _BATCH_BYTES:
+                self._send_waiting(place)
+
+    def flush(self) -> None:
+        """Send what waits."""
+        for place in list(self._waiting):
+            self._send_waiting(place)
+
+    def _sorted(self, rows: pa.RecordBatch) -> Iterator[tuple[TopicPartition, pa.RecordBatch]]:
+        """The rows by the partition that they go to, in their order."""
+        import numpy as np
+        import pyarrow as pa
+
+        topics = rows["topic"].dictionary_encode()
+        for number, topic in enumerate(topics.dictionary.to_pylist()):
+            of_topic = rows
+            if len(topics.dictionary) > 1:
+                of_topic = rows.filter(pa.array(np.asarray(topics.indices) == number))
+            chosen = self._chosen(topic, of_topic)
+            order = np.argsort(chosen, kind="stable")
+            ordered = of_topic.select(["timestamp_ms", "key", "value", "headers"]).take(pa.array(order))
+            places, begins = np.unique(chosen[order], return_index=True)
+            ends = [*begins[1:], len(order)]
+            for place, begin, end in zip(places.tolist(), begins.tolist(), ends, strict=True):
+                yield (topic, place), ordered.slice(begin, int(end) - begin)
+
+    def _chosen(self, topic: str, rows: pa.RecordBatch) -> Any:
+        """The partition of each row: as it says, or by its key as the Java client, or in turn."""
+        import numpy as np
+
+        from odradek.pipeline.record_bytes import partitions_by_key
+
+        count = self._partitions(topic)
+        partition, key = rows["partition"], rows["key"]
+        given = partition.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        unset = partition.is_null().to_numpy(zero_copy_only=False)
+        wrong = given[~unset & ((given < 0) | (given >= count))]
+        if len(wrong):
+            raise ValueError(f"{topic} has no partition {wrong[0]}: there are {count}")
+        if not unset.any():
+            return given
+        keyless = unset & key.is_null().to_numpy(zero_copy_only=False)
+        chosen = np.where(unset, partitions_by_key(key, count), given)
+        first = self._turns.get(topic, 0)
+        turns = int(keyless.sum())
+        chosen[keyless] = (first + np.arange(turns)) % count
+        self._turns[topic] = (first + turns) % count
+        return chosen
+
+    def _send_waiting(self, place: TopicPartition) -> None:
+        self._sizes.pop(place)
+        rows = joined(self._waiting.pop(place))
+        for part in parts_of(rows):
+            self._send(place, part)
+
+
+def joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """The rows of some batches as one."""
+    import pyarrow as pa
+
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+
+
+def parts_of(rows: pa.RecordBatch) -> Iterable[pa.RecordBatch]:
+    """The rows in parts that are no larger than a batch should be, or that are a single row."""
+    import numpy as np
+
+    from odradek.pipeline.record_bytes import row_sizes
+
+    ends = np.cumsum(row_sizes(rows))
+    begin = 0
+    while begin < rows.num_rows:
+        before = int(ends[begin - 1]) if begin else 0
+        end = max(int(np.searchsorted(ends, before + _BATCH_BYTES, side="right")), begin + 1)
+        yield rows.slice(begin, end - begin)
+        begin = end

@@ -1,0 +1,110 @@
+"""Rows for a sink: their columns, and the partitions that they go to."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+import pyarrow as pa
+from pyspark.sql import Row
+from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, StructType
+
+from odradek.pipeline.cluster_client import TopicPartition
+from odradek.pipeline.sink_rows import Outgoing, check_columns, parts_of, record_rows
+from odradek.pipeline.source_options import OptionError
+from odradek.protocol.partitioner import Partitioner
+
+
+def schema(**columns: Any) -> StructType:
+    return StructType([StructField(name, kind) for name, kind in columns.items()])
+
+
+def test_columns_that_a_record_has() -> None:
+    check_columns(schema(value=BinaryType(), key=StringType(), partition=IntegerType()), "out")
+    check_columns(schema(value=StringType(), topic=StringType()), None)
+    with pytest.raises(OptionError, match="no column value int can be written"):
+        check_columns(schema(value=IntegerType()), "out")
+    with pytest.raises(OptionError, match="no column offset int"):
+        check_columns(schema(value=BinaryType(), offset=IntegerType()), "out")
+    with pytest.raises(OptionError, match="a column value"):
+        check_columns(schema(key=BinaryType()), "out")
+    with pytest.raises(OptionError, match="or a column topic"):
+        check_columns(schema(value=BinaryType()), None)
+
+
+def form(*rows: Row, topic: str | None = "t") -> pa.RecordBatch:
+    """The rows in the form of records."""
+    (batch,) = record_rows(iter(rows), topic)
+    return batch
+
+
+def test_rows_and_arrow_batches_become_the_same() -> None:
+    moment = datetime(1969, 12, 31, 23, 59, 59, 998500, tzinfo=UTC)  # 1.5 ms before 1970
+    header = Row(key="h", value=b"\xff")
+    rows = [
+        Row(key="k", value="v", headers=[header], topic=None, partition=2, timestamp=moment),
+        Row(key=None, value=None, headers=None, topic="other", partition=None, timestamp=moment),
+    ]
+    given = pa.RecordBatch.from_pydict(
+        {
+            "value": pa.array(["v", None]),
+            "key": pa.array(["k", None]),
+            "partition": pa.array([2, None], pa.int32()),
+            "topic": pa.array([None, "other"]),
+            "timestamp": pa.array([moment, moment], pa.timestamp("us", "UTC")),
+            "headers": pa.array([[{"key": "h", "value": b"\xff"}], None]),
+        }
+    )
+    expected = [
+        {"topic": "t", "partition": 2, "timestamp_ms": -2, "key": b"k", "value": b"v"},
+        {"topic": "other", "partition": None, "timestamp_ms": -2, "key": None, "value": None},
+    ]
+    headers = [[{"key": "h", "value": b"\xff"}], None]
+    for batch in (form(*rows), next(record_rows(iter([given]), "t"))):
+        assert batch.to_pylist() == [{**row, "headers": each} for row, each in zip(expected, headers, strict=True)]
+
+
+def test_rows_that_are_no_records() -> None:
+    with pytest.raises(ValueError, match="a row without a topic"):
+        form(Row(value="v", topic=None), topic=None)
+    with pytest.raises(ValueError, match="a header without a name"):
+        form(Row(value="v", headers=[Row(key=None, value=b"x")]))
+
+
+def test_each_partition_gets_its_rows_in_their_order() -> None:
+    sent: dict[TopicPartition, list[bytes]] = {}
+
+    def send(place: TopicPartition, rows: pa.RecordBatch) -> None:
+        sent.setdefault(place, []).extend(rows["value"].to_pylist())
+
+    outgoing = Outgoing({"a": 3, "b": 2}.__getitem__, send)
+    partitioner = Partitioner()
+    expected: dict[TopicPartition, list[bytes]] = {}
+    for turn in range(3):
+        rows: list[Any] = []
+        for number in range(50):
+            topic, value = "ab"[number % 2], b"%d-%d" % (turn, number)
+            key = None if number % 5 == 0 else b"key %d" % number
+            partition = 1 if number % 7 == 0 else None
+            rows.append(Row(key=key, value=value, topic=topic, partition=partition))
+            chosen = partitioner.partition(topic, key, {"a": 3, "b": 2}[topic]) if partition is None else partition
+            expected.setdefault((topic, chosen), []).append(value)
+        outgoing.add(form(*rows))
+    assert not sent
+    outgoing.flush()
+    assert sent == expected
+    with pytest.raises(ValueError, match="a has no partition 3: there are 3"):
+        outgoing.add(form(Row(value="v", topic="a", partition=3)))
+
+
+def test_batches_are_no_larger_than_they_should_be() -> None:
+    values = [b"x" * 1000] * 600  # 24 bytes more each as a record
+    values += [b"y" * 300_000] + [b"z"]
+    rows = form(*(Row(value=value) for value in values))
+    parts = list(parts_of(rows))
+    assert pa.concat_batches(parts).equals(rows)
+    assert [part.num_rows for part in parts] == [256, 256, 88, 1, 1]
