@@ -22,7 +22,7 @@ from odradek.client_security import ClientSecurity
 from odradek.client_security.options import security_options
 from odradek.pipeline.arrow_writers import DataSourceArrowWriter, StreamWriterBase
 from odradek.pipeline.cluster_client import ClusterClient, TopicPartition
-from odradek.pipeline.sink_rows import Outgoing, record_rows
+from odradek.pipeline.sink_rows import Outgoing, check_columns, query_of_task, record_rows
 from odradek.pipeline.source_options import OptionError, positive_number, security_of
 from odradek.pipeline.transaction_writer import (
     Transaction,
@@ -33,7 +33,7 @@ from odradek.pipeline.transaction_writer import (
 )
 
 if TYPE_CHECKING:
-    pass
+    from pyspark.sql.types import StructType
 
 _KNOWN = {
     "kafka.bootstrap.servers",
@@ -45,8 +45,6 @@ _KNOWN = {
 _IGNORED = {"checkpointlocation"}
 """Spark's own option, which it hands on."""
 _DEFAULT_ID = "odradek"
-_QUERY_ID = "sql.streaming.queryId"
-"""Spark's name for the local property that holds the id of a streaming query; the checkpoint keeps the id."""
 _TIMEOUT_MS = 600_000
 
 
@@ -62,20 +60,19 @@ class SinkOptions:
     security: ClientSecurity
 
     @classmethod
-    def parse(cls, given: Mapping[str, str]) -> SinkOptions:
-        """From the options of a writer, whose names are not case-sensitive; raises OptionError."""
+    def parse(cls, given: Mapping[str, str], schema: StructType) -> SinkOptions:
+        """From the options and the columns of a writer; raises OptionError."""
         options = {name.lower(): value for name, value in given.items()}
         security = security_options(options, "kafka.")
-        if "path" in options:
-            raise OptionError("the sink writes to a cluster, not to files: `odradek pipeline archive` writes archives")
         if unknown := set(options) - _KNOWN - _IGNORED - {f"kafka.{name}" for name in security}:
             known = [*sorted(_KNOWN), "kafka.security.*", "kafka.sasl.*", "kafka.ssl.*"]
             raise OptionError(f"unknown option {', '.join(sorted(unknown))}; known: {', '.join(known)}")
         servers = options.get("kafka.bootstrap.servers") or options.get("bootstrap.servers")
         if not servers:
-            raise OptionError("writing needs kafka.bootstrap.servers")
+            raise OptionError("writing needs kafka.bootstrap.servers, or a folder (save(path))")
         transactional_id = options.get("transactionalid") or _DEFAULT_ID
         timeout_ms = positive_number("transactionTimeout", options.get("transactiontimeout")) or _TIMEOUT_MS
+        check_columns(schema, options.get("topic"))
         return cls(servers, options.get("topic"), transactional_id, timeout_ms, security_of(security))
 
     def client(self) -> ClusterClient:
@@ -160,13 +157,7 @@ class StreamWriter(_Writer, StreamWriterBase):
     """Of `df.writeStream`."""
 
     def _work(self) -> str:
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        query = None if context is None else context.getLocalProperty(_QUERY_ID)
-        if query is None:
-            raise RuntimeError("Spark does not tell the task which query it is of")
-        return str(query)
+        return query_of_task()
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 (Spark's name)
         self._end(messages, batchId, commit=True)

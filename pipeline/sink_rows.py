@@ -24,6 +24,8 @@ ROW_COLUMNS: Mapping[str, tuple[str, ...]] = {
 }
 """What a record has, and the Spark types it may come in."""
 
+_QUERY_ID = "sql.streaming.queryId"
+"""Spark's name for the local property that holds the id of a streaming query; the checkpoint keeps the id."""
 _ROWS_AT_ONCE = 10_000
 _BATCH_BYTES = 256 * 1024
 
@@ -124,6 +126,17 @@ def _floor_1000(moments: pa.Array) -> pa.Array:
         return moments
     held = moments.fill_null(0).to_numpy(zero_copy_only=False)
     return pa.array(np.floor_divide(held, 1000), pa.int64(), mask=moments.is_null().to_numpy(zero_copy_only=False))
+
+
+def query_of_task() -> str:
+    """The id of the streaming query that this task works for."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    query = None if context is None else context.getLocalProperty(_QUERY_ID)
+    if query is None:
+        raise RuntimeError("Spark does not tell the task which query it is of")
+    return str(query)
 
 
 class Outgoing:

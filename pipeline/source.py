@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pyspark.sql.datasource import (
     DataSource,
@@ -23,6 +23,7 @@ from pyspark.sql.datasource import (
 
 from odradek.client_security import ClientSecurity
 from odradek.pipeline import log_folder
+from odradek.pipeline.archive_sink import ArchiveBatchWriter, ArchiveOptions, ArchiveStreamWriter
 from odradek.pipeline.cluster_client import EARLIEST, LATEST, ClusterClient, TopicPartition, batches_between
 from odradek.pipeline.pushdown import Narrowing, narrowed
 from odradek.pipeline.read_limits import (
@@ -35,7 +36,6 @@ from odradek.pipeline.read_limits import (
 )
 from odradek.pipeline.rows import COLUMNS, SCHEMA, Wanted, arrow_chunks
 from odradek.pipeline.sink import BatchWriter, SinkOptions, StreamWriter
-from odradek.pipeline.sink_rows import check_columns
 from odradek.pipeline.source_options import OptionError, Position, SourceOptions, offset_for
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.read_committed import committed_batches
@@ -93,17 +93,22 @@ class OdradekDataSource(DataSource):
         return StreamReader(options, chosen_columns(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        return BatchWriter(self._sink_options(schema, overwrite=overwrite))
+        if self._to_archive(overwrite=overwrite):
+            return ArchiveBatchWriter(ArchiveOptions.parse(dict(self.options), schema))
+        return BatchWriter(SinkOptions.parse(dict(self.options), schema))
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802 (Spark's name)
-        return StreamWriter(self._sink_options(schema, overwrite=overwrite))
+        writer: Any
+        if self._to_archive(overwrite=overwrite):
+            writer = ArchiveStreamWriter(ArchiveOptions.parse(dict(self.options), schema))
+        else:
+            writer = StreamWriter(SinkOptions.parse(dict(self.options), schema))
+        return cast("DataSourceStreamWriter", writer)
 
-    def _sink_options(self, schema: StructType, *, overwrite: bool) -> SinkOptions:
+    def _to_archive(self, *, overwrite: bool) -> bool:
         if overwrite:
-            raise OptionError("a topic is appended to: use the mode append")
-        options = SinkOptions.parse(dict(self.options))
-        check_columns(schema, options.topic)
-        return options
+            raise OptionError("topics and archives are appended to: use the mode append")
+        return any(name.lower() == "path" for name in self.options)
 
 
 def chosen_columns(schema: Any) -> tuple[str, ...]:

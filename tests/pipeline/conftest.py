@@ -59,3 +59,28 @@ def spark(odradek_spark: Any) -> Any:
 @pytest.fixture(scope="session")
 def odradek_spark_config() -> dict[str, str]:
     return {"spark.driver.extraJavaOptions": quick_spark.JAVA_OPTIONS, **quick_spark.SETTINGS}
+
+
+class Task:
+    """What Spark tells a task about itself."""
+
+    def __init__(self, number: int, query: str | None) -> None:
+        self._number, self._query = number, query
+
+    def partitionId(self) -> int:  # noqa: N802 (Spark's name)
+        return self._number
+
+    def getLocalProperty(self, name: str) -> str | None:  # noqa: N802 (Spark's name)
+        return self._query if name == "sql.streaming.queryId" else None
+
+
+@pytest.fixture
+def as_task(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Call a writer as Spark does in a task."""
+    pyspark = pytest.importorskip("pyspark")
+
+    def write(writer: Any, number: int, *rows: Any, query: str | None = "query") -> Any:
+        monkeypatch.setattr(pyspark.TaskContext, "get", lambda: Task(number, query))
+        return writer.write(iter(rows))
+
+    return write

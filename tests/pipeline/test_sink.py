@@ -13,40 +13,18 @@ from tests.pipeline.test_session import PATIENCE_S, produce
 
 pytest.importorskip("pyspark")
 
-import pyspark
 from pyspark.sql import Row
+from pyspark.sql.types import BinaryType, StructField, StructType
 
 from odradek.pipeline.cluster_client import ClusterClient
 from odradek.pipeline.sink import BatchWriter, SinkOptions, StreamWriter
 from odradek.pipeline.source_options import OptionError
 
-
-class Task:
-    """What Spark tells a task about itself."""
-
-    def __init__(self, number: int, query: str | None) -> None:
-        self._number, self._query = number, query
-
-    def partitionId(self) -> int:  # noqa: N802 (Spark's name)
-        return self._number
-
-    def getLocalProperty(self, name: str) -> str | None:  # noqa: N802 (Spark's name)
-        return self._query if name == "sql.streaming.queryId" else None
-
-
-@pytest.fixture
-def as_task(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Call a writer as Spark does in a task."""
-
-    def write(writer: Any, number: int, *rows: Row, query: str | None = "query") -> Any:
-        monkeypatch.setattr(pyspark.TaskContext, "get", lambda: Task(number, query))
-        return writer.write(iter(rows))
-
-    return write
+VALUES = StructType([StructField("value", BinaryType())])
 
 
 def options(broker: odradek.KafkaBroker, **more: str) -> SinkOptions:
-    return SinkOptions.parse({"kafka.bootstrap.servers": broker.bootstrap_servers, "topic": "out", **more})
+    return SinkOptions.parse({"kafka.bootstrap.servers": broker.bootstrap_servers, "topic": "out", **more}, VALUES)
 
 
 def committed(broker: odradek.KafkaBroker) -> list[str]:
@@ -58,13 +36,12 @@ def committed(broker: odradek.KafkaBroker) -> list[str]:
     [
         ({"topic": "t"}, "needs kafka.bootstrap.servers"),
         ({"kafka.bootstrap.servers": "h:1", "subscribe": "t"}, "unknown option subscribe"),
-        ({"path": "/x"}, "not to files"),
         ({"kafka.bootstrap.servers": "h:1", "transactionTimeout": "soon"}, "transactionTimeout"),
     ],
 )
 def test_options_that_are_wrong(given: dict[str, str], message: str) -> None:
     with pytest.raises(OptionError, match=message):
-        SinkOptions.parse(given)
+        SinkOptions.parse(given, VALUES)
 
 
 @pytest.mark.kafka(topics={"out": 3, "other": 1})

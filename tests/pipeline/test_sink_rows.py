@@ -59,7 +59,7 @@ def test_rows_and_arrow_batches_become_the_same() -> None:
             "headers": pa.array([[{"key": "h", "value": b"\xff"}], None]),
         }
     )
-    expected = [
+    expected: list[dict[str, Any]] = [
         {"topic": "t", "partition": 2, "timestamp_ms": -2, "key": b"k", "value": b"v"},
         {"topic": "other", "partition": None, "timestamp_ms": -2, "key": None, "value": None},
     ]

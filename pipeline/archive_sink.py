@@ -1,0 +1,262 @@
+"""The sink of the data source `odradek` to archives: folders of parquet by topic and partition, as `replay` reads them.
+
+A task writes files beside the archive's own, under `_odradek`, where readers of the folder do not look. When all tasks
+are done the driver moves them to their places. For a micro-batch of a stream it first notes all its moves in one file,
+`_odradek/<query>.json`, and that is the commit: a repetition of the micro-batch finds the note, does the moves that are
+left, and drops what it wrote itself. So each row is there once, even if a repetition gives other rows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import WriterCommitMessage
+
+from odradek.pipeline.arrow_writers import DataSourceArrowWriter, StreamWriterBase
+from odradek.pipeline.cluster_client import TopicPartition
+from odradek.pipeline.sink_rows import ROW_COLUMNS, check_columns, joined, query_of_task, record_rows
+from odradek.pipeline.source_options import OptionError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+ARCHIVE_COLUMNS: Mapping[str, tuple[str, ...]] = {
+    **ROW_COLUMNS,
+    "offset": ("bigint",),
+    "timestamp_type": ("string",),
+    "producer_id": ("bigint",),
+    "producer_epoch": ("int",),
+    "sequence": ("int",),
+}
+"""What an archive keeps of a record, and the Spark types it may come in."""
+
+_FILE_COLUMNS: Mapping[str, str] = {
+    "offset": "int64",
+    "timestamp_ms": "int64",
+    "timestamp_type": "string",
+    "key": "binary",
+    "value": "binary",
+    "headers": "",
+    "producer_id": "int64",
+    "producer_epoch": "int32",
+    "sequence": "int32",
+}
+_KNOWN = {"path", "topic"}
+_IGNORED = {"checkpointlocation"}
+"""Spark's own option, which it hands on."""
+_OURS = "_odradek"
+_TOPIC = re.compile(r"(?!\.{1,2}\Z)[a-zA-Z0-9._-]{1,249}\Z")
+_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
+_WAITING_BYTES = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class ArchiveOptions:
+    """Where to write: checked options."""
+
+    folder: Path
+    topic: str | None
+
+    @classmethod
+    def parse(cls, given: Mapping[str, str], schema: StructType) -> ArchiveOptions:
+        """From the options and the columns of a writer; raises OptionError."""
+        options = {name.lower(): value for name, value in given.items()}
+        if "kafka.bootstrap.servers" in options or "bootstrap.servers" in options:
+            raise OptionError("give a folder (save(path)) or kafka.bootstrap.servers: one of the two")
+        if unknown := set(options) - _KNOWN - _IGNORED:
+            raise OptionError(f"unknown option {', '.join(sorted(unknown))}; known of an archive: path, topic")
+        path = re.sub(r"^file:(//)?", "", options["path"])
+        if scheme := _SCHEME.match(path):
+            raise OptionError(f"an archive is a folder that all workers see under one path, not {scheme[0]}//...")
+        check_columns(schema, options.get("topic"), ARCHIVE_COLUMNS)
+        if lacking := [name for name in ("partition", "offset") if name not in schema.names]:
+            raise OptionError(f"an archive needs a column {' and a column '.join(lacking)}")
+        return cls(Path(path).absolute(), options.get("topic"))
+
+
+@dataclass
+class Archived(WriterCommitMessage):
+    """The files that a task wrote, by name, with the partition that each is of."""
+
+    work: str = ""
+    files: dict[str, TopicPartition] = field(default_factory=dict)
+
+
+class _Writer(ABC):
+    def __init__(self, options: ArchiveOptions) -> None:
+        self._options = options
+
+    @property
+    def _ours(self) -> Path:
+        return self._options.folder / _OURS
+
+    @abstractmethod
+    def _work(self) -> str:
+        """The identity of what the tasks do together."""
+
+    def write(self, iterator: Iterator[Any]) -> Archived:
+        work = self._work()
+        files = _Files(self._ours / work)
+        try:
+            for rows in record_rows(iterator, self._options.topic):
+                files.add(rows)
+            return Archived(work, files.finish())
+        except BaseException:
+            files.drop()
+            raise
+
+    def _moves(self, messages: Sequence[WriterCommitMessage | None], number: int | None) -> dict[str, str]:
+        """Where each file goes. The names say which work wrote it, in which micro-batch."""
+        written = [message for message in messages if isinstance(message, Archived)]
+        batch = "" if number is None else f"-{number:010d}"
+        return {
+            f"{message.work}/{name}": f"topic={topic}/partition={partition}/{message.work}{batch}-{task}.parquet"
+            for task, message in enumerate(written)
+            for name, (topic, partition) in message.files.items()
+        }
+
+    def _move(self, moves: Mapping[str, str]) -> None:
+        for name, place in moves.items():
+            target = self._options.folder / place
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if (self._ours / name).exists():  # else an earlier attempt moved it
+                (self._ours / name).replace(target)
+
+    def _drop(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        for message in messages:
+            if isinstance(message, Archived):
+                for name in message.files:
+                    (self._ours / message.work / name).unlink(missing_ok=True)
+
+
+class ArchiveBatchWriter(_Writer, DataSourceArrowWriter):
+    """Of `df.write`."""
+
+    def __init__(self, options: ArchiveOptions) -> None:
+        super().__init__(options)
+        self._write_id = uuid.uuid4().hex
+
+    def _work(self) -> str:
+        return self._write_id
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        self._move(self._moves(messages, None))
+        shutil.rmtree(self._ours / self._write_id, ignore_errors=True)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        shutil.rmtree(self._ours / self._write_id, ignore_errors=True)
+
+
+class ArchiveStreamWriter(_Writer, StreamWriterBase):
+    """Of `df.writeStream`."""
+
+    def _work(self) -> str:
+        return query_of_task()
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 (Spark's name)
+        works = {message.work for message in messages if isinstance(message, Archived)}
+        for work in works:  # one, or none of a micro-batch without tasks
+            note = self._ours / f"{work}.json"
+            noted: dict[str, Any] = json.loads(note.read_text()) if note.exists() else {"batch": -1, "moves": {}}
+            if noted["batch"] < batchId:
+                noted = {"batch": batchId, "moves": self._moves(messages, batchId)}
+                _write_whole(note, json.dumps(noted))
+            self._move(noted["moves"])
+            # What is left is of attempts that Spark has given up, or of one that was committed before.
+            shutil.rmtree(self._ours / work, ignore_errors=True)
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 (Spark's name)
+        self._drop(messages)
+
+
+class _Files:
+    """The files of a task, one for each partition that it has rows of."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._waiting: dict[TopicPartition, list[pa.RecordBatch]] = {}
+        self._sizes: dict[TopicPartition, int] = {}
+        self._names: dict[TopicPartition, str] = {}
+        self._open: dict[TopicPartition, Any] = {}
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        """Take rows in the form of `record_rows`. ValueError for a row that belongs nowhere."""
+        for place, part in _by_partition(rows):
+            self._waiting.setdefault(place, []).append(part)
+            self._sizes[place] = self._sizes.get(place, 0) + part.nbytes
+            if self._sizes[place] >= _WAITING_BYTES:
+                self._write(place)
+
+    def _write(self, place: TopicPartition) -> None:
+        import pyarrow.parquet as pq
+
+        rows = joined(self._waiting.pop(place))
+        self._sizes.pop(place)
+        if place not in self._open:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._names[place] = f"{uuid.uuid4().hex}.parquet"
+            self._open[place] = pq.ParquetWriter(self._folder / self._names[place], rows.schema)
+        self._open[place].write_batch(rows)
+
+    def finish(self) -> dict[str, TopicPartition]:
+        """Write what waits, and close the files: their names."""
+        for place in list(self._waiting):
+            self._write(place)
+        for writer in self._open.values():
+            writer.close()
+        return {name: place for place, name in self._names.items()}
+
+    def drop(self) -> None:
+        """Remove the files."""
+        for writer in self._open.values():
+            writer.close()
+        for name in self._names.values():
+            (self._folder / name).unlink(missing_ok=True)
+
+
+def _by_partition(rows: pa.RecordBatch) -> Iterator[tuple[TopicPartition, pa.RecordBatch]]:
+    """The rows of each partition, as its file has them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if rows["partition"].null_count or rows["offset"].null_count:
+        raise ValueError("a row without a partition or an offset cannot be archived")
+    if (pc.min(rows["partition"]).as_py()) < 0:
+        raise ValueError("a row of a negative partition cannot be archived")
+    filed = pa.RecordBatch.from_pydict({name: _column(rows, name, kind) for name, kind in _FILE_COLUMNS.items()})
+    topics = rows["topic"].dictionary_encode()
+    for number, topic in enumerate(topics.dictionary.to_pylist()):
+        if not _TOPIC.match(topic):
+            raise ValueError(f"no topic can have the name {topic!r}")
+        of_topic = pc.equal(topics.indices, number)
+        for partition in pc.unique(rows["partition"].filter(of_topic)).to_pylist():
+            yield (topic, partition), filed.filter(pc.and_(of_topic, pc.equal(rows["partition"], partition)))
+
+
+def _column(rows: pa.RecordBatch, name: str, kind: str) -> pa.Array:
+    import pyarrow as pa
+
+    if name not in rows.schema.names:
+        return pa.nulls(rows.num_rows, pa.type_for_alias(kind))
+    return rows[name].cast(pa.type_for_alias(kind)) if kind else rows[name]
+
+
+def _write_whole(file: Path, text: str) -> None:
+    """Write under another name and rename: nobody sees half of it, and a crash of the machine leaves it whole."""
+    unfinished = file.with_suffix(".tmp")
+    unfinished.parent.mkdir(parents=True, exist_ok=True)
+    with unfinished.open("w") as target:
+        target.write(text)
+        target.flush()
+        os.fsync(target.fileno())
+    unfinished.replace(file)
