@@ -10,26 +10,27 @@ import socket
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from functools import partial
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 import trio
 
 from odradek.broker.config.listeners import address_text
 
+if TYPE_CHECKING:
+    from odradek.http_server import Application
+
 _CLOSE_TIMEOUT_S = 5.0
-_GRACE_S = 0.2
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class HttpThread:
-    """Serves an ASGI application on an address from `start` to `close`; ``name`` is of its thread and logger.
+    """Serves an application on an address from `start` to `close`; ``name`` is of its thread and logger.
 
     ``application`` makes it, in the server's thread. OSError for an address that is taken.
     """
 
-    def __init__(self, name: str, address: tuple[str, int], application: Callable[[], Any]) -> None:
+    def __init__(self, name: str, address: tuple[str, int], application: Callable[[], Application]) -> None:
         self._name = name
         self._address = address
         self._application = application
@@ -80,27 +81,23 @@ class HttpThread:
                 self._started.set_exception(error)
 
     async def _main(self) -> None:
-        from hypercorn.trio import serve
+        from odradek.http_server import HttpConnection
 
         stop = trio.Event()
         self._trio_stop = trio.lowlevel.current_trio_token(), stop
         application = self._application()
-        host, port = self._socket.getsockname()[:2]
-        config = self._config(self._socket.detach())
+        log = logging.getLogger(self._name)
+        listener = trio.SocketListener(trio.socket.from_stdlib_socket(self._socket))
+
+        async def serve(stream: trio.SocketStream) -> None:
+            await HttpConnection(stream, application, log).serve()
+
         async with trio.open_nursery() as nursery:
-            await nursery.start(partial(serve, application, config, shutdown_trigger=stop.wait, mode="asgi"))
+            await nursery.start(trio.serve_listeners, serve, [listener])
+            host, port = self._socket.getsockname()[:2]
             self._started.set_result(f"http://{address_text(host, port)}")
-
-    def _config(self, listening: int) -> Any:
-        from hypercorn.config import Config
-
-        config = Config()
-        config.bind = [f"fd://{listening}"]
-        config.errorlog = logging.getLogger(f"{self._name}.http")
-        config.loglevel = "WARNING"
-        config.graceful_timeout = _GRACE_S
-        config.include_server_header = False
-        return config
+            await stop.wait()
+            nursery.cancel_scope.cancel()
 
 
 def checked(what: str, packages: Sequence[str], extra: str, host: str, token: str | None) -> frozenset[str] | None:

@@ -1,4 +1,4 @@
-"""An ASGI application in a thread: from its start to its end, and who may ask it."""
+"""An application of HTTP in a thread: from its start to its end, and who may ask it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from odradek.http_server import HttpRequest, HttpResponse
 from odradek.http_thread import HttpThread, checked, shows, wrong_host
 
 
-async def hello(scope: Any, receive: Any, send: Any) -> None:
-    if scope["type"] == "lifespan":
-        for each in ("startup", "shutdown"):
-            await receive()
-            await send({"type": f"lifespan.{each}.complete"})
-        return
-    await send({"type": "http.response.start", "status": 200, "headers": []})
-    await send({"type": "http.response.body", "body": b"hello"})
+async def hello(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(b"hello")
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])

@@ -15,8 +15,7 @@ import pytest
 HIDING = """
 import asyncio, builtins, importlib, logging, mmap, multiprocessing, os, pkgutil, signal, socket, ssl, subprocess, sys
 import sysconfig, tempfile, types
-import http.client, _pytest.pytester, hypercorn.config, hypercorn.trio, pytest, trio, trio.testing
-import starlette.applications, starlette.requests, starlette.responses, starlette.routing
+import http.client, _pytest.pytester, h11, pytest, trio, trio.testing, wsgiref.handlers
 
 sysconfig.get_config_vars()
 MODULES = {"fcntl", "resource", "pwd", "grp", "termios", "pty", "tty", "syslog", "posix", "curses", "readline"}

@@ -1,33 +1,29 @@
-"""The control API as an ASGI application."""
+"""The control API as an application of HTTP."""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, MutableMapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from typing import Any
 
 import trio
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from odradek.broker.facade.remote.encoding import error_told
 from odradek.broker.facade.remote.operations import Operation, operations
 from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.control.calls import Calls, UnknownHandleError, of_body, of_query
 from odradek.control.openapi import document
-from odradek.control.static import PATHS, routes
-from odradek.control.streams import RECORDS, REQUESTS, LinesResponse, PiecesResponse, RecordStream, RequestStream
+from odradek.control.static import PATHS, served
+from odradek.control.streams import RECORDS, REQUESTS, RecordStream, RequestStream, streamed
+from odradek.http_server import ClientGoneError, HttpError, HttpRequest, HttpResponse, Routes
 from odradek.http_thread import shows, wrong_host
 from odradek.protocol.errors import KafkaError
 
 _log = logging.getLogger("odradek.control")
+_JSON = "application/json"
 _MAX_BODY_BYTES = 64 * 1024 * 1024
 _THREADS = 200
 """How many operations may wait at the same time."""
@@ -35,7 +31,7 @@ _AT_ONCE = 500
 _REFUSALS = (KafkaError, TimeoutError, BrokerClosedError, RuntimeError, ImportError, OSError)
 _MISTAKES = (TypeError, ValueError, LookupError, ArithmeticError)
 
-Endpoint = Callable[[Request], Awaitable[Response]]
+Endpoint = Callable[[HttpRequest, dict[str, str]], Awaitable[HttpResponse]]
 
 
 class Application:
@@ -50,60 +46,74 @@ class Application:
         self._hosts = hosts
         self._token = token
         self._limiter = trio.CapacityLimiter(_THREADS)
-        served = [
-            *routes(),
-            *(Route(_path(each), self._endpoint(each), methods=[each.method]) for each in operations()),
-        ]
-        served.append(Route(REQUESTS.path, self._requests, methods=["GET"]))
-        served.append(Route(RECORDS.path, self._records, methods=["GET"]))
-        served.append(Route("/openapi.json", self._openapi, methods=["GET"]))
-        self._starlette = Starlette(
-            routes=served, exception_handlers={HTTPException: _http_error, Exception: _unexpected}
+        self._routes: Routes[Endpoint] = Routes(
+            [
+                *(("GET", path, self._file) for path in PATHS),
+                *((each.method, each.path, self._endpoint(each)) for each in operations()),
+                ("GET", REQUESTS.path, self._requests),
+                ("GET", RECORDS.path, self._records),
+                ("GET", "/openapi.json", self._openapi),
+            ]
         )
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
-        refusal = self._refusal(Request(scope)) if scope["type"] == "http" else None
-        await (self._starlette if refusal is None else refusal)(scope, receive, send)
+    async def __call__(self, request: HttpRequest) -> HttpResponse:
+        try:
+            refusal = self._refusal(request)
+            if refusal is not None:
+                return refusal
+            endpoint, names = self._routes.find(request.method, request.path)
+            return await endpoint(request, names)
+        except HttpError as error:
+            hint = "; GET /openapi.json lists what there is" if error.status == 404 else ""
+            return _error(error.status, "HTTPError", f"{error}{hint}", error.headers)
+        except ClientGoneError:
+            raise
+        except Exception as error:
+            _log.error("bug in the control API: %s %s", request.method, request.path, exc_info=error)
+            return _error(500, type(error).__name__, f"bug in odradek: {error}")
 
-    def _refusal(self, request: Request) -> Response | None:
+    def _refusal(self, request: HttpRequest) -> HttpResponse | None:
         name = wrong_host(self._hosts, request.headers.get("host"))
         if name is not None:
             return _error(421, "HostError", f"this server is not {name!r}: use its address")
         shown = request.headers.get("authorization", "")
-        if self._token is not None and request.url.path not in PATHS and not shows(self._token, shown):
+        if self._token is not None and request.path not in PATHS and not shows(self._token, shown):
             return _error(401, "TokenError", "the token is missing or wrong: Authorization: Bearer TOKEN")
         return None
 
-    async def _openapi(self, request: Request) -> Response:
-        return JSONResponse(document())
+    async def _file(self, request: HttpRequest, names: dict[str, str]) -> HttpResponse:
+        return served(request.path)
 
-    async def _requests(self, request: Request) -> Response:
+    async def _openapi(self, request: HttpRequest, names: dict[str, str]) -> HttpResponse:
+        return _json(document())
+
+    async def _requests(self, request: HttpRequest, names: dict[str, str]) -> HttpResponse:
         try:
-            given = of_query(REQUESTS, request.query_params)
+            given = of_query(REQUESTS, dict(request.query))
             stream = RequestStream(given, given.pop("latest", None))
         except _MISTAKES as error:
             return _refused(400, error)
         await stream.begin(self._calls)
-        return LinesResponse(stream)
+        return streamed(stream)
 
-    async def _records(self, request: Request) -> Response:
+    async def _records(self, request: HttpRequest, names: dict[str, str]) -> HttpResponse:
         try:
-            stream = RecordStream(self._calls, **of_query(RECORDS, request.query_params))
+            stream = RecordStream(self._calls, **of_query(RECORDS, dict(request.query)))
             await stream.begin()
         except _REFUSALS as error:
             return _refused(409, error)
         except _MISTAKES as error:
             return _refused(400, error)
-        return LinesResponse(stream)
+        return streamed(stream)
 
     def _endpoint(self, operation: Operation) -> Endpoint:
-        async def answer(request: Request) -> Response:
+        async def answer(request: HttpRequest, names: dict[str, str]) -> HttpResponse:
             try:
                 if operation.method == "GET":
-                    arguments = of_query(operation, request.query_params)
+                    arguments = of_query(operation, dict(request.query))
                 else:
                     arguments = of_body(operation, await _body(request))
-                call = partial(self._calls.run, operation, request.path_params.get("id"), arguments)
+                call = partial(self._calls.run, operation, names.get("id"), arguments)
                 result = await trio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._limiter)
             except UnknownHandleError as error:
                 return _error(404, "LookupError", str(error))
@@ -112,8 +122,8 @@ class Application:
             except _MISTAKES as error:
                 return _refused(400, error)
             if isinstance(result, Iterator):
-                return PiecesResponse(self._listed(result), "application/json")
-            return JSONResponse(result)
+                return HttpResponse(self._listed(result), media_type=_JSON)
+            return _json(result)
 
         return answer
 
@@ -130,44 +140,24 @@ class Application:
         yield "]" if start != "[" else "[]"
 
 
-def _path(operation: Operation) -> str:
-    return operation.path.replace("{id}", "{id:path}")
-
-
-async def _body(request: Request) -> bytes:
-    body = bytearray()
-    async with aclosing(request.stream()) as pieces:
-        async for piece in pieces:
-            body += piece
-            if len(body) > _MAX_BODY_BYTES:
-                raise HTTPException(413, f"the body is larger than {_MAX_BODY_BYTES} bytes")
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json" and (body or kind):
-        raise HTTPException(415, "the body is JSON: Content-Type: application/json")
+async def _body(request: HttpRequest) -> bytes:
+    body = await request.body(_MAX_BODY_BYTES)
+    kind = request.content_type
+    if kind != _JSON and (body or kind):
+        raise HttpError(415, f"the body is JSON: Content-Type: {_JSON}")
     if not kind and request.headers.get("origin"):
-        raise HTTPException(415, "a page of another server may not call: Content-Type: application/json")
-    return bytes(body)
+        raise HttpError(415, f"a page of another server may not call: Content-Type: {_JSON}")
+    return body
 
 
-def _error(status: int, kind: str, message: str) -> Response:
-    return JSONResponse({"error": {"type": kind, "message": message}}, status)
+def _json(data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> HttpResponse:
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return HttpResponse(text.encode(), status, _JSON, headers or {})
 
 
-def _refused(status: int, error: Exception) -> Response:
-    return JSONResponse({"error": error_told(error)}, status)
+def _error(status: int, kind: str, message: str, headers: Mapping[str, str] | None = None) -> HttpResponse:
+    return _json({"error": {"type": kind, "message": message}}, status, headers)
 
 
-async def _http_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    texts = {
-        404: f"there is no {request.url.path}; GET /openapi.json lists what there is",
-        405: f"{request.url.path} does not take {request.method}",
-    }
-    response = _error(error.status_code, "HTTPError", texts.get(error.status_code, error.detail))
-    response.headers.update(error.headers or {})
-    return response
-
-
-async def _unexpected(request: Request, error: Exception) -> Response:
-    _log.error("bug in the control API: %s %s", request.method, request.url.path, exc_info=error)
-    return _error(500, type(error).__name__, f"bug in odradek: {error}")
+def _refused(status: int, error: Exception) -> HttpResponse:
+    return _json({"error": error_told(error)}, status)

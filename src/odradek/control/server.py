@@ -56,4 +56,4 @@ def serving(host: str, port: int, token: str | None) -> Callable[[Cluster], Abst
 
 
 def _checked(host: str, token: str | None) -> frozenset[str] | None:
-    return checked("a control API", ("hypercorn.trio", "starlette.applications"), "control", host, token)
+    return checked("a control API", ("h11",), "control", host, token)

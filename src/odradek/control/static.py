@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from importlib.resources import files
-from typing import Any
 
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
+from odradek.http_server import HttpResponse
 
 SCRIPTS = (
     *("page", "frame", "dom", "api", "values", "grid", "parts", "topics", "records", "schemas", "groups", "timeline"),
@@ -30,20 +26,9 @@ _HEADERS = {
 }
 
 
-def routes() -> list[Any]:
-    """A route for each file."""
-    served = [Route(path, _served(name, kind), methods=["GET"]) for path, (name, kind) in _FILES.items()]
-    return [*served, Route(_ICON, _nothing, methods=["GET"])]
-
-
-async def _nothing(request: Request) -> Response:
-    """Browsers ask for an icon."""
-    return Response(status_code=204)
-
-
-def _served(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
-    async def answer(request: Request) -> Response:
-        data = files("odradek.control.page").joinpath(name).read_bytes()
-        return Response(data, media_type=kind, headers=_HEADERS)
-
-    return answer
+def served(path: str) -> HttpResponse:
+    """One of `PATHS`."""
+    if path == _ICON:  # browsers ask for it
+        return HttpResponse(status=204)
+    name, kind = _FILES[path]
+    return HttpResponse(files("odradek.control.page").joinpath(name).read_bytes(), 200, kind, _HEADERS)

@@ -11,8 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import trio
-from starlette.responses import StreamingResponse
-from starlette.types import Receive, Scope, Send
 
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.generated.blocking.transcript import Transcript
@@ -22,6 +20,7 @@ from odradek.broker.facade.remote.encoding import encoded, error_told
 from odradek.broker.facade.remote.operations import Operation, Parameter, operation_of
 from odradek.broker.facade.thread_bridge import trio_settled
 from odradek.broker.transcript.request_list import Selection
+from odradek.http_server import HttpResponse
 from odradek.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -89,7 +88,6 @@ class RequestStream:
 
     async def lines(self) -> AsyncGenerator[str, None]:
         """The lines, several in a piece, until the reader hangs up."""
-        yield ""  # the answer's head goes out with the first piece
         while not self._is_late:
             await self._woken.wait()
             self._woken = trio.Event()
@@ -189,32 +187,7 @@ class Lines(Protocol):
         ...
 
 
-class PiecesResponse(StreamingResponse):
-    """Gives what a generator yields, and closes the generator however the answer ends."""
-
-    def __init__(self, pieces: AsyncGenerator[str, None], media_type: str) -> None:
-        self._pieces = pieces
-        super().__init__(pieces, media_type=media_type)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            with trio.CancelScope(shield=True):
-                await self.end()
-
-    async def end(self) -> None:
-        """The answer is over."""
-        await self._pieces.aclose()
-
-
-class LinesResponse(PiecesResponse):
-    """Gives a stream's lines, and ends the stream however the answer ends, also before its first line."""
-
-    def __init__(self, stream: Lines) -> None:
-        self._stream = stream
-        super().__init__(stream.lines(), "application/x-ndjson")
-
-    async def end(self) -> None:
-        await super().end()
-        await self._stream.end()
+def streamed(stream: Lines) -> HttpResponse:
+    """An answer that gives a stream's lines, and ends the stream however the answer ends, also before its first
+    line."""
+    return HttpResponse(stream.lines(), media_type="application/x-ndjson", end=stream.end)

@@ -1,26 +1,23 @@
-"""The REST API as an ASGI application."""
+"""The REST API as an application of HTTP."""
 
 from __future__ import annotations
 
 import base64
 import json
 import logging
-import re
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
 import trio
-from starlette.requests import ClientDisconnect
-from starlette.requests import Request as HttpRequest
-from starlette.responses import Response
 
 from odradek.broker.config.listeners import address_text
 from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.broker.faults.registry_fault import RegistryFault
 from odradek.broker.requests.exchange import RawExchange
+from odradek.http_server import ClientGoneError, HttpError, HttpRequest, HttpResponse, Routes
 from odradek.http_thread import shows, wrong_host
-from odradek.registry.endpoints import ENDPOINTS, Endpoint
+from odradek.registry.endpoints import ENDPOINTS
 from odradek.registry.errors import RegistryError, too_large
 from odradek.registry.recording import Recording
 from odradek.registry.registry import Registry
@@ -36,7 +33,7 @@ _MEDIA_TYPES = (MEDIA_TYPE, "application/vnd.schemaregistry+json", "application/
 _RANGES = ("*/*", "application/*", *_MEDIA_TYPES)
 _THREADS = 100
 _TEXT = ("/schema",)
-_CONTEXT = re.compile(r"/contexts/([^/]+)(/.+)")
+_CONTEXTS = "/contexts/"
 
 
 class Application:
@@ -54,47 +51,49 @@ class Application:
         self._hosts = hosts
         self._token = token
         self._limiter = trio.CapacityLimiter(_THREADS)
-        self._routes = [(method, _pattern(path), endpoint) for method, path, endpoint in ENDPOINTS]
+        self._routes = Routes(ENDPOINTS)
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
-        if scope["type"] == "lifespan":
-            for each in ("startup", "shutdown"):
-                await receive()
-                await send({"type": f"lifespan.{each}.complete"})
-        if scope["type"] != "http":
-            return
-        request = HttpRequest(scope, receive)
-        exchange = self._recording.began(_head(request), _connection(scope), request.headers.get("user-agent"))
+    async def __call__(self, request: HttpRequest) -> HttpResponse:
+        head = f"{request.method} {request.target}"
+        exchange = self._recording.began(head, _connection(request), request.headers.get("user-agent"))
         try:
             response = await self._answer(request, exchange)
         except RegistryError as error:
-            response = _response({"error_code": error.code, "message": error.message}, error.status)
-        except ClientDisconnect:
+            response = _refused(error.status, error.code, error.message)
+        except HttpError as error:
+            response = _refused(error.status, error.status, str(error), error.headers)
+            if error.status == 405 and request.method == "OPTIONS":
+                response = HttpResponse(headers={"Allow": f"{error.headers['Allow']}, OPTIONS"})
+        except ClientGoneError:
             await self._in_thread(self._recording.cut, exchange, "the client has gone")
-            return
+            raise
         except BrokerClosedError as error:
-            response = _response({"error_code": 50001, "message": str(error)}, 500)
+            response = _refused(500, 50001, str(error))
         except Exception as error:
-            _log.error("bug in the registry: %s %s", request.method, request.url.path, exc_info=error)
-            response = _response({"error_code": 500, "message": f"bug in odradek: {error!r}"}, 500)
-        await self._in_thread(self._recording.answered, exchange, response.status_code, bytes(response.body))
-        await response(scope, receive, send)
+            _log.error("bug in the registry: %s", head, exc_info=error)
+            response = _refused(500, 500, f"bug in odradek: {error!r}")
+        assert isinstance(response.body, bytes)
+        await self._in_thread(self._recording.answered, exchange, response.status, response.body)
+        return response
 
     async def _in_thread(self, function: Callable[..., T], *arguments: Any) -> T:
         return await trio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True, limiter=self._limiter)
 
-    async def _answer(self, request: HttpRequest, exchange: RawExchange) -> Response:
+    async def _answer(self, request: HttpRequest, exchange: RawExchange) -> HttpResponse:
         self._check_access(request)
-        path, context = _raw_path(request), None
-        if match := _CONTEXT.fullmatch(path):
-            context, path = unquote(match[1]), match[2]
-        endpoint, names = self._route(request.method, path)
+        context, path = _context_and_path(request.path)
+        endpoint, names = self._routes.find(request.method, path)
+        if "" in names.values():
+            raise HttpError(404, f"there is no {request.path}")
         body = await _body(request)
         self._recording.read(exchange, body)
-        await self._apply_faults(request.method, path if context is None else _raw_path(request))
-        asked = Request(names, request.query_params, body, context, request.query_params.multi_items())
+        await self._apply_faults(request.method, request.path)
+        query = request.query
+        asked = Request(names, dict(query), body, context, query)
         result = await self._in_thread(endpoint, self._registry, asked)
-        return _text(result) if path.endswith(_TEXT) and isinstance(result, str) else _response(result)
+        if path.endswith(_TEXT) and isinstance(result, str):
+            return _response(result)
+        return HttpResponse(status=204) if result is None else _json(result)
 
     async def _apply_faults(self, method: str, path: str) -> None:
         """What faults do with the request; those that only delay let the following ones be tried too."""
@@ -107,45 +106,25 @@ class Application:
     def _check_access(self, request: HttpRequest) -> None:
         name = wrong_host(self._hosts, request.headers.get("host"))
         if name is not None:
-            raise RegistryError(421, f"this server is not {name!r}: use its address")
+            raise HttpError(421, f"this server is not {name!r}: use its address")
         if self._token is not None and not shows(self._token, _token_in(request.headers.get("authorization", ""))):
-            raise RegistryError(401, "the token is missing or wrong: Authorization: Bearer TOKEN")
+            raise HttpError(401, "the token is missing or wrong: Authorization: Bearer TOKEN")
         accepted = request.headers.get("accept", "*/*")
         if not any(each.partition(";")[0].strip().lower() in (*_RANGES, "") for each in accepted.split(",")):
-            raise RegistryError(406, f"answers are {MEDIA_TYPE}, not {accepted}")
-
-    def _route(self, method: str, path: str) -> tuple[Endpoint, dict[str, str]]:
-        allowed = []
-        for each, pattern, endpoint in self._routes:
-            if match := pattern.fullmatch(path.rstrip("/") or "/"):
-                if each == method:
-                    return endpoint, {name: unquote(text) for name, text in match.groupdict().items()}
-                allowed.append(each)
-        if allowed:
-            raise RegistryError(405, f"{path} takes {', '.join(allowed)}, not {method}")
-        raise RegistryError(404, f"there is no {path}")
+            raise HttpError(406, f"answers are {MEDIA_TYPE}, not {accepted}")
 
 
-def _pattern(path: str) -> re.Pattern[str]:
-    """A path with names in braces; each stands for what is between two slashes, encoded ones apart."""
-    return re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", path))
+def _context_and_path(path: str) -> tuple[str | None, str]:
+    """The context that a path ``/contexts/NAME/...`` names, and what stands behind it; else None and the path."""
+    context, slash, rest = path.removeprefix(_CONTEXTS).partition("/")
+    if not path.startswith(_CONTEXTS) or not context or not rest:
+        return None, path
+    return unquote(context), slash + rest
 
 
-def _raw_path(request: HttpRequest) -> str:
-    """The path as it came, so that an encoded slash is none."""
-    raw: bytes = request.scope.get("raw_path") or request.url.path.encode()
-    return raw.partition(b"?")[0].decode("latin-1")
-
-
-def _head(request: HttpRequest) -> str:
-    query = request.scope.get("query_string", b"").decode("latin-1")
-    return f"{request.method} {_raw_path(request)}{'?' + query if query else ''}"
-
-
-def _connection(scope: MutableMapping[str, Any]) -> str:
+def _connection(request: HttpRequest) -> str:
     """The connection as a transcript names it. HTTP requests are told apart by the client's port."""
-    ends = (scope.get(each) or ("", 0) for each in ("server", "client"))
-    return f"{'-'.join(address_text(host, port) for host, port in ends)}-0"
+    return f"{'-'.join(address_text(*each) for each in (request.server, request.client))}-0"
 
 
 def _token_in(authorization: str) -> str:
@@ -159,30 +138,24 @@ def _token_in(authorization: str) -> str:
 
 
 async def _body(request: HttpRequest) -> bytes:
-    if request.method in ("GET", "DELETE"):
+    if request.method in ("GET", "HEAD", "DELETE"):
         return b""
-    kind = request.headers.get("content-type", MEDIA_TYPE).partition(";")[0].strip().lower()
+    kind = request.content_type or MEDIA_TYPE
     if kind not in _MEDIA_TYPES:
-        raise RegistryError(415, f"a body is {MEDIA_TYPE}, not {kind}")
-    body = bytearray()
-    size = 0
-    async for piece in request.stream():
-        size += len(piece)
-        if size <= LARGEST_BODY:
-            body += piece
-    if size > LARGEST_BODY:
-        raise too_large(size, LARGEST_BODY)
-    return bytes(body)
+        raise HttpError(415, f"a body is {MEDIA_TYPE}, not {kind}")
+    try:
+        return await request.body(LARGEST_BODY)
+    except HttpError as error:
+        raise too_large(LARGEST_BODY) if error.status == 413 else error from None
 
 
-def _response(data: Any, status: int = 200) -> Response:
-    """None is an answer without content."""
-    if data is None:
-        return Response(b"", 204)
-    return Response(
-        json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass"), status, media_type=MEDIA_TYPE
-    )
+def _response(text: str, status: int = 200, headers: Mapping[str, str] | None = None) -> HttpResponse:
+    return HttpResponse(text.encode("utf-8", "surrogatepass"), status, MEDIA_TYPE, headers or {})
 
 
-def _text(data: str) -> Response:
-    return Response(data.encode("utf-8", "surrogatepass"), 200, media_type=MEDIA_TYPE)
+def _json(data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> HttpResponse:
+    return _response(json.dumps(data, ensure_ascii=False), status, headers)
+
+
+def _refused(status: int, code: int, message: str, headers: Mapping[str, str] | None = None) -> HttpResponse:
+    return _json({"error_code": code, "message": message}, status, headers)

@@ -106,9 +106,9 @@ def invalid_subject(subject: str) -> RegistryError:
     return RegistryError(42208, f"{subject!r} is no name of a subject")
 
 
-def too_large(size: int, largest: int) -> RegistryError:
+def too_large(largest: int) -> RegistryError:
     """42209."""
-    return RegistryError(42209, f"{size} bytes are too much: a request has at most {largest}")
+    return RegistryError(42209, f"the request is too large: it has at most {largest} bytes")
 
 
 def invalid_rules(why: str) -> RegistryError:

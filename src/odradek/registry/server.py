@@ -18,7 +18,7 @@ from odradek.registry.registry import Registry
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
 
-_PACKAGES = ("hypercorn.trio", "starlette.requests")
+_PACKAGES = ("h11",)
 
 
 class RegistryServer:

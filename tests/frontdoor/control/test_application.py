@@ -60,7 +60,7 @@ def test_a_wait_ends_when_it_is_over_and_others_are_served_meanwhile(control: As
     [
         ("GET", "/v2/topics", None, 404, "there is no /v2/topics; GET /openapi.json"),
         ("POST", "/v1/undos/1/undo", None, 404, "no Undo of the id '1'"),
-        ("DELETE", "/v1/topics", None, 405, "/v1/topics does not take DELETE"),
+        ("DELETE", "/v1/topics", None, 405, "/v1/topics takes GET, HEAD, not DELETE"),
         ("POST", "/v1/kill-node", {"node_id": 9}, 400, "no node 9: the cluster has 1, 2, 3"),
         ("POST", "/v1/kill-node", {"nod_id": 9}, 400, "did you mean 'node_id'"),
         ("POST", "/v1/kill-node", b"{", 400, "the body is no JSON"),

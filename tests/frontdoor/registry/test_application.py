@@ -71,11 +71,36 @@ def test_bad_bodies_leave_nothing(
     assert registry("GET", "/subjects") == (200, [])
 
 
+def test_answers_are_left_to_the_caches_of_clients(registry: Ask, broker: odradek.KafkaBroker) -> None:
+    """Confluent's registry sends no validators and no lifetimes: clients keep schemas by their ids."""
+    registry("POST", VERSIONS, INT)
+    for path in ("/schemas/ids/1", f"{VERSIONS}/latest"):
+        names = {name.lower() for name in answered(broker, "GET", path).headers}
+        assert names == {"date", "content-type", "content-length", "connection"}
+
+
+def test_head_and_options(registry: Ask, broker: odradek.KafkaBroker) -> None:
+    registry("POST", VERSIONS, INT)
+    head, got = (answered(broker, method, "/schemas/ids/1") for method in ("HEAD", "GET"))
+    assert (head.status, head.read(), head.headers["Content-Length"]) == (200, b"", got.headers["Content-Length"])
+    assert answered(broker, "HEAD", "/schemas/ids/2").status == 404
+    options = answered(broker, "OPTIONS", VERSIONS)
+    assert (options.status, options.headers["Allow"], options.read()) == (200, "GET, HEAD, POST, OPTIONS", b"")
+    assert answered(broker, "OPTIONS", "/nothing").status == 404
+    assert answered(broker, "PUT", VERSIONS).headers["Allow"] == "GET, HEAD, POST"
+
+
+def answered(broker: odradek.KafkaBroker, method: str, path: str) -> http.client.HTTPResponse:
+    connection = http.client.HTTPConnection(urlsplit(broker.schema_registry_url).netloc, timeout=60)
+    connection.request(method, path, headers={"Connection": "close"})
+    return connection.getresponse()
+
+
 def test_paths_that_are_none(registry: Ask) -> None:
     assert registry("GET", "/nothing")[1]["error_code"] == 404
     assert registry("GET", "/contexts/.c/nothing")[1]["error_code"] == 404
     status, data = registry("POST", "/subjects", INT)
-    assert (status, data) == (405, {"error_code": 405, "message": "/subjects takes GET, not POST"})
+    assert (status, data) == (405, {"error_code": 405, "message": "/subjects takes GET, HEAD, not POST"})
     assert registry("GET", "/subjects/") == (200, [])
 
 

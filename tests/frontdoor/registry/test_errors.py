@@ -28,7 +28,7 @@ from odradek.registry.errors import RegistryError
         (errors.not_permitted("why"), 42205, 422),
         (errors.referenced("s", 1, [2, 3]), 42206, 422),
         (errors.invalid_subject("s"), 42208, 422),
-        (errors.too_large(2, 1), 42209, 422),
+        (errors.too_large(1), 42209, 422),
         (errors.invalid_rules("why"), 42210, 422),
         (errors.store_failed("why"), 50001, 500),
         (errors.bad_request("why"), 422, 422),

@@ -1,0 +1,254 @@
+"""HTTP/1.1 for the control API and the schema registry: requests, routes and answers, over h11."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+from urllib.parse import parse_qsl, unquote
+from wsgiref.handlers import format_date_time
+
+import h11
+import trio
+
+T = TypeVar("T")
+
+_IDLE_S = 30.0
+"""After so long without a byte a connection is closed, as Confluent's registry does (``idle.timeout.ms``)."""
+_LINGER_S = 5.0
+"""For so long a connection that is closed is still read: a client that is not done with its body gets to the answer."""
+_PIECE_BYTES = 64 * 1024
+_NO_CONTENT = 204
+
+
+class HttpError(Exception):
+    """A request is refused. ``status``: of HTTP; ``headers``: what the answer has to have."""
+
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.headers = headers or {}
+
+
+class ClientGoneError(Exception):
+    """The client has hung up before its request was complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """``target``: path and query as they came. ``headers``: by lower-case names. ``server``, ``client``: host and port
+    of each end. ``next_piece``: gives the next bytes of the body, none at its end."""
+
+    method: str
+    target: str
+    headers: Mapping[str, str]
+    server: tuple[str, int]
+    client: tuple[str, int]
+    next_piece: Callable[[], Awaitable[bytes]]
+
+    @property
+    def path(self) -> str:
+        """The path as it came, so that an encoded slash is none."""
+        return self.target.partition("?")[0]
+
+    @property
+    def query(self) -> list[tuple[str, str]]:
+        """Names and values, in their order."""
+        return parse_qsl(self.target.partition("?")[2], keep_blank_values=True)
+
+    @property
+    def content_type(self) -> str:
+        """The media type of the body, without parameters; empty if none is named."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    async def body(self, largest: int) -> bytes:
+        """The whole body. HttpError (413) for one of more than ``largest`` bytes; ClientGoneError."""
+        body = bytearray()
+        while piece := await self.next_piece():
+            body += piece
+            if len(body) > largest:
+                raise HttpError(413, f"the body is larger than {largest} bytes")
+        return bytes(body)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpResponse:
+    """``body``: bytes, or a generator of pieces, which is closed however the answer ends. ``end`` is called after
+    that."""
+
+    body: bytes | AsyncGenerator[str, None] = b""
+    status: int = 200
+    media_type: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    end: Callable[[], Awaitable[None]] | None = None
+
+    async def close(self) -> None:
+        """Let go of what the body came from."""
+        if not isinstance(self.body, bytes):
+            await self.body.aclose()
+        if self.end is not None:
+            await self.end()
+
+
+Application = Callable[[HttpRequest], Awaitable[HttpResponse]]
+
+
+class Routes(Generic[T]):
+    """What serves which path. A name in braces stands for what is between two slashes, encoded ones apart."""
+
+    def __init__(self, table: Iterable[tuple[str, str, T]]) -> None:
+        self._table = [(method, path.split("/"), found) for method, path, found in table]
+
+    def find(self, method: str, path: str) -> tuple[T, dict[str, str]]:
+        """What serves a path, and what its names stand for; HEAD is served as GET. HttpError (404, 405)."""
+        parts = (path.rstrip("/") or "/").split("/")
+        allowed: list[str] = []
+        for each, pattern, found in self._table:
+            names = _matched(pattern, parts)
+            if names is not None:
+                if each == ("GET" if method == "HEAD" else method):
+                    return found, names
+                allowed += ("GET", "HEAD") if each == "GET" else (each,)
+        if allowed:
+            raise HttpError(405, f"{path} takes {', '.join(allowed)}, not {method}", {"Allow": ", ".join(allowed)})
+        raise HttpError(404, f"there is no {path}")
+
+
+def _matched(pattern: list[str], parts: list[str]) -> dict[str, str] | None:
+    if len(pattern) != len(parts):
+        return None
+    names = {}
+    for each, part in zip(pattern, parts, strict=True):
+        if each.startswith("{"):
+            names[each[1:-1]] = unquote(part)
+        elif each != part:
+            return None
+    return names
+
+
+class HttpConnection:
+    """A connection, whose requests are answered one after the other."""
+
+    def __init__(self, stream: trio.SocketStream, application: Application, log: logging.Logger) -> None:
+        self._stream = stream
+        self._application = application
+        self._log = log
+        self._http = h11.Connection(h11.SERVER)
+
+    async def serve(self) -> None:
+        """Answer until the client hangs up. An error of the application is logged, and ends the connection alone."""
+        async with self._stream:
+            try:
+                while await self._serve_one():
+                    self._http.start_next_cycle()
+                await self._stream.send_eof()
+                with trio.move_on_after(_LINGER_S):
+                    while await self._received():
+                        pass
+            except (ClientGoneError, trio.BrokenResourceError):
+                pass
+            except Exception as error:
+                self._log.error("bug in the answer to a request", exc_info=error)
+
+    async def _serve_one(self) -> bool:
+        """Answer a request. Whether another one may follow."""
+        try:
+            event = await self._next_event()
+        except h11.RemoteProtocolError as error:
+            await self._answer(HttpResponse(f"{error}\n".encode(), error.error_status_hint, "text/plain"))
+            return False
+        if not isinstance(event, h11.Request):
+            return False
+        request = self._request(event)
+        await self._answer(await self._application(request), only_head=request.method == "HEAD")
+        return self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
+
+    def _request(self, head: h11.Request) -> HttpRequest:
+        headers: dict[str, str] = {}
+        for name, value in ((name.decode(), value.decode("latin-1")) for name, value in head.headers):
+            headers[name] = f"{headers[name]}, {value}" if name in headers else value
+        try:
+            server, client = self._stream.socket.getsockname()[:2], self._stream.socket.getpeername()[:2]
+        except OSError:
+            raise ClientGoneError from None
+        method, target = head.method.decode(), head.target.decode("latin-1")
+        return HttpRequest(method, target, headers, server, client, self._next_piece)
+
+    async def _next_piece(self) -> bytes:
+        """Of the body. HttpError (400) for one that is none of HTTP; ClientGoneError."""
+        if self._http.their_state is not h11.SEND_BODY:
+            return b""
+        try:
+            event = await self._next_event()
+        except h11.RemoteProtocolError as error:
+            if self._http.trailing_data[1]:
+                raise ClientGoneError from None
+            raise HttpError(400, str(error)) from None
+        return bytes(event.data) if isinstance(event, h11.Data) else b""
+
+    async def _next_event(self) -> Any:
+        while (event := self._http.next_event()) is h11.NEED_DATA:
+            if self._http.they_are_waiting_for_100_continue:
+                await self._send(h11.InformationalResponse(status_code=100, headers=[]))
+            data = b""
+            with trio.move_on_after(_IDLE_S):
+                data = await self._received()
+            self._http.receive_data(data)
+        return event
+
+    async def _received(self) -> bytes:
+        """Bytes from the client, none if it has hung up."""
+        try:
+            return bytes(await self._stream.receive_some(_PIECE_BYTES))
+        except trio.BrokenResourceError:
+            return b""
+
+    async def _answer(self, response: HttpResponse, *, only_head: bool = False) -> None:
+        body = response.body
+        try:
+            headers = {"Date": format_date_time(time.time()), **response.headers}
+            if response.media_type is not None:
+                headers["Content-Type"] = response.media_type
+            if isinstance(body, bytes) and response.status != _NO_CONTENT:
+                headers["Content-Length"] = str(len(body))
+            if self._http.their_state is not h11.DONE:
+                headers["Connection"] = "close"
+            head = h11.Response(status_code=response.status, headers=list(headers.items()))
+            if only_head:
+                await self._send(head, h11.EndOfMessage())
+            elif isinstance(body, bytes):
+                await self._send(head, h11.Data(body), h11.EndOfMessage())
+            else:
+                await self._send(head)
+                await self._send_pieces(body)
+                await self._send(h11.EndOfMessage())
+        finally:
+            with trio.CancelScope(shield=True):
+                await response.close()
+
+    async def _send_pieces(self, pieces: AsyncGenerator[str, None]) -> None:
+        """ClientGoneError as soon as the client hangs up, also while there is nothing to send."""
+        is_gone = False
+
+        async def watch() -> None:
+            nonlocal is_gone
+            data = await self._received()
+            self._http.receive_data(data)
+            if not data:
+                is_gone = True
+                nursery.cancel_scope.cancel()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(watch)
+            with suppress(trio.BrokenResourceError):  # the watch sees it, too
+                async for piece in pieces:
+                    await self._send(h11.Data(piece.encode()))
+            nursery.cancel_scope.cancel()
+        if is_gone:
+            raise ClientGoneError
+
+    async def _send(self, *events: Any) -> None:
+        await self._stream.send_all(b"".join(self._http.send(each) or b"" for each in events))
