@@ -77,6 +77,22 @@ with odradek.KafkaBroker(topics=["orders"]) as broker:
     assert ran.stdout == "1 [] ['MainThread', 'odradek broker']\n"
 
 
+def test_its_start_imports_no_more_than_http() -> None:
+    """What parses schemas is imported with the first schema, as imports are most of what a first start takes."""
+    program = """
+import sys
+import odradek
+with odradek.KafkaBroker() as broker:
+    before = set(sys.modules)
+    from odradek.registry.server import RegistryServer
+    with RegistryServer(broker):
+        names = {name.partition(".")[0] for name in set(sys.modules) - before} - set(sys.stdlib_module_names)
+        print(sorted(names), "odradek.registry.formats.avro" in sys.modules, {"asyncio", "email"} & set(sys.modules))
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout == "['h11', 'odradek'] False set()\n"
+
+
 def test_it_ends_with_its_broker() -> None:
     with odradek.KafkaBroker(registry=True) as broker:
         url = broker.schema_registry_url
