@@ -89,7 +89,8 @@ def libraries() -> Path:
             str(pom),
             "dependency:copy-dependencies",
         ]
-        command += ["-DincludeScope=runtime", f"-DoutputDirectory={fresh}"]
+        # bcpkix brings the newer classes of bcprov's names
+        command += ["-DincludeScope=runtime", "-DexcludeArtifactIds=bcprov-jdk15on", f"-DoutputDirectory={fresh}"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise Unavailable(

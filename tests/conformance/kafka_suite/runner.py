@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.kafka_suite.jars import classpath
+from tests.conformance.kafka_suite.jars import HERE, classpath
 
 CLASS_TIMEOUT = 300
 """Seconds for all tests of a class."""
@@ -41,7 +41,7 @@ class Result:
 
 def odradek_command() -> str:
     """How the stand-ins start a broker: this Python's odradek."""
-    return f"{sys.executable} -m odradek"
+    return f"{sys.executable} -P {HERE / 'serve.py'}"
 
 
 class Worker:

@@ -30,6 +30,7 @@ import kafka.network.SocketServer;
 import kafka.raft.KafkaRaftManager;
 import kafka.server.BrokerServer;
 import kafka.server.ControllerServer;
+import kafka.server.KafkaApis;
 import kafka.server.KafkaConfig;
 import kafka.server.ReplicaManager;
 import kafka.server.SharedServer;
@@ -42,8 +43,10 @@ import org.apache.kafka.common.acl.AclBinding;
 import org.apache.kafka.common.acl.AclBindingFilter;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.internals.Plugin;
+import org.apache.kafka.common.network.ChannelBuilders;
 import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.security.auth.KafkaPrincipalBuilder;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
 import org.apache.kafka.controller.Controller;
 import org.apache.kafka.controller.ResultOrError;
@@ -69,6 +72,7 @@ public final class Cluster implements AutoCloseable {
     private static final Set<String> OF_THE_HARNESS = Set.of(
         "process.roles", "node.id", "broker.id", "controller.quorum.voters", "controller.quorum.bootstrap.servers",
         "server.max.startup.time.ms", "log.dirs", "log.dir", "metadata.log.dir", "listeners", "advertised.listeners");
+    private static final String BUILDER = "principal.builder.class";
     private static final String OWN_USER = "odradek-suite";
     private static final String PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required";
 
@@ -85,6 +89,7 @@ public final class Cluster implements AutoCloseable {
     private final boolean looksAgain;
     private final String own;
     private Odradek process;
+    private Principals principals;
     private Admin admin;
     private String clusterId;
 
@@ -140,7 +145,7 @@ public final class Cluster implements AutoCloseable {
         config.put("listeners", listeners());
         String advertised = properties.get(first).get("advertised.listeners");
         if (advertised != null)
-            config.put("advertised.listeners", advertised);
+            config.put("advertised.listeners", own == null ? advertised : advertised + "," + own + "://localhost:" + ports.get(own));
         config.put("controller.listener.names", controllerListener);
         boolean onDisk = config.containsKey("log.dirs");
         config.put("process.roles", combined || onDisk ? "broker,controller" : "broker");
@@ -159,7 +164,12 @@ public final class Cluster implements AutoCloseable {
         String kerberos = System.getProperty("java.security.krb5.conf");
         if (kerberos != null)
             environment.put("KRB5_CONFIG", kerberos);
+        Map<String, KafkaPrincipalBuilder> builders = principalBuilders();
         try {
+            if (!builders.isEmpty()) {
+                principals = new Principals(builders);
+                environment.put("ODRADEK_SUITE_PRINCIPALS", principals.address());
+            }
             process = Odradek.start(properties.size(), config, more, environment);
         } catch (IOException error) {
             throw new IllegalStateException(error);
@@ -198,6 +208,8 @@ public final class Cluster implements AutoCloseable {
         names.removeAll(OF_THE_HARNESS);
         for (String name : names) {
             List<String> values = properties.values().stream().map(node -> node.get(name)).toList();
+            if (name.endsWith(BUILDER) && values.stream().allMatch(Cluster::isOfTheTest))
+                continue;
             values.forEach(value -> refuseClassesOfTheTest(name, value));
             if (new HashSet<>(values).size() == 1)
                 found.put(name, values.get(0));
@@ -222,15 +234,31 @@ public final class Cluster implements AutoCloseable {
     /** A broker in another process, and in another language, cannot load the test's own policies, callbacks and reporters. */
     private static void refuseClassesOfTheTest(String name, String value) {
         for (String part : value == null ? new String[0] : value.split(","))
-            if (part.matches("\\s*(\\w+\\.)+[\\w$]+\\s*"))
-                try {
-                    Class<?> found = Class.forName(part.trim(), false, Cluster.class.getClassLoader());
-                    var source = found.getProtectionDomain().getCodeSource();
-                    if (source != null && source.getLocation().getPath().contains("-test"))
-                        throw Inside.needed("the test's own " + name);
-                } catch (ClassNotFoundException | LinkageError noClass) {
-                    // some other text
-                }
+            if (isOfTheTest(part))
+                throw Inside.needed("the test's own " + name);
+    }
+
+    private static boolean isOfTheTest(String text) {
+        if (text == null || !text.matches("\\s*(\\w+\\.)+[\\w$]+\\s*"))
+            return false;
+        try {
+            Class<?> found = Class.forName(text.trim(), false, Cluster.class.getClassLoader());
+            var source = found.getProtectionDomain().getCodeSource();
+            return source != null && source.getLocation().getPath().contains("-test");
+        } catch (ClassNotFoundException | LinkageError noClass) {
+            return false;  // some other text
+        }
+    }
+
+    /** The test's own principal builders by the name of the listener. */
+    private Map<String, KafkaPrincipalBuilder> principalBuilders() {
+        Map<String, KafkaPrincipalBuilder> found = new HashMap<>();
+        for (String name : ports.keySet()) {
+            Map<String, Object> values = configs.get(configs.firstKey()).valuesWithPrefixOverride(new ListenerName(name).configPrefix());
+            if (!name.equals(own) && values.get(BUILDER) instanceof Class<?> builder && isOfTheTest(builder.getName()))
+                found.put(name, ChannelBuilders.createPrincipalBuilder(values, null, null));
+        }
+        return found;
     }
 
     private String listeners() {
@@ -440,6 +468,8 @@ public final class Cluster implements AutoCloseable {
             "initialUnfenceFuture", any -> CompletableFuture.completedFuture(null),
             "state", any -> isDown(id) ? BrokerState.NOT_RUNNING : BrokerState.RUNNING));
         known.put("lifecycleManager", any -> life);
+        KafkaApis requests = Inside.of(KafkaApis.class, Map.of("authorizerPlugin", any -> authorizer(() -> this)));
+        known.put("dataPlaneRequestProcessor", any -> requests);
         SharedServer shared = sharedServer();
         known.put("sharedServer", any -> shared);
         return Inside.of(BrokerServer.class, known);
@@ -517,6 +547,7 @@ public final class Cluster implements AutoCloseable {
         RaftLog log = Inside.of(RaftLog.class, Map.of("endOffset", any -> new LogOffsetMetadata(0)));
         KafkaRaftManager<?> raft = Inside.of(KafkaRaftManager.class, Map.of("raftLog", any -> log));
         Controller decides = Inside.of(Controller.class, Map.of(
+            "isActive", any -> of.get().isActive(id),
             "findAllTopicIds", any -> CompletableFuture.completedFuture(of.get().topicIds()),
             "findTopicIds", names -> CompletableFuture.completedFuture(of.get().foundIds((Collection<?>) names[1]))));
         SocketServer sockets = Inside.of(SocketServer.class, Map.of(
@@ -529,6 +560,11 @@ public final class Cluster implements AutoCloseable {
         known.put("controller", any -> decides);
         known.put("socketServer", any -> sockets);
         return Inside.of(ControllerServer.class, known);
+    }
+
+    /** Whether a controller leads the quorum, as DescribeQuorum tells. */
+    private boolean isActive(int id) throws Exception {
+        return controllers.size() == 1 || admin().describeMetadataQuorum().quorumInfo().get().leaderId() == id;
     }
 
     private Map<String, ResultOrError<Uuid>> foundIds(Collection<?> names) {
@@ -596,5 +632,7 @@ public final class Cluster implements AutoCloseable {
         closeAdmin();
         if (process != null)
             process.close();
+        if (principals != null)
+            principals.close();
     }
 }

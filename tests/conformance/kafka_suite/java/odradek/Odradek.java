@@ -3,6 +3,7 @@ package odradek;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
+import java.io.BufferedWriter;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -18,9 +19,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Random;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
-/** A process `odradek serve`. Its command line is the system property `odradek.command`. */
+/** A process `odradek serve`, forked by the one that the system property `odradek.command` starts. */
 public final class Odradek implements AutoCloseable {
     /** The process did not start: the configuration asks for something that odradek does not have. */
     public static final class Refused extends RuntimeException {
@@ -35,11 +38,13 @@ public final class Odradek implements AutoCloseable {
 
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Random RANDOM = new Random();
-    private final Process process;
+    private static Process forks;
+    private static BufferedReader forked;
+    private final ProcessHandle process;
     private final Path folder;
     private final int controlPort;
 
-    private Odradek(Process process, Path folder, int controlPort) {
+    private Odradek(ProcessHandle process, Path folder, int controlPort) {
         this.process = process;
         this.folder = folder;
         this.controlPort = controlPort;
@@ -56,24 +61,49 @@ public final class Odradek implements AutoCloseable {
             properties.store(out, null);
         }
         int control = freePorts(1);
-        List<String> command = new ArrayList<>(List.of(System.getProperty("odradek.command").split(" ")));
-        command.addAll(List.of("serve", "--nodes", "" + nodes, "--config-file", file.toString(), "--control-port", "" + control));
-        command.addAll(more);
+        List<String> arguments = new ArrayList<>(List.of(
+            "serve", "--nodes", "" + nodes, "--config-file", file.toString(), "--control-port", "" + control));
+        arguments.addAll(more);
         Path errors = folder.resolve("stderr.txt");
-        ProcessBuilder builder = new ProcessBuilder(command).redirectError(errors.toFile());
-        builder.environment().putAll(environment);
-        Process process = builder.start();
+        Path said = folder.resolve("stdout.txt");
+        ProcessHandle process = fork(Map.of(
+            "arguments", arguments, "environment", environment, "out", said.toString(), "err", errors.toString()));
         Odradek started = new Odradek(process, folder, control);
-        BufferedReader said = process.inputReader();
-        for (String line = said.readLine(); line != null; line = said.readLine())
-            if (line.startsWith("odradek ready"))
+        boolean lives = true;
+        while (lives) {
+            lives = process.isAlive();
+            if (Files.exists(said) && Files.readString(said).contains("odradek ready"))
                 return started;
-        List<String> lines = Files.readAllLines(errors);
+            try {
+                Thread.sleep(5);
+            } catch (InterruptedException interrupted) {
+                started.close();
+                throw new IllegalStateException(interrupted);
+            }
+        }
+        List<String> lines = Files.exists(errors) ? Files.readAllLines(errors) : List.of();
         String last = lines.isEmpty() ? "it ended without a word" : lines.get(lines.size() - 1);
         started.close();
         if (last.contains("odradek[gssapi]"))
             throw new org.opentest4j.TestAbortedException(last);
         throw new Refused(last);
+    }
+
+    /** A process of `odradek` made by that of serve.py, which starts with the first. */
+    private static synchronized ProcessHandle fork(Map<String, Object> asked) throws IOException {
+        if (forks == null || !forks.isAlive()) {
+            forks = new ProcessBuilder(System.getProperty("odradek.command").split(" "))
+                .redirectError(ProcessBuilder.Redirect.INHERIT).start();
+            forked = forks.inputReader();
+        }
+        BufferedWriter asks = forks.outputWriter();
+        asks.write(JSON.writeValueAsString(asked));
+        asks.newLine();
+        asks.flush();
+        String id = forked.readLine();
+        if (id == null)
+            throw new IOException("serve.py ended");
+        return ProcessHandle.of(Long.parseLong(id)).orElseThrow();
     }
 
     /** The first of so many ports in a row that are free, below those that a system gives to clients. */
@@ -133,8 +163,9 @@ public final class Odradek implements AutoCloseable {
     public void close() {
         process.destroy();
         try {
-            if (!process.waitFor(20, TimeUnit.SECONDS))
-                process.destroyForcibly().waitFor();
+            process.onExit().get(20, TimeUnit.SECONDS);
+        } catch (TimeoutException | ExecutionException hangs) {
+            process.destroyForcibly();
         } catch (InterruptedException interrupted) {
             process.destroyForcibly();
             Thread.currentThread().interrupt();
@@ -143,7 +174,7 @@ public final class Odradek implements AutoCloseable {
             for (String line : Files.readAllLines(folder.resolve("stderr.txt")))
                 if (line.contains(" ERROR odradek"))
                     System.err.println("odradek: " + line);
-            for (String name : List.of("server.properties", "stderr.txt"))
+            for (String name : List.of("server.properties", "stdout.txt", "stderr.txt"))
                 Files.deleteIfExists(folder.resolve(name));
             Files.deleteIfExists(folder);
         } catch (IOException gone) {

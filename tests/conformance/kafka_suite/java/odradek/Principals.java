@@ -1,0 +1,94 @@
+package odradek;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketException;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import java.util.Optional;
+import javax.net.ssl.SSLSession;
+import javax.security.auth.x500.X500Principal;
+import javax.security.sasl.SaslServer;
+import org.apache.kafka.common.security.auth.AuthenticationContext;
+import org.apache.kafka.common.security.auth.KafkaPrincipal;
+import org.apache.kafka.common.security.auth.KafkaPrincipalBuilder;
+import org.apache.kafka.common.security.auth.PlaintextAuthenticationContext;
+import org.apache.kafka.common.security.auth.SaslAuthenticationContext;
+import org.apache.kafka.common.security.auth.SecurityProtocol;
+import org.apache.kafka.common.security.auth.SslAuthenticationContext;
+
+/** Runs the test's own principal builders for a broker that cannot load them; serve.py asks for each connection. */
+final class Principals implements AutoCloseable {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private final Map<String, KafkaPrincipalBuilder> builders;
+    private final ServerSocket server;
+
+    /** Builders by the name of the listener. */
+    Principals(Map<String, KafkaPrincipalBuilder> builders) throws IOException {
+        this.builders = builders;
+        server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        Thread answers = new Thread(this::answer, "odradek-principals");
+        answers.setDaemon(true);
+        answers.start();
+    }
+
+    /** What serve.py has to know. */
+    String address() {
+        return server.getLocalPort() + ":" + String.join(",", builders.keySet());
+    }
+
+    private void answer() {
+        while (true)
+            try (Socket broker = server.accept();
+                 BufferedReader asked = new BufferedReader(new InputStreamReader(broker.getInputStream(), StandardCharsets.UTF_8));
+                 PrintStream answers = new PrintStream(broker.getOutputStream(), true, StandardCharsets.UTF_8)) {
+                answers.println(JSON.writeValueAsString(found(JSON.readTree(asked.readLine()))));
+            } catch (SocketException closed) {
+                return;
+            } catch (IOException error) {
+                System.err.println("odradek: principals: " + error);
+            }
+    }
+
+    private Map<String, String> found(JsonNode asked) {
+        try {
+            KafkaPrincipal principal = builders.get(asked.path("listener").asText()).build(context(asked));
+            return Map.of("type", principal.getPrincipalType(), "name", principal.getName());
+        } catch (Exception | Error error) {
+            return Map.of("error", String.valueOf(error));
+        }
+    }
+
+    private static AuthenticationContext context(JsonNode asked) throws IOException {
+        String listener = asked.path("listener").asText();
+        InetAddress address = InetAddress.getByName(asked.path("address").asText());
+        SecurityProtocol protocol = SecurityProtocol.forName(asked.path("protocol").asText());
+        Optional<SSLSession> session = Optional.ofNullable(asked.get("subject")).map(subject -> Inside.of(SSLSession.class,
+            Map.of("getPeerPrincipal", any -> new X500Principal(subject.asText()))));
+        return switch (protocol) {
+            case PLAINTEXT -> new PlaintextAuthenticationContext(address, listener);
+            case SSL -> new SslAuthenticationContext(session.orElseThrow(), address, listener);
+            default -> new SaslAuthenticationContext(Inside.of(SaslServer.class,
+                Map.of("getAuthorizationID", any -> asked.path("name").asText())), protocol, address, listener, session);
+        };
+    }
+
+    @Override
+    public void close() {
+        try {
+            server.close();
+            for (KafkaPrincipalBuilder builder : builders.values())
+                if (builder instanceof AutoCloseable closes)
+                    closes.close();
+        } catch (Exception error) {
+            throw new IllegalStateException(error);
+        }
+    }
+}

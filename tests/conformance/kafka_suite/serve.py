@@ -1,0 +1,102 @@
+"""The command `odradek` as the stand-ins start it: forks of a process that has imported it, to start in no time.
+
+A broker cannot load the test's own principal builder, a Java class. The JVM of the test runs it: `Principals.java`
+answers a line of JSON with one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import pkgutil
+import signal
+import socket
+import sys
+from typing import Any
+
+import hypercorn.trio  # noqa: F401  imported late by the server of the control port
+
+import odradek.broker
+import odradek.commands
+import odradek.control
+from odradek.__main__ import main
+from odradek.broker.requests.context import ConnectionInfo
+from odradek.broker.security.principal import ANONYMOUS, Principal
+from odradek.broker.security.tls.certificate_names import subject_of
+
+
+class Principals:
+    """What ConnectionInfo.principal becomes: a principal is put there once the connection is authenticated."""
+
+    def __init__(self, port: int, listeners: frozenset[str]) -> None:
+        self._port = port
+        self._listeners = listeners
+        self._slot: Any = vars(ConnectionInfo)["principal"]
+
+    def __get__(self, info: ConnectionInfo, _: type[ConnectionInfo]) -> Principal:
+        found: Principal = self._slot.__get__(info)
+        return found
+
+    def __set__(self, info: ConnectionInfo, principal: Principal) -> None:
+        authenticated = principal != ANONYMOUS or not (info.protocol.sasl or info.protocol.tls)
+        if info.listener in self._listeners and authenticated:
+            principal = self._ask(info, principal)
+        self._slot.__set__(info, principal)
+
+    def _ask(self, info: ConnectionInfo, given: Principal) -> Principal:
+        asked = {
+            "listener": info.listener,
+            "protocol": info.protocol.name,
+            "address": info.peer_host,
+            "name": given.name,
+        }
+        certificate = info.tls.getpeercert(binary_form=True) if info.protocol.tls and info.tls is not None else None
+        if certificate is not None:
+            asked["subject"] = subject_of(certificate)
+        with socket.create_connection(("127.0.0.1", self._port)) as jvm, jvm.makefile("rw", encoding="utf-8") as lines:
+            lines.write(json.dumps(asked) + "\n")
+            lines.flush()
+            answer = json.loads(lines.readline())
+        if "error" in answer:
+            raise ValueError(f"the test's principal builder: {answer['error']}")
+        return Principal(answer["type"], answer["name"])
+
+
+def main_of(asked: dict[str, Any]) -> int:
+    """What a fork of this process is: `odradek` with these arguments, this environment and these files."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.environ.update(asked["environment"])
+    for number, name in enumerate((os.devnull, asked["out"], asked["err"])):
+        opened = os.open(name, os.O_RDWR | os.O_CREAT, 0o600)
+        os.dup2(opened, number)
+        os.close(opened)
+    if where := os.environ.get("ODRADEK_SUITE_PRINCIPALS"):
+        port, _, listeners = where.partition(":")
+        type.__setattr__(ConnectionInfo, "principal", Principals(int(port), frozenset(listeners.split(","))))
+    return main(asked["arguments"])
+
+
+def fork_for_each_line() -> None:
+    """Each line of the input starts a broker, and its process id is a line of the output."""
+    for package in (odradek.broker, odradek.commands, odradek.control):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            with contextlib.suppress(ImportError):  # of what is optional
+                importlib.import_module(module.name)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while line := sys.stdin.readline():
+        process = os.fork()
+        if process == 0:
+            status = 1
+            try:
+                status = main_of(json.loads(line))
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(status)
+        print(process, flush=True)
+
+
+if __name__ == "__main__":
+    fork_for_each_line()
