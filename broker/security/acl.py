@@ -1,7 +1,7 @@
 """Access control entries, the filters that find them, and an index by resource.
 
 The numbers are those of the protocol and of the metadata log. UNKNOWN stands for a number that Kafka 4.3.1 does not
-know; ANY and MATCH occur in filters only.
+know. ANY and MATCH occur only in filters.
 
 A look-up does not depend on the number of entries: the index looks up a name as a whole, and once for each length of a
 prefixed entry (at most a few dozen; names have at most 249 characters). Below a pattern, entries are grouped by
@@ -32,7 +32,7 @@ CLUSTER_NAME = "kafka-cluster"
 
 
 class Resource(IntEnum):
-    """What an entry is about."""
+    """The type of an entry's resource."""
 
     UNKNOWN = 0
     ANY = 1
@@ -45,7 +45,7 @@ class Resource(IntEnum):
 
 
 class Pattern(IntEnum):
-    """How the name of an entry is compared with the name of a resource."""
+    """The pattern type of an entry: how its name matches the name of a resource."""
 
     UNKNOWN = 0
     ANY = 1
@@ -55,7 +55,7 @@ class Pattern(IntEnum):
 
 
 class Operation(IntEnum):
-    """What somebody does with a resource."""
+    """An operation on a resource."""
 
     UNKNOWN = 0
     ANY = 1
@@ -76,7 +76,7 @@ class Operation(IntEnum):
 
 
 class Permission(IntEnum):
-    """What an entry says."""
+    """The permission type of an entry: allow or deny."""
 
     UNKNOWN = 0
     ANY = 1
@@ -112,7 +112,7 @@ SUPPORTED: Mapping[int, tuple[Operation, ...]] = MappingProxyType(
         Resource.USER: (_O.CREATE_TOKENS, _O.DESCRIBE_TOKENS),
     }
 )
-"""The operations that each kind of resource knows, for the authorized-operations fields of answers."""
+"""The operations of each resource type, for the authorized-operations fields of answers."""
 
 REFUSAL_TEXTS: Mapping[int, str] = MappingProxyType(
     {
@@ -136,19 +136,19 @@ REFUSALS: Mapping[int, ErrorCode] = MappingProxyType(
         Resource.USER: ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED,
     }
 )
-"""The error that tells of a missing right on each kind of resource."""
+"""The error for a missing right, by resource type."""
 
 
 _ALL = {resource: sum(1 << operation for operation in operations) for resource, operations in SUPPORTED.items()}
 
 
 def all_operations(resource: int) -> int:
-    """The authorized-operations field of somebody who may do everything: bit n stands for operation n."""
+    """The authorized-operations field of a client that may do everything: bit n stands for operation n."""
     return _ALL[resource]
 
 
 class Acl(NamedTuple):
-    """One entry: who may, or may not, do what from where with which resources. `principal` is text: `User:alice`."""
+    """One entry: principal, host, operation, resource, permission. `principal` is text: `User:alice`."""
 
     resource: int
     name: str
@@ -160,7 +160,7 @@ class Acl(NamedTuple):
 
     @classmethod
     def of_record(cls, record: AccessControlEntryRecord) -> Acl:
-        """The entry that a record of the metadata log has."""
+        """The entry in a record of the metadata log."""
         return cls(*acl_content(record))
 
     def __str__(self) -> str:
@@ -173,9 +173,10 @@ class Acl(NamedTuple):
 
 
 class AclFilter(NamedTuple):
-    """Which entries are meant. None stands for any name, principal or host, ANY for any number.
+    """Selects entries.
 
-    Pattern MATCH means the entries that concern a resource of this name: literal ones, prefixes of it, the wildcard.
+    None stands for any name, principal or host, ANY for any number. The pattern MATCH selects all entries that apply to
+    a resource of this name: literal ones, prefixes of it, the wildcard.
     """
 
     resource: int = Resource.ANY
@@ -187,7 +188,7 @@ class AclFilter(NamedTuple):
     permission: int = Permission.ANY
 
     def matches(self, acl: Acl) -> bool:
-        """Whether the filter means this entry."""
+        """Whether the filter selects this entry."""
         return (
             self.resource in (Resource.ANY, acl.resource)
             and self.pattern in (Pattern.ANY, Pattern.MATCH, acl.pattern)
@@ -221,7 +222,7 @@ class AclIndex:
         self._sorted_lengths: dict[int, tuple[int, ...]] = {}
 
     def add(self, acl: Acl) -> None:
-        """Take an entry in. One that is there already changes nothing."""
+        """Add an entry. An existing one changes nothing."""
         key = (acl.resource, acl.pattern, acl.name)
         entries = self._by_name.get(key)
         if entries is None:
@@ -232,7 +233,7 @@ class AclIndex:
         self._by_type.setdefault((acl.resource, acl.principal), {})[acl] = None
 
     def remove(self, acl: Acl) -> None:
-        """Drop an entry; nothing happens if it is not there."""
+        """Remove an entry, if it exists."""
         key = (acl.resource, acl.pattern, acl.name)
         entries = self._by_name.get(key, {})
         if acl not in entries.get(acl.principal, {}):
@@ -250,7 +251,7 @@ class AclIndex:
         self._sorted_lengths[acl.resource] = tuple(sorted(length for length, count in counts.items() if count))
 
     def concerning(self, resource: int, name: str) -> Iterator[_ByPrincipal]:
-        """The entries, by principal, of each pattern that fits a resource."""
+        """The entries, by principal, of each pattern that matches a resource."""
         by_name = self._by_name
         found = by_name.get((resource, Pattern.LITERAL, name))
         if found is not None:

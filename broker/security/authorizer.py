@@ -1,10 +1,10 @@
-"""Who may do what: the rules of Kafka's StandardAuthorizer.
+"""Access control by the rules of Kafka's StandardAuthorizer.
 
-A super user may do everything. Otherwise an entry that denies decides, then one that allows. Where no entry concerns
-the resource at all, `allow.everyone.if.no.acl.found` decides; where some do and none of them allows, the answer is no.
+A super user may do everything. For others a denying entry decides first, then an allowing one. If no entry applies to
+the resource, `allow.everyone.if.no.acl.found` decides. If some apply and none of them allows, the request is denied.
 
-To allow READ, WRITE, DELETE or ALTER allows DESCRIBE too, and ALTER_CONFIGS allows DESCRIBE_CONFIGS. To deny one denies
-nothing else.
+Allowing READ, WRITE, DELETE or ALTER also allows DESCRIBE, and allowing ALTER_CONFIGS also allows DESCRIBE_CONFIGS.
+Denying an operation denies no other one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 EVERY_USER = "User:*"
 _ANY_NAME = "hardcode"
-"""A name that no entry is written for. Kafka asks for it to find out who may do everything."""
+"""A resource name that no entry has. Kafka asks for it to find out who may do everything."""
 _MAX_KNOWN = 100_000
 
 _IMPLIED_BY = {
@@ -36,9 +36,9 @@ _IMPLIED_BY = {
 
 
 class Authorizer:
-    """Decides by the entries of the metadata image, which it follows as a publisher. Owner: the cluster.
+    """Decides by the entries of the metadata image, which it follows as a publisher.
 
-    Decisions are kept until an entry changes, at most 100,000 of them.
+    Owner: the cluster. It caches up to 100,000 decisions until an entry changes.
     """
 
     def __init__(self, super_users: Iterable[Principal] = (), *, allow_if_no_acl: bool = False) -> None:
@@ -50,12 +50,12 @@ class Authorizer:
     # -- the entries
 
     def add(self, acl: Acl) -> None:
-        """An entry counts from now on."""
+        """Add an entry."""
         self._known.clear()
         self._index.add(acl)
 
     def remove(self, acl: Acl) -> None:
-        """An entry counts no more."""
+        """Remove an entry."""
         self._known.clear()
         self._index.remove(acl)
 
@@ -87,9 +87,9 @@ class Authorizer:
         )
 
     def allows_by_type(self, principal: Principal, host: str, operation: int, resource: int) -> bool:
-        """Whether there is any resource of this type, existing or not, with which `principal` may do this.
+        """Whether `principal` may do this with any resource of this type, existing or not.
 
-        Kafka counts no implied operations here.
+        Kafka ignores implied operations here.
         """
         key = (principal, host, operation, resource, None)
         known = self._known.get(key)
@@ -110,7 +110,7 @@ class Authorizer:
         if principal in self._super_users:
             return True
         if principal == EVERY_USER:
-            # A user who is called "*": Kafka's set of principals may not have the same one twice.
+            # a user named "*": Kafka's set of principals may not have the same one twice
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
         concerned = allowed = False
         for entries in self._index.concerning(resource, name):
@@ -124,7 +124,7 @@ class Authorizer:
         return allowed or (not concerned and self._allow_if_no_acl)
 
     def _allows_some(self, principal: str, host: str, operation: int, resource: int) -> bool:
-        """Whether an entry allows something that no other entry denies."""
+        """Whether an entry allows a resource that no other entry denies."""
         allowed: set[tuple[int, str]] = set()
         denied: set[tuple[int, str]] = set()
         for acl in self._index.of_principals(resource, (principal, EVERY_USER)):
@@ -140,7 +140,7 @@ class Authorizer:
 
 
 def _covers(acl: Acl, operation: int) -> bool:
-    """Whether an entry speaks of an operation."""
+    """Whether an entry applies to an operation."""
     if acl.operation in (operation, Operation.ALL):
         return True
     return acl.permission == Permission.ALLOW and acl.operation in _IMPLIED_BY.get(operation, ())  # type: ignore[call-overload]
@@ -153,7 +153,7 @@ def _is_denied(pattern: int, name: str, denied: set[tuple[int, str]]) -> bool:
 
 
 def authorizer_of(config: BrokerConfig) -> Authorizer:
-    """As `super.users` and `allow.everyone.if.no.acl.found` say; ConfigError for what is no principal."""
+    """The authorizer by `super.users` and `allow.everyone.if.no.acl.found`; ConfigError for an invalid principal."""
     try:
         super_users = [Principal.parse(text) for text in super_user_texts(config.get_str("super.users"))]
     except ValueError as error:

@@ -1,7 +1,7 @@
-"""What was refused to which client: for tests of a client's rights, and for the log.
+"""Refusals: which client was denied what, for tests of a client's rights and for the log.
 
-There are constants for clients that use the wrong protocol for a listener. Such a client reports time-outs and lost
-connections at best, so reports look for these reasons.
+The constants are reasons for clients that use the wrong protocol for a listener. Such a client reports at best
+time-outs and lost connections, so reports look for these reasons.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Denial(NamedTuple):
 
     `when_ms`: the broker's clock, in ms since 1970. `principal`: `User:alice`. `host`: the client's address.
     `operation`: `READ`, or `LOGIN` for a log-in that failed. `resource_type` and `resource_name`: `TOPIC` and `orders`.
-    `api`: the request's name. `listener`: where it came in. `reason`: in words, where there is more to say.
+    `api`: the request's name. `listener`: the listener of the connection. `reason`: a text, if there is more to say.
     """
 
     when_ms: int
@@ -40,15 +40,16 @@ class Denial(NamedTuple):
 
 
 def one_line(text: str) -> str:
-    """A text with what a client has sent, fit for a log: a name with a line break or an escape sequence must not write
-    lines of its own there."""
+    """Make text of a client safe for a log: a line break or an escape sequence in a name must not write its own lines
+    there.
+    """
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
 def shortened(text: str) -> str:
-    """The beginning of a text that may be half a megabyte, of who has not even logged in."""
+    """Shorten text of a client that has not logged in: it may be half a megabyte."""
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text)} characters)"
 
 
@@ -66,7 +67,7 @@ class Denials:
         _log.info("%s", self.entries[-1])
 
     def keep(self, denial: Denial) -> None:
-        """Keep a refusal that is logged elsewhere."""
+        """Keep a refusal without logging it."""
         principal, name, reason = denial.principal, denial.resource_name, denial.reason
         if max(len(principal), len(name), len(reason)) > _LONGEST:
             denial = denial._replace(

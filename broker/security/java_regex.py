@@ -1,6 +1,6 @@
-"""Regular expressions of Java, as security configs have them, for Python's `re`.
+"""Translates Java's regular expressions, which security configs use, to Python's `re`.
 
-Both agree on most. What they write differently is translated; what Python cannot do is refused.
+Most syntax is the same. Different syntax is translated, and syntax that Python lacks is refused.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _UNTIL_END_OF_QUOTE = re.compile(r"\\Q(.*?)(?:\\E|$)", re.DOTALL)
 
 
 def compile_java(pattern: str) -> re.Pattern[str]:
-    """The pattern, compiled. ValueError where it is wrong, or uses what Python's `re` does not have."""
+    """Compile a Java pattern. ValueError if it is invalid or uses syntax that Python's `re` lacks."""
     translated = _Translation(_UNTIL_END_OF_QUOTE.sub(lambda quoted: re.escape(quoted[1]), pattern)).run()
     try:
         return re.compile(translated, re.ASCII)
@@ -36,7 +36,9 @@ def compile_java(pattern: str) -> re.Pattern[str]:
 
 
 class _Translation:
-    """One pass over a pattern. A flag in the middle counts to the end of its group, which Python has to be told."""
+    """One pass over a pattern. In Java a flag in the middle applies up to the end of its group; Python needs an
+    explicit group.
+    """
 
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
@@ -89,7 +91,7 @@ class _Translation:
             self._take(rest[:2], 2)
 
     def _class(self) -> None:
-        """A class in brackets; unions and intersections, which Python does not have, are refused."""
+        """A class in brackets. Unions and intersections, which Python lacks, are refused."""
         self._take("[", 1)
         for sign in ("^", "]"):
             if self._pattern.startswith(sign, self._at):
@@ -108,7 +110,7 @@ class _Translation:
 
 
 def replace_all(pattern: re.Pattern[str], text: str, replacement: str) -> str:
-    """What Java's `String.replaceAll` does. ValueError for a replacement that Java refuses."""
+    """Java's `String.replaceAll`. ValueError for a replacement that Java refuses."""
     out: list[str] = []
     copied = position = 0
     while position <= len(text):
@@ -123,7 +125,7 @@ def replace_all(pattern: re.Pattern[str], text: str, replacement: str) -> str:
 
 
 def _expanded(match: re.Match[str], replacement: str) -> str:
-    """The replacement with `$1`, `${name}` and backslashes worked out."""
+    """The replacement with `$1`, `${name}` and backslashes expanded."""
     out: list[str] = []
     at = 0
     while at < len(replacement):
@@ -154,7 +156,7 @@ def _group(match: re.Match[str], replacement: str, at: int) -> tuple[str, int]:
     at += 1
     if number > match.re.groups:
         raise ValueError(f"No group {number}")
-    # Further digits belong to the number as long as there is such a group.
+    # A further digit belongs to the number if there is a group with that number.
     while at < len(replacement) and "0" <= replacement[at] <= "9":
         longer = number * 10 + int(replacement[at])
         if longer > match.re.groups:

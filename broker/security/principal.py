@@ -1,4 +1,4 @@
-"""Who a connection acts as."""
+"""Principals: the identity of a connection."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ USER = "User"
 class Principal:
     """A kind (nearly always `User`) and a name; immutable.
 
-    Two are equal if kind and name are: `token_authenticated` says only how it logged in (KIP-48).
+    Two principals are equal if kind and name are: `token_authenticated` only says how the client logged in (KIP-48).
     """
 
     __slots__ = ("_hash", "kind", "name", "token_authenticated")
@@ -32,9 +32,9 @@ class Principal:
 
     @classmethod
     def parse(cls, text: str) -> Principal:
-        """The principal that `str()` writes: `User:alice`, where the name may hold colons. ValueError for other text.
+        """Parse `User:alice`, the form that `str()` writes.
 
-        As in Kafka both parts need at least one character.
+        The name may contain colons. ValueError for other text. As in Kafka, neither part may be empty.
         """
         kind, colon, name = text.partition(":")
         if not (kind and colon and name):
@@ -55,4 +55,4 @@ class Principal:
 
 
 ANONYMOUS = Principal(USER, "ANONYMOUS")
-"""Whoever did not log in."""
+"""The principal of a client that has not logged in."""

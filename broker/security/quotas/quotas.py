@@ -1,10 +1,10 @@
-"""The client quotas that are set, what clients have used of them, and who has to wait.
+"""Client quotas: their values, the usage of clients, and the clients that have to wait.
 
-Three parts: `Limits` says which quota applies to a client, in Kafka's order of precedence. From the most specific one,
-for user and client id: (user, client id), (user, default client id), (user), (default user, client id), (default user,
-default client id), (default user), (client id), (default client id). `ClientQuota` (bytes and request time) and
-`MutationQuota` (controller mutations) keep what clients have used; they have no clock. `AddressQuotas` limits new
-connections from one address (KIP-612, `connection_creation_rate`).
+`Limits` says which quota applies to a client, in Kafka's order of precedence, most specific first: (user, client id),
+(user, default client id), (user), (default user, client id), (default user, default client id), (default user), (client
+id), (default client id). `ClientQuota` (bytes and request time) and `MutationQuota` (controller mutations) keep the
+usage of clients; they have no clock. `AddressQuotas` limits new connections from one address (KIP-612,
+`connection_creation_rate`).
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ PRODUCE, FETCH, REQUEST, MUTATION = (
 CONNECTION = "connection_creation_rate"
 
 ABSENT, DEFAULT = "", None
-"""What stands for a type that an entity has not, and for its default; names are never empty."""
+"""The placeholders for an entity without this type, and for its default. Names are never empty."""
 
 Tags = tuple[str, str | None]
-"""The user and the client id by which something is counted; empty where it does not matter."""
+"""The user and the client id by which usage is counted; empty if one of them does not matter."""
 _Entity = tuple[str | None, str | None]
 
 
 class Limits:
-    """The values of one quota key. Values only: a change makes another one.
+    """The values of one quota key.
 
-    Clients that share a quota of a user are counted together; those of one that is for several client ids are counted
-    by client id.
+    Immutable: a change makes a new object. Clients that share a user's quota are counted together. Clients under a
+    quota for several client ids are counted by client id.
     """
 
     __slots__ = ("_by_entity", "_kinds")
@@ -58,11 +58,11 @@ class Limits:
         self._kinds = {(user != ABSENT, client != ABSENT) for user, client in self._by_entity}
 
     def __bool__(self) -> bool:
-        """Whether anybody has such a quota."""
+        """Whether any quota is set."""
         return bool(self._by_entity)
 
     def tags(self, user: str, client_id: str | None) -> Tags:
-        """By what a client is counted."""
+        """The tags by which a client is counted."""
         if len(self._kinds) <= 1:
             by_user, by_client = next(iter(self._kinds), (False, True))
             return user if by_user else ABSENT, client_id if by_client else ABSENT
@@ -76,10 +76,10 @@ class Limits:
         return (user, ABSENT) if (DEFAULT, ABSENT) in known else (ABSENT, client_id)
 
     def limit(self, tags: Tags) -> float | None:
-        """The quota of what is counted by these tags; None for no limit."""
+        """The quota for these tags; None for no limit."""
         user, client_id = tags
         if client_id is None:
-            return None  # Kafka finds no quota for a client without an id where client ids matter
+            return None  # where client ids matter, Kafka finds no quota for a client without an id
         if user and client_id:
             places: tuple[_Entity, ...] = ((user, client_id), (user, DEFAULT), (DEFAULT, client_id), (DEFAULT, DEFAULT))
         elif user:
@@ -93,14 +93,14 @@ class Limits:
 
 
 _UNLIMITED = float(2**63)
-"""What Kafka counts against where there is no quota."""
+"""The limit that Kafka uses where there is no quota."""
 _IDLE_MS = 3_600_000
 _FEW = 256
 T = TypeVar("T")
 
 
 class Counters(Generic[T]):
-    """A counter for each group of clients, forgotten when it was unused for an hour."""
+    """A counter for each group of clients. An unused one is dropped after an hour."""
 
     __slots__ = ("_last_used_ms", "_made", "_make", "_sweep_at")
 
@@ -114,7 +114,7 @@ class Counters(Generic[T]):
         return len(self._made)
 
     def of(self, tags: Tags, now_ms: int) -> T:
-        """The counter of these clients, which are using it."""
+        """The counter of these clients; this counts as a use."""
         if len(self._made) >= self._sweep_at:
             self._sweep(now_ms)
         self._last_used_ms[tags] = now_ms
@@ -131,7 +131,7 @@ class Counters(Generic[T]):
 
 
 class ClientQuota:
-    """A rate that clients may not exceed. `limits` may be replaced at any time; what was used stays.
+    """A rate that clients may not exceed. `limits` may be replaced at any time; the usage stays.
 
     `longest_ms`: the longest time that a client has to wait; None for no limit.
     """
@@ -148,7 +148,7 @@ class ClientQuota:
         return len(self._rates)
 
     def use(self, user: str, client_id: str | None, amount: float, now_ms: int) -> int:
-        """Count what a client used; return how long it has to wait, in milliseconds."""
+        """Count a client's usage; returns how long the client has to wait, in milliseconds."""
         if not self.limits:
             return 0
         tags = self.limits.tags(user, client_id)
@@ -160,11 +160,11 @@ class ClientQuota:
         return max(0, throttle_ms(measured, limit, rate.width_ms(self._window, now_ms), self._longest_ms))
 
     def take_back(self, user: str, client_id: str | None, amount: float, now_ms: int) -> None:
-        """The client has not used it after all. As in Kafka this counts without a quota, too."""
+        """Take back counted usage. As in Kafka this applies without a quota too."""
         self._rates.of(self.limits.tags(user, client_id), now_ms).record(self._window, -amount, now_ms)
 
     def most_at_once(self, user: str, client_id: str | None) -> float:
-        """More than this is throttled even if nothing was used before; infinite without a quota."""
+        """The usage above which even a first request is throttled; infinite without a quota."""
         limit = self.limits.limit(self.limits.tags(user, client_id)) if self.limits else None
         if limit is None:
             return inf
@@ -186,9 +186,10 @@ class MutationQuota:
         self._buckets: Counters[TokenBucket] = Counters(TokenBucket)
 
     def take(self, user: str, client_id: str | None, permits: int, now_ms: int, *, strict: bool) -> tuple[bool, int]:
-        """Take tokens; return whether they were taken, and how long the client has to wait.
+        """Take tokens.
 
-        `strict`: nothing is taken while the level is below 0. Else all are, and the level may be far below 0.
+        Returns whether they were taken, and how long the client has to wait. With `strict` nothing is taken while the
+        level is below 0. Otherwise all tokens are taken, and the level may fall far below 0.
         """
         if not self.limits:
             return True, 0
@@ -213,7 +214,7 @@ _MAPPED = "::ffff:"
 
 
 class AddressQuotas:
-    """The connections that came from each address, at each node by itself. Without a quota none is counted."""
+    """New connections by address, for each node separately. Without a quota none is counted."""
 
     __slots__ = ("_default", "_limits", "_rates", "_window")
 
@@ -224,7 +225,7 @@ class AddressQuotas:
         self._rates: Counters[Rate] = Counters(Rate)
 
     def change(self, quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> bool:
-        """These quotas count from now on. Returns whether there are any for addresses."""
+        """Replace the quotas. Returns whether there are any for addresses."""
         self._limits, self._default = {}, None
         for entity, values in quotas.items():
             if len(entity) != 1 or entity[0][0] != "ip" or CONNECTION not in values:
@@ -238,7 +239,9 @@ class AddressQuotas:
         return bool(self._limits) or self._default is not None
 
     def delay_ms(self, node_id: int, host: str, now_ms: int) -> int:
-        """Count a new connection; if it is one too many, how long to keep it before it is closed, and it counts not."""
+        """Count a new connection. If it exceeds the quota it is not counted: returns how long to keep it before it is
+        closed.
+        """
         address = _plain(host)
         limit = self._limits.get(address, self._default)
         if limit is None:
@@ -256,7 +259,7 @@ class AddressQuotas:
 
 
 def _address_of(name: str) -> str:
-    """The address that a quota is for: names were looked up when it was set, and are again."""
+    """The address of a quota. A name is looked up again, as it was when the quota was set."""
     try:
         return _plain(str(socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)[0][4][0]))
     except (OSError, UnicodeError) as error:
@@ -265,7 +268,7 @@ def _address_of(name: str) -> str:
 
 
 def _plain(host: str) -> str:
-    """An IPv4 address that comes in an IPv6 one is the same client."""
+    """An IPv4 address mapped into IPv6 is the same client."""
     host = host.lower()
     return host[len(_MAPPED) :] if host.startswith(_MAPPED) and "." in host else host
 
@@ -275,7 +278,7 @@ _KEPT = 1024
 
 
 class Throttle(NamedTuple):
-    """A client that has to wait: by which quota, how long (milliseconds), and until when on the broker's clock."""
+    """A waiting client: its quota, the time (milliseconds), and the end on the broker's clock."""
 
     connection: str
     client_id: str | None
@@ -294,7 +297,7 @@ class Throttle(NamedTuple):
 
 
 class NodeQuotas:
-    """What clients have used of one node: a quota counts for each node by itself."""
+    """The usage of one node: a quota applies to each node separately."""
 
     __slots__ = ("fetch", "produce", "request")
 
@@ -304,16 +307,16 @@ class NodeQuotas:
         self.request = ClientQuota(limits[REQUEST], window, window.sample_ms)
 
     def change(self, limits: Mapping[str, Limits]) -> None:
-        """Other quotas count from now on."""
+        """Replace the quotas."""
         for key, quota in ((PRODUCE, self.produce), (FETCH, self.fetch), (REQUEST, self.request)):
             quota.limits = limits[key]
 
 
 class Quotas:
-    """The quotas of users and client ids. Owner: the cluster, which makes it with the first quota.
+    """The quotas of users and client ids.
 
-    `mutations` counts for the whole cluster, as its controller does. What was used outlives the quotas themselves.
-    `addresses` has those of addresses.
+    Owner: the cluster, which makes it with the first quota. `mutations` applies to the whole cluster, like the
+    controller. Usage outlives the quotas. `addresses` has the quotas of addresses.
     """
 
     def __init__(self, config: BrokerConfig, clock: BrokerClock) -> None:
@@ -327,7 +330,7 @@ class Quotas:
         self.mutations = MutationQuota(self._limits[MUTATION], window)
 
     def change(self, quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> bool:
-        """These quotas count from now on. Returns whether there are any for users or client ids."""
+        """Replace the quotas. Returns whether there are any for users or client ids."""
         self._limits = {key: Limits(key, quotas) for key in _KEYS}
         for node in self._nodes.values():
             node.change(self._limits)
@@ -335,7 +338,7 @@ class Quotas:
         return any(self._limits.values())
 
     def of(self, node_id: int) -> NodeQuotas:
-        """What was used of a node."""
+        """The usage of a node."""
         node = self._nodes.get(node_id)
         if node is None:
             window = _window(self._config, "quota.window.num", "quota.window.size.seconds")
@@ -343,20 +346,20 @@ class Quotas:
         return node
 
     def delay_ms(self, node_id: int, address: str) -> int:
-        """Count a new connection; more than 0 says how long to keep it before it is closed."""
+        """Count a new connection. A result above 0 is the time to keep it before it is closed."""
         return self.addresses.delay_ms(node_id, address, self._clock.now_ms())
 
     # -- who has to wait
 
     def note(self, throttle: Throttle) -> None:
-        """A client has to wait."""
+        """Note that a client has to wait."""
         _log.info("%s", one_line(str(throttle)))
         if len(self._throttles) >= _KEPT:
             self._throttles = {each.connection: each for each in self.throttled()}
         self._throttles[throttle.connection] = throttle
 
     def throttled(self) -> list[Throttle]:
-        """The clients that have to wait now, those that began last behind the others."""
+        """The clients that have to wait now, in the order in which they began."""
         now_ms = self._clock.now_ms()
         return [throttle for throttle in self._throttles.values() if throttle.until_ms > now_ms]
 

@@ -1,4 +1,4 @@
-"""Kafka's rate of something over a window of samples, its token bucket, and the time that brings a client back.
+"""Kafka's rate over a window of samples, its token bucket, and the throttle times.
 
 Pure: the time comes as an argument, in milliseconds. Figures are those of Kafka 4.3.1
 (`tests/vectors/quota_figures.json.gz`), so the arithmetic follows Java's: longs that wrap to ints, roundings half up.
@@ -13,7 +13,7 @@ _INT, _LONG = 1 << 32, 1 << 63
 
 
 class Window(NamedTuple):
-    """What a quota looks back on: `samples` of `sample_ms` milliseconds each, the present one included."""
+    """The window of a quota: `samples` of `sample_ms` milliseconds each, including the current one."""
 
     samples: int
     sample_ms: int
@@ -31,11 +31,11 @@ class _Sample:
 
 
 class Rate:
-    """How much per second, over the window that ends now.
+    """A rate per second over the window that ends now.
 
-    A sample begins with the first record after the last one is full; pauses belong to no sample. One without a
-    record within the window counts no more, however late that is noticed. A window that has only just begun counts
-    as if all its samples but one had passed: so a burst at the start does not look like a high rate.
+    A sample begins with the first record after the last sample is full; pauses belong to no sample. A sample without a
+    record in the window no longer counts, however late that is noticed. A new window counts as if all its samples but
+    one had passed, so that a burst at the start does not look like a high rate.
     """
 
     __slots__ = ("_current", "_samples")
@@ -45,7 +45,7 @@ class Rate:
         self._current = 0
 
     def record(self, window: Window, value: float, now_ms: int) -> None:
-        """Add `value` (less than 0 takes back)."""
+        """Add `value`; a negative one takes usage back."""
         samples = self._samples
         if not samples:
             samples.append(_Sample(now_ms))
@@ -68,7 +68,7 @@ class Rate:
         return sum(sample.value for sample in self._samples) / (width_ms / 1000)
 
     def width_ms(self, window: Window, now_ms: int) -> int:
-        """How long the window is by which the rate is measured; obsolete samples are dropped."""
+        """The length of the window that the rate is measured by; obsolete samples are dropped."""
         samples = self._samples
         if not samples:
             samples.append(_Sample(now_ms))
@@ -84,7 +84,7 @@ class Rate:
 
 
 class TokenBucket:
-    """Tokens that come at a rate and are kept up to what comes in a whole window (KIP-599). May be below zero."""
+    """A token bucket, filled at a rate up to the tokens of a whole window (KIP-599). The level may be negative."""
 
     __slots__ = ("_last_ms", "_tokens")
 
@@ -93,12 +93,12 @@ class TokenBucket:
         self._last_ms = 0
 
     def take(self, window: Window, quota: float, value: float, now_ms: int) -> None:
-        """Take tokens, whether there are enough or not."""
+        """Take tokens, even if there are too few."""
         burst = self._refill(window, quota, now_ms)
         self._tokens = min(burst, self._tokens - value)
 
     def level(self, window: Window, quota: float, now_ms: int) -> float:
-        """The tokens that there are now."""
+        """The present number of tokens."""
         self._refill(window, quota, now_ms)
         return self._tokens
 
@@ -110,7 +110,7 @@ class TokenBucket:
 
 
 def throttle_ms(rate: float, quota: float, width_ms: int, longest_ms: int | None = None) -> int:
-    """How long to wait, with nothing more to come, until a rate over `width_ms` has come down to the quota.
+    """The time until a rate over `width_ms` has fallen to the quota, if nothing more comes.
 
     `longest_ms` limits it. Without a limit a huge time wraps like a Java int: it may be negative, which throttles
     nobody.
@@ -120,7 +120,7 @@ def throttle_ms(rate: float, quota: float, width_ms: int, longest_ms: int | None
 
 
 def refill_ms(tokens: float, quota: float) -> int:
-    """How long until a bucket with `tokens` (below zero) is at zero."""
+    """The time until a bucket with `tokens` (below zero) reaches zero."""
     return _as_int(_round(-tokens / quota * 1000))
 
 

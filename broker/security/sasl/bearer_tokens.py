@@ -1,4 +1,4 @@
-"""What those who check bearer tokens share: a verdict, and how the parts of a token are read."""
+"""The common part of the validators of bearer tokens: the verdict, and the parsing of a token's parts."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ _MOST_NESTED = 1000
 
 
 class TokenRefused(Exception):
-    """A token is not accepted. `reason` is for the broker's log.
+    """A token is refused.
 
-    `scope`: what was asked for and is not in the token. `key_id`: of a key that nobody knows.
+    `reason` is for the broker's log. `scope`: the required scope that the token lacks. `key_id`: the id of an unknown
+    key.
     """
 
     def __init__(self, reason: str, *, scope: str | None = None, key_id: str | None = None) -> None:
@@ -28,7 +29,7 @@ class TokenRefused(Exception):
 
 
 class BearerToken(NamedTuple):
-    """What counts of an accepted token: whose it is, and when it ends (milliseconds since 1970)."""
+    """An accepted token: its principal's name, and its end (milliseconds since 1970)."""
 
     principal_name: str
     expires_ms: int
@@ -38,7 +39,7 @@ class TokenValidator(Protocol):
     """Checks tokens; one serves all log-ins of a listener."""
 
     def validate(self, token: str, now_ms: int) -> BearerToken:
-        """Raises TokenRefused, and MalformedToken where Kafka's validator fails."""
+        """The accepted token. Raises TokenRefused; MalformedToken where Kafka's validator fails."""
 
 
 class WaitingTokenValidator(TokenValidator, Protocol):
@@ -48,7 +49,7 @@ class WaitingTokenValidator(TokenValidator, Protocol):
         """Wait for the keys that `validate` will need."""
 
     async def missing(self, key_id: str) -> None:
-        """Wait for newer keys, for the log-ins to come: as in Kafka the one that named this key is refused."""
+        """Wait for newer keys for later log-ins. As in Kafka the log-in that named the unknown key is refused."""
 
 
 def base64_url(text: str) -> bytes:
@@ -59,7 +60,7 @@ def base64_url(text: str) -> bytes:
 
 
 def json_object(text: bytes, *, repeats: bool) -> dict[str, Any] | None:
-    """A JSON object, None for another value. `repeats`: whether a name may come twice. TokenRefused for no JSON."""
+    """A JSON object; None for another value. `repeats`: whether a name may occur twice. TokenRefused for no JSON."""
     try:
         value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=None if repeats else _once)
     except (ValueError, RecursionError):
@@ -70,7 +71,7 @@ def json_object(text: bytes, *, repeats: bool) -> dict[str, Any] | None:
 
 
 def is_too_deep(value: object) -> bool:
-    """Whether it is nested deeper than Java's parser goes. How deep Python goes depends on its version."""
+    """Whether the JSON is nested deeper than Java's parser accepts. Python's own limit depends on its version."""
     level = [value]
     for _ in range(_MOST_NESTED):
         level = [

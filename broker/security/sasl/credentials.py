@@ -1,8 +1,8 @@
 """The credentials in the metadata log, SCRAM users and delegation tokens, and the users of `--add-scram`.
 
-The option is that of `kafka-storage format`: `SCRAM-SHA-256=[name=alice,password=secret]`. Beside `name` there may be
-`iterations` (4096), `salt` in base64 (random) and, in place of `password`, `saltedpassword` in base64. Values may be in
-double quotes, and contain no comma.
+The option is that of `kafka-storage format`: `SCRAM-SHA-256=[name=alice,password=secret]`. Optional are `iterations`
+(4096), `salt` in base64 (random) and, instead of `password`, `saltedpassword` in base64. Values may be in double quotes
+and must not contain a comma.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SCRAM_HASHES = {kind.number: kind for kind in (SCRAM_SHA_256, SCRAM_SHA_512)}
 
 
 class ScramCredential(NamedTuple):
-    """What a server keeps of a password (RFC 5802)."""
+    """The stored form of a password (RFC 5802)."""
 
     salt: bytes
     stored_key: bytes
@@ -56,7 +56,7 @@ class ScramCredential(NamedTuple):
 
 
 class TokenCredential(NamedTuple):
-    """A delegation token as a password: whom it lets log in, and until when (milliseconds since 1970)."""
+    """A delegation token as a password: its owner, and its end (milliseconds since 1970)."""
 
     owner: Principal
     expires_ms: int
@@ -64,37 +64,37 @@ class TokenCredential(NamedTuple):
 
 
 class Credentials(Protocol):
-    """Who may log in by SCRAM."""
+    """The credentials for SCRAM."""
 
     def user(self, name: str, kind: ScramHash) -> ScramCredential | None:
         """The credential of a user; None if there is none."""
 
     def token(self, token_id: str, kind: ScramHash) -> TokenCredential | None:
-        """The credential of a delegation token; None if there is none, or tokens are switched off."""
+        """The credential of a delegation token; None if there is none, or if tokens are turned off."""
 
 
 def salted_password(password: str, salt: bytes, iterations: int, kind: ScramHash) -> bytes:
-    """Hi() of RFC 5802. Kafka prepares no strings: the password is its UTF-8 as it is."""
+    """Hi() of RFC 5802. Like Kafka it does not prepare the password (SASLprep): it takes the plain UTF-8."""
     return hashlib.pbkdf2_hmac(kind.hash_name, password.encode(), salt, iterations)
 
 
 def credential_of(salted: bytes, salt: bytes, iterations: int, kind: ScramHash) -> ScramCredential:
-    """What a server keeps of a salted password."""
+    """The stored form of a salted password."""
     client_key = hmac.digest(salted, b"Client Key", kind.hash_name)
     server_key = hmac.digest(salted, b"Server Key", kind.hash_name)
     return ScramCredential(salt, hashlib.new(kind.hash_name, client_key).digest(), server_key, iterations)
 
 
 def token_hmac(secret_key: str, token_id: str) -> bytes:
-    """The secret of a delegation token: every broker with the same key computes the same."""
+    """The secret of a delegation token. Every broker with the same key computes the same secret."""
     return hmac.digest(secret_key.encode(), token_id.encode(), "sha512")
 
 
 class ImageCredentials:
-    """Credentials as the image has them at the time of asking.
+    """Credentials from the present image.
 
-    `secret_key`: what `delegation.token.secret.key` says; None or nothing switches tokens off. A token's SCRAM keys
-    take some milliseconds to compute, so they are kept.
+    `secret_key`: the value of `delegation.token.secret.key`; None or an empty text turns tokens off. A token's SCRAM
+    keys take some milliseconds to compute, so they are cached.
     """
 
     def __init__(self, image: MetadataImage, secret_key: Callable[[], str | None]) -> None:
@@ -137,7 +137,7 @@ _SALT_BYTES = 16
 
 
 def scram_record(text: str) -> UserScramCredentialRecord:
-    """The record of a user that the option names; ValueError, without any secret, for other text."""
+    """The record of the user in the option; ValueError, without any secret, for invalid text."""
     mechanism, equals, listed = text.strip().partition("=")
     if not equals:
         raise ValueError("no '=' in the SCRAM user; expected MECHANISM=[name=..,password=..]")

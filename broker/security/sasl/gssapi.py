@@ -41,7 +41,7 @@ _GROUP = re.compile(r"\\(.)|\$(\d)")
 
 
 class NoRule(Exception):
-    """No rule makes a name of a principal, or one makes a name that cannot be a user's."""
+    """No rule maps a principal to a name, or the mapped name cannot be a user's."""
 
 
 class _Rule(NamedTuple):
@@ -63,7 +63,7 @@ class KerberosNames:
         self._rules = [_parsed(rule) for rule in rules]
 
     def user(self, principal: str) -> str:
-        """`alice/host@REALM` -> `alice` and the like; NoRule if it is nobody's."""
+        """The user of a principal: `alice/host@REALM` -> `alice`. NoRule if no rule maps it."""
         found = _NAME.fullmatch(principal)
         if found is None:
             if "@" in principal:
@@ -108,7 +108,7 @@ def _python_group(found: re.Match[str]) -> str:
 
 
 def _applied(rule: _Rule, parts: Sequence[str]) -> str | None:
-    """The name that a rule makes of realm and components; None if it is not for them."""
+    """The name that a rule makes from realm and components; None if the rule does not match."""
     if len(parts) - 1 != rule.components:
         return None
 
@@ -140,7 +140,7 @@ _NO_LAYER = 1
 _LARGEST_MESSAGE = 65_536
 _OFFER = bytes([_NO_LAYER]) + _LARGEST_MESSAGE.to_bytes(3, "big")
 _TABLE = -1765328384
-"""Where MIT's error codes of Kerberos begin."""
+"""The first of MIT's error codes of Kerberos."""
 _RETRIED = frozenset((_TABLE + code) & 0xFFFFFFFF for code in (7, 21, 33, 34))
 """Unknown server, client or ticket not yet valid, replay: Kafka closes the connection, and the client tries again."""
 
@@ -175,7 +175,7 @@ def _keytab(options: Mapping[str, str]) -> Path:
 
 
 def _default_realm(library: Any) -> str:
-    """That of krb5.conf; nothing without one, as in Kafka."""
+    """The default realm in krb5.conf; an empty text without one, as in Kafka."""
     try:
         name = library.Name("x", library.NameType.user).canonicalize(library.MechType.kerberos)
     except library.exceptions.GSSError:
@@ -184,7 +184,7 @@ def _default_realm(library: Any) -> str:
 
 
 class Acceptor:
-    """What the log-ins of a listener share: the keys of its service, and which tickets were seen."""
+    """The shared part of a listener's log-ins: the keys of its service, and the tickets seen so far."""
 
     def __init__(self, library: Any, keytab: Path, principal: str | None, service: str) -> None:
         """ConfigError if the keytab has no keys of the principal."""
@@ -200,7 +200,7 @@ class Acceptor:
             raise ConfigError(f"the keytab {keytab} cannot be used for {principal}: {_text(error)}") from None
 
     def context(self) -> Any:
-        """For one log-in; the keytab is read anew, so it may be replaced."""
+        """The context of one log-in. It reads the keytab again, so the file may be replaced."""
         return self.gssapi.SecurityContext(creds=self._credentials(), usage="accept")
 
     def _credentials(self) -> Any:

@@ -29,9 +29,9 @@ class LoginModule(NamedTuple):
 
 
 def login_options(config: ListenerConfig, module: str) -> Mapping[str, str]:
-    """The options of the one login module that a mechanism's configuration names, which has to be `module`.
+    """The options of the single login module in a mechanism's configuration, which must be `module`.
 
-    ConfigError in Kafka's words, without anything that is in the configuration.
+    ConfigError in Kafka's words, without any text of the configuration.
     """
     text = config.get_text(JAAS_CONFIG)
     if text is None:
@@ -83,7 +83,7 @@ def _told(word: str | None) -> str:
 
 
 class _Tokens:
-    """Walks over a text. `kind`: "word", "number" or a character; None at the end. `word`: the text of a word."""
+    """Reads the tokens of a text. `kind`: "word", "number" or a character; None at the end. `word`: its text."""
 
     def __init__(self, text: str) -> None:
         self._tokens = _tokenize(text)
@@ -142,7 +142,7 @@ def _behind_number(text: str, at: int) -> int:
 
 
 def _quoted(text: str, at: int) -> tuple[str, int]:
-    """The string that begins at a quote, and where it ends: at the same quote, at the line's end, at the text's."""
+    """The string that begins at a quote, and its end: the same quote, the end of the line or the end of the text."""
     quote = text[at]
     at += 1
     found: list[str] = []
@@ -158,7 +158,7 @@ def _quoted(text: str, at: int) -> tuple[str, int]:
 
 
 def _escaped(text: str, at: int) -> tuple[str, int]:
-    """The character that stands behind a backslash: by name, by up to three octal digits, or itself."""
+    """The character after a backslash: an escape by name, up to three octal digits, or the character itself."""
     end = at
     most = at + (3 if text[at] in "0123" else 2)
     while end < min(most, len(text)) and text[end] in _OCTAL:

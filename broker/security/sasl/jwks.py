@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _FETCH_LIMIT_S = 20.0
 _MAX_BYTES = 4 << 20
 _PIECE_BYTES = 1 << 16
-_MOST_RSA_BITS = 16384  # larger ones cost seconds a signature
+_MOST_RSA_BITS = 16384  # with larger keys a signature takes seconds
 _MISSING_IDS = 16
 _MISSING_ID_MS = 60_000
 _LONGEST_ID = 1000
@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 class Jwk(NamedTuple):
-    """One key. `key` is joserfc's, without what the set says about its use: that is told by the other fields."""
+    """One key. `key` is joserfc's, without the set's statements about its use; the other fields have these."""
 
     key: Any
     kty: str
@@ -48,20 +48,20 @@ class Jwk(NamedTuple):
 
 
 class KeySource(Protocol):
-    """Where the keys of a listener come from."""
+    """The source of a listener's keys."""
 
     def keys(self) -> Sequence[Jwk]:
-        """The keys as they are known now."""
+        """The present keys."""
 
     async def prepare(self) -> None:
-        """Wait until keys are known that are not too old."""
+        """Wait until there are keys that are not too old."""
 
     async def missing(self, kid: str) -> None:
-        """Wait for newer keys because nobody knows this one."""
+        """Wait for newer keys, because this key id is unknown."""
 
 
 def parse_jwks(data: bytes) -> list[Jwk]:
-    """The usable keys of a set: RSA from 2048 bits on, EC, OKP, and secrets of 256 bits. ConfigError for no set."""
+    """The usable keys of a set: RSA from 2048 bits on, EC, OKP, secrets of 256 bits. ConfigError if it is no JWKS."""
     try:
         document = json_object(data, repeats=True)
     except TokenRefused:
@@ -113,7 +113,7 @@ class FileKeys:
         self._read()
 
     def keys(self) -> Sequence[Jwk]:
-        """A file that went bad leaves the keys that were read before, with a line in the log."""
+        """The keys of the file. If the file has become invalid, the earlier keys stay, and the log says so."""
         try:
             self._read()
         except ConfigError as error:
@@ -154,9 +154,10 @@ Read = Callable[[], bytes]
 
 
 class HttpKeys:
-    """See `KeySource`: fetched in a thread, by the log-in that needs it; other log-ins go on with what is known.
+    """See `KeySource`: keys that a thread fetches for the log-in that needs them.
 
-    Times go by the broker's clock. A fetch that fails leaves the known keys, and is tried again after growing pauses.
+    Other log-ins use the present keys meanwhile. Times are on the broker's clock. After a failed fetch the present keys
+    stay, and the next tries follow after growing pauses.
     """
 
     def __init__(self, url: str, read: Read, pace: Pace, clock: BrokerClock) -> None:
@@ -165,7 +166,7 @@ class HttpKeys:
         self._next_ms = 0
         self._failures = 0
         self._fetching: trio.Event | None = None
-        self._thread = trio.CapacityLimiter(1)  # its own: a server that hangs takes no thread from others
+        self._thread = trio.CapacityLimiter(1)  # a limiter of its own: a server that hangs takes no thread from others
         self._missing: OrderedDict[str, int] = OrderedDict()
 
     def keys(self) -> Sequence[Jwk]:
@@ -173,7 +174,7 @@ class HttpKeys:
         return self._keys
 
     async def prepare(self) -> None:
-        """Fetch if it is time; wait for a fetch under way only while no key is known."""
+        """Fetch if it is time. Wait for a fetch under way only while there is no key."""
         if self._fetching is not None:
             if not self._keys:
                 await self._fetching.wait()
@@ -218,7 +219,7 @@ class HttpKeys:
 
 
 def key_source(url: str, pace: Pace, clock: BrokerClock, tls: Callable[[], ssl.SSLContext]) -> KeySource:
-    """The keys at `file:`, `http:` or `https:`; ConfigError for another address. `tls`: for https, made when needed."""
+    """The keys at `file:`, `http:` or `https:`; ConfigError for another address. `tls`: makes the context for https."""
     try:
         parts = urllib.parse.urlsplit(url)
     except ValueError:
@@ -244,7 +245,7 @@ class _SameScheme(urllib.request.HTTPRedirectHandler):
 
 
 def _get(url: str, context: ssl.SSLContext | None) -> bytes:
-    """The document at an address, in a thread; it ends soon after the fetch was given up."""
+    """The document at an address. It runs in a thread and ends soon after the fetch was given up."""
     request = urllib.request.Request(url, headers={"Accept": "application/json"})
     opener = urllib.request.build_opener(_SameScheme, urllib.request.HTTPSHandler(context=context))
     data = bytearray()
@@ -254,7 +255,7 @@ def _get(url: str, context: ssl.SSLContext | None) -> bytes:
                 data += piece
                 if len(data) > _MAX_BYTES:
                     raise ValueError(f"more than {_MAX_BYTES} bytes")
-                trio.from_thread.check_cancelled()  # whoever sends a byte now and then keeps no thread
+                trio.from_thread.check_cancelled()  # a server that sends a byte now and then must not keep the thread
     except urllib.error.HTTPError as error:
         error.close()
         raise

@@ -1,4 +1,4 @@
-"""OAUTHBEARER (RFC 7628): a client shows a token, and one of two validators checks it.
+"""OAUTHBEARER (RFC 7628): a client sends a token, and one of two validators checks it.
 
 Without a callback handler the tokens have no signature (`oauthbearer_unsecured`), as in Kafka: for development only.
 With Kafka's `OAuthBearerValidatorCallbackHandler` they are signed by keys from a JWKS (`oauthbearer_signed`). The
@@ -31,7 +31,7 @@ _AUTH = re.compile(r"(?P<scheme>\w+) +(?P<token>[-_~+/.a-zA-Z0-9]+=*)", re.ASCII
 
 
 class FirstMessage(NamedTuple):
-    """A token, for whom the client wants to act ("" for itself), and the extensions that it sent along."""
+    """The parsed first message: a token, the identity that the client asks for ("" for its own), and its extensions."""
 
     token: str
     authzid: str
@@ -42,7 +42,7 @@ class FirstMessage(NamedTuple):
 
 
 def parse_first_message(message: bytes) -> FirstMessage:
-    """InvalidCredentials for what is no such message; MalformedToken for another scheme than Bearer."""
+    """InvalidCredentials if the message is invalid; MalformedToken for a scheme other than Bearer."""
     found = _MESSAGE.fullmatch(message.decode("utf-8", "replace"))
     if found is None:
         raise InvalidCredentials("Invalid OAUTHBEARER client first message")
@@ -99,7 +99,7 @@ class OAuthBearerServer:
         self.extensions: Mapping[str, str] = {}
 
     def evaluate(self, token: bytes) -> bytes:
-        """Nothing for an accepted token, JSON for a refused one, which the client may answer with another token."""
+        """An empty answer for an accepted token; JSON for a refused one, after which the client may send another."""
         return self._decide(self._begin(token))
 
     def _begin(self, message: bytes) -> FirstMessage:
@@ -129,7 +129,7 @@ class OAuthBearerServer:
 
 
 class WaitingOAuthBearerServer(OAuthBearerServer):
-    """The same with a validator that may have to fetch keys; see `server.WaitingSaslServer`."""
+    """One log-in with a validator that may have to fetch keys; see `server.WaitingSaslServer`."""
 
     def __init__(self, validator: WaitingTokenValidator, clock: BrokerClock) -> None:
         super().__init__(validator, clock)

@@ -1,6 +1,6 @@
-"""Signed tokens, as Kafka's BrokerJwtValidator takes them: keys of a JWKS, claims of the configuration.
+"""Validates signed tokens like Kafka's BrokerJwtValidator: by the keys of a JWKS and the claims in the configuration.
 
-The signature is checked by joserfc (`odradek[oauth]`); which key counts, and which claims, is decided here as in Kafka.
+joserfc (`odradek[oauth]`) checks the signature. This module chooses the key and checks the claims, as Kafka does.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ALGORITHMS = (
 
 
 class Expectations(NamedTuple):
-    """What a token has to say. An empty audience: a token may name none."""
+    """The required claims. With an empty audience a token must not name one."""
 
     audiences: frozenset[str]
     issuer: str | None
@@ -42,7 +42,9 @@ class Expectations(NamedTuple):
 
 
 def signed_validator(config: ListenerConfig, options: Mapping[str, str], clock: BrokerClock) -> SignedValidator:
-    """As the mechanism's configuration says; ConfigError for what cannot be served. `options`: the login module's."""
+    """The validator of a mechanism's configuration; ConfigError if odradek cannot serve it. `options`: the login
+    module's.
+    """
     _need_joserfc()
     validator = config.get_text("sasl.oauthbearer.jwt.validator.class")
     if validator not in _VALIDATORS:
@@ -80,13 +82,16 @@ def _claim_name(config: ListenerConfig, key: str) -> str:
 
 
 def _tls(options: Mapping[str, str]) -> ssl.SSLContext:
-    """Whom to trust for https: the login module's `ssl.truststore.*` as PEM, else the system's authorities."""
+    """The trusted certificates for https: the login module's `ssl.truststore.*` as PEM, or else the system's
+    authorities.
+    """
     location, text = options.get("ssl.truststore.location"), options.get("ssl.truststore.certificates")
     try:
         context = ssl.create_default_context(cafile=location, cadata=text)
     except (OSError, ValueError):
         raise ConfigError("ssl.truststore of the OAUTHBEARER login module: no PEM certificates") from None
-    # Java takes certificates that are not RFC 5280 to the letter (no key identifiers). Python does not from 3.13 on.
+    # Java accepts certificates that do not fully conform to RFC 5280 (no key identifiers). From 3.13 on Python does
+    # not.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     return context
 
@@ -140,7 +145,7 @@ class SignedValidator:
 
 
 def _opened(token: str) -> tuple[str, dict[str, Any], bytes]:
-    """A token without white space around it, its head and its claims; nothing is verified yet."""
+    """The stripped token, its head and its claims. This verifies nothing."""
     parts = token.split(".")
     if len(parts) != 3 or not all(parts):
         raise TokenRefused("not three parts: head, claims, signature")
@@ -151,7 +156,7 @@ def _opened(token: str) -> tuple[str, dict[str, Any], bytes]:
 
 
 def choose(keys: Sequence[Jwk], head: Mapping[str, Any]) -> Jwk | None:
-    """The key that a token's head means, as jose4j chooses; None if there is none."""
+    """The key for a token's head, chosen as jose4j does; None if there is none."""
     alg, kid = head.get("alg"), head.get("kid")
     if alg not in _ALGORITHMS or not isinstance(kid, str | None):
         return None
@@ -166,7 +171,7 @@ def choose(keys: Sequence[Jwk], head: Mapping[str, Any]) -> Jwk | None:
 
 
 def verify(token: str, head: Mapping[str, Any], key: Jwk | None) -> None:
-    """TokenRefused unless the key made the signature. `alg` is one of those with a signature: `none` never passes."""
+    """TokenRefused unless the key made the signature. `alg` names a signature: `none` is never accepted."""
     from joserfc.errors import JoseError
     from joserfc.jws import JWSRegistry
 
@@ -194,7 +199,9 @@ def verify(token: str, head: Mapping[str, Any], key: Jwk | None) -> None:
 
 
 def check_times(claims: Mapping[str, Any], now_s: int, skew_s: int) -> None:
-    """TokenRefused if a time is missing, malformed, or not now. An `iat` in the future is nobody's business."""
+    """TokenRefused if a time is missing or malformed, or if the token is not valid now. An `iat` in the future is
+    accepted.
+    """
     times = {name: _time(claims, name) for name in ("exp", "nbf", "iat")}
     expires, begins, issued = times["exp"], times["nbf"], times["iat"]
     if expires is None or issued is None:
@@ -219,7 +226,7 @@ def _time(claims: Mapping[str, Any], name: str) -> int | None:
 
 
 def check_audience(claim: Any, expected: frozenset[str]) -> None:
-    """TokenRefused unless an expected audience is named; where none is expected, unless none is named."""
+    """TokenRefused unless the token names an expected audience, or names none where none is expected."""
     named = [claim] if isinstance(claim, str) else claim
     if named is not None and not (isinstance(named, list) and all(isinstance(name, str) for name in named)):
         raise TokenRefused("the claim aud is neither text nor a list of texts")
@@ -228,7 +235,7 @@ def check_audience(claim: Any, expected: frozenset[str]) -> None:
 
 
 def check_scope(claim: Any) -> None:
-    """TokenRefused for blank and repeated scopes. What is neither text nor a list counts as no scope."""
+    """TokenRefused for blank and repeated scopes. A value that is neither text nor a list counts as no scope."""
     scopes = [claim] if isinstance(claim, str) else claim if isinstance(claim, list) else []
     seen: set[str] = set()
     for scope in scopes:

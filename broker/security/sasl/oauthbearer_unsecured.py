@@ -1,4 +1,4 @@
-"""Tokens without a signature, which anybody can write: Kafka's OAuthBearerUnsecuredValidatorCallbackHandler.
+"""Validates unsigned tokens, which anybody can write, like Kafka's OAuthBearerUnsecuredValidatorCallbackHandler.
 
 Options of the login module: `unsecuredValidatorPrincipalClaimName` (sub), `unsecuredValidatorScopeClaimName` (scope),
 `unsecuredValidatorRequiredScope` (none), `unsecuredValidatorAllowableClockSkewMs` (0).
@@ -22,7 +22,7 @@ _SCOPE_ITEM = re.compile(r"[\x21\x23-\x5B\x5D-\x7E]+")
 
 
 class UnsecuredValidator:
-    """See `bearer_tokens.TokenValidator`. Options that Kafka refuses at a log-in are a ConfigError here."""
+    """See `bearer_tokens.TokenValidator`. Options that Kafka refuses at a log-in raise a ConfigError."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self._principal = options.get(f"{_PREFIX}PrincipalClaimName", "").strip() or "sub"
@@ -35,7 +35,9 @@ class UnsecuredValidator:
 
     @staticmethod
     def _check_login(options: Mapping[str, str]) -> None:
-        """A Kafka broker logs in with the module that it checks others by, and does not start if it cannot."""
+        """Check the module's own log-in: a Kafka broker logs in with the module that validates others, and does not
+        start if that fails.
+        """
         claim = options.get("unsecuredLoginPrincipalClaimName", "").strip() or "sub"
         if options and not options.get(f"unsecuredLoginStringClaim_{claim}", "").strip():
             raise ConfigError(
@@ -73,7 +75,7 @@ class UnsecuredValidator:
 
 
 def _claims(token: str) -> dict[str, Any]:
-    """The claims of `head.claims.`, their values as Kafka takes them."""
+    """The claims of `head.claims.`, with values as Kafka reads them."""
     parts = token.split(".")
     if ".." in token or len(parts) != 3:
         raise TokenRefused("an unsecured token has three parts, the last of them empty")
@@ -90,7 +92,7 @@ def _part(text: str) -> dict[str, Any]:
 
 
 def _leading_object(data: bytes) -> dict[str, Any]:
-    """The JSON value that the data begin with; what follows does not count. Another value than an object is empty."""
+    """The JSON object at the beginning of the data; the rest is ignored. Another value counts as an empty object."""
     try:
         text = data.decode().lstrip(" \t\r\n")
         value = _DECODER.raw_decode(text)[0] if text else {}
@@ -109,7 +111,7 @@ _DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
 def _value(value: Any) -> Any:
-    """Numbers and texts as they are, lists of texts, all else as Jackson shows it as a text."""
+    """Numbers, texts and lists of texts stay; every other value becomes the text that Jackson makes of it."""
     if isinstance(value, list):
         return [_text(item) for item in value]
     if isinstance(value, int | float) and not isinstance(value, bool):

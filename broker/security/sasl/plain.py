@@ -1,4 +1,4 @@
-"""PLAIN (RFC 4616): name and password in clear; the users stand in the listener's JAAS configuration."""
+"""PLAIN (RFC 4616): name and password in clear text. The listener's JAAS configuration has the users."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class PlainServer:
         if not password:
             raise SaslError("Authentication failed: password not specified", name)
         expected = self._users.get(name)
-        # An unknown user's password is compared too: the time must not tell who exists.
+        # An unknown user's password is compared too, so that the time does not show which users exist.
         right = hmac.compare_digest(password.encode(), b"" if expected is None else expected)
         if expected is None or not right:
             raise SaslError("Authentication failed: Invalid username or password", name)

@@ -1,8 +1,8 @@
-"""SCRAM-SHA-256 and SCRAM-SHA-512 (RFC 5802, RFC 7677) as Kafka speaks them; the users stand in the metadata log.
+"""SCRAM-SHA-256 and SCRAM-SHA-512 (RFC 5802, RFC 7677) as in Kafka. The metadata log has the users.
 
-Kafka is laxer than the RFC in some places, and odradek is like it: the channel binding of the final message is not
-looked at, strings are not prepared (SASLprep), names are ASCII, and the client's proof leaves out `m=`. With the
-extension `tokenauth=true` the name is the id of a delegation token and the password its HMAC in base64 (KIP-48).
+Like Kafka, odradek is less strict than the RFC: it ignores the channel binding of the final message, does not prepare
+strings (SASLprep), accepts ASCII names only, and computes the client's proof without `m=`. With the extension
+`tokenauth=true` the name is the id of a delegation token and the password its HMAC in base64 (KIP-48).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def scram_sha_512(config: ListenerConfig, credentials: Credentials, clock: Broke
 class ScramServer:
     """One log-in; see `server.SaslServer`.
 
-    Whether a user exists can be seen from the first answer, as on Kafka: it gives an error for an unknown one.
+    As in Kafka the first answer shows whether a user exists: it is an error for an unknown one.
     """
 
     def __init__(self, kind: ScramHash, credentials: Credentials, nonce: str | None = None) -> None:
@@ -129,7 +129,7 @@ class ScramServer:
 
 
 class _Exchange:
-    """What was agreed on with the first messages."""
+    """The values that the first messages have agreed on."""
 
     __slots__ = ("_bare", "_credential", "_kind", "_nonce", "server_first")
 
@@ -142,7 +142,7 @@ class _Exchange:
         self.server_first = f"r={nonce},s={salt},i={credential.iterations}"
 
     def check(self, text: str) -> bytes:
-        """The server's proof, if the client's final message holds the right one of its own."""
+        """The server's proof, if the client's final message has the right proof."""
         final = _FINAL.fullmatch(text)
         if final is None:
             raise InvalidCredentials("not a final message of SCRAM")

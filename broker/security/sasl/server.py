@@ -1,7 +1,7 @@
-"""The server's side of a SASL mechanism, and which mechanisms there are.
+"""The server's side of SASL, and the table of mechanisms.
 
-A mechanism is a function in a module of its own, imported when a listener enables it. It gets the configuration of
-the listener, checks it once, and returns what makes a `SaslServer` for each log-in.
+A mechanism is a function in a module of its own, which is imported when a listener enables it. It checks the
+configuration of the listener once, and returns a factory of `SaslServer`s, one for each log-in.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OTHER_AUTHORIZATION_ID = "Authentication failed: Client requested an authorizati
 
 
 class Refusal(Exception):
-    """A log-in is refused. `reason`: for the broker's own people; `claimed`: the name that the client gave, if any."""
+    """A log-in is refused. `reason`: for the broker's log; `claimed`: the name that the client gave, if any."""
 
     def __init__(self, reason: str, claimed: str = "") -> None:
         super().__init__(reason)
@@ -34,27 +34,27 @@ class Refusal(Exception):
 
 
 class SaslError(Refusal):
-    """The client is told the reason, so it must hold nothing that a stranger may not know."""
+    """A refusal whose reason the client gets, so the reason must contain no secret."""
 
     @property
     def message(self) -> str:
-        """What the client is told."""
+        """The text for the client."""
         return self.reason
 
 
 class InvalidCredentials(Refusal):
-    """The client is told no more than that its credentials are not valid."""
+    """A refusal whose reason the client does not get: it only learns that its credentials are invalid."""
 
 
 class MalformedToken(Refusal):
-    """A token that Kafka's mechanism fails on: the connection is closed without an answer."""
+    """Kafka's mechanism fails on this token: the connection is closed without an answer."""
 
 
 class SaslServer(Protocol):
-    """One log-in by one mechanism. `principal` and what follows it are there once `complete` is true.
+    """One log-in by one mechanism.
 
-    `expires_ms`: when the credential ends (milliseconds since 1970), None for never. `extensions`: what the client sent
-    along.
+    `principal`, `expires_ms` and `extensions` are set once `complete` is true. `expires_ms`: the end of the credential
+    (milliseconds since 1970), None for never. `extensions`: the client's SASL extensions.
     """
 
     mechanism: str
@@ -65,15 +65,15 @@ class SaslServer(Protocol):
 
     @property
     def principal(self) -> Principal:
-        """Who the client is."""
+        """The principal of the client."""
 
     @property
     def expires_ms(self) -> int | None:
-        """When the credential ends."""
+        """The end of the credential."""
 
     @property
     def extensions(self) -> Mapping[str, str]:
-        """What the client sent along."""
+        """The client's SASL extensions."""
 
     def evaluate(self, token: bytes) -> bytes:
         """The answer to the client's next token. Raises SaslError, InvalidCredentials, MalformedToken."""
@@ -81,20 +81,20 @@ class SaslServer(Protocol):
 
 @runtime_checkable
 class WaitingSaslServer(SaslServer, Protocol):
-    """A mechanism that may have to wait, for another server or a thread: `evaluate_async` is called in its place."""
+    """A mechanism that may have to wait for another server or a thread: the gate calls `evaluate_async` instead."""
 
     async def evaluate_async(self, token: bytes) -> bytes:
         """As `evaluate`."""
 
 
 def waits(server: SaslServer) -> TypeGuard[WaitingSaslServer]:
-    """Whether it is a mechanism that may have to wait. (`isinstance` takes a tenth of a log-in to find out.)"""
+    """Whether the mechanism may have to wait. (`isinstance` would take a tenth of a log-in.)"""
     return hasattr(server, "evaluate_async")
 
 
 NewSaslServer = Callable[[], SaslServer]
 Mechanism = Callable[["ListenerConfig", "Credentials", "BrokerClock"], NewSaslServer]
-"""Gets what a listener configures for the mechanism; ConfigError for what cannot be served."""
+"""Takes a listener's configuration of the mechanism; ConfigError if odradek cannot serve it."""
 
 _MECHANISMS: Mapping[str, tuple[str, str]] = {
     "PLAIN": ("odradek.broker.security.sasl.plain", "plain"),
@@ -106,7 +106,7 @@ _MECHANISMS: Mapping[str, tuple[str, str]] = {
 
 
 def mechanism(name: str) -> Mechanism:
-    """The mechanism of a name, imported if need be; ConfigError if there is none."""
+    """The mechanism of this name, imported with its first use; ConfigError if there is none."""
     found = _MECHANISMS.get(name)
     if found is None:
         raise ConfigError(f"SASL mechanism {name} is not served; there are {', '.join(_MECHANISMS)}")
@@ -118,15 +118,15 @@ _LONGEST_MS = (2**63 - 1) // 1_000_000
 
 
 class SaslListener:
-    """The mechanisms of one listener, as its configuration has them when the broker starts.
+    """The mechanisms of one listener, by its configuration at the start.
 
-    `mechanisms`: in the order in which Kafka tells them. `max_receive_bytes`: the largest frame of a log-in.
+    `mechanisms`: their names, in the order of Kafka's answer. `max_receive_bytes`: the largest frame of a log-in.
     """
 
     __slots__ = ("_longest_ms", "_new", "max_receive_bytes", "mechanisms", "name")
 
     def __init__(self, config: ListenerConfig, credentials: Credentials, clock: BrokerClock) -> None:
-        """ConfigError, with the listener's name, for what cannot be served."""
+        """ConfigError, with the listener's name, if odradek cannot serve the configuration."""
         self.name = config.name
         self.mechanisms = in_set_order(config.get_list("sasl.enabled.mechanisms"))
         self.max_receive_bytes = config.get_int("sasl.server.max.receive.size")
@@ -143,14 +143,15 @@ class SaslListener:
                 raise ConfigError(f"listener {self.name}, {each}: {error}") from None
 
     def new_server(self, mechanism: str) -> SaslServer | None:
-        """For one log-in; None for a mechanism that is not enabled."""
+        """The server of one log-in; None for a mechanism that is not enabled."""
         new = self._new.get(mechanism)
         return None if new is None else new()
 
     def session_ms(self, mechanism: str, expires_ms: int | None, now_ms: int) -> int | None:
-        """How long a session that begins now may last: up to the end of its credential, and to
-        `connections.max.reauth.ms`. None for one without an end. MalformedToken for one of 292 years: Kafka fails to
-        count its nanoseconds."""
+        """The length of a session that begins now: up to the end of its credential, and up to
+        `connections.max.reauth.ms`. None for a session without an end. MalformedToken for one of 292 years, whose
+        nanoseconds Kafka cannot count.
+        """
         longest = self._longest_ms[mechanism]
         limits = [longest] if longest > 0 else []
         if expires_ms is not None:

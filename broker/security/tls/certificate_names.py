@@ -1,8 +1,8 @@
 """The names in a certificate: the subject as Java prints it (RFC 2253), and the alternative names.
 
-What `X500Principal.getName()` of a JDK prints was recorded (`tests/vectors/x500_names.json`): keywords for nine
-attributes, hexadecimal for all others and for types that are no text, and more escapes than RFC 2253 asks for. UTF-8 is
-assumed for every kind of text.
+The output of a JDK's `X500Principal.getName()` was recorded (`tests/vectors/x500_names.json`). It has keywords for nine
+attributes, hexadecimal for all others and for types that are no text, and more escapes than RFC 2253 requires. UTF-8 is
+assumed for every type of text.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ def subject_of(certificate: bytes) -> str:
 
 
 def issuer_and_subject(certificate: bytes) -> tuple[bytes, bytes]:
-    """The issuer's and the subject's name of a DER certificate, encoded."""
+    """The encoded names of the issuer and the subject of a DER certificate."""
     fields = _fields(certificate)
     return fields[2].encoded, fields[4].encoded
 
 
 def key_algorithm(certificate: bytes) -> bytes:
-    """Which kind of key a DER certificate has, as an encoded identifier."""
+    """The type of a DER certificate's key, as an encoded identifier."""
     return _fields(certificate)[5].children()[0].children()[0].content
 
 
 def alternative_names(certificate: bytes) -> frozenset[str]:
-    """The subject's alternative names, each with its kind as Java prints it: `[2, localhost]`, 2 for a host."""
+    """The subject's alternative names with their types, as Java prints them: `[2, localhost]`, where 2 is a host."""
     for field in _fields(certificate)[5:]:
         if field.tag == _EXTENSIONS:
             for extension in read(field.content).children():
@@ -62,7 +62,7 @@ def alternative_names(certificate: bytes) -> frozenset[str]:
 
 
 def name_text(name: bytes) -> str:
-    """A DER name as Java prints it in the form RFC 2253: the last part first."""
+    """A DER name in the RFC 2253 form that Java prints: the last part first."""
     whole = read(name)
     if whole.tag != SEQUENCE:
         raise CorruptDataError("DER: a name is no sequence")
@@ -115,7 +115,7 @@ def _subject(certificate: bytes) -> Element:
 
 
 def _fields(certificate: bytes) -> list[Element]:
-    """Serial, signature, issuer, validity, subject, key and the rest of the part that is signed."""
+    """The fields of the signed part: serial, signature, issuer, validity, subject, key and the rest."""
     parts = read(certificate).children()
     fields = parts[0].children() if parts else []
     if fields and fields[0].tag == _VERSION:

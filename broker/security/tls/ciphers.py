@@ -1,4 +1,4 @@
-"""Cipher suites and protocol versions: from the names that Java (IANA) gives them to what OpenSSL is told."""
+"""Translates cipher suites and protocol versions from Java's (IANA's) names to OpenSSL's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from odradek.broker.config.definition import ConfigError
 
 TLS13_SUITES = ("TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256")
-"""In the order in which OpenSSL prefers them. Python cannot choose among them before 3.15."""
+"""The suites of TLS 1.3 in OpenSSL's order of preference. Python cannot select them before 3.15."""
 
 _PLACEHOLDER = "TLS_EMPTY_RENEGOTIATION_INFO_SCSV"
 _SUITE = re.compile(r"TLS_(?P<exchange>(?:ECDHE|DHE)_\w+?|RSA)_WITH_(?P<cipher>\w+)_(?P<digest>SHA\d*)")
@@ -27,7 +27,7 @@ _CIPHERS = {
     "AES_256_CBC": ("AES256", True),
     "CHACHA20_POLY1305": ("CHACHA20-POLY1305", False),
 }
-"""OpenSSL's name of a cipher, and whether the digest belongs to the suite's name."""
+"""OpenSSL's name of a cipher, and whether the suite's name includes the digest."""
 
 _VERSIONS = ("TLSv1.2", "TLSv1.3")
 _OLD_VERSIONS = ("SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1")
@@ -42,7 +42,7 @@ class Ciphers(NamedTuple):
 
 
 def ciphers_of(names: Sequence[str]) -> Ciphers:
-    """What `ssl.cipher.suites` asks for. ConfigError for a name that neither Java nor OpenSSL knows."""
+    """The ciphers in `ssl.cipher.suites`. ConfigError for a name that neither Java nor OpenSSL knows."""
     old: list[str] = []
     new: list[str] = []
     for name in names:
@@ -63,10 +63,10 @@ def _openssl_name(name: str) -> str:
 
 
 def check_tls13(suites: Sequence[str]) -> None:
-    """ConfigError for a choice among the suites of TLS 1.3 that OpenSSL, as Python steers it, would not keep to.
+    """ConfigError for a selection of TLS 1.3 suites that OpenSSL would ignore, because Python cannot pass it on.
 
-    The server takes the first suite of its own list that the client offers. So the first one must be allowed; where a
-    client brings it to another one that is not, the connection is cut after the handshake.
+    The server takes the first suite of its own list that the client offers. So the first suite must be allowed. If a
+    client forces another one that is not allowed, the connection is cut after the handshake.
     """
     if suites and TLS13_SUITES[0] not in suites:
         raise ConfigError(
@@ -76,10 +76,10 @@ def check_tls13(suites: Sequence[str]) -> None:
 
 
 def versions_of(enabled: Sequence[str]) -> tuple[str, ...]:
-    """Which of TLSv1.2 and TLSv1.3 `ssl.enabled.protocols` switches on; both if it is empty.
+    """The enabled versions of TLSv1.2 and TLSv1.3 in `ssl.enabled.protocols`.
 
-    Older versions are known and never spoken, as in a JDK of today. ConfigError for a name that Java does not know, and
-    if nothing is left.
+    Both if it is empty. Older versions are accepted and never used, as in a current JDK. ConfigError for a name that
+    Java does not know, and if no version is left.
     """
     for name in enabled:
         if name not in _VERSIONS + _OLD_VERSIONS:
@@ -91,6 +91,6 @@ def versions_of(enabled: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_protocol(name: str) -> None:
-    """ConfigError if Java knows no such SSL context. On a server it chooses nothing else."""
+    """ConfigError if Java has no such SSL context. On a server the config has no other effect."""
     if name.upper() not in _CONTEXTS:
         raise ConfigError(f"ssl.protocol: {name} SSLContext not available")

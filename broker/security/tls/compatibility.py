@@ -1,4 +1,4 @@
-"""Whether the certificates of a new key store may take the place of those before, in a running listener."""
+"""Whether the certificates of a new key store may replace those of a running listener."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from odradek.broker.security.tls.entries import ChangeError, Store
 def check_compatible(new: Store, old: Store, *, allow_dn_changes: bool, allow_san_changes: bool) -> None:
     """ChangeError in Kafka's words unless the names stay (`ssl.allow.dn.changes`, `ssl.allow.san.changes`).
 
-    Each entry has to keep its distinguished name, and all the alternative names that it had.
+    Each entry must keep its distinguished name and all its alternative names.
     """
     if allow_dn_changes and allow_san_changes:
         return

@@ -1,4 +1,4 @@
-"""Makes ssl contexts of stores and settings. The only module that tells OpenSSL what to do."""
+"""Makes ssl contexts from stores and settings. No other module configures OpenSSL."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CLIENT_AUTH = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required"
 
 
 class Terms(NamedTuple):
-    """What a listener offers. `ciphers` None for all; `client_auth`: a key of CLIENT_AUTH."""
+    """The TLS parameters of a listener. `ciphers`: None for all; `client_auth`: a key of CLIENT_AUTH."""
 
     versions: tuple[str, ...] = ("TLSv1.2", "TLSv1.3")
     ciphers: Ciphers | None = None
@@ -26,7 +26,7 @@ class Terms(NamedTuple):
 
 
 def server_context(terms: Terms, keys: Store, trusted: Store | None) -> ssl.SSLContext:
-    """The context of a listener; ConfigError where OpenSSL does not take what is asked."""
+    """The context of a listener; ConfigError if OpenSSL refuses the settings."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.options |= ssl.OP_NO_RENEGOTIATION
     versions = _set_ciphers(context, terms)
@@ -40,7 +40,7 @@ def server_context(terms: Terms, keys: Store, trusted: Store | None) -> ssl.SSLC
 
 
 def client_context(terms: Terms, keys: Store, trusted: Store | None) -> ssl.SSLContext:
-    """The context of a client with the same stores, which does not look at names."""
+    """The context of a client with the same stores. It does not check host names."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     versions = _set_ciphers(context, terms)
@@ -68,7 +68,7 @@ def check_handshake(server: ssl.SSLContext, client: ssl.SSLContext) -> None:
 
 
 def _set_ciphers(context: ssl.SSLContext, terms: Terms) -> tuple[str, ...]:
-    """Set the suites; returns the versions that are left for them."""
+    """Set the suites; returns the versions that remain."""
     wanted, versions = terms.ciphers, terms.versions
     if wanted is None:
         return versions
@@ -86,7 +86,7 @@ def _set_ciphers(context: ssl.SSLContext, terms: Terms) -> tuple[str, ...]:
 
 
 def _load_keys(context: ssl.SSLContext, keys: Store) -> None:
-    """Load the first key of each kind: OpenSSL keeps one for RSA and one for EC, and chooses by the client's offer."""
+    """Load the first key of each type: OpenSSL keeps one for RSA and one for EC, and chooses by the client's offer."""
     loaded: set[bytes] = set()
     for entry in keys.keys:
         kind = _kind_of_key(entry)
@@ -124,7 +124,7 @@ def _why_key_fails(entry: KeyEntry, error: ssl.SSLError) -> str:
 
 
 def _load_trusted(context: ssl.SSLContext, trusted: Store | None) -> None:
-    # As in Java each certificate of the store is trusted for itself, whoever signed it.
+    # As in Java each certificate of the store is trusted itself, whoever signed it.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     if trusted is None:
         context.load_default_certs(ssl.Purpose.CLIENT_AUTH)
@@ -140,7 +140,7 @@ def _load_trusted(context: ssl.SSLContext, trusted: Store | None) -> None:
 
 @contextmanager
 def _as_file(text: str) -> Iterator[str]:
-    """A path under which OpenSSL reads the text. It lies in memory where the system can do that."""
+    """A path from which OpenSSL reads the text. The file is in memory where the system supports that."""
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("odradek-key", os.MFD_CLOEXEC)
         path = f"/proc/self/fd/{descriptor}"

@@ -1,6 +1,6 @@
-"""Just enough DER to read what Python's ssl does not tell: names and alternative names of a certificate.
+"""The part of DER that is needed for fields that Python's ssl omits: names and alternative names of a certificate.
 
-The certificates have been checked by OpenSSL, or are read from a store; still every length is checked.
+OpenSSL has checked the certificates, or they come from a store. Every length is checked all the same.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ OCTET_STRING = 0x04
 
 
 class Element(NamedTuple):
-    """One element. `content` lies within `encoded`, which has tag and length too."""
+    """One element. `encoded` has tag, length and `content`."""
 
     tag: int
     content: bytes

@@ -1,4 +1,4 @@
-"""What a key or trust store holds, whatever its format."""
+"""The entries of a key or trust store, in any format."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from odradek.broker.config.definition import ConfigError
 
 
 class StoreError(ConfigError):
-    """A key or trust store that cannot be used. The text never shows what is secret.
+    """A key or trust store is invalid.
 
-    `java`: Kafka's exception of the same meaning, whose name it puts before the text where a change is refused.
+    The text never has a secret. `java`: the corresponding exception of Kafka, which puts its name before the text when
+    it refuses a change.
     """
 
     java = "org.apache.kafka.common.errors.InvalidConfigurationException"
 
 
 class UnreadableStoreError(StoreError):
-    """A file that cannot be opened as a store of Java."""
+    """A file is no store that Java can open."""
 
     java = "org.apache.kafka.common.KafkaException"
 
 
 class ChangeError(StoreError):
-    """A store that cannot take the place of another one."""
+    """A store cannot replace another one."""
 
     java = "org.apache.kafka.common.config.ConfigException"
 
@@ -41,19 +42,19 @@ class KeyEntry(NamedTuple):
         return f"KeyEntry({self.alias!r}, {len(self.chain)} certificates)"
 
     def pem(self) -> str:
-        """Key and chain as OpenSSL reads them."""
+        """Key and chain in OpenSSL's format."""
         kind = "PRIVATE KEY" if self.password is None else "ENCRYPTED PRIVATE KEY"
         return to_pem(kind, self.key) + "".join(to_pem("CERTIFICATE", part) for part in self.chain)
 
 
 class Store(NamedTuple):
-    """`keys`: private keys with their certificates. `trusted`: certificates by alias that stand alone."""
+    """`keys`: private keys with their certificates. `trusted`: certificates without a key, by alias."""
 
     keys: tuple[KeyEntry, ...] = ()
     trusted: tuple[tuple[str, bytes], ...] = ()
 
     def certificates(self) -> dict[str, bytes]:
-        """The first certificate of each entry by its alias, as a trust store is read."""
+        """The first certificate of each entry, by alias: the content of a trust store."""
         return {entry.alias: entry.chain[0] for entry in self.keys if entry.chain} | dict(self.trusted)
 
 

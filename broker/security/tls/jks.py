@@ -2,7 +2,7 @@
 
 Layout, all numbers big-endian: magic FEEDFEED, version 1 or 2, number of entries; each entry is a kind (1 key, 2
 certificate), an alias, a date and its content; at the end a SHA-1 over password, a salt phrase and everything before.
-Keys are hidden with a stream made of SHA-1 and their own password, and carry a checksum.
+Keys are encrypted with a stream of SHA-1 values and their own password, and have a checksum.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WRONG = "keystore was tampered with, or password was incorrect"
 
 
 def read_jks(data: bytes, password: str | None, key_password: str | None) -> Store:
-    """The entries of a store. Without `password` its checksum is not looked at; keys need `key_password`.
+    """The entries of a store. Without `password` its checksum is not verified; keys need `key_password`.
 
     StoreError for a wrong password and for damaged data.
     """

@@ -1,4 +1,6 @@
-"""TLS of one listener: its certificate, whom it trusts, the names that clients get. Stores may change at run time."""
+"""TLS of one listener: its certificate, the certificates that it trusts, the names of its clients. Stores may change at
+run time.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ _REFUSED = "Validation of dynamic config update of SSLFactory failed: "
 
 
 class _Opened(NamedTuple):
-    """What settings have led to."""
+    """The context and the stores that settings have led to."""
 
     settings: TlsSettings
     keys: Store
@@ -38,10 +40,10 @@ class _Opened(NamedTuple):
 
 
 class ListenerTls:
-    """Gives each new connection the context of the time. Connections that are open keep theirs.
+    """Gives each new connection the present context.
 
-    `between_brokers`: brokers use the listener among themselves, so that its own trust store has to trust its
-    certificate. Owner: the cluster, one for each TLS listener of each node.
+    Open connections keep theirs. `between_brokers`: brokers use the listener among themselves, so its own trust store
+    has to trust its certificate. Owner: the cluster, one for each TLS listener of each node.
     """
 
     def __init__(self, config: ListenerConfig, protocol: SecurityProtocol, *, between_brokers: bool = False) -> None:
@@ -59,19 +61,20 @@ class ListenerTls:
 
     @property
     def context(self) -> ssl.SSLContext:
-        """For the next connection."""
+        """The context for the next connection."""
         return self._opened.context
 
     @property
     def only_suites(self) -> tuple[str, ...]:
-        """Suites of TLS 1.3 that may be the only ones; () if all may."""
+        """The allowed suites of TLS 1.3; () if all are."""
         ciphers = self._opened.settings.terms.ciphers
         return () if ciphers is None else ciphers.tls13
 
     def principal_of(self, tls: ssl.SSLObject) -> Principal | None:
-        """Whom the client is by its certificate, None without one.
+        """The client's principal by its certificate.
 
-        ValueError if no rule has a name for it, or if the connection came to a cipher suite that is not allowed.
+        None without one. ValueError if no rule maps it to a name, or if the connection uses a cipher suite that is not
+        allowed.
         """
         cipher = tls.cipher()
         allowed = self.only_suites
@@ -88,16 +91,16 @@ class ListenerTls:
     def check(self, config: ListenerConfig) -> None:
         """ConfigError, in Kafka's words, if a change to this configuration has to be refused.
 
-        As in Kafka files are not looked at unless a config changes.
+        As in Kafka, files are read only when a config changes.
         """
         settings = self._stores_of(config)
         if settings._replace(modified=self._opened.settings.modified) != self._opened.settings:
             self._replacement(settings)
 
     def apply(self, config: ListenerConfig) -> bool:
-        """Take over the configuration, and files that were written since; True if something is new.
+        """Apply the configuration, and read files that have changed since.
 
-        Where that fails the listener goes on as it was.
+        True if anything is new. If that fails the listener stays as it was.
         """
         try:
             settings = self._stores_of(config)
@@ -111,7 +114,7 @@ class ListenerTls:
         return True
 
     def _stores_of(self, config: ListenerConfig) -> TlsSettings:
-        """The present settings with the stores of the configuration: nothing else changes while a listener is open."""
+        """The present settings with the stores of the configuration. Nothing else changes while a listener is open."""
         new = read_settings(config, self._protocol)
         return self._opened.settings._replace(keys=new.keys, trusted=new.trusted, modified=new.modified)
 
@@ -150,7 +153,7 @@ def _open(settings: TlsSettings) -> _Opened:
 
 
 def _check_between(server: _Opened, client: _Opened) -> None:
-    """StoreError if a client with the stores of the one is not taken by a server with those of the other."""
+    """StoreError if a client with one of the stores cannot connect to a server with the other."""
     try:
         check_handshake(server.context, client_context(client.settings.terms, client.keys, client.trusted))
     except ssl.SSLError:

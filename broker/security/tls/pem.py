@@ -1,4 +1,4 @@
-"""Stores of the type PEM (KIP-651): keys in PKCS#8, certificates, and text around them that does not count."""
+"""Stores of the type PEM (KIP-651): keys in PKCS#8 and certificates. Text around them is ignored."""
 
 from __future__ import annotations
 

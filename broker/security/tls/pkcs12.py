@@ -20,7 +20,7 @@ def read_pkcs12(data: bytes, password: str | None) -> Store:
         content = load_pkcs12(data, secret)
     except ValueError:
         raise StoreError("keystore password was incorrect, or the file is damaged") from None
-    except Exception as error:  # UnsupportedAlgorithm and what else the library may meet in a foreign file
+    except Exception as error:  # UnsupportedAlgorithm and other errors that the library may raise for a foreign file
         raise StoreError(f"keystore cannot be read: {type(error).__name__}") from None
     der = serialization.Encoding.DER
     others = [
@@ -42,7 +42,7 @@ def _alias(name: bytes | None) -> str:
 
 
 def _chain(own: bytes, others: list[bytes]) -> tuple[bytes, ...]:
-    """The certificate and those who signed it, nearest first; a store may list them in any order."""
+    """The certificate and its signers, nearest first. A store may list them in any order."""
     by_subject = {issuer_and_subject(part)[1]: part for part in others}
     chain = [own]
     while True:

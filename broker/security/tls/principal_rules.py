@@ -1,4 +1,4 @@
-"""`ssl.principal.mapping.rules`: from the subject of a certificate to the name of a principal."""
+"""`ssl.principal.mapping.rules`: maps the subject of a certificate to the name of a principal."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _REFERENCE = re.compile(r"\$([0-9]+)")
 
 
 class NoMatchingRuleError(Exception):
-    """No rule takes the name: its connection is closed."""
+    """No rule matches the name. Its connection is closed."""
 
 
 class _Rule(NamedTuple):
-    """`pattern` None takes the name as it is."""
+    """One rule. With a `pattern` of None the name stays as it is."""
 
     pattern: re.Pattern[str] | None
     replacement: str = ""
@@ -35,7 +35,7 @@ class _Rule(NamedTuple):
 
 
 class PrincipalRules:
-    """The rules of a listener, in order: the first one that matches the whole name counts."""
+    """The rules of a listener, in order. The first one that matches the whole name applies."""
 
     def __init__(self, text: str) -> None:
         """ConfigError for rules that Kafka refuses."""
@@ -43,7 +43,7 @@ class PrincipalRules:
         self._rules = [rule for part in _split(text) if (rule := _parse(part)) is not None]
 
     def name_of(self, subject: str) -> str:
-        """The principal's name of a subject; NoMatchingRuleError if there is none."""
+        """The principal's name for a subject; NoMatchingRuleError if no rule matches."""
         for rule in self._rules:
             try:
                 name = rule.apply(subject)
@@ -75,7 +75,7 @@ def _parse(part: str) -> _Rule | None:
 
 
 def _literal_unknown_groups(replacement: str, groups: int) -> str:
-    """A reference to a group that the pattern does not have is text."""
+    """Escape references to groups that the pattern lacks: they are literal text."""
     if groups == 0:
         return replacement
 

@@ -1,4 +1,4 @@
-"""What the ssl.* configs of a listener say, checked."""
+"""The checked ssl.* configs of a listener."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from odradek.broker.security.tls.stores import KeyStoreSettings, TrustStoreSetti
 
 
 class TlsSettings(NamedTuple):
-    """The configs of one listener. `modified`: when the files of the stores were written, ns since 1970 (0: no file).
+    """The configs of one listener. `modified`.
 
-    Two settings are equal if they lead to the same context, unless a file is replaced within the file system's clock.
+    The modification times of the store files, ns since 1970 (0: no file). Two settings are equal if they lead to the
+    same context, unless a file is replaced within one tick of the file system's clock.
     """
 
     keys: KeyStoreSettings
@@ -27,7 +28,7 @@ class TlsSettings(NamedTuple):
 
 
 def read_settings(config: ListenerConfig, protocol: SecurityProtocol) -> TlsSettings:
-    """The settings in force; ConfigError for what Kafka, or odradek, cannot do."""
+    """The settings in force; ConfigError for settings that Kafka or odradek does not support."""
     check_protocol(config.get_text("ssl.protocol") or "TLSv1.3")
     suites = config.get_list("ssl.cipher.suites")
     terms = Terms(
@@ -60,7 +61,7 @@ def read_settings(config: ListenerConfig, protocol: SecurityProtocol) -> TlsSett
 
 
 def _client_auth(config: ListenerConfig, protocol: SecurityProtocol) -> str:
-    """On a SASL listener only a value of its own counts, as in Kafka."""
+    """The `ssl.client.auth` of a listener. A SASL listener uses only its own value, as in Kafka."""
     if protocol.sasl and not config.is_set("ssl.client.auth"):
         return "none"
     return (config.get_text("ssl.client.auth") or "none").lower()

@@ -1,4 +1,4 @@
-"""Opens the key and trust stores that a listener's configs name, with Kafka's rules about what may stand together."""
+"""Opens the key and trust stores in a listener's configs, with Kafka's rules for combining them."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def open_trust_store(settings: TrustStoreSettings) -> Store | None:
 
 
 def _java_store(kind: str, path: str, password: str | None, key_password: str | None) -> Store:
-    """A store of the type JKS or PKCS12. Java reads either format under both names, and so do we."""
+    """A store of the type JKS or PKCS12. Like Java this reads either format under both names."""
     if kind.upper() not in ("JKS", "PKCS12", "P12"):
         raise StoreError(f"{kind} not found (odradek knows the types PEM, JKS and PKCS12)")
     data = _bytes(path)
@@ -127,7 +127,7 @@ def _text(path: str) -> str:
 
 @contextmanager
 def _explained(what: str, kind: type[StoreError] = StoreError) -> Iterator[None]:
-    """Puts what was tried before the reason why it failed."""
+    """Put the failed action before the reason of an error."""
     try:
         yield
     except StoreError as error:

@@ -1,4 +1,4 @@
-"""All TLS listeners of a cluster: opened when they are bound, and told when configs change."""
+"""All TLS listeners of a cluster. Binding opens them, and changed configs reach them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TlsListeners:
         return opened
 
     def forget(self, node_id: int, name: str) -> None:
-        """A listener is closed, if it is one of these."""
+        """Drop a closed listener, if it is one of these."""
         self._open.pop((node_id, name), None)
 
     def check(self, node_id: int, values: Mapping[str, str]) -> None:
