@@ -1,4 +1,4 @@
-"""Clients and frameworks of other projects beside the schema registry: Python, Go, Rust and JavaScript."""
+"""Clients and frameworks of other projects beside the schema registry: Python, Go, Java, JavaScript and Rust."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 
 import odradek
-from tests.scenarios.other_clients import go_program, quix_program, registry_js_folder, reports, rust_program
+from tests.scenarios.other_clients import (
+    go_program,
+    quix_program,
+    registry_java_command,
+    registry_js_folder,
+    reports,
+    rust_program,
+)
 
 V1 = {"type": "record", "name": "Order", "fields": [{"name": "number", "type": "int"}]}
 V2 = {**V1, "fields": [*V1["fields"], {"name": "note", "type": "string", "default": "none"}]}
@@ -189,6 +196,16 @@ def test_javascript(broker: odradek.KafkaBroker) -> None:
         "confluentJson",
     ):
         assert report(scenario) == ""
+
+
+@pytest.mark.jdk
+def test_java(broker: odradek.KafkaBroker) -> None:
+    report = reports([*registry_java_command(), broker.bootstrap_servers, broker.schema_registry_url])
+    for scenario in ("everyCall", "errorsHaveTheirCodes", "references", "recordsThereAndBack"):
+        assert report(scenario) == ""
+    [record] = broker.decoded_records("orders")
+    assert record.value is not None
+    assert record.value.data == {"number": 7}
 
 
 def test_rust(broker: odradek.KafkaBroker) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.real_kafka import cache_dir, cache_lock
+from tests.conformance.real_kafka import Unavailable, cache_dir, cache_lock, classpath
 from tests.scenarios.target import Target
 
 HERE = Path(__file__).resolve().parent
@@ -70,6 +70,31 @@ def registry_js_folder() -> tuple[str, Path]:
     """Node, and a folder with clients of a schema registry and the program that uses them; skips where there are
     none."""
     return _installed("schema-registry-js", HERE / "js" / "registry" / "registry.mjs")
+
+
+def registry_java_command() -> list[str]:
+    """The command of the program in Java with clients of a schema registry; skips where it cannot be built."""
+    try:
+        kafka = classpath()
+    except Unavailable as missing:
+        pytest.skip(str(missing))
+    maven, javac = shutil.which("mvn"), shutil.which("javac")
+    if maven is None or javac is None:
+        pytest.skip("needs Maven and a JDK 17: no `mvn` or `javac` on the PATH")
+    source = HERE / "java" / "registry" / "Registry.java"
+    pom = source.with_name("pom.xml")
+    folder = _cached("registry-java", source, pom)
+    jars = f"{folder / 'libs'}/*:{kafka}"
+    with cache_lock():
+        if not (folder / "complete").exists():
+            fetch = [maven, "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", "-DincludeScope=runtime"]
+            command = [*fetch, f"-DoutputDirectory={folder / 'libs'}"]
+            fetched = subprocess.run(command, capture_output=True, text=True, check=False)
+            if fetched.returncode:
+                pytest.skip(f"needs Flink's serializers from Maven: {fetched.stdout.strip()[-200:]}")
+            subprocess.run([javac, "-nowarn", "-d", str(folder), "-cp", jars, str(source)], check=True)
+            (folder / "complete").touch()
+    return ["java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", f"{folder}:{jars}", "Registry"]
 
 
 def quix_program() -> list[str]:
