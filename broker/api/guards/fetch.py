@@ -49,8 +49,10 @@ class GuardedReader(FetchReader):
                 return frozenset()
             return frozenset(item.topic for item in self.items)
         names = {item.topic: self._name_of(item) for item in self.items}
-        allowed = self.ctx.allowed(Operation.READ, Resource.TOPIC, (name for name in names.values() if name))
-        return frozenset(topic for topic, name in names.items() if name and name not in allowed)
+        allowed = self.ctx.allowed(
+            Operation.READ, Resource.TOPIC, (name for name in names.values() if name is not None)
+        )
+        return frozenset(topic for topic, name in names.items() if name is not None and name not in allowed)
 
     def _name_of(self, item: FetchItem) -> str | None:
         """None for an id that nobody knows: it needs no right to be unknown."""

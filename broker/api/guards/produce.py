@@ -34,7 +34,7 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> Served:
     transactional = _is_transactional(request)
     if len(asked) == 1 and not transactional:
         name = _name(ctx, asked[0])
-        if name and ctx.allows(_WRITE, _TOPIC, name, tell=False):
+        if name is not None and ctx.allows(_WRITE, _TOPIC, name, tell=False):
             return plain.produce(ctx, request)
     if transactional and not (
         request.transactional_id is not None and ctx.allows(_WRITE, Resource.TRANSACTIONAL_ID, request.transactional_id)
@@ -42,11 +42,11 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> Served:
         code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
         return plain.finish(request, error_response(request, ctx.api_version, code))
     names = [_name(ctx, topic) for topic in asked]
-    allowed = ctx.allowed(_WRITE, _TOPIC, (name for name in names if name))
-    denied = [topic for topic, name in zip(asked, names, strict=True) if name and name not in allowed]
+    allowed = ctx.allowed(_WRITE, _TOPIC, (name for name in names if name is not None))
+    denied = [topic for topic, name in zip(asked, names, strict=True) if name is not None and name not in allowed]
     if not denied:
         return plain.produce(ctx, request)
-    request.topic_data = [topic for topic, name in zip(asked, names, strict=True) if not name or name in allowed]
+    request.topic_data = [topic for topic, name in zip(asked, names, strict=True) if name is None or name in allowed]
     order = {(topic.name, topic.topic_id): place for place, topic in reversed(list(enumerate(asked)))}
     served = plain.produce(ctx, request) if request.topic_data else None
     if isinstance(served, Parked) or is_coroutine(served):
@@ -63,12 +63,12 @@ def _is_transactional(request: ProduceRequest) -> bool:
     return False
 
 
-def _name(ctx: RequestContext, topic: TopicProduceData) -> str:
-    """The topic's name; empty for an id that nobody knows, which needs no right to be unknown."""
+def _name(ctx: RequestContext, topic: TopicProduceData) -> str | None:
+    """The topic's name; None for an id that nobody knows, which needs no right to be unknown."""
     if ctx.api_version < plain.FIRST_VERSION_WITH_TOPIC_ID:
         return topic.name
     known = ctx.services.topics.by_id(topic.topic_id)
-    return "" if known is None else known.name
+    return None if known is None else known.name
 
 
 async def _joined_later(

@@ -16,8 +16,6 @@ import socket
 import sys
 from typing import Any
 
-import hypercorn.trio  # noqa: F401  imported late by the server of the control port
-
 import odradek.broker
 import odradek.commands
 import odradek.control

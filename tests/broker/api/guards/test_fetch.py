@@ -50,6 +50,10 @@ def test_what_is_denied_comes_behind_the_rest(cluster: Cluster) -> None:
     assert (denied.high_watermark, denied.log_start_offset, denied.aborted_transactions) == (-1, -1, [])
 
 
+def test_an_empty_name_is_a_name_without_a_right(cluster: Cluster) -> None:
+    assert codes(ask(cluster, request(""), 12, principal=ALICE)) == [("", DENIED)]
+
+
 def test_unknown_ids_need_no_right(cluster: Cluster) -> None:
     wanted = request("theirs", "x")
     wanted.topics[0].topic_id, wanted.topics[1].topic_id = cluster.image.topics["theirs"].topic_id, b"1" * 16

@@ -59,6 +59,10 @@ def test_denied_topics_are_answered_in_their_place(cluster: Cluster) -> None:
     assert [denial.resource_name for denial in cluster.services.denials.entries] == ["theirs", "none"]
 
 
+def test_an_empty_name_is_a_name_without_a_right(cluster: Cluster) -> None:
+    assert codes(ask(cluster, by_name(""), 12, principal=ALICE)) == [("", DENIED)]
+
+
 def test_with_all_rights_the_plain_handler_answers(cluster: Cluster) -> None:
     assert codes(ask(cluster, by_name("mine"), 12, principal=ALICE)) == [("mine", 0)]
     assert not cluster.services.denials.entries

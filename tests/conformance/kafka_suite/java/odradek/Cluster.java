@@ -353,11 +353,9 @@ public final class Cluster implements AutoCloseable {
         return first + id - properties.firstKey();
     }
 
-    /** host:port of all brokers that are up. */
+    /** host:port of all brokers, also of those that are down. */
     public String bootstrapServers(String listener) {
-        Collection<Integer> up = properties.keySet().stream().filter(id -> !down.contains(id)).toList();
-        return (up.isEmpty() ? properties.keySet() : up).stream()
-            .map(id -> "localhost:" + port(id, listener)).collect(Collectors.joining(","));
+        return properties.keySet().stream().map(id -> "localhost:" + port(id, listener)).collect(Collectors.joining(","));
     }
 
     public String bootstrapControllers() {
