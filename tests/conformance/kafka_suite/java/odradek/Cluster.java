@@ -72,6 +72,9 @@ public final class Cluster implements AutoCloseable {
     private static final Set<String> OF_THE_HARNESS = Set.of(
         "process.roles", "node.id", "broker.id", "controller.quorum.voters", "controller.quorum.bootstrap.servers",
         "server.max.startup.time.ms", "log.dirs", "log.dir", "metadata.log.dir", "listeners", "advertised.listeners");
+    /** Where odradek has defaults of its own. */
+    private static final Map<String, String> KAFKAS_DEFAULTS = Map.of(
+        "group.initial.rebalance.delay.ms", "3000", "group.streams.initial.rebalance.delay.ms", "3000");
     private static final String BUILDER = "principal.builder.class";
     private static final String OWN_USER = "odradek-suite";
     private static final String PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required";
@@ -226,8 +229,9 @@ public final class Cluster implements AutoCloseable {
         }
         Map<String, String> node = properties.get(properties.firstKey());
         int disks = node.getOrDefault("log.dirs", "").split(",").length;
-        if (disks > 1)
+        if (disks > 1 && properties.size() == 1)  // several nodes have one directory each: they keep all in memory
             found.put("log.dirs", node.get("log.dirs"));
+        KAFKAS_DEFAULTS.forEach(found::putIfAbsent);
         return found;
     }
 
@@ -466,7 +470,10 @@ public final class Cluster implements AutoCloseable {
             "initialUnfenceFuture", any -> CompletableFuture.completedFuture(null),
             "state", any -> isDown(id) ? BrokerState.NOT_RUNNING : BrokerState.RUNNING));
         known.put("lifecycleManager", any -> life);
-        KafkaApis requests = Inside.of(KafkaApis.class, Map.of("authorizerPlugin", any -> authorizer(() -> this)));
+        KafkaApis requests = Inside.of(KafkaApis.class, Map.of(
+            "clusterId", any -> clusterId(),
+            "authorizerPlugin", any -> authorizer(() -> this),
+            "metadataCache", any -> metadata));
         known.put("dataPlaneRequestProcessor", any -> requests);
         SharedServer shared = sharedServer();
         known.put("sharedServer", any -> shared);
