@@ -112,6 +112,10 @@ class Cluster:
         features_at_start(self.config)  # says what is wrong where the user sees it
         self.config.node_ids = tuple(self.nodes)
         layouts, roles = listeners_of(self.config), quorum_of(self.config)
+        if self.config.get_bool("remote.log.storage.system.enable"):
+            from odradek.broker.config.tiered_storage import check_broker
+
+            check_broker(self.config, [listener.name for listener in layouts[first].listeners])
         self.separate: dict[int, Node] = {number: Node(number) for number in roles.separate}
         """Controllers that are no brokers."""
         self.members: dict[int, Node] = {**self.nodes, **self.separate}

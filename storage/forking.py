@@ -7,6 +7,7 @@ from odradek.storage.broken_log import unbroken
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.memory_backend import MemoryBackend, MemoryLogStore
 from odradek.storage.partition_log import AppendOrigin, PartitionLog
+from odradek.storage.tiering import Tier
 
 
 def fork(
@@ -22,6 +23,8 @@ def fork(
     with unbroken(log):
         forked = _shared(log, backend, end, now_ms) or _copied(log, backend, end, now_ms, topic_id)
     forked.log_end_offset = max(end, forked.log_end_offset)
+    if log.tier is not None:
+        forked.tier = Tier(min(log.tier.local_start, end), min(log.tier.highest_offset, end - 1))
     forked.hold_high_watermark(log.high_watermark)
     if not log.holds_high_watermark:
         forked.release_high_watermark()

@@ -31,6 +31,10 @@ class LogConfig:
     flush_messages: int = MAX_LONG
     flush_ms: int = MAX_LONG
     index_interval_bytes: int = 4096
+    local_retention_bytes: int = -1
+    """With Kafka's -2 worked out: the same as `retention_bytes`, where the topic does not say less."""
+    local_retention_ms: int = 604_800_000
+    """With Kafka's -2 worked out, like `local_retention_bytes`."""
     max_compaction_lag_ms: int = MAX_LONG
     max_decompressed_message_bytes: int = 2_147_483_639
     max_message_bytes: int = 1_048_588
@@ -41,6 +45,9 @@ class LogConfig:
     min_compaction_lag_ms: int = 0
     min_insync_replicas: int = 1
     preallocate: bool = False
+    remote_log_copy_disable: bool = False
+    remote_storage_enable: bool = False
+    """Whether the log is tiered: only where the broker's `remote.log.storage.system.enable` is true, too."""
     retention_bytes: int = -1
     retention_ms: int = 604_800_000
     segment_bytes: int = 1_073_741_824
@@ -50,6 +57,8 @@ class LogConfig:
     unclean_leader_election_enable: bool = False
     producer_id_expiration_ms: int = 86_400_000
     """A broker config (`producer.id.expiration.ms`), here because the log applies it."""
+    remote_storage_keeps: bool = True
+    """A broker config: false where the tier forgets what is copied (`NoOpRemoteStorageManager`)."""
 
     compact: bool = field(init=False)
     """Whether compaction removes old values of a key (from `cleanup_policy`)."""

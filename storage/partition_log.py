@@ -25,7 +25,7 @@ from odradek.protocol.record_batch import (
     read_batch,
 )
 from odradek.protocol.records import Buffer
-from odradek.storage import loading, retention, segment_lookup
+from odradek.storage import loading, retention, segment_lookup, tiering
 from odradek.storage.backend import BatchStore, LogBackend, LogStore, SegmentStores, StorageError
 from odradek.storage.formats.indexes import AbortedTxn
 from odradek.storage.leader_epochs import LeaderEpochs
@@ -34,6 +34,7 @@ from odradek.storage.memory_backend import MemoryBatchStore
 from odradek.storage.producer_state import BatchMetadata, CompletedTxn, ProducerState, ProducerStates
 from odradek.storage.segment import Segment
 from odradek.storage.segment_lookup import TimestampOffset
+from odradek.storage.tiering import Tier
 from odradek.storage.validation import (
     RecordsRefused,
     RecordValidationError,
@@ -49,7 +50,7 @@ _MAX_HINTS: Final = 64
 _PLAIN = (
     *("topic", "partition", "name", "_config", "_max_segment_bytes", "_first_unstable", "_aborted_count"),
     *("cleaner_offset", "high_watermark", "holds_high_watermark", "log_end_offset", "log_start_offset"),
-    *("recovery_point", "uncleanable", "unflushed_messages"),
+    *("recovery_point", "tier", "uncleanable", "unflushed_messages"),
 )
 """The attributes of a log that are plain values."""
 
@@ -126,6 +127,7 @@ class PartitionLog:
         "recovery_point",
         "segments",
         "store",
+        "tier",
         "topic",
         "uncleanable",
         "unflushed_messages",
@@ -176,6 +178,10 @@ class PartitionLog:
             self._update_unstable()
         else:
             self.active = self._add_segment(start, now_ms)
+        self.tier: Tier | None = None
+        """What of the log is tiered; None where it is no tiered log."""
+        if config.remote_storage_enable:
+            self.tier = Tier(self.log_start_offset)
 
     # --- state --------------------------------------------------------------------------------------------------------
 
@@ -187,6 +193,13 @@ class PartitionLog:
     def config(self, config: LogConfig) -> None:
         self._config = config
         self._max_segment_bytes = self.backend.segment_bytes(config)
+        tier = self.tier
+        if config.remote_storage_enable and tier is None:
+            self.tier = Tier(self.log_start_offset)
+        elif tier is not None and not config.remote_storage_enable:
+            self.tier = None  # who switches tiering off deletes what is tiered
+            if tier.local_start > self.log_start_offset:
+                self._move_start(tier.local_start)
 
     @property
     def last_stable_offset(self) -> int:
@@ -204,7 +217,19 @@ class PartitionLog:
 
     @property
     def size_bytes(self) -> int:
-        return sum(segment.size for segment in self.segments)
+        """Bytes of the segments, the local ones where the log is tiered."""
+        return sum(segment.size for segment in self.local_segments)
+
+    @property
+    def local_segments(self) -> list[Segment]:
+        """The segments, without those that are in the remote tier alone."""
+        return self.segments if self.tier is None else self.segments[tiering.first_local(self) :]
+
+    @property
+    def first_readable_offset(self) -> int:
+        """Where reads may begin: the log's start, unless the remote tier forgets what is copied."""
+        tier = self.tier
+        return self.log_start_offset if tier is None or self._config.remote_storage_keeps else tier.local_start
 
     def advance_high_watermark(self, offset: int) -> bool:
         """Raise the high watermark to `offset`; returns whether that changes it. This never lowers it."""
@@ -352,7 +377,7 @@ class PartitionLog:
                 )
             if segment.size:
                 segment = self.roll(now_ms, base_offset)
-                if config.retention_bytes >= 0 and config.delete:
+                if config.retention_bytes >= 0 and config.delete and self.tier is None:
                     retention.drop_by_size(self, now_ms)
         segment.append(data, base_offset, leader_epoch, last_offset, max_timestamp, config.index_interval_bytes)
         segment.last_modified_ms = now_ms
@@ -496,10 +521,11 @@ class PartitionLog:
         hint = self._hints.get(offset)
         if hint is not None and hint[1] < hint[0].stores.batches.size and offset >= self.log_start_offset:
             return hint
-        if offset < self.log_start_offset or offset > self.log_end_offset:
+        start = self.log_start_offset if self.tier is None else self.first_readable_offset
+        if offset < start or offset > self.log_end_offset:
             raise KafkaError(
                 ErrorCode.OFFSET_OUT_OF_RANGE,
-                f"offset {offset} of {self.name} is not in [{self.log_start_offset}, {self.log_end_offset}]",
+                f"offset {offset} of {self.name} is not in [{start}, {self.log_end_offset}]",
             )
         index = max(0, bisect_right(self._bases, offset) - 1)
         segments = self.segments
@@ -522,11 +548,11 @@ class PartitionLog:
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
         """The first record with this timestamp or a later one; None when there is none."""
-        return segment_lookup.first_offset_from(self.segments, timestamp, self.log_start_offset)
+        return segment_lookup.first_offset_from(self.segments, timestamp, self.first_readable_offset)
 
     def max_timestamp_offset(self) -> TimestampOffset | None:
-        """The first record with the log's largest timestamp; None when no record has one."""
-        return segment_lookup.largest_timestamp(self.segments)
+        """The first record with the largest timestamp of the local log; None when no record has one."""
+        return segment_lookup.largest_timestamp(self.local_segments)
 
     # --- what goes ----------------------------------------------------------------------------------------------------
 
@@ -558,13 +584,17 @@ class PartitionLog:
         from odradek.storage import truncation
 
         truncation.cut(self, offset, now_ms)
+        if self.tier is not None:
+            self.tier = Tier(min(self.tier.local_start, offset), min(self.tier.highest_offset, offset - 1))
         self._bases = [segment.base_offset for segment in self.segments]
         self._hints.clear()
         self._aborted_count = sum(len(s.stores.txn_index.entries()) for s in self.segments)
         self._update_unstable()
 
     def apply_retention(self, now_ms: int) -> int:
-        """Drop the segments that the config no longer keeps; returns their number."""
+        """Drop the segments that the config no longer keeps (of a tiered log, locally); returns their number."""
+        if self.tier is not None:
+            return tiering.apply_local_retention(self, now_ms)
         return retention.apply_retention(self, now_ms)
 
     def compact(self, now_ms: int, *, force: bool = False) -> CompactionResult | None:
@@ -589,6 +619,8 @@ class PartitionLog:
 
     def _move_start(self, offset: int) -> None:
         self.log_start_offset = offset
+        if self.tier is not None and self.tier.local_start < offset:
+            self.tier = self.tier._replace(local_start=offset)
         self.high_watermark = max(self.high_watermark, offset)
         self.producers.forget_before(offset)
         self.store.save_log_start_offset(offset)

@@ -55,6 +55,11 @@ def drop_by_size(log: RetainedLog, now_ms: int) -> int:
     excess = log.size_bytes - limit
     if excess <= 0:
         return 0
+    return _drop(log, now_ms, beyond_size(excess))
+
+
+def beyond_size(excess: int) -> Callable[[Segment], bool]:
+    """Whether a segment goes, asked from the oldest on, where `excess` bytes are too many."""
 
     def too_much(segment: Segment) -> bool:
         nonlocal excess
@@ -63,14 +68,19 @@ def drop_by_size(log: RetainedLog, now_ms: int) -> int:
         excess -= segment.size
         return True
 
-    return _drop(log, now_ms, too_much)
+    return too_much
+
+
+def beyond_age(now_ms: int, limit_ms: int) -> Callable[[Segment], bool]:
+    """Whether a segment goes because its newest record is too old."""
+    return lambda segment: now_ms - segment.largest_timestamp > limit_ms
 
 
 def _drop_by_time(log: RetainedLog, now_ms: int) -> int:
     limit = log.config.retention_ms
     if limit < 0:
         return 0
-    return _drop(log, now_ms, lambda segment: now_ms - segment.largest_timestamp > limit)
+    return _drop(log, now_ms, beyond_age(now_ms, limit))
 
 
 def _drop(log: RetainedLog, now_ms: int, doomed: Callable[[Segment], bool]) -> int:

@@ -3,9 +3,9 @@
 ListOffsets versions 1 to 11: v2 isolation level, v4 leader epochs (KIP-320), v5
 OFFSET_NOT_AVAILABLE (KIP-207), v6 flexible, v7 max timestamp (KIP-734),
 v8 earliest local offset (KIP-405), v9 latest tiered offset (KIP-1005), v10 timeout for remote storage (KIP-1075), v11
-earliest pending upload (KIP-1023). There is no remote storage here, so the local start is the log's start and the
-tiered questions are answered "none", as by Kafka without remote storage. A partition named twice is INVALID_REQUEST.
-The answer holds each topic once, in the order of Kafka's hash maps.
+earliest pending upload (KIP-1023). Where a log is not tiered the local start is the log's start, and the tiered
+questions are answered "none". A partition named twice is INVALID_REQUEST. The answer holds each topic once, in the
+order of Kafka's hash maps.
 
 OffsetForLeaderEpoch versions 2 to 4: v3 adds the replica id (KIP-392), v4 is flexible.
 """
@@ -37,6 +37,7 @@ from odradek.protocol.generated.messages.offset_for_leader_epoch import (
 )
 from odradek.protocol.java_maps import scala_order_by_topic
 from odradek.storage.partition_log import PartitionLog
+from odradek.storage.tiering import Tier
 
 LATEST = -1
 EARLIEST = -2
@@ -62,7 +63,6 @@ _NOT_AVAILABLE_FROM = 5
 @handles(
     ListOffsetsRequest,
     access=ByItem((Operation.DESCRIBE, Resource.TOPIC)),
-    differs="no remote storage: tiered offsets are answered -1",
 )
 def list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
     """The offsets that stand at a time or a special place of each partition."""
@@ -128,14 +128,29 @@ def _answer(
         answer.offset = last_fetchable
         answer.leader_epoch = partition.leader_epoch
     elif timestamp in (EARLIEST, EARLIEST_LOCAL):
-        answer.offset = log.log_start_offset
-        answer.leader_epoch = log.leader_epochs.epoch_for_offset(log.log_start_offset)
-    elif timestamp not in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        tier = log.tier if timestamp == EARLIEST_LOCAL else None
+        answer.offset = log.log_start_offset if tier is None else tier.local_start
+        answer.leader_epoch = log.leader_epochs.epoch_for_offset(answer.offset)
+    elif timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        if log.tier is not None:
+            offset = _tiered(log, log.tier, timestamp)
+            if 0 <= offset < last_fetchable:
+                answer.offset, answer.leader_epoch = offset, log.leader_epochs.epoch_for_offset(offset)
+    else:
         found = log.max_timestamp_offset() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
         if found is not None and found.offset < last_fetchable:
             answer.timestamp, answer.offset, answer.leader_epoch = found
         elif behind:
             raise _not_available(ctx)
+
+
+def _tiered(log: PartitionLog, tier: Tier, timestamp: int) -> int:
+    """The last offset that is in the remote tier, or the first that is to be copied; -1 where there is none."""
+    if timestamp == LATEST_TIERED:
+        return tier.highest_offset
+    if tier.highest_offset < 0:
+        return log.log_start_offset if tier.local_start == log.log_start_offset else -1
+    return max(tier.highest_offset + 1, log.log_start_offset)
 
 
 def _special_or_time(ctx: RequestContext, timestamp: int) -> int:

@@ -147,11 +147,6 @@ class Synonym(NamedTuple):
 
 def check_supported(key: ConfigKey, text: str) -> None:
     """ConfigError if odradek does not do what `key` asks for and `text` asks for something."""
-    if key.name == "remote.storage.enable" and key.parse(text) is True:
-        raise ConfigError(
-            "Tiered Storage functionality is disabled in the broker. "
-            "Topic cannot be configured with remote log storage."
-        )
     if key.name == "group.consumer.assignors":
         _check_assignors(key.normal(text).split(","))
     if key.name == "group.coordinator.rebalance.protocols" and "classic" not in key.normal(text).split(","):
@@ -179,6 +174,9 @@ def check_supported(key: ConfigKey, text: str) -> None:
 
 
 _NO_NODE = -1
+_AS_ALL = -2
+"""What `local.retention.*` says where as much is kept locally as in all."""
+_NO_OPS = ("NoOpRemoteStorageManager", "NoOpRemoteLogMetadataManager")
 _VERSION, _ZOOKEEPER = RELEASE_CONFIGS = ("odradek.kafka.version", "odradek.zookeeper")
 _DIFFERENCE = "message.timestamp.difference.max.ms"
 _NO_LIMIT_MS = (1 << 63) - 1
@@ -380,6 +378,12 @@ class BrokerConfig:
                 return -1 if value < 0 and factor > 1 else value * factor
         return self.topic_key(name).default_value()
 
+    @property
+    def tier_keeps(self) -> bool:
+        """Whether the remote tier keeps what is copied; Kafka's no-op managers do not."""
+        managers = (self.get(f"remote.log.{kind}.manager.class.name") for kind in ("storage", "metadata"))
+        return not any(str(manager).endswith(_NO_OPS) for manager in managers)
+
     def topic_key(self, name: str) -> ConfigKey:
         """The key of a topic config by which the broker reads it; KeyError for an unknown name."""
         return topic_keys().get(name) or self.keys.topic[name]
@@ -509,7 +513,7 @@ _INSTEAD = {
     "sasl.": "a broker logs in nowhere, and runs no Java class",
     "ssl.": "Python's ssl makes TLS, no Java class",
     "security.": "listeners speak plain text",
-    "remote.log.": "there is no tiered storage",
+    "remote.log.": "the managers of tiered storage are those that odradek has",
 }
 
 
@@ -546,6 +550,13 @@ def _build_log_config(broker: BrokerConfig, overrides: Mapping[str, str]) -> Log
     internal_segment = overrides.get("internal.segment.bytes")
     if internal_segment is not None:
         fields["segment_bytes"] = int(internal_segment)
+    for limit in ("bytes", "ms"):
+        if fields[f"local_retention_{limit}"] == _AS_ALL:
+            fields[f"local_retention_{limit}"] = fields[f"retention_{limit}"]
+    if broker.get_bool("remote.log.storage.system.enable") and topic.get("remote.storage.enable"):
+        fields["remote_storage_enable"] = True
+        fields["remote_log_copy_disable"] = topic.get("remote.log.copy.disable")
+        fields["remote_storage_keeps"] = broker.tier_keeps
     fields["producer_id_expiration_ms"] = broker.get_int("producer.id.expiration.ms")
     return LogConfig(**fields)
 

@@ -19,6 +19,8 @@ from odradek.broker.config.client_selectors import IllegalSelectorError, parse_s
 from odradek.broker.config.definition import ConfigKey, keys_of
 from odradek.broker.config.keys import LIVE_LISTENERS, base_name
 from odradek.broker.config.listener_layout import NEEDS_OVERRIDES, OVERRIDES, PER_IP, check_connections, check_listeners
+from odradek.broker.config.tiered_storage import check_dynamic as check_dynamic_limits
+from odradek.broker.config.tiered_storage import check_topic
 from odradek.broker.controller.commands import AlterConfigs
 from odradek.broker.controller.dynamic_configs import (
     THREADS,
@@ -95,6 +97,8 @@ class ConfigControl:
         check_topic_name(change.name)
         with _refused_as(ErrorCode.INVALID_CONFIG):
             checked = TopicConfig.check(result, keys)
+            if "remote.storage.enable" in checked or "remote.storage.enable" in current:
+                check_topic(self._config, current, checked)
         if change.name not in self._image.topics:
             text = f"The topic '{change.name}' does not exist."
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
@@ -133,6 +137,7 @@ class ConfigControl:
             raise KafkaError(ErrorCode.INVALID_REQUEST, text)
         with _refused_as(ErrorCode.INVALID_REQUEST):
             self._check_connections(checked, target)
+            check_dynamic_limits(self._config, checked, target)
         self._check_min_insync(change, target, result)
         with _refused_as(ErrorCode.INVALID_REQUEST):
             if target is not None:

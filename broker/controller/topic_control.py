@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from odradek.broker.config.broker_config import BrokerConfig, ConfigError, TopicConfig
-from odradek.broker.config.definition import ConfigKey
+from odradek.broker.config.tiered_storage import check_topic
 from odradek.broker.controller.commands import (
     CreatedTopic,
     CreatePartitions,
@@ -65,7 +65,7 @@ class TopicControl:
 
     def _create(self, topic: NewTopic, placed: int) -> CreatedTopic:
         self._check_name(topic.name)
-        configs = _checked_configs(topic, self._config.keys.topic)
+        configs = _checked_configs(topic, self._config)
         if topic.assignments:
             assignments = self._manual_placement(topic)
         else:
@@ -247,13 +247,17 @@ class TopicControl:
             raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
 
 
-def _checked_configs(topic: NewTopic, keys: Mapping[str, ConfigKey]) -> dict[str, str]:
+def _checked_configs(topic: NewTopic, config: BrokerConfig) -> dict[str, str]:
     """Topic settings in normal form; INVALID_CONFIG in Kafka's words otherwise."""
     nulls = [name for name, text in topic.configs.items() if text is None]
     if nulls:
         text = f"Null value not supported for topic configs: {','.join(nulls)}"
         raise KafkaError(ErrorCode.INVALID_CONFIG, text)
     try:
-        return TopicConfig.check({name: text for name, text in topic.configs.items() if text is not None}, keys)
+        given = {name: text for name, text in topic.configs.items() if text is not None}
+        checked = TopicConfig.check(given, config.keys.topic)
+        if "remote.storage.enable" in checked:
+            check_topic(config, {}, checked)
+        return checked
     except ConfigError as error:
         raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from None

@@ -1,4 +1,4 @@
-"""Housekeeping of the logs on the broker's clock: retention, compaction, forgetting idle producers.
+"""Housekeeping of the logs on the broker's clock: retention, tiering, compaction, forgetting idle producers.
 
 Each kind of work has its own interval (Kafka's configs) and goes over the partitions that hold anything. A partition
 enters with its first append and leaves when it is empty again, so idle topics cost nothing. A jump of the clock makes
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from odradek.broker.metadata.image import ResourceType
+from odradek.storage import tiering
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 RETENTION_INTERVAL = "log.retention.check.interval.ms"
 COMPACTION_INTERVAL = "log.cleaner.backoff.ms"
+TIERING_INTERVAL = "remote.log.manager.task.interval.ms"
 EXPIRATION_INTERVAL = "producer.id.expiration.check.interval.ms"
 
 _log = logging.getLogger("odradek.broker.partitions.retention")
@@ -71,6 +73,17 @@ def _compaction(partition: Partition, now_ms: int) -> Iterator[object]:
         yield result
 
 
+def _tiering(partition: Partition, now_ms: int) -> Iterator[object]:
+    log = partition.log
+    tiering.copy(log)
+    dropped = tiering.expire(log, now_ms)
+    if dropped:
+        _log.info(
+            "retention dropped %d tiered segments of %s, it starts at %d", dropped, log.name, log.log_start_offset
+        )
+    return iter(())
+
+
 def _expiration(partition: Partition, now_ms: int) -> Iterator[object]:
     partition.log.expire_producers(now_ms)
     return iter(())
@@ -98,6 +111,7 @@ class Maintenance:
         self._changed = trio.Event()
         self._rounds = (
             _Round("retention", RETENTION_INTERVAL, lambda config: True, _retention),
+            _Round("tiering", TIERING_INTERVAL, lambda config: config.remote_storage_enable, _tiering),
             _Round("compaction", COMPACTION_INTERVAL, self._cleaner_works, _compaction),
             _Round("producer expiration", EXPIRATION_INTERVAL, lambda config: True, _expiration),
         )

@@ -218,11 +218,6 @@ def test_equal_settings_share_a_log_config() -> None:
             {"min.compaction.lag.ms": "10", "max.compaction.lag.ms": "5"},
             "conflict topic config setting min.compaction.lag.ms (10) > max.compaction.lag.ms (5)",
         ),
-        (
-            {"remote.storage.enable": "true"},
-            "Tiered Storage functionality is disabled in the broker. "
-            "Topic cannot be configured with remote log storage.",
-        ),
     ],
 )
 def test_topic_settings_that_are_refused(values: dict[str, str], why: str) -> None:
@@ -267,4 +262,5 @@ def test_every_honoured_topic_config_reaches_the_log() -> None:
     fields = {name.replace("_", ".") for name in LogConfig.__dataclass_fields__} | {"internal.segment.bytes"}
     reaching = {key.name for key in topic_keys().values() if key.use in (Use.HONOURED, Use.DISK)}
     throttles = {f"{side}.replication.throttled.replicas" for side in ("leader", "follower")}  # the replicator's
-    assert reaching - throttles <= fields
+    of_controller = {"remote.log.delete.on.disable"}
+    assert reaching - throttles - of_controller <= fields
