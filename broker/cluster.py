@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.partition import Partition
     from odradek.broker.partitions.partition_registry import Topic
     from odradek.broker.partitions.share.manager import SharePartitions
+    from odradek.broker.partitions.share.states import ShareSettings
     from odradek.broker.replication.leader_checks import LeaderChecks
     from odradek.broker.replication.thawed_leaders import Frozen
     from odradek.broker.schemas.record_schemas import RecordSchemas, SchemaRegistry
@@ -335,16 +336,26 @@ class Cluster:
     def _make_share_partitions(self) -> SharePartitions:
         from odradek.broker.coordinator.group.settings import share_settings
         from odradek.broker.coordinator.share_state.service import ShareStateClient
+        from odradek.broker.partitions.share.dead_letters import SHARE_VERSION_WITH_QUEUES, DeadLetterQueues
         from odradek.broker.partitions.share.manager import SharePartitions
 
         configs = self.groups.configs
+
+        def settings_of(group_id: str) -> ShareSettings:
+            level = self.image.feature(SHARE_VERSION)
+            return share_settings(configs, group_id, queues=level >= SHARE_VERSION_WITH_QUEUES)
+
         return SharePartitions(
             self.clock,
             ShareStateClient(self.services.share_persister),
-            lambda group_id: share_settings(configs, group_id),
+            settings_of,
             self.start,
             self.bug_log.report,
+            DeadLetterQueues(self.clock, self.config, self.topics, self._create_topic, self.start),
         )
+
+    def _create_topic(self, name: str, configs: Mapping[str, str]) -> None:
+        self.controller.create_topic(NewTopic(name, configs=dict(configs)))
 
     def _make_share_persister(self) -> Persister:
         from odradek.broker.coordinator.share_state.persister import NoOpPersister

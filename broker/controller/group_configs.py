@@ -8,6 +8,7 @@ from odradek.broker.config.broker_config import BrokerConfig, ConfigError
 from odradek.broker.config.keys import BOUNDED, bounds_of
 
 _KINDS = ("consumer", "share", "streams")
+_DEAD_LETTER_TOPIC = "errors.deadletterqueue.topic.name"
 
 
 def check_group_configs(own: Mapping[str, str], broker: BrokerConfig) -> None:
@@ -15,6 +16,8 @@ def check_group_configs(own: Mapping[str, str], broker: BrokerConfig) -> None:
 
     `own`: in normal form. What the group does not set is the broker's.
     """
+    if own.get(_DEAD_LETTER_TOPIC, "").startswith("__"):
+        raise ConfigError(f"{_DEAD_LETTER_TOPIC}: DLQ topic name must not start with '__'")
     for name in BOUNDED:
         if name in own:
             _check_bounds(name, int(own[name]), broker)

@@ -208,7 +208,7 @@ class ShareConversation(Conversation):
     def share_version(self, level: int) -> None:
         """Finalize the feature at this level, and wait until the broker knows."""
         client = self._client("setup")
-        kind = 1 if level else 2
+        kind = 1 if level > self._share_version(client) else 2
         answer = client.request(
             UpdateFeaturesRequest(10_000, [FeatureUpdateKey("share.version", level, upgrade_type=kind)]), 2
         )
@@ -368,7 +368,7 @@ class ShareConversation(Conversation):
         internal = client.request(MetadataRequest(topics=[MetadataRequestTopic(name=INTERNAL)])).topics[0]
         place = partition_for(self.group, len(internal.partitions))
         rows: list[list[Any]] = []
-        for batch_number, batch in enumerate(_batches(client, INTERNAL, place)):
+        for batch_number, batch in enumerate(batches_of(client, INTERNAL, place)):
             for record in batch.records():
                 about, content = decode_group_record(record.key or b"", record.value)
                 form = to_json(about, 0)
@@ -422,7 +422,8 @@ def _log_start(client: WireClient, topic: str, partition: int) -> int:
     return int(client.request(ListOffsetsRequest(topics=rows), 5).topics[0].partitions[0].offset)
 
 
-def _batches(client: WireClient, topic: str, partition: int) -> Any:
+def batches_of(client: WireClient, topic: str, partition: int) -> Any:
+    """The batches of a partition, from its first offset on."""
     offset = _log_start(client, topic, partition)
     while True:
         wanted = FetchTopic(topic, partitions=[FetchPartition(partition, fetch_offset=offset)])
@@ -439,7 +440,7 @@ def _batches(client: WireClient, topic: str, partition: int) -> Any:
 
 
 def _state_records(client: WireClient, partition: int, group: str) -> Any:
-    for batch in _batches(client, STATE_TOPIC, partition):
+    for batch in batches_of(client, STATE_TOPIC, partition):
         for record in batch.records():
             row = _state_record(record.key or b"", record.value)
             if row[1]["groupId"] == group:

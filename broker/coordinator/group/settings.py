@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple, Protocol
 
 from odradek.broker.config.broker_config import CONSUMER_ASSIGNORS, BrokerConfig, broker_keys
-from odradek.broker.config.definition import keys_of
+from odradek.broker.config.definition import ConfigKey
 from odradek.broker.config.keys import bounds_of
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.partitions.share.states import ShareSettings
@@ -64,11 +64,11 @@ class LiveConfigs:
         if own is not None:
             text = own.get(name)
             if text is not None:
-                return self._within_bounds(name, _parsed(name, text))
+                return self._within_bounds(name, _parsed(self._config.keys.group[name], text))
         value = self._in_force.get(name)
         if value is None:
             behind = _broker_config_behind(name)
-            value = _default_of(name) if behind is None else self._config.get(behind)
+            value = self._config.keys.group[name].default_value() if behind is None else self._config.get(behind)
             self._in_force[name] = value
         return value
 
@@ -90,14 +90,10 @@ def _broker_config_behind(name: str) -> str | None:
     return behind if behind in broker_keys() else None
 
 
-def _default_of(name: str) -> Any:
-    return keys_of("group")[name].default_value()
-
-
 @lru_cache(maxsize=1 << 10)
-def _parsed(name: str, text: str) -> Any:
+def _parsed(key: ConfigKey, text: str) -> Any:
     """Each heartbeat asks for the same few."""
-    return keys_of("group")[name].parse(text)
+    return key.parse(text)
 
 
 def fixed_configs(
@@ -212,8 +208,9 @@ def _with_standbys(count: int) -> Mapping[str, str]:
     return {STANDBYS: str(count)}
 
 
-def share_settings(configs: GroupConfigs, group_id: str) -> ShareSettings:
-    """The value in force for the group: its own config, else the broker's."""
+def share_settings(configs: GroupConfigs, group_id: str, *, queues: bool = False) -> ShareSettings:
+    """The value in force for the group: its own config, else the broker's. `queues`: there are dead letter queues."""
+    queue = configs.group(group_id, "errors.deadletterqueue.topic.name") if queues else ""
     return ShareSettings(
         lock_duration_ms=configs.group(group_id, "share.record.lock.duration.ms"),
         delivery_limit=configs.group(group_id, "share.delivery.count.limit"),
@@ -221,4 +218,6 @@ def share_settings(configs: GroupConfigs, group_id: str) -> ShareSettings:
         renew_enabled=configs.group(group_id, "share.renew.acknowledge.enable"),
         isolation_level=configs.group(group_id, "share.isolation.level"),
         auto_offset_reset=configs.group(group_id, "share.auto.offset.reset"),
+        dead_letter_topic=queue,
+        copies_dead_letters=bool(queue) and configs.group(group_id, "errors.deadletterqueue.copy.record.enable"),
     )

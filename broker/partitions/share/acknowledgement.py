@@ -14,7 +14,9 @@ from odradek.broker.partitions.share.share_partition import SharePartition, rele
 from odradek.broker.partitions.share.states import (
     ACKNOWLEDGED_AS,
     ACQUIRED,
+    ARCHIVING,
     AVAILABLE,
+    REJECT,
     RENEW,
     AcknowledgementBatch,
     RecordState,
@@ -85,12 +87,13 @@ def _give_back(
 
 
 class _Settled(NamedTuple):
-    """Records that were released, their holder and the end of the lock."""
+    """Records that were released, their holder and the end of the lock, and whether it was because of a rejection."""
 
     run: InFlightRun
     batch: StateBatch
     member_id: str
     deadline_ms: int
+    rejected: bool
 
 
 class _Answers:
@@ -99,16 +102,23 @@ class _Answers:
     def __init__(self, partition: SharePartition) -> None:
         self._partition = partition
         self._limit = partition.settings.delivery_limit
+        self._last_state = partition.last_state
         self.settled: list[_Settled] = []
 
     def settle(self, run: InFlightRun, piece: Piece, state: RecordState) -> None:
+        self._settle(run, piece, state, rejected=False)
+
+    def reject(self, run: InFlightRun, piece: Piece) -> None:
+        self._settle(run, piece, self._last_state, rejected=True)
+
+    def _settle(self, run: InFlightRun, piece: Piece, state: RecordState, *, rejected: bool) -> None:
         member_id, deadline_ms = piece.member_id, piece.deadline_ms
-        piece.settle(state, self._limit)
+        piece.settle(state, self._limit, self._last_state)
         self._partition.delivery_complete_count += self._partition.count_done(piece)
-        self.settled.append(_Settled(run, piece.as_batch(), member_id, deadline_ms))
+        self.settled.append(_Settled(run, piece.as_batch(), member_id, deadline_ms, rejected))
 
     def take_back(self) -> None:
-        for run, batch, member_id, deadline_ms in self.settled:
+        for run, batch, member_id, deadline_ms, _ in self.settled:
             # Not by piece: a later answer of the same request may have cut it.
             for piece in run.touching(batch.first_offset, batch.last_offset):
                 self._partition.delivery_complete_count -= self._partition.count_done(piece)
@@ -130,13 +140,28 @@ class _Answers:
 
     def _complete(self) -> bool:
         released = False
-        for run, batch, _, _ in self.settled:
+        given_up: list[tuple[StateBatch, bool]] = []
+        for run, batch, _, _, rejected in self.settled:
             if batch.state == AVAILABLE:
                 released = True
                 self._partition.became_available(batch.first_offset)
+            elif batch.state == ARCHIVING:
+                given_up += ((part, rejected) for part in _letters(batch, apart=run.split))
             if run.split:
                 run.join(batch.first_offset, batch.last_offset)
-        return self._partition.advance() or released
+        moved = self._partition.advance()
+        for batch, rejected in given_up:
+            self._partition.give_up(batch, rejected=rejected)
+        return moved or released
+
+
+def _letters(batch: StateBatch, *, apart: bool) -> Iterator[StateBatch]:
+    """What is sent to the dead letter queue at once: as in Kafka, single offsets where records of a run were parted."""
+    if not apart:
+        yield batch
+        return
+    for offset in range(batch.first_offset, batch.last_offset + 1):
+        yield StateBatch(offset, offset, batch.state, batch.delivery_count)
 
 
 # -- checking
@@ -210,6 +235,9 @@ def _answer(
     work: _Answers, partition: SharePartition, run: InFlightRun, pieces: Sequence[Piece], kind: int, now_ms: int
 ) -> None:
     for piece in pieces:
+        if kind == REJECT:
+            work.reject(run, piece)
+            continue
         if kind != RENEW:
             work.settle(run, piece, ACKNOWLEDGED_AS[kind])
             continue

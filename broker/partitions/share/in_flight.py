@@ -76,16 +76,16 @@ class Piece:
         self.member_id = member_id
         self.deadline_ms = deadline_ms
 
-    def settle(self, state: RecordState, delivery_limit: int) -> None:
-        """Acquired records leave their member; those delivered `delivery_limit` times do not come back."""
+    def settle(self, state: RecordState, delivery_limit: int, instead: RecordState = ARCHIVED) -> None:
+        """Acquired records leave their member; those delivered `delivery_limit` times get `instead`: no comeback."""
         if state is AVAILABLE and self.delivery_count >= delivery_limit:
-            state = ARCHIVED
+            state = instead
         self._change(state)
         self.member_id = NOBODY
         self.deadline_ms = UNLOCKED
 
     def archive(self) -> None:
-        """The log has lost the records, or readers may not see them."""
+        """The log has lost the records, readers may not see them, or they have been dead letters."""
         self._change(ARCHIVED)
         self.member_id = NOBODY
         self.deadline_ms = UNLOCKED

@@ -17,6 +17,7 @@ import trio
 
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.partitions.share import acknowledgement
+from odradek.broker.partitions.share.dead_letters import DELIVERED_TOO_OFTEN, REJECTED, DeadLetter, DeadLetterQueues
 from odradek.broker.partitions.share.sessions import SessionKey, ShareSessionCache
 from odradek.broker.partitions.share.share_partition import SharePartition, StateWrite
 from odradek.broker.partitions.share.states import (
@@ -117,7 +118,7 @@ class SharePartitions:
 
     Everything is synchronous but the one task that waits for locks to time out, which starts with the first lock.
     `settings_of(group_id)` returns a group's configuration in force. `start` starts the task. `report` is called with
-    bugs and with states that could not be stored.
+    bugs and with states that could not be stored. `queues` take what is given up; without them it is archived.
     """
 
     def __init__(
@@ -127,7 +128,9 @@ class SharePartitions:
         settings_of: Callable[[str], ShareSettings],
         start: Callable[[Callable[[], Awaitable[None]]], None],
         report: Callable[[str, BaseException], None],
+        queues: DeadLetterQueues | None = None,
     ) -> None:
+        self._queues = queues
         self._clock = clock
         self._client = client
         self._settings_of = settings_of
@@ -178,6 +181,7 @@ class SharePartitions:
         except ValueError as error:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"the state of {key} cannot be used: {error}") from error
         live = self._live[key] = LiveSharePartition(key, partition, machine, stored.state_epoch)
+        machine.go_on_giving_up()
         return live
 
     def _machine(self, key: ShareKey, partition: Partition, state_epoch: int) -> SharePartition:
@@ -188,7 +192,29 @@ class SharePartitions:
             if is_logged():
                 log_archived(key.group_id, partition, write.batches)
 
-        return SharePartition(lambda: self._settings_of(key.group_id), store)
+        def give_up(batch: StateBatch, *, rejected: bool) -> None:
+            assert self._queues is not None
+            reason = REJECTED if rejected else DELIVERED_TOO_OFTEN
+            letter = DeadLetter(key.group_id, partition, *batch[:2], batch.delivery_count, reason)
+            self._queues.put(letter, settings, lambda: self._given_up(key, machine, batch))
+
+        def settings() -> ShareSettings:
+            return self._settings_of(key.group_id)
+
+        machine = SharePartition(settings, store, None if self._queues is None else give_up)
+        return machine
+
+    def _given_up(self, key: ShareKey, machine: SharePartition, batch: StateBatch) -> None:
+        live = self.find(key)
+        if live is None or live.machine is not machine:
+            return  # whoever reads the state next gives the records up once more, as in Kafka
+        try:
+            machine.given_up(batch)
+        except KafkaError as error:
+            _log.error("%s: it could not be stored that %s is over: %s", key, batch, error)
+            if error.code in _FENCING:
+                self._fence(live)
+        live.waiters.wake_all()
 
     # -- copies
 
@@ -209,6 +235,7 @@ class SharePartitions:
             machine = self._machine(key, partition, state_epoch)
             machine.take(copy)
             live = self._live[key] = LiveSharePartition(key, partition, machine, state_epoch)
+            machine.go_on_giving_up()
             self.watch(live)
 
     # -- members

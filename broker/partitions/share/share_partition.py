@@ -18,6 +18,7 @@ from sortedcontainers import SortedDict
 from odradek.broker.partitions.share.in_flight import InFlightRun, Piece
 from odradek.broker.partitions.share.states import (
     ARCHIVED,
+    ARCHIVING,
     AVAILABLE,
     TERMINAL,
     RecordState,
@@ -45,6 +46,13 @@ class StateStore(Protocol):
         """Store it; raises `KafkaError` if it could not be, then nothing is stored."""
 
 
+class GiveUp(Protocol):
+    """What happens to records that are rejected or delivered too often, where their group has a dead letter queue."""
+
+    def __call__(self, batch: StateBatch, *, rejected: bool) -> None:
+        """They are ARCHIVING, which is stored; `SharePartition.given_up` is to be called when they may be ARCHIVED."""
+
+
 class GapWindow:
     """Offsets that were fetched before the last reload and never answered: holes between the stored batches.
 
@@ -66,9 +74,10 @@ class SharePartition:
     delivered more often than `delivery_limit` at the time of its acquisition allowed.
     """
 
-    def __init__(self, settings: Callable[[], ShareSettings], store: StateStore) -> None:
+    def __init__(self, settings: Callable[[], ShareSettings], store: StateStore, give_up: GiveUp | None = None) -> None:
         self._read_settings = settings
         self.store = store
+        self._give_up = give_up
         self.runs: Any = SortedDict()
         self.start_offset = 0
         self.end_offset = 0
@@ -236,6 +245,35 @@ class SharePartition:
             window.start_offset = offset
         else:
             self.gap_window = None
+
+    # -- dead letters
+
+    @property
+    def last_state(self) -> RecordState:
+        """What follows for records that are rejected or delivered too often: ARCHIVING, or at once ARCHIVED."""
+        queued = self._give_up is not None and self.settings.dead_letter_topic
+        return ARCHIVING if queued else ARCHIVED
+
+    def give_up(self, batch: StateBatch, *, rejected: bool) -> None:
+        """Send records that became ARCHIVING to the dead letter queue."""
+        assert self._give_up is not None
+        self._give_up(batch, rejected=rejected)
+
+    def go_on_giving_up(self) -> None:
+        """The same for what was ARCHIVING before a reload."""
+        limit = self.settings.delivery_limit
+        for batch in [piece.as_batch() for piece in self.pieces() if piece.state is ARCHIVING]:
+            self.give_up(batch, rejected=batch.delivery_count < limit)
+
+    def given_up(self, batch: StateBatch) -> None:
+        """Records that were ARCHIVING are ARCHIVED, even where that cannot be stored (`KafkaError`)."""
+        first, last = batch.first_offset, batch.last_offset
+        self.archive(first, last, ARCHIVING, count=False)
+        self.delivery_complete_count += max(0, last - max(self.start_offset, first) + 1)
+        try:
+            self.write([StateBatch(first, last, ARCHIVED, batch.delivery_count)])
+        finally:
+            self.advance()
 
     # -- the start offset
 

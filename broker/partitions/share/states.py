@@ -18,12 +18,14 @@ class RecordState(IntEnum):
     AVAILABLE = 0
     ACQUIRED = 1
     ACKNOWLEDGED = 2
+    ARCHIVING = 3
     ARCHIVED = 4
 
 
 AVAILABLE = RecordState.AVAILABLE
 ACQUIRED = RecordState.ACQUIRED
 ACKNOWLEDGED = RecordState.ACKNOWLEDGED
+ARCHIVING = RecordState.ARCHIVING
 ARCHIVED = RecordState.ARCHIVED
 
 TERMINAL = frozenset({ACKNOWLEDGED, ARCHIVED})
@@ -38,8 +40,10 @@ TRANSITIONS: Mapping[RecordState, Mapping[RecordState, str]] = {
         ACKNOWLEDGED: "the member accepts it",
         AVAILABLE: "the member releases it, leaves or lets its lock run out",
         ARCHIVED: "the member rejects it or finds a gap; it would become available, but was delivered often enough",
+        ARCHIVING: "the same, and its group has a dead letter queue; gaps go to none",
     },
     ACKNOWLEDGED: {},
+    ARCHIVING: {ARCHIVED: "it is in the dead letter queue, or cannot get there"},
     ARCHIVED: {},
 }
 """From each state: the states that may follow it, and why. Anything else is a bug."""
@@ -126,3 +130,5 @@ class ShareSettings(NamedTuple):
     renew_enabled: bool = True  # share.renew.acknowledge.enable
     isolation_level: str = READ_UNCOMMITTED  # share.isolation.level
     auto_offset_reset: str = "latest"  # share.auto.offset.reset
+    dead_letter_topic: str = ""  # errors.deadletterqueue.topic.name, where the cluster has dead letter queues
+    copies_dead_letters: bool = False  # errors.deadletterqueue.copy.record.enable

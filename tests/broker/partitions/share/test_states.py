@@ -5,6 +5,7 @@ from __future__ import annotations
 from odradek.broker.partitions.share.states import (
     ACKNOWLEDGED_AS,
     ACQUIRED,
+    ARCHIVING,
     TERMINAL,
     TRANSITIONS,
     AcquiredRange,
@@ -19,11 +20,11 @@ def test_every_state_has_its_row_and_terminal_ones_lead_nowhere() -> None:
 
 
 def test_an_acknowledgement_makes_something_of_an_acquired_record_that_it_may_become() -> None:
-    assert set(ACKNOWLEDGED_AS.values()) == set(TRANSITIONS[ACQUIRED])
+    assert {*ACKNOWLEDGED_AS.values(), ARCHIVING} == set(TRANSITIONS[ACQUIRED])
 
 
 def test_the_stored_numbers_are_kafkas() -> None:
-    assert [state.value for state in RecordState] == [0, 1, 2, 4]
+    assert [state.value for state in RecordState] == [0, 1, 2, 3, 4]
 
 
 def test_the_key_of_a_share_partition_as_text() -> None:

@@ -1,0 +1,215 @@
+"""Dead letter queues of share groups (KIP-1191): records that are rejected or delivered too often go to another topic.
+
+The leader of the share partition writes them, one record for each offset, to the partition of the same number modulo
+the queue's. Headers say where a record comes from and why; key and value are copied where the group asks for it. What
+cannot be written is lost, and its offsets count as archived all the same.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from odradek.broker.partitions.partition import Partition
+from odradek.broker.partitions.share.states import ShareSettings
+from odradek.protocol.compression import CompressionError
+from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
+from odradek.protocol.record_batch import HEADER_SIZE, RecordBatch, build_batch, iter_batches
+from odradek.protocol.records import Record, encode_record
+
+if TYPE_CHECKING:
+    from odradek.broker.clock import BrokerClock
+    from odradek.broker.config.broker_config import BrokerConfig
+    from odradek.broker.partitions.partition_registry import PartitionRegistry
+
+_log = logging.getLogger(__name__)
+
+SHARE_VERSION_WITH_QUEUES: Final = 2
+"""The level of `share.version` from which on there are dead letter queues."""
+REJECTED: Final = "Offset rejected by client."
+DELIVERED_TOO_OFTEN: Final = "Offset delivery count exceeded the threshold."
+"""What the header `__dlq.errors.message` says."""
+
+_ENABLED: Final = "errors.deadletterqueue.group.enable"
+_OF_NEW_TOPICS: Final = {_ENABLED: "true", "message.timestamp.type": "CreateTime"}
+_AUTO_CREATE: Final = "errors.deadletterqueue.auto.create.topics.enable"
+_PREFIX: Final = "errors.deadletterqueue.topic.name.prefix"
+_FETCH_BYTES: Final = 1 << 20
+BACKOFFS_MS: Final = (1000, 2000, 4000, 8000)
+"""The waits before another attempt, where a partition of the queue has no leader."""
+
+
+class Refused(Exception):
+    """The dead letters cannot be written, now or later; the text says why."""
+
+
+class DeadLetter(NamedTuple):
+    """A run of offsets of one share partition that were given up, after so many deliveries and for this reason."""
+
+    group_id: str
+    source: Partition
+    first_offset: int
+    last_offset: int
+    delivery_count: int
+    reason: str
+
+
+class MissingTopic(Protocol):
+    """What creates a topic."""
+
+    def __call__(self, name: str, configs: Mapping[str, str]) -> None:
+        """Create it with the broker's number of partitions and replication factor; KafkaError if that is refused."""
+
+
+class DeadLetterQueues:
+    """Writes dead letters. Owner: `SharePartitions`. `start` starts a task for letters that have to wait."""
+
+    def __init__(
+        self,
+        clock: BrokerClock,
+        config: BrokerConfig,
+        topics: PartitionRegistry,
+        create: MissingTopic,
+        start: Callable[[Callable[[], Awaitable[None]]], None],
+    ) -> None:
+        self._clock = clock
+        self._config = config
+        self._topics = topics
+        self._create = create
+        self._start = start
+
+    def put(self, letter: DeadLetter, settings: Callable[[], ShareSettings], done: Callable[[], None]) -> None:
+        """Write the letter now, or later if its partition has no leader; `done` is called when that is over."""
+        work = _Delivery(letter, settings)
+        if self._is_over(work):
+            done()
+        else:
+            self._start(partial(self._try_again, work, done))
+
+    async def _try_again(self, work: _Delivery, done: Callable[[], None]) -> None:
+        for backoff in BACKOFFS_MS:
+            await self._clock.sleep(backoff / 1000)
+            if self._is_over(work):
+                break
+        else:
+            _log.error("%s: there is still no leader for its dead letters", work)
+        done()
+
+    def _is_over(self, work: _Delivery) -> bool:
+        """Write what is left; False if it may be tried again."""
+        try:
+            self._deliver(work)
+        except Refused as error:
+            _log.error("%s: %s", work, error)
+        except KafkaError as error:
+            if error.code is ErrorCode.NOT_LEADER_OR_FOLLOWER:
+                return False
+            _log.error("%s: the dead letters were refused: %s", work, error)
+        return True
+
+    def _deliver(self, work: _Delivery) -> None:
+        settings = work.settings()
+        queue = self._queue(work.letter.group_id, settings.dead_letter_topic)
+        limit = self._topics.by_name(queue).config.log_config().max_message_bytes
+        partitions = self._topics.by_name(queue).partitions
+        partition = partitions[work.letter.source.index % len(partitions)]
+        if partition.leader_id < 0:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        if partition.under_min_isr:
+            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
+        copies = work.copies(limit) if settings.copies_dead_letters else {}
+        while work.next_offset <= work.letter.last_offset:
+            now_ms = self._clock.now_ms()
+            records = work.round(copies, limit, now_ms)
+            partition.append(build_batch(records), now_ms=now_ms)
+            work.next_offset += len(records)
+
+    def _queue(self, group_id: str, name: str) -> str:
+        """The topic with this name, created if need be; Refused where it is none for dead letters."""
+        topic = self._topics.get(name)
+        if not name:
+            raise Refused(f"no dead letter queue is configured for {group_id}")
+        if topic is not None and not topic.config.get(_ENABLED):
+            raise Refused(f"{_ENABLED} is false for the topic {name}")
+        if topic is None and not self._config.get_bool(_AUTO_CREATE):
+            raise Refused(f"the topic {name} does not exist, and {_AUTO_CREATE} is false")
+        prefix = self._config.get_str(_PREFIX)
+        if not name.startswith(prefix):
+            raise Refused(f"the name of the topic {name} does not begin with {_PREFIX}={prefix}")
+        if topic is None:
+            self._create(name, _OF_NEW_TOPICS)
+        return name
+
+
+class _Delivery:
+    """A letter that is being written; `next_offset`: the first that is not in the queue yet."""
+
+    __slots__ = ("letter", "next_offset", "settings")
+
+    def __init__(self, letter: DeadLetter, settings: Callable[[], ShareSettings]) -> None:
+        self.letter = letter
+        self.settings = settings
+        self.next_offset = letter.first_offset
+
+    def __str__(self) -> str:
+        group_id, source, first, last, *_ = self.letter
+        return f"group {group_id}: records {first} to {last} of {source.topic.name}-{source.index} were given up"
+
+    def round(self, copies: Mapping[int, Record], limit: int, now_ms: int) -> list[Record]:
+        """The records of the next batch: as many as the queue takes in one, at least one."""
+        records: list[Record] = []
+        size = HEADER_SIZE
+        for offset in range(self.next_offset, self.letter.last_offset + 1):
+            copy = copies.get(offset)
+            key, value = (None, None) if copy is None else (copy.key, copy.value)
+            record = Record(len(records), now_ms, key, value, self._headers(offset))
+            size += len(encode_record(record, 0, len(records)))
+            if records and size > limit:
+                break
+            records.append(record)
+        return records
+
+    def _headers(self, offset: int) -> tuple[tuple[str, bytes], ...]:
+        letter = self.letter
+        values: Sequence[tuple[str, object]] = (
+            ("topic", letter.source.topic.name),
+            ("partition", letter.source.index),
+            ("offset", offset),
+            ("group", letter.group_id),
+            ("delivery.count", letter.delivery_count),
+            ("message", letter.reason),
+        )
+        return tuple((f"__dlq.errors.{name}", str(value).encode()) for name, value in values)
+
+    def copies(self, limit: int) -> dict[int, Record]:
+        """The records that are copied, by offset: those that the log still has and that are within the limit.
+
+        As in Kafka, a failed read ends the search, a record that is larger is left out, and so is a compressed batch.
+        """
+        found: dict[int, Record] = {}
+        log = self.letter.source.log
+        offset = self.next_offset
+        while offset <= self.letter.last_offset:
+            try:
+                parts, size = log.read(offset, max_bytes=_FETCH_BYTES, up_to_offset=log.high_watermark, min_one=True)
+                if not size:
+                    break
+                for batch in iter_batches(parts):
+                    found.update((record.offset, record) for record in _records_within(batch, limit))
+                    offset = batch.next_offset
+            except (KafkaError, CorruptDataError) as error:
+                _log.error("%s: they cannot be read at offset %d: %s", self, offset, error)
+                break
+        return found
+
+
+def _records_within(batch: RecordBatch, limit: int) -> list[Record]:
+    try:
+        records = list(batch.records(limit))
+    except CompressionError as error:
+        _log.error("a batch at offset %d is copied to no dead letter queue: %s", batch.base_offset, error)
+        return []
+    base, first = batch.base_timestamp, batch.base_offset
+    return [each for each in records if len(encode_record(each, each.timestamp - base, each.offset - first)) <= limit]

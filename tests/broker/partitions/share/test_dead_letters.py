@@ -1,0 +1,101 @@
+"""Dead letter queues: conversations with a broker of release 4.4, held against those of a real Kafka 4.4.0."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from odradek.broker.facade.threaded import KafkaBroker
+from tests.scenarios.dead_letters import CONFIG, CONVERSATIONS, ENABLED, REJECT, DeadLetterConversation, transcribe
+
+VECTORS = Path(__file__).parents[3] / "vectors" / "dead_letters.json.gz"
+QUEUE = "dlq.q"
+DAILY = ("rejected", "transactions", "configs")
+
+
+@pytest.mark.long(*(name for name in CONVERSATIONS if name not in DAILY))
+@pytest.mark.parametrize("name", CONVERSATIONS)
+def test_conversation(name: str) -> None:
+    expected = json.loads(gzip.decompress(VECTORS.read_bytes()))[name]
+    with KafkaBroker(kafka_version="4.4", config=CONFIG) as broker:
+        host, port = broker.bootstrap_servers.rsplit(":", 1)
+        assert transcribe(name, host, int(port)) == expected
+        assert broker.bugs == []
+
+
+def open_conversation(broker: KafkaBroker) -> DeadLetterConversation:
+    host, port = broker.bootstrap_servers.rsplit(":", 1)
+    return DeadLetterConversation(host, int(port))
+
+
+@pytest.fixture
+def headless() -> Iterator[tuple[KafkaBroker, DeadLetterConversation]]:
+    """A member that holds two records, and a queue whose only partition is on a node that is down."""
+    alone = {"share.coordinator.state.topic.replication.factor": "1", "share.coordinator.state.topic.min.isr": "1"}
+    with KafkaBroker(kafka_version="4.4", nodes=2, config={**CONFIG, **alone}) as broker:
+        broker.create_topic(QUEUE, 1, config=ENABLED)
+        broker.reassign(QUEUE, 0, [2])
+        broker.kill_node(2)
+        conversation = open_conversation(broker)
+        conversation.share_coordinator()
+        conversation.with_queue(QUEUE)
+        conversation.joined(early=False)
+        conversation.send(("k0", "v0"), ("k1", "v1"))
+        conversation.take(1)
+        broker.clock.freeze()
+        yield broker, conversation
+        conversation.close()
+
+
+def letters(broker: KafkaBroker) -> list[bytes | None]:
+    """The offsets of what is in the queue."""
+    return [dict(record.headers)["__dlq.errors.offset"] for record in broker.records(QUEUE)]
+
+
+def records_by_state(broker: KafkaBroker, c: DeadLetterConversation) -> Mapping[str, int]:
+    return broker.group(c.group).share_partitions[c.topic, 0].records
+
+
+@pytest.mark.long
+def test_letters_wait_for_a_leader(headless: tuple[KafkaBroker, DeadLetterConversation]) -> None:
+    broker, c = headless
+    c.says((0, 0, [REJECT]))
+    assert records_by_state(broker, c) == {"archiving": 1, "acquired": 1}
+    broker.clock.advance(seconds=1)
+    assert records_by_state(broker, c) == {"archiving": 1, "acquired": 1}
+    broker.start_node(2)
+    assert letters(broker) == []
+    broker.clock.advance(seconds=2)
+    assert letters(broker) == [b"0"]
+    assert broker.group(c.group).share_partitions[c.topic, 0].start_offset == 1
+    assert records_by_state(broker, c) == {"acquired": 1}
+
+
+@pytest.mark.long
+def test_after_five_attempts_they_are_lost(headless: tuple[KafkaBroker, DeadLetterConversation]) -> None:
+    broker, c = headless
+    c.says((0, 1, [REJECT]))
+    for seconds in (1, 2, 4):
+        broker.clock.advance(seconds=seconds)
+        assert records_by_state(broker, c) == {"archiving": 2}
+    broker.clock.advance(seconds=8)
+    assert records_by_state(broker, c) == {}
+    broker.start_node(2)
+    broker.clock.advance(minutes=1)
+    assert letters(broker) == []
+
+
+@pytest.mark.long
+def test_whoever_reads_the_state_next_goes_on(headless: tuple[KafkaBroker, DeadLetterConversation]) -> None:
+    broker, c = headless
+    c.says((0, 0, [REJECT]))
+    c.hang_up("a")
+    broker.start_node(2)
+    assert broker.group(c.group).share_partitions == {}
+    c.fetch_shared("m1", 0, {0: []}, wait=0)
+    assert letters(broker) == [b"0"]
+    assert records_by_state(broker, c) == {"acquired": 1}
