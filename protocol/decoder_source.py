@@ -14,18 +14,23 @@ from odradek.protocol import primitives as p
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.source_code import RUN_LIMIT, SIZES, Source, format_of, has_records, minimum_size
 from odradek.protocol.varint import (
+    MAX_ELEMENTS,
     MAX_STRING_BYTES,
+    checked_tags,
     read_compact_length,
     read_raw_field,
     read_tagged_field,
     read_unknown_fields,
     read_uvarint,
-    signed32,
 )
 
 
 def too_long(what: str, size: int, left: int) -> NoReturn:
     raise ProtocolError(f"{what}: {size} announced, {left} bytes are left")
+
+
+def too_many(what: str, length: int) -> NoReturn:
+    raise ProtocolError(f"{what}: {length} elements, at most {MAX_ELEMENTS} are allowed")
 
 
 def is_null(what: str) -> NoReturn:
@@ -58,7 +63,8 @@ DECODER_CONSTANTS: dict[str, Any] = {
     "read_tagged_field": read_tagged_field,
     "read_raw_field": read_raw_field,
     "read_unknown_fields": read_unknown_fields,
-    "signed32": signed32,
+    "too_many": too_many,
+    "checked_tags": checked_tags,
     "unpack_from": unpack_from,
 }
 
@@ -170,6 +176,7 @@ class DecoderSource(Source):
                 self.add(f"{length} -= 1")
             with self.block(f"if {length} * {minimum_size(body.element)} > end - pos:"):
                 self.add(f"too_long({what!r}, {length}, end - pos)")
+            self._limit(length, "", what)
             items, append = self.name("l"), self.name("a")
             self.add(f"{target} = {items} = []", f"{append} = {items}.append")
             with self.block(f"for _ in range({length}):"):
@@ -186,9 +193,14 @@ class DecoderSource(Source):
             with self.block(f"if {length} < {RUN_LIMIT}:"):
                 self.add(f"{target} = list({runs}[{length}{shift}](buf, pos))")
             with self.block("else:"):
+                self._limit(length, shift, what)
                 self.add(f"{target} = list(unpack_from('>%d{code}' % ({length}{shift}), buf, pos))")
             less = f" - {size}" if shift else ""
             self.add(f"pos += {length} * {size}{less}")
+
+    def _limit(self, length: str, shift: str, what: str) -> None:
+        with self.block(f"if {length}{shift} > {MAX_ELEMENTS}:"):
+            self.add(f"too_many({what!r}, {length}{shift})")
 
     def struct(self, body: p.StructBody, target: str) -> None:
         """Read a struct into a new object; its last fixed-size fields may stay pending."""
@@ -233,7 +245,7 @@ class DecoderSource(Source):
     def _known_tags(self, body: p.StructBody, instance: str, count: str) -> None:
         unknown, tag, size, data = (self.name(prefix) for prefix in ("u", "t", "s", "d"))
         with self.block(f"if {count} > 127:"):
-            self.add(f"{count}, pos = read_uvarint(buf, pos - 1)", f"{count} = signed32({count})")
+            self.add(f"{count}, pos = read_uvarint(buf, pos - 1)", f"checked_tags({count})")
         self.add(f"{unknown} = []")
         with self.block(f"for _ in range({count}):"):
             self.add(f"{tag}, {size}, pos = read_tagged_field(buf, pos)")

@@ -17,12 +17,13 @@ from construct import Construct, Int8sb, Int16sb, Int16ub, Int32sb, Int32ub, Int
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.message import ZERO_UUID, Message
 from odradek.protocol.varint import (
+    MAX_ELEMENTS,
     MAX_STRING_BYTES,
+    checked_tags,
     encode_tagged_section,
     encode_uvarint,
     read_compact_length,
     read_uvarint,
-    signed32,
 )
 
 __all__ = ["BOOLEAN", "FLOAT64", "INT8", "INT16", "INT32", "INT64", "UINT16", "UINT32", "UUID", "ZERO_UUID"]
@@ -172,6 +173,8 @@ class ListOf(LengthPrefixed):
         left = remaining(stream)
         if length > left:
             raise ProtocolError(f"{path}: {length} elements announced, {left} bytes are left")
+        if length > MAX_ELEMENTS:
+            raise ProtocolError(f"{path}: {length} elements, at most {MAX_ELEMENTS} are allowed")
         return [self.element._parsereport(stream, context, f"{path}[{index}]") for index in range(length)]
 
     def build_content(self, obj: Sequence[Any], stream: BytesIO, context: Any, path: str) -> None:
@@ -254,7 +257,7 @@ class StructBody(Construct):  # type: ignore[misc]
     def _parse_tagged(self, stream: BytesIO, context: Any, path: str) -> dict[str, Any]:
         values: dict[str, Any] = {}
         unknown = []
-        for _ in range(signed32(UVARINT._parsereport(stream, context, path))):
+        for _ in range(checked_tags(UVARINT._parsereport(stream, context, path))):
             tag = UVARINT._parsereport(stream, context, path)
             size = UVARINT._parsereport(stream, context, path)
             if tag in self.tagged:  # like Kafka's readers, this goes by the content and not by the size

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar, final
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.message import Buffer, UnknownTaggedFields, VersionedMessage
 from odradek.protocol.native import i64, mypyc_attr
-from odradek.protocol.varint import MAX_STRING_BYTES
+from odradek.protocol.varint import MAX_ELEMENTS, MAX_STRING_BYTES, MAX_TAGGED_FIELDS
 
 M = TypeVar("M", bound=VersionedMessage)
 
@@ -154,18 +154,23 @@ class Reader:
 
     def count(self, minimum: int) -> int:
         """Of elements that take at least `minimum` bytes each; they may still be missing."""
-        return self._possible(self._int32(), minimum)
+        return self._elements(self._int32(), minimum)
 
     def count_or_null(self, minimum: int) -> int:
         length: i64 = self._int32()
-        return length if length < 0 else self._possible(length, minimum)
+        return length if length < 0 else self._elements(length, minimum)
 
     def compact_count(self, minimum: int) -> int:
-        return self._possible(self._compact(), minimum)
+        return self._elements(self._compact(), minimum)
 
     def compact_count_or_null(self, minimum: int) -> int:
         length: i64 = self._compact()
-        return length if length < 0 else self._possible(length, minimum)
+        return length if length < 0 else self._elements(length, minimum)
+
+    def _elements(self, length: i64, minimum: i64) -> i64:
+        if length > MAX_ELEMENTS:
+            raise ProtocolError
+        return self._possible(length, minimum)
 
     def _possible(self, length: i64, minimum: i64) -> i64:
         if length < 0 or length * minimum > self._total - self._base - self._pos:
@@ -252,13 +257,18 @@ class Reader:
 
     def tags(self) -> int:
         """How many tagged fields follow."""
+        return self._tags()
+
+    def _tags(self) -> i64:
         count: i64 = self._uvarint()
-        return 0 if count >= 0x80000000 else count
+        if count > MAX_TAGGED_FIELDS:
+            raise ProtocolError
+        return count
 
     def unknown_tags(self) -> UnknownTaggedFields:
         """A tagged section in which no tag is known."""
-        count: i64 = self._uvarint()
-        if count == 0 or count >= 0x80000000:
+        count: i64 = self._tags()
+        if count == 0:
             return ()
         fields: list[tuple[int, bytes]] = []
         while count > 0:

@@ -12,6 +12,10 @@ from odradek.protocol.message import Buffer, UnknownTaggedFields
 MAX_VARINT_BYTES = 5
 MAX_STRING_BYTES: Final = 0x7FFF
 """The longest string, in every version of the protocol, also where the length has more bits."""
+MAX_ELEMENTS: Final = 1_000_000
+"""The longest array."""
+MAX_TAGGED_FIELDS: Final = 10_000
+"""The most tagged fields of one struct."""
 _NO_FIELDS = b"\0"
 _ONE_BYTE: Final = [bytes((value,)) for value in range(0x80)]
 
@@ -71,16 +75,18 @@ def read_unknown_fields(buf: Buffer, offset: int) -> tuple[UnknownTaggedFields, 
     """A tagged section in which no tag is known."""
     count, offset = read_uvarint(buf, offset)
     fields = []
-    for _ in range(signed32(count)):
+    for _ in range(checked_tags(count)):
         tag, size, offset = read_tagged_field(buf, offset)
         data, offset = read_raw_field(buf, offset, size)
         fields.append((tag, data))
     return tuple(fields), offset
 
 
-def signed32(value: int) -> int:
-    """A 32-bit pattern as Kafka's signed integer."""
-    return value - 0x100000000 if value >= 0x80000000 else value
+def checked_tags(count: int) -> int:
+    """The number of a struct's tagged fields; ProtocolError for one that Kafka does not read."""
+    if count > MAX_TAGGED_FIELDS:
+        raise ProtocolError(f"{count} tagged fields, at most {MAX_TAGGED_FIELDS} are allowed")
+    return count
 
 
 def encode_tagged_section(known: Sequence[tuple[int, bytes]], unknown: UnknownTaggedFields) -> bytes:

@@ -16,11 +16,14 @@ from odradek.protocol import primitives as p
 from odradek.protocol.compiler import compile_decoder, compile_encoders
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.file_slice import joined
-from odradek.protocol.generated.messages.fetch import FetchResponse
+from odradek.protocol.generated.messages.fetch import FetchRequest, FetchResponse
+from odradek.protocol.generated.messages.list_transactions import ListTransactionsRequest
 from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.generated.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.message import Message, VersionedMessage
 from odradek.protocol.message_codec import MessageCodec, codec
+from odradek.protocol.varint import MAX_ELEMENTS, MAX_TAGGED_FIELDS, encode_uvarint
 from tests.fakes.examples import examples
 from tests.protocol.message_strategies import all_messages, instances, versions
 
@@ -117,6 +120,44 @@ def test_a_claimed_length_allocates_nothing() -> None:
         claimed = b"\xff\xff\xff\xff\x07" if flexible else b"\x7f\xff\xff\xff"
         with pytest.raises(ProtocolError, match="topics"):
             codec(MetadataRequest, version).decode(claimed + bytes(20))
+
+
+@pytest.mark.parametrize(
+    ("message", "version", "before", "element", "after"),
+    [
+        (OffsetForLeaderEpochRequest, 2, b"", b"\0\0" + bytes(4), b""),
+        (ListTransactionsRequest, 0, b"\1", bytes(8), b"\0"),
+    ],
+)
+@pytest.mark.long
+def test_arrays_of_more_than_a_million_elements_are_refused(
+    message: Any, version: int, before: bytes, element: bytes, after: bytes
+) -> None:
+    """As Kafka 4.4.0: 1,000,000 names are read, 1,000,001 close the connection."""
+    codec_ = codec(message, version)
+
+    def data(count: int) -> bytes:
+        length = encode_uvarint(count + 1) if after else count.to_bytes(4, "big")
+        return before + length + element * count + after
+
+    most = data(MAX_ELEMENTS)
+    assert codec_.decode(most)[1] == len(most)
+    for decode in (codec_.decode, lambda buf: interpreted_parse(codec_, bytes(buf))):
+        assert outcome(decode, data(MAX_ELEMENTS + 1)) == "error"
+
+
+@pytest.mark.parametrize("message", [MetadataRequest, FetchRequest])
+@pytest.mark.parametrize("count", [10_000, 10_001, 0x80000001, 0xFFFFFFFF])
+def test_more_than_ten_thousand_tagged_fields_are_refused(message: Any, count: int) -> None:
+    """As Kafka 4.4.0, which takes a negative number for an error too."""
+    refused = count > MAX_TAGGED_FIELDS
+    codec_ = codec(message, 12)
+    plain = codec_.encode(message())
+    assert plain[-1:] == b"\0"
+    fields = b"".join(encode_uvarint(tag) + b"\0" for tag in range(5, 10_006))
+    data = plain[:-1] + encode_uvarint(count) + fields[: len(fields) if refused else -3]
+    assert (outcome(codec_.decode, data) == "error") is refused
+    assert (outcome(lambda buf: interpreted_parse(codec_, bytes(buf)), data) == "error") is refused
 
 
 def test_records_are_slices_of_what_was_received() -> None:

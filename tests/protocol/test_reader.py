@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.generated.messages.produce import ProduceRequest
 from odradek.protocol.reader import WINDOW, Reader, decoded_again
-from odradek.protocol.varint import encode_uvarint
+from odradek.protocol.varint import MAX_ELEMENTS, MAX_TAGGED_FIELDS, encode_uvarint
 
 UNREADABLE = (IndexError, ProtocolError)
 
@@ -102,6 +102,28 @@ def test_counts_that_may_be_null() -> None:
     assert Reader(b"\x00", 0).compact_count_or_null(1) == -1
     assert Reader(b"\x00\x00\x00\x02ab", 0).count(1) == 2
     assert Reader(b"\x03ab", 0).compact_count(1) == 2
+
+
+@pytest.mark.parametrize("minimum", [0, 1])
+def test_counts_beyond_a_million_are_refused(minimum: int) -> None:
+    size = MAX_ELEMENTS + 1
+    counts: list[tuple[bytes, Callable[[Reader], int]]] = [
+        (size.to_bytes(4, "big"), lambda reader: reader.count(minimum)),
+        (size.to_bytes(4, "big"), lambda reader: reader.count_or_null(minimum)),
+        (encode_uvarint(size + 1), lambda reader: reader.compact_count(minimum)),
+        (encode_uvarint(size + 1), lambda reader: reader.compact_count_or_null(minimum)),
+    ]
+    for length, read in counts:
+        with pytest.raises(ProtocolError):
+            read(Reader(length + bytes(size), 0))
+    assert Reader(MAX_ELEMENTS.to_bytes(4, "big") + bytes(MAX_ELEMENTS), 0).count(minimum) == MAX_ELEMENTS
+
+
+@pytest.mark.parametrize("count", [MAX_TAGGED_FIELDS + 1, 0x80000000, 0xFFFFFFFF])
+def test_numbers_of_tagged_fields_that_are_refused(count: int) -> None:
+    for read in (Reader.tags, Reader.unknown_tags):
+        with pytest.raises(ProtocolError):
+            read(Reader(encode_uvarint(count) + bytes(2 * MAX_TAGGED_FIELDS + 2), 0))
 
 
 def test_windows_follow_the_place() -> None:
