@@ -322,7 +322,8 @@ class Cluster:
         from odradek.broker.coordinator.group.share.share_state_effects import performers
         from odradek.broker.coordinator.group.streams.internal_topics import performers as streams_performers
 
-        return {**performers(self.services.share_persister), **streams_performers(self._create_internal_topics)}
+        states = performers(self.services.share_persister, self.config.release.share_start_of_added_partitions)
+        return {**states, **streams_performers(self._create_internal_topics)}
 
     def _create_internal_topics(self, topics: Sequence[TopicInfo]) -> list[KafkaError | None]:
         """Those of Streams applications; 0 stands for the broker's own replication factor."""

@@ -80,7 +80,8 @@ def create_topics(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTo
     if not ctx.allows(Operation.CREATE, Resource.CLUSTER, CLUSTER_NAME, tell=False):
         creatable = ctx.allowed(Operation.CREATE, Resource.TOPIC, allowed)
     single = [topic for topic in request.topics if topic.name in creatable]
-    if sum(_counted_partitions(topic) for topic in single) > MAX_NEW_PARTITIONS:
+    default = ctx.services.config.get_int("num.partitions")
+    if sum(_counted_partitions(topic, default) for topic in single) > MAX_NEW_PARTITIONS:
         too_many = KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
         return CreateTopicsResponse(topics=[_refusal(name, too_many) for name in counts])
     results = _create(ctx, single, request.validate_only, shown)
@@ -98,9 +99,9 @@ def _why_not(name: str) -> KafkaError:
     return KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
 
 
-def _counted_partitions(topic: CreatableTopic) -> int:
-    """How many partitions of a topic count for the limit of one request."""
-    return len(topic.assignments) or max(topic.num_partitions, 0)
+def _counted_partitions(topic: CreatableTopic, default: int) -> int:
+    """How many partitions of a topic count for the limit of one request; `default`: those of a topic that says -1."""
+    return len(topic.assignments) or (default if topic.num_partitions == -1 else max(topic.num_partitions, 0))
 
 
 def _refusal(name: str, error: KafkaError) -> CreatableTopicResult:
@@ -281,6 +282,12 @@ def create_partitions(ctx: RequestContext, request: CreatePartitionsRequest) -> 
     denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     results += [CreatePartitionsTopicResult(name, denied) for name in names if name not in allowed]
     asked = [single[name] for name in names if name in allowed]
+    if ctx.services.config.release.limits_added_partitions:
+        known = ctx.services.image.topics
+        added = (max(0, each.count - len(known[each.name].partitions)) for each in asked if each.name in known)
+        if sum(added) > MAX_NEW_PARTITIONS:
+            text = "Excessively large number of additional partitions per request."
+            raise KafkaError(ErrorCode.POLICY_VIOLATION, text)
     quota = mutations_of(ctx, _FIRST_STRICT_GROWTH)
     changes = [_new_partitions(topic) for topic in asked]
     command = CreatePartitions(changes, validate_only=request.validate_only, quota=quota)

@@ -23,6 +23,7 @@ _TEXTS_OF_KRAFT = {
     "{factor} cannot be reached because only {brokers} broker(s) are registered.",
     "no brokers": "Unable to replicate the partition {factor} time(s): All brokers are currently fenced.",
 }
+_TEXTS_SINCE_4_4 = {"state epoch": "The coordinator rejected the request because the state epoch did not match."}
 _TEXTS_BEFORE_3_9 = {
     "coordinator type": "This most likely occurs because of a request being malformed by the client library or the "
     "message was sent to an incompatible broker. See the broker logs for more details.",
@@ -55,15 +56,20 @@ class Release:
         "finalized",
         "finds_max_timestamps",
         "finds_share_coordinators",
+        "knows_share_topics_by_partition",
+        "limits_added_partitions",
         "name",
         "patch",
         "reads_unknown_timestamps",
+        "refuses_negative_share_epochs",
+        "share_start_of_added_partitions",
         "supported",
         "task_offset_interval_ms",
         "tells_leader_not_available",
         "texts",
         "unknown_resources",
         "verifies_transactions",
+        "writes_whole_share_updates",
         "zookeeper",
     )
 
@@ -96,9 +102,20 @@ class Release:
         """Types of resources that have no configs yet: client metrics (KIP-714), groups (KIP-848)."""
         self.task_offset_interval_ms = 60_000 if number >= (4, 4) else 0
         """How often members of streams groups tell the offsets of their tasks; 0 where Kafka does not ask."""
+        self.refuses_negative_share_epochs = number >= (4, 4)
+        """The share coordinator refuses negative leader and state epochs; before, -1 is not compared."""
+        self.writes_whole_share_updates = number >= (4, 4)
+        """A write that leaves start offset or count alone is stored with those that there were."""
+        self.share_start_of_added_partitions = 0 if number >= (4, 4) else -1
+        """Where a share group begins in a partition that its topic got later; -1 leaves it to its config."""
+        self.knows_share_topics_by_partition = number >= (4, 4)
+        """ShareFetch answers UNKNOWN_TOPIC_ID for the partition; before, the whole request fails."""
+        self.limits_added_partitions = number >= (4, 4)
+        """CreatePartitions refuses to add more partitions than a request may."""
         self.tells_leader_not_available = zookeeper
         """The first Metadata that creates a topic is answered LEADER_NOT_AVAILABLE, not UNKNOWN_TOPIC_OR_PARTITION."""
         self.texts: Mapping[str, str] = {
+            **(_TEXTS_SINCE_4_4 if number >= (4, 4) else {}),
             **(_TEXTS_OF_KRAFT if number < (4, 3) else {}),
             **(_TEXTS_BEFORE_3_9 if number < (3, 9) else {}),
             **(_TEXTS_OF_ZOOKEEPER if zookeeper else {}),

@@ -117,7 +117,7 @@ class ShareConversation(Conversation):
         group = other.get("group", self.group)
         return self.ask(initialize.InitializeShareGroupStateRequest(group, [topic]), 0)
 
-    def read(self, leader_epoch: int = -1, *, partition: int = 0, **other: Any) -> Any:
+    def read(self, leader_epoch: int = 0, *, partition: int = 0, **other: Any) -> Any:
         topic = read.ReadStateData(other.get("topic_id", self.topic_id), [read.PartitionData(partition, leader_epoch)])
         return self.ask(read.ReadShareGroupStateRequest(other.get("group", self.group), [topic]), 0)
 
@@ -466,12 +466,13 @@ def share_states(c: ShareConversation) -> None:
     c.initialize(1, -1)
     c.summarize(0)
     c.read()
+    c.read(-1)
     c.read(3)
     c.read(3)
     c.read(2)
     c.write([(0, 4, 2, 1), (5, 9, 0, 1)], state_epoch=1, leader_epoch=3, start=0, complete=5)
     c.write([(7, 8, 4, 2)], state_epoch=1, leader_epoch=3, start=5, complete=2)
-    c.read()
+    c.read(3)
     c.summarize(0, version=0)
     c.summarize(0)
     c.write([], state_epoch=1, leader_epoch=3, start=-1, complete=2)
@@ -480,11 +481,12 @@ def share_states(c: ShareConversation) -> None:
     c.write([(5, 5, 2, 2)], state_epoch=2, leader_epoch=3)
     c.write([(5, 5, 2, 2)], state_epoch=1, leader_epoch=2)
     c.write([(5, 5, 2, 2)], state_epoch=1, leader_epoch=4)
-    c.read()
+    c.write([(5, 5, 2, 2)], state_epoch=-1, leader_epoch=4)
+    c.read(4)
     c.initialize(0, 7)
     c.initialize(-1, 7)
     c.initialize(2, 11)
-    c.read()
+    c.read(4)
     c.summarize(0)
     c.delete()
     c.delete()

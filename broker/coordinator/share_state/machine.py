@@ -31,7 +31,8 @@ IDLE_TIMER = "snapshot idle"
 _WRONG_PARTITION = "The partition id cannot be a negative number."
 _UNKNOWN = "This server does not host this topic-partition."
 _FENCED_LEADER = "The leader epoch in the request is older than the epoch on the broker."
-_FENCED_STATE = "The share coordinator rejected the request because the share-group state epoch did not match."
+_WRONG_LEADER_EPOCH = "The leader epoch cannot be a negative number."
+_WRONG_STATE_EPOCH = "The state epoch cannot be a negative number."
 
 
 class ShareStateSettings(Protocol):
@@ -52,6 +53,18 @@ class ShareStateSettings(Protocol):
     @property
     def idle_interval_ms(self) -> int:
         """share.coordinator.cold.partition.snapshot.interval.ms"""
+
+    @property
+    def refuses_negative_epochs(self) -> bool:
+        """See `Release.refuses_negative_share_epochs`."""
+
+    @property
+    def writes_whole_updates(self) -> bool:
+        """See `Release.writes_whole_share_updates`."""
+
+    @property
+    def fenced_state(self) -> str:
+        """The text of FENCED_STATE_EPOCH."""
 
 
 class PruneLog(Effect):
@@ -151,8 +164,9 @@ class ShareStateMachine:
     def _initialize(self, command: c.InitializeState, now_ms: int) -> Outcome[None]:
         key = command.key
         self._check_partition(key)
+        self._check_epoch(command.state_epoch, _WRONG_STATE_EPOCH)
         if command.state_epoch != -1 and self._stored.highest_state_epoch(key) > command.state_epoch:
-            raise KafkaError(ErrorCode.FENCED_STATE_EPOCH, _FENCED_STATE)
+            raise KafkaError(ErrorCode.FENCED_STATE_EPOCH, self._settings.fenced_state)
         self._check_topic(key)
         former = self.states.get(key)
         is_open = command.start_offset == UNINITIALIZED
@@ -171,6 +185,7 @@ class ShareStateMachine:
     def _read(self, command: c.ReadState, now_ms: int) -> Outcome[StoredState]:
         key, leader_epoch = command.key, command.leader_epoch
         self._check_partition(key)
+        self._check_epoch(leader_epoch, _WRONG_LEADER_EPOCH)
         state = self.states.get(key)
         if state is None:
             why = "Read operation on uninitialized share partition not allowed."
@@ -186,19 +201,25 @@ class ShareStateMachine:
     def _write(self, command: c.WriteState, now_ms: int) -> Outcome[None]:
         key = command.key
         self._check_partition(key)
+        self._check_epoch(command.leader_epoch, _WRONG_LEADER_EPOCH)
+        self._check_epoch(command.state_epoch, _WRONG_STATE_EPOCH)
         state = self.states.get(key)
         if state is None:
             why = "Write operation on uninitialized share partition not allowed."
             raise KafkaError(ErrorCode.INVALID_REQUEST, why)
         self._check_leader(key, command.leader_epoch)
         if command.state_epoch != -1 and self._stored.highest_state_epoch(key) > command.state_epoch:
-            raise KafkaError(ErrorCode.FENCED_STATE_EPOCH, _FENCED_STATE)
+            raise KafkaError(ErrorCode.FENCED_STATE_EPOCH, self._settings.fenced_state)
         self._check_topic(key)
+        start_offset, complete_count = command.start_offset, command.delivery_complete_count
+        if self._settings.writes_whole_updates:
+            start_offset = state.start_offset if start_offset == -1 else start_offset
+            complete_count = state.delivery_complete_count if complete_count == -1 else complete_count
         delta = ShareDelta(
             state.snapshot_epoch,
             state.leader_epoch,
-            command.start_offset,
-            command.delivery_complete_count,
+            start_offset,
+            complete_count,
             tuple(combine((), command.batches, command.start_offset)),
         )
         return make_outcome([self._record(key, state, delta, now_ms)])
@@ -275,6 +296,10 @@ class ShareStateMachine:
     def _check_partition(self, key: ShareKey) -> None:
         if key.partition < 0:
             raise KafkaError(ErrorCode.INVALID_REQUEST, _WRONG_PARTITION)
+
+    def _check_epoch(self, epoch: int, why: str) -> None:
+        if epoch < 0 and self._settings.refuses_negative_epochs:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, why)
 
     def _check_leader(self, key: ShareKey, leader_epoch: int) -> None:
         if leader_epoch != -1 and self._stored.highest_leader_epoch(key) > leader_epoch:

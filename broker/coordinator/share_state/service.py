@@ -43,6 +43,22 @@ class LiveSettings:
         """See `ShareStateSettings`."""
         return self._config.get_int("share.coordinator.cold.partition.snapshot.interval.ms")
 
+    @property
+    def refuses_negative_epochs(self) -> bool:
+        """See `ShareStateSettings`."""
+        return self._config.release.refuses_negative_share_epochs
+
+    @property
+    def writes_whole_updates(self) -> bool:
+        """See `ShareStateSettings`."""
+        return self._config.release.writes_whole_share_updates
+
+    @property
+    def fenced_state(self) -> str:
+        """See `ShareStateSettings`."""
+        text = "The share coordinator rejected the request because the share-group state epoch did not match."
+        return self._config.release.text("state epoch", text)
+
 
 class ShareStateService(CoordinatorService[ShareStateMachine]):
     """The stored states of share partitions, by the coordinators of their keys. Owner: the cluster.

@@ -1,10 +1,10 @@
-"""ShareFetch, word for word as a real Kafka 4.3.1 answers (see the scenario module)."""
+"""ShareFetch, word for word as a real Kafka answers (see the scenario module)."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.fakes.recorded import check_as_recorded
+from tests.fakes.recorded import cases, check_as_recorded
 
 
 @pytest.mark.long(
@@ -20,20 +20,23 @@ from tests.fakes.recorded import check_as_recorded
     "transactions",
 )
 @pytest.mark.parametrize(
-    "name",
-    [
-        "simple_work",
-        "deliveries",
-        "record_limit",
-        "many_locks",
-        "sessions",
-        "starting_points",
-        "by_duration",
-        "transactions",
-        "connections",
-        "silent_members",
-        "compacted",
-    ],
+    ("name", "release"),
+    cases(
+        "share_conversations",
+        [
+            "simple_work",
+            "deliveries",
+            "record_limit",
+            "many_locks",
+            "sessions",
+            "starting_points",
+            "by_duration",
+            "transactions",
+            "connections",
+            "silent_members",
+            "compacted",
+        ],
+    ),
 )
-def test_as_kafka_says_it(name: str) -> None:
-    check_as_recorded(name)
+def test_as_kafka_says_it(name: str, release: str) -> None:
+    check_as_recorded(name, release)

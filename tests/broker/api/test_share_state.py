@@ -1,12 +1,14 @@
-"""Requests to the share coordinator, word for word as a real Kafka 4.3.1 answers (see the scenario module)."""
+"""Requests to the share coordinator, word for word as a real Kafka answers (see the scenario module)."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.fakes.recorded import check_as_recorded
+from tests.fakes.recorded import cases, check_as_recorded
+
+NAMES = ["share_states", "wrong_share_states", "merged_batches", "snapshots", "share_keys"]
 
 
-@pytest.mark.parametrize("name", ["share_states", "wrong_share_states", "merged_batches", "snapshots", "share_keys"])
-def test_as_kafka_says_it(name: str) -> None:
-    check_as_recorded(name)
+@pytest.mark.parametrize(("name", "release"), cases("share_conversations", NAMES))
+def test_as_kafka_says_it(name: str, release: str) -> None:
+    check_as_recorded(name, release)

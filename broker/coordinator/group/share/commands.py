@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from typing import ClassVar, NamedTuple
 
 from odradek.broker.coordinator.group.assignment import Partitions
@@ -147,14 +147,18 @@ class EndDeleteGroup(ShareGroupCommand):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class InitializeStates(Effect):
-    """Tell the share coordinator to store share partitions; `StatesInitialized` says what came of it."""
+    """Tell the share coordinator to store share partitions; `StatesInitialized` says what came of it.
 
-    __slots__ = ("group_id", "places", "state_epoch")
+    `grown`: the topics of which it stores partitions already.
+    """
 
-    def __init__(self, group_id: str, state_epoch: int, places: Places) -> None:
+    __slots__ = ("group_id", "grown", "places", "state_epoch")
+
+    def __init__(self, group_id: str, state_epoch: int, places: Places, grown: Set[bytes]) -> None:
         self.group_id = group_id
         self.state_epoch = state_epoch
         self.places = places
+        self.grown = grown
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

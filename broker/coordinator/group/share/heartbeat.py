@@ -250,7 +250,8 @@ class _Heartbeat:
         initializing = joined(group.initializing, wanted)
         self._records.append(r.states_record(group.group_id, initializing, group.initialized, deleting))
         places = {topic_id: sorted(row.partitions) for topic_id, row in wanted.items()}
-        return [c.InitializeStates(group.group_id, epoch, places)]
+        grown = {topic_id for topic_id in places if topic_id in group.initialized or topic_id in group.initializing}
+        return [c.InitializeStates(group.group_id, epoch, places, grown)]
 
     def _topic_ids(self, names: Iterable[str]) -> dict[str, TopicFacts]:
         found = {name: self._topics.named(name) for name in names}

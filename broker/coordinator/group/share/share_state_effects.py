@@ -24,14 +24,18 @@ from odradek.protocol.errors import KafkaError
 Performer = Callable[[Shard[GroupMachine], Any], None]
 
 
-def performers(states: Callable[[], Persister]) -> dict[type[Effect], Performer]:
-    """The functions that carry out the effects of share groups."""
+def performers(states: Callable[[], Persister], start_of_added: int) -> dict[type[Effect], Performer]:
+    """The functions that carry out the effects of share groups.
+
+    `start_of_added`: see `Release.share_start_of_added_partitions`.
+    """
 
     def initialize(shard: Shard[GroupMachine], effect: InitializeStates) -> None:
         failed = False
         try:
             for key in keys_of(effect.group_id, effect.places):
-                states().ask_about(InitializeState(key, effect.state_epoch, UNINITIALIZED))
+                start = start_of_added if key.topic_id in effect.grown else UNINITIALIZED
+                states().ask_about(InitializeState(key, effect.state_epoch, start))
         except KafkaError:
             failed = True
         shard.submit(StatesInitialized(effect.group_id, effect.places, failed=failed))

@@ -44,13 +44,13 @@ class Shard:
 
 def perform(effect: Any, states: Any) -> list[Any]:
     shard: Any = Shard()
-    performers(lambda: states)[type(effect)](shard, effect)
+    performers(lambda: states, 0)[type(effect)](shard, effect)
     return list(shard.submitted)
 
 
 def test_states_are_initialized() -> None:
     states = States()
-    (told,) = perform(InitializeStates("g", 3, {TOPIC: [0, 2]}), states)
+    (told,) = perform(InitializeStates("g", 3, {TOPIC: [0, 2]}, set()), states)
     assert [(type(c), c.key, c.state_epoch, c.start_offset) for c in states.asked] == [
         (InitializeState, ("g", TOPIC, 0), 3, -1),
         (InitializeState, ("g", TOPIC, 2), 3, -1),
@@ -59,8 +59,14 @@ def test_states_are_initialized() -> None:
     assert (told.group_id, told.places, told.failed) == ("g", {TOPIC: [0, 2]}, False)
 
 
+def test_partitions_that_a_topic_got_later_begin_where_the_release_says() -> None:
+    states = States()
+    perform(InitializeStates("g", 3, {TOPIC: [2], bytes([1] * 16): [0]}, {TOPIC}), states)
+    assert [(c.key.partition, c.start_offset) for c in states.asked] == [(2, 0), (0, -1)]
+
+
 def test_a_refusal_is_told() -> None:
-    (told,) = perform(InitializeStates("g", 3, {TOPIC: [0]}), States(KafkaError(ErrorCode.NOT_COORDINATOR)))
+    (told,) = perform(InitializeStates("g", 3, {TOPIC: [0]}, set()), States(KafkaError(ErrorCode.NOT_COORDINATOR)))
     assert told.failed
 
 
