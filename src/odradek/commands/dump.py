@@ -1,4 +1,4 @@
-"""`odradek dump`: what the files of a log directory say."""
+"""`odradek dump`: prints the files of a log directory."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print every item; the exit status is 1 if a file holds bytes that it should not."""
+    """Print every item; the exit status is 1 if a file is damaged."""
     from odradek.storage.dump import dump, render_text
 
     if not arguments.path.exists():
         raise CommandError(f"{arguments.path}: no such file or directory")
-    bad = False
+    found = bad = False
     for item in dump(arguments.path):
+        found = True
         bad = bad or item["kind"] == "error" or item.get("valid") is False
         sys.stdout.write((json.dumps(item) if arguments.json else render_text(item)) + "\n")
+    if not found:
+        raise CommandError(f"{arguments.path}: no files of a Kafka log directory here")
     return int(bad)

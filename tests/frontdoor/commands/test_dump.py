@@ -58,3 +58,9 @@ def test_a_directory_of_a_broker(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_a_path_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["dump", str(tmp_path / "absent")]) == 2
     assert capsys.readouterr().err == f"odradek dump: {tmp_path / 'absent'}: no such file or directory\n"
+
+
+def test_a_directory_without_a_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "notes.txt").write_text("not a log")
+    assert main(["dump", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"odradek dump: {tmp_path}: no files of a Kafka log directory here\n"
