@@ -1,14 +1,16 @@
 """A poller that is no task: it waits for the sockets in trio's place, at the point where trio would go to sleep.
 
 trio asks its clock for the time until the next deadline when no task can run, and then waits for its own epoll. The
-broker's clock answers late: it has the poller wait for the sockets of the connections and for trio's epoll at once, and
-serve, until trio has something to do. So a request costs no pass of trio's loop, which is about as much as a small
-request. Where tasks keep trio busy it asks nobody, so the sockets are also looked at before each of trio's waits.
+broker's clock answers late: first the poller waits for the sockets of the connections and for trio's epoll at once, and
+serves, until trio has something to do. So a request costs no pass of trio's loop, which is about as much as a small
+request. While tasks keep trio busy, trio does not ask the clock, so the poller also checks the sockets before each of
+trio's waits.
 
-That needs a run whose clock is the broker's and four attributes of trio's that are not public. Where one is missing,
-`event_loop` says so and the poller is a task.
+It needs a run whose clock is the broker's, and four attributes of trio that are not public. If one is missing,
+`event_loop` returns None and the poller is a task.
 
-Gains 5 to 8 % of the CPU of an offset commit on one connection.
+Gains half of the CPU of a request on one connection (Produce, offset commits, transactions, a waiting consumer) and
+twice the rate. With 50 connections it gains 4 %.
 """
 
 from __future__ import annotations
