@@ -175,7 +175,6 @@ MODULES: Sequence[str] = (
     "protocol.reader",
     "protocol.record_batch",
     "protocol.records",
-    "protocol.usual_assignments",
     "protocol.uuids",
     "protocol.varint",
     "protocol.writer",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
@@ -48,10 +47,6 @@ from odradek.protocol.generated.stored.consumer_group_target_assignment_metadata
     ConsumerGroupTargetAssignmentMetadataKey,
     ConsumerGroupTargetAssignmentMetadataValue,
 )
-from odradek.protocol.usual_assignments import current_value, epoch_value, target_value
-
-_FAST: Final = os.environ.get("ODRADEK_FAST") != "0"
-"""Whether usual values are written in one piece. The bytes are the same."""
 
 
 def member_record(group_id: str, member: Member) -> NewRecord:
@@ -105,24 +100,20 @@ def _member_value(
 def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> NewRecord:
     """The group's epoch."""
     decoded = ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash)
-    value = epoch_value(epoch, metadata_hash) if _FAST else None
-    return record_with_value(_epoch_key(group_id), value or encode_value(decoded), decoded)
+    return record_with_value(_epoch_key(group_id), encode_value(decoded), decoded)
 
 
 def target_record(group_id: str, member_id: str, partitions: Partitions) -> NewRecord:
     """The target of one member."""
-    value = target_value(partitions) if _FAST else None
-    if value is None:
-        rows = [TopicPartition(topic_id, list(indexes)) for topic_id, indexes in partitions.items()]
-        value = encode_value(ConsumerGroupTargetAssignmentMemberValue(rows))
+    rows = [TopicPartition(topic_id, list(indexes)) for topic_id, indexes in partitions.items()]
+    value = encode_value(ConsumerGroupTargetAssignmentMemberValue(rows))
     return record_with_value(_target_keys.of(group_id, member_id), value, order_once_stored(partitions))
 
 
 def target_epoch_record(group_id: str, epoch: int, timestamp: int) -> NewRecord:
     """The target assignment of all is complete."""
     decoded = ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=epoch, assignment_timestamp=timestamp)
-    value = epoch_value(epoch, timestamp) if _FAST else None
-    return record_with_value(_target_epoch_key(group_id), value or encode_value(decoded), decoded)
+    return record_with_value(_target_epoch_key(group_id), encode_value(decoded), decoded)
 
 
 def current_record(group_id: str, member: Member) -> NewRecord:
@@ -130,19 +121,14 @@ def current_record(group_id: str, member: Member) -> NewRecord:
     assigned, revoking = _in_order(member.assigned), _in_order(member.revoking)
     if assigned is not member.assigned or revoking is not member.revoking:
         member = standing(member, member.epoch, member.previous_epoch, member.state, assigned, revoking)
-    value = None
-    if _FAST and not revoking:
-        value = current_value(member.epoch, member.previous_epoch, member.state, assigned)
-    if value is None:
-        general = ConsumerGroupCurrentMemberAssignmentValue(
-            member_epoch=member.epoch,
-            previous_member_epoch=member.previous_epoch,
-            state=member.state,
-            assigned_partitions=_rows(assigned),
-            partitions_pending_revocation=_rows(revoking),
-        )
-        value = encode_value(general)
-    return record_with_value(_current_keys.of(group_id, member.member_id), value, member)
+    value = ConsumerGroupCurrentMemberAssignmentValue(
+        member_epoch=member.epoch,
+        previous_member_epoch=member.previous_epoch,
+        state=member.state,
+        assigned_partitions=_rows(assigned),
+        partitions_pending_revocation=_rows(revoking),
+    )
+    return record_with_value(_current_keys.of(group_id, member.member_id), encode_value(value), member)
 
 
 def regex_record(group_id: str, regex: str, resolved: ResolvedRegex) -> NewRecord:
