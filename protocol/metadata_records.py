@@ -142,7 +142,7 @@ def metadata_record_class(record_type: int) -> type[MetadataRecord]:
     found = _classes.get(record_type)
     if found is None:
         if record_type not in _BY_TYPE:
-            raise MetadataRecordError(f"{record_type} is no type of a metadata record")
+            raise MetadataRecordError(f"{record_type} is not a type of metadata record")
         module, name = _BY_TYPE[record_type]
         loaded = import_module(f"odradek.protocol.generated.metadata_records.{module}")
         found = _classes[record_type] = getattr(loaded, name)

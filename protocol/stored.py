@@ -86,7 +86,7 @@ def record_classes(family: str, record_type: int) -> tuple[type[CoordinatorRecor
     found = _classes.get((family, record_type))
     if found is None:
         if (family, record_type) not in _BY_TYPE:
-            raise UnknownRecordTypeError(f"{record_type} is no record type of the {family} coordinator")
+            raise UnknownRecordTypeError(f"{record_type} is not a record type of the {family} coordinator")
         module_name, key_name, value_name = _BY_TYPE[family, record_type]
         module = import_module(f"odradek.protocol.generated.stored.{module_name}")
         found = _classes[family, record_type] = getattr(module, key_name), getattr(module, value_name)

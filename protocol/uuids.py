@@ -41,5 +41,5 @@ def uuid_to_text(value: bytes) -> str:
 def uuid_from_text(text: str) -> bytes:
     """The inverse of `uuid_to_text`. Raises ValueError, which says what is wrong."""
     if not _TEXT.fullmatch(text):
-        raise ValueError(f"{text!r} is no UUID: 22 letters, digits, dashes or underscores are needed")
+        raise ValueError(f"{text!r} is not a UUID: expected 22 letters, digits, dashes or underscores")
     return base64.urlsafe_b64decode(text + "==")

@@ -120,7 +120,7 @@ def parse_meta_properties(data: bytes) -> MetaProperties:
     try:
         node_id = int(fields[key])
     except ValueError:
-        raise CheckpointFormatError(f"{key} is no number: {fields[key]!r}") from None
+        raise CheckpointFormatError(f"{key} is not a number: {fields[key]!r}") from None
     return MetaProperties(fields["cluster.id"], node_id, fields.get("directory.id"))
 
 
@@ -174,4 +174,4 @@ def _integer(text: str, line: int) -> int:
     try:
         return int(text)
     except ValueError:
-        raise CheckpointFormatError(f"line {line}: {text!r} is no number") from None
+        raise CheckpointFormatError(f"line {line}: {text!r} is not a number") from None

@@ -118,7 +118,7 @@ def _dump_batches(path: Path, data: bytes, topic: str) -> Iterator[Item]:
             yield _error(path, position, str(error))
             return
         if batch is None:
-            yield _error(path, position, f"{len(data) - position} bytes are no whole batch")
+            yield _error(path, position, f"{len(data) - position} bytes are not a whole batch")
             return
         yield _batch_item(batch, position)
         try:

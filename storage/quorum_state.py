@@ -76,14 +76,14 @@ def _first_line(data: bytes) -> dict[str, Any]:
 def _voters(fields: dict[str, Any]) -> tuple[int, ...]:
     voters = fields.get("currentVoters") or []
     if not isinstance(voters, list) or not all(isinstance(voter, dict) for voter in voters):
-        raise CheckpointFormatError("currentVoters is no list of voters")
+        raise CheckpointFormatError("currentVoters is not a list of voters")
     return tuple(_integer(voter, "voterId") for voter in voters)
 
 
 def _integer(fields: dict[str, Any], name: str) -> int:
     value = fields.get(name)
     if type(value) is not int:
-        raise CheckpointFormatError(f"{name} is no integer: {value!r}")
+        raise CheckpointFormatError(f"{name} is not an integer: {value!r}")
     return value
 
 

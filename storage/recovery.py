@@ -188,7 +188,7 @@ def _sound_batch(view: memoryview, position: int, base_offset: int, expected: in
     """
     batch = stored_batch_at(view, position)
     if batch is None:
-        raise CorruptBatchError(f"the last {len(view) - position} bytes are no whole batch")
+        raise CorruptBatchError(f"the last {len(view) - position} bytes are not a whole batch")
     check_crc(batch)
     if batch.base_offset < expected or batch.last_offset_delta < 0:
         raise CorruptBatchError(

@@ -60,7 +60,7 @@ def read_mark(backend: DiskBackend) -> RestoreMark | None:
         }
         return RestoreMark(int(data["metadata_end"]), dict(data["folders"]), offsets)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StorageError(f"{path}: is no mark of a restore: {error!r}", str(path)) from None
+        raise StorageError(f"{path}: is not a mark of a restore: {error!r}", str(path)) from None
 
 
 def carry_out(backend: DiskBackend, mark: RestoreMark) -> None:

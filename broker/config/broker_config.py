@@ -290,21 +290,21 @@ class BrokerConfig:
             return value
         value = self.get(name, node_id)
         if not isinstance(value, int) or isinstance(value, bool):
-            raise TypeError(f"{name} is no integer: {value!r}")
+            raise TypeError(f"{name} is not an integer: {value!r}")
         return value
 
     def get_bool(self, name: str, node_id: int | None = None) -> bool:
         """The value of a boolean config."""
         value = self.get(name, node_id)
         if not isinstance(value, bool):
-            raise TypeError(f"{name} is no boolean: {value!r}")
+            raise TypeError(f"{name} is not a boolean: {value!r}")
         return value
 
     def get_str(self, name: str, node_id: int | None = None) -> str:
         """The value of a text config; TypeError if it is null."""
         value = self.get(name, node_id)
         if not isinstance(value, str):
-            raise TypeError(f"{name} is no text: {value!r}")
+            raise TypeError(f"{name} is not text: {value!r}")
         return value
 
     def get_list(self, name: str, node_id: int | None = None) -> tuple[str, ...]:
@@ -313,7 +313,7 @@ class BrokerConfig:
         if value is None and broker_keys()[name].type is ConfigType.LIST:
             return ()
         if not isinstance(value, tuple):
-            raise TypeError(f"{name} is no list: {value!r}")
+            raise TypeError(f"{name} is not a list: {value!r}")
         return value
 
     def is_set(self, name: str) -> bool:

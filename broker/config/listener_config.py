@@ -60,7 +60,7 @@ class ListenerConfig:
         """The value of a text, class or password config, None where it is not set."""
         value = self.get(key)
         if value is not None and not isinstance(value, str):
-            raise TypeError(f"{key} is no text: {value!r}")
+            raise TypeError(f"{key} is not text: {value!r}")
         return value
 
     def get_list(self, key: str) -> tuple[str, ...]:
@@ -69,19 +69,19 @@ class ListenerConfig:
         if value is None and broker_keys()[key].type is ConfigType.LIST:
             return ()
         if not isinstance(value, tuple):
-            raise TypeError(f"{key} is no list: {value!r}")
+            raise TypeError(f"{key} is not a list: {value!r}")
         return value
 
     def get_int(self, key: str) -> int:
         """The value of a number config; TypeError if it is null or no integer."""
         value = self.get(key)
         if not isinstance(value, int) or isinstance(value, bool):
-            raise TypeError(f"{key} is no integer: {value!r}")
+            raise TypeError(f"{key} is not an integer: {value!r}")
         return value
 
     def get_bool(self, key: str) -> bool:
         """The value of a boolean config."""
         value = self.get(key)
         if not isinstance(value, bool):
-            raise TypeError(f"{key} is no boolean: {value!r}")
+            raise TypeError(f"{key} is not a boolean: {value!r}")
         return value

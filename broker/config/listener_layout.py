@@ -45,7 +45,7 @@ def overrides_of(text: str) -> dict[str, int]:
         if not colon:
             raise ConfigError(f"Error parsing configuration property '{OVERRIDES}': {pair!r} is not host:count")
         if not re.fullmatch(r"[+-]?[0-9]+", count.strip()):
-            raise ConfigError(f"Error parsing configuration property '{OVERRIDES}': {count!r} is no number")
+            raise ConfigError(f"Error parsing configuration property '{OVERRIDES}': {count!r} is not a number")
         found[host.strip()] = int(count)
     return found
 

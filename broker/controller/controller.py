@@ -199,7 +199,7 @@ class Controller:
 
     def _perform(self, shard: Shard[ControllerMachine], effect: Effect) -> None:
         if not isinstance(effect, ImageChanged):
-            raise TypeError(f"{effect!r} is no effect of the controller")
+            raise TypeError(f"{effect!r} is not an effect of the controller")
         for publish in self.publishers:
             try:
                 publish(effect.delta, self.image)

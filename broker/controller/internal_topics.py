@@ -22,7 +22,7 @@ def internal_topic(name: str, config: BrokerConfig, brokers: int) -> NewTopic:
         partitions = config.get_int("share.coordinator.state.topic.num.partitions")
         factor = config.get_int("share.coordinator.state.topic.replication.factor")
     else:
-        raise ValueError(f"{name} is no internal topic")
+        raise ValueError(f"{name} is not an internal topic")
     return NewTopic(name, partitions, min(factor, brokers), configs=internal_configs(name, config, brokers))
 
 

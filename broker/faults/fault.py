@@ -370,7 +370,7 @@ def error_code(answer: ErrorCode | str | None) -> ErrorCode | None:
     if not isinstance(answer, ErrorCode):
         raise TypeError(f"answer={answer!r}: expected an odradek.ErrorCode or its name")
     if answer is ErrorCode.NONE:
-        raise ValueError("answer=NONE is no error")
+        raise ValueError("answer=NONE is not an error")
     return answer
 
 

@@ -295,4 +295,4 @@ def _item_class(owner: type[Message], field: str) -> type[Any]:
         kind = declared.type
         if declared.name == field and isinstance(kind, ArrayOf) and isinstance(kind.element, StructOf):
             return kind.element.message
-    raise TypeError(f"{owner.__name__}.{field} is no list of structs")
+    raise TypeError(f"{owner.__name__}.{field} is not a list of structs")

@@ -31,9 +31,9 @@ class AvroSchema:
                 _check_sizes(declared)
                 self._parsed = self._fastavro.parse_schema(declared, named_schemas=named)
         except RecursionError:
-            raise ValueError("this is no Avro schema: it is nested too deeply") from None
+            raise ValueError("this is not an Avro schema: it is nested too deeply") from None
         except Exception as error:
-            raise ValueError(f"this is no Avro schema: {error}") from None
+            raise ValueError(f"this is not an Avro schema: {error}") from None
         self.name = _name(declared)
 
     def __repr__(self) -> str:

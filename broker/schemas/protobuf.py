@@ -64,7 +64,7 @@ class ProtobufSchema:
         try:
             message.ParseFromString(data)
         except Exception:
-            raise ValueError(f"does not fit {name}: {len(data)} bytes that are no message of its shape") from None
+            raise ValueError(f"does not fit {name}: {len(data)} bytes that are not a message of its shape") from None
         unknown = sorted(
             {each.field_number for each in _import("google.protobuf.unknown_fields").UnknownFieldSet(message)}
         )
@@ -108,14 +108,14 @@ def compiled(text: str, imported: Mapping[str, str] | None = None) -> bytes:
         words += [f"-o{place / 'set'}", FILE]
         done = subprocess.run(words, capture_output=True, text=True, cwd=place, timeout=_PROTOC_TIMEOUT_S, check=False)
         if done.returncode:
-            raise ValueError(f"this is no .proto file: {_complaints(done.stderr, place) or 'protoc refuses it'}")
+            raise ValueError(f"this is not a .proto file: {_complaints(done.stderr, place) or 'protoc refuses it'}")
         return (place / "set").read_bytes()
 
 
 def _write(place: Path, path: str, text: str) -> None:
     parts = path.split("/")
     if not all(_PART.fullmatch(each) for each in parts):
-        raise ValueError(f"{path!r} is no path of a .proto file")
+        raise ValueError(f"{path!r} is not the path of a .proto file")
     file = place.joinpath(*parts)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")
@@ -133,7 +133,7 @@ def _pool_of(data: bytes) -> tuple[Any, list[Any]]:
     try:
         descriptors.ParseFromString(data)
     except Exception:
-        raise ValueError("this is no descriptor set: protoc --include_imports -o FILE writes one") from None
+        raise ValueError("this is not a descriptor set: protoc --include_imports -o FILE writes one") from None
     pool = _import("google.protobuf.descriptor_pool").DescriptorPool()
     there = {each.name for each in descriptors.file}
     for each in descriptors.file:
@@ -148,7 +148,7 @@ def _pool_of(data: bytes) -> tuple[Any, list[Any]]:
             pool.Add(each)
             files.append(pool.FindFileByName(each.name))
         except Exception as error:
-            raise ValueError(f"this is no descriptor set: {each.name}: {error}") from None
+            raise ValueError(f"this is not a descriptor set: {each.name}: {error}") from None
     return pool, files
 
 

@@ -154,7 +154,7 @@ def schema_of(source: str | bytes, kind: Kind | None, message: str | None) -> Sc
 
     if isinstance(source, str) and not _PROTO_BEGIN.match(source):
         if not any(each < " " and each not in "\t\r\n" for each in source):
-            raise ValueError(f"this is no schema: expected Avro's JSON, the {_PROTO_SOURCE}")
+            raise ValueError(f"this is not a schema: expected Avro's JSON, the {_PROTO_SOURCE}")
         source = source.encode()
     return ProtobufSchema(source, message)
 

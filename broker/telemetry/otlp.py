@@ -79,7 +79,7 @@ def _decoded(push: TelemetryPush) -> Any:
         return MetricsData.FromString(push.payload)
     except DecodeError as error:
         who = f"{push.client_id!r} ({push.client_instance_id})"
-        raise TelemetryDecodingError(f"the push of {who} is no MetricsData: {error}") from None
+        raise TelemetryDecodingError(f"the push of {who} is not MetricsData: {error}") from None
 
 
 def _values(push: TelemetryPush, labels: Mapping[str, Any], metric: Any) -> Iterator[ClientMetric]:

@@ -82,7 +82,7 @@ def parse_lines(lines: Iterable[str]) -> tuple[list[SavedRequest], SavedFacts]:
         try:
             found.append(_recorded(json.loads(line), facts))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise TranscriptError(f"line {number} is no line of a transcript: {error!r}") from None
+            raise TranscriptError(f"line {number} is not a line of a transcript: {error!r}") from None
     return found, facts
 
 

@@ -76,7 +76,7 @@ def parse_time_index(data: bytes, base_offset: int) -> list[TimeEntry]:
 def parse_txn_index(data: bytes) -> list[AbortedTxn]:
     """The aborted transactions of a `.txnindex` file; IndexFormatError for anything else."""
     if len(data) % TXN_ENTRY.size:
-        raise IndexFormatError(f"{len(data)} bytes are no whole number of entries")
+        raise IndexFormatError(f"{len(data)} bytes are not a whole number of entries")
     entries = []
     for number, (version, *fields) in enumerate(TXN_ENTRY.iter_unpack(data)):
         if version != TXN_INDEX_VERSION:

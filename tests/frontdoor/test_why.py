@@ -30,7 +30,7 @@ def test_a_group_without_members(broker: KafkaBroker) -> None:
     broker.set_offsets("g", {("orders", 0): 1})
     assert asked(broker, "g") == [
         "- group 'g' has no members (Empty): nobody reads for it",
-        "- records of orders-0 from offset 1 on lie in an open transaction: isolation.level=read_committed does not "
+        "- records of orders-0 from offset 1 on belong to an open transaction: isolation.level=read_committed does not "
         "see them",
         "topics:",
         "  orders-0  0..2, committed to 1",

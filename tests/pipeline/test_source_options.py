@@ -17,7 +17,7 @@ from odradek.pipeline.source_options import OptionError, SourceOptions, offset_f
         ({"path": "x", "startingOffset": "3"}, "unknown option startingoffset"),
         ({"path": "x", "kafka.acks": "3"}, "unknown option kafka.acks"),
         ({"path": "x", "kafka.sasl.pasword": "3"}, "unknown security option sasl.pasword"),
-        ({"path": "x", "kafka.security.protocol": "TLS"}, "security.protocol: 'TLS' is none of"),
+        ({"path": "x", "kafka.security.protocol": "TLS"}, "security.protocol: 'TLS' is not one of"),
         ({"path": "x", "startingOffsets": "soon"}, "earliest, latest or"),
         ({"path": "x", "isolation": "serializable"}, "read_committed or read_uncommitted"),
         ({"path": "x", "recordsPerTask": "0"}, "a positive number"),

@@ -38,7 +38,7 @@ def test_a_lower_level_writes_older_versions() -> None:
 def test_damage_is_told_with_its_offset() -> None:
     values = [encode_metadata_record(NoOpRecord()), b"\x01\x63\x00"]
     batch = parse_batch(build_value_batch(values, timestamp=5, base_offset=7))
-    with pytest.raises(MetadataRecordError, match="offset 8: 99 is no type of a metadata record"):
+    with pytest.raises(MetadataRecordError, match="offset 8: 99 is not a type of metadata record"):
         list(metadata_records(batch))
 
 

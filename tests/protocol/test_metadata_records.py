@@ -126,7 +126,7 @@ def test_a_version_that_lacks_a_field_refuses_it() -> None:
         (b"\x01\x14", "ends within its record version"),
         (b"\x00\x14\x00\x00", "frame version 0 is not 1"),
         (b"\x02\x14\x00\x00", "frame version 2 is not 1"),
-        (b"\x01\x06\x00\x00", "6 is no type of a metadata record"),
+        (b"\x01\x06\x00\x00", "6 is not a type of metadata record"),
         (b"\x01\x14\x01\x00", "NoOpRecord has the versions 0 to 0, not 1"),
         (b"\x01\x02\x00\x05t", "type 2"),
         (b"\x01\x14\x00\x00\x00", "1 bytes follow a NoOpRecord"),

@@ -104,7 +104,7 @@ def test_transaction_and_share_records() -> None:
 
 
 def test_bad_records() -> None:
-    with pytest.raises(UnknownRecordTypeError, match="99 is no record type of the group coordinator"):
+    with pytest.raises(UnknownRecordTypeError, match="99 is not a record type of the group coordinator"):
         decode_group_record(b"\x00\x63", None)
     for key, value in ((b"", None), (b"\x00", None), (b"\x00\x01\x00", None)):
         with pytest.raises(ProtocolError):

@@ -49,7 +49,7 @@ def test_a_torn_batch_is_named_with_its_position(kafka_log_dir: Path) -> None:
     error = items[-1]
     assert error["kind"] == "error"
     assert error["position"] > last_position
-    assert "no whole batch" in error["error"]
+    assert "not a whole batch" in error["error"]
 
 
 def test_a_flipped_bit_makes_the_batch_invalid(kafka_log_dir: Path) -> None:
@@ -152,7 +152,7 @@ def test_a_record_that_is_none_is_shown_with_its_error(tmp_path: Path) -> None:
     path = unpacked(tmp_path, LOGS[0])
     path.write_bytes(build_value_batch([b"\x01\x63\x00"], timestamp=5))
     record = list(dump(path))[-1]
-    assert (record["value"], record["error"]) == ("016300", "99 is no type of a metadata record")
+    assert (record["value"], record["error"]) == ("016300", "99 is not a type of metadata record")
 
 
 def test_names_of_types() -> None:

@@ -51,13 +51,16 @@ def test_no_voters_are_null_or_absent() -> None:
         (b"", "no JSON"),
         (b"\xff", "no JSON"),
         (b"[]", "no JSON object"),
-        (b"{}", "data_version is no integer"),
+        (b"{}", "data_version is not an integer"),
         (b'{"data_version":2}', "data_version 2 is neither 0 nor 1"),
-        (b'{"data_version":1}', "leaderEpoch is no integer"),
-        (b'{"data_version":0,"leaderEpoch":true,"leaderId":0,"votedId":0}', "leaderEpoch is no integer: True"),
-        (b'{"data_version":0,"leaderEpoch":1,"leaderId":0,"votedId":-1,"currentVoters":[1]}', "no list of voters"),
-        (b'{"data_version":0,"leaderEpoch":1,"leaderId":0,"votedId":-1,"currentVoters":[{}]}', "voterId is no integer"),
-        (b'{"data_version":1,"leaderEpoch":1,"leaderId":0,"votedId":-1,"votedDirectoryId":"x"}', "no UUID"),
+        (b'{"data_version":1}', "leaderEpoch is not an integer"),
+        (b'{"data_version":0,"leaderEpoch":true,"leaderId":0,"votedId":0}', "leaderEpoch is not an integer: True"),
+        (b'{"data_version":0,"leaderEpoch":1,"leaderId":0,"votedId":-1,"currentVoters":[1]}', "not a list of voters"),
+        (
+            b'{"data_version":0,"leaderEpoch":1,"leaderId":0,"votedId":-1,"currentVoters":[{}]}',
+            "voterId is not an integer",
+        ),
+        (b'{"data_version":1,"leaderEpoch":1,"leaderId":0,"votedId":-1,"votedDirectoryId":"x"}', "not a UUID"),
     ],
 )
 def test_damage_is_refused(tmp_path: Path, data: bytes, message: str) -> None:

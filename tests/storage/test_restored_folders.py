@@ -99,7 +99,7 @@ def test_what_is_done_already_is_not_done_again(backend: DiskBackend, done: int)
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"metadata_end": 1, "folders": {}, "offsets": {"t-0": [1]}}'])
 def test_a_file_that_is_no_mark_stands_in_the_way(backend: DiskBackend, text: str) -> None:
     (backend.directory / MARK).write_text(text)
-    with pytest.raises(StorageError, match=r"odradek\.restore\.json: is no mark of a restore"):
+    with pytest.raises(StorageError, match=r"odradek\.restore\.json: is not a mark of a restore"):
         finish(backend, 100)
 
 

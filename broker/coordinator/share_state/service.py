@@ -110,7 +110,7 @@ class ShareStateService(CoordinatorService[ShareStateMachine]):
 
     def _prune(self, shard: Shard[ShareStateMachine], effect: Effect) -> None:
         if not isinstance(effect, PruneLog):
-            raise TypeError(f"{effect!r} is no effect of the share coordinator")
+            raise TypeError(f"{effect!r} is not an effect of the share coordinator")
         partitions = self.topic.partitions
         if partitions is not None:
             partitions[shard.partition].delete_records(effect.offset, now_ms=self._surroundings.clock.now_ms())

@@ -65,7 +65,9 @@ def read_schedule(lines: str | Iterable[str | ChaosFault]) -> list[ChaosFault]:
 def _read_line(line: str, place: int) -> ChaosFault:
     found = _LINE.match(line)
     if found is None:
-        raise ValueError(f"line {place}: {line.strip()!r} is no fault; one reads like `12.5 kill_node(2) for 3.2`")
+        raise ValueError(
+            f"line {place}: {line.strip()!r} is not a fault: expected a line like `12.5 kill_node(2) for 3.2`"
+        )
     try:
         verb, arguments, options = _read_call(found["call"])
         lasts = None if found["lasts"] is None else float(found["lasts"])

@@ -87,7 +87,7 @@ def _bytes(data: Any, where: str) -> bytes:
         try:
             return base64.b64decode(data["base64"], validate=True)
         except (binascii.Error, ValueError):
-            raise ValueError(f"{where}: {_shown(data['base64'])} is no base64") from None
+            raise ValueError(f"{where}: {_shown(data['base64'])} is not base64") from None
     raise TypeError(f'{where}: expected text or {{"base64": "..."}}, not {_shown(data)}')
 
 

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 _WHAT = {
     PLAIN_TEXT: "spoke plain text to a TLS listener",
-    TLS: "spoke TLS to a listener that does not",
-    NO_LOG_IN: "did not log in at a listener where clients do",
+    TLS: "spoke TLS to a listener without TLS",
+    NO_LOG_IN: "did not log in at a listener that requires it",
 }
-"""What stands at the beginning of a reason -> what the client did."""
+"""The beginning of a reason -> what the client did."""
 
 
 def is_wrong_protocol(denial: Denial) -> bool:
-    """Whether a refusal is told by `wrong_protocols`."""
+    """Whether `wrong_protocols` reports a refusal."""
     return denial.operation == "LOGIN" and denial.reason.startswith(tuple(_WHAT))
 
 
@@ -42,7 +42,7 @@ def wrong_protocols(situation: Situation) -> Iterator[str]:
 
 
 def unserved_versions(situation: Situation) -> Iterator[str]:
-    """Clients that are too old for the broker, or too new, and do not ask what it serves."""
+    """Clients that are too old or too new for the broker and do not send ApiVersions."""
     for each in situation.unserved:
         who = f"client '{one_line(each.client)}'" if each.client else "a client without an id"
         yield f"{who} at {each.host} was cut: {each}, as in Kafka 4 (is a version pinned, or the client old?)"
@@ -52,7 +52,7 @@ _ENDS_BY_TIME = ("Fetch", "JoinGroup", "SyncGroup", "ShareFetch", "Produce")
 
 
 def open_transactions(situation: Situation) -> Iterator[str]:
-    """Records that committed reads do not see yet."""
+    """Records that read_committed does not see yet."""
     for topic in situation.topics.values():
         for each in topic.partitions:
             if each.last_stable_offset >= each.high_watermark:
@@ -61,13 +61,13 @@ def open_transactions(situation: Situation) -> Iterator[str]:
             owners = [one.transactional_id for one in situation.transactions.values() if place in one.partitions]
             whose = f" of {few(sorted(owners), 3, ', ')}" if owners else ""
             yield (
-                f"records of {topic.name}-{each.index} from offset {each.last_stable_offset} on lie in an open "
+                f"records of {topic.name}-{each.index} from offset {each.last_stable_offset} on belong to an open "
                 f"transaction{whose}: isolation.level=read_committed does not see them"
             )
 
 
 def clock_that_stands(situation: Situation) -> Iterator[str]:
-    """Waits that never end."""
+    """Requests that wait for a frozen clock."""
     if not situation.frozen:
         return
     for each in situation.requests:
@@ -77,7 +77,7 @@ def clock_that_stands(situation: Situation) -> Iterator[str]:
 
 
 def acting_faults(situation: Situation) -> Iterator[str]:
-    """What the test told the broker to do."""
+    """Faults that the test has set."""
     for fault in situation.faults:
         if fault.acts or fault.delay_ms:
             met = "no request has met it" if not fault.hits else f"{fault.hits} requests have met it"
@@ -86,7 +86,7 @@ def acting_faults(situation: Situation) -> Iterator[str]:
 
 
 def no_leader(situation: Situation) -> Iterator[str]:
-    """Partitions that nobody serves."""
+    """Partitions without a leader."""
     for topic in situation.topics.values():
         without = [f"{topic.name}-{each.index}" for each in topic.partitions if each.leader < 0]
         if without:
@@ -94,29 +94,29 @@ def no_leader(situation: Situation) -> Iterator[str]:
 
 
 def nodes_and_replicas(situation: Situation) -> Iterator[str]:
-    """What a test took away from the cluster."""
+    """Nodes that are down, and replicas that a test holds back."""
     for node in situation.down:
         yield f"node {node} is down"
     yield from situation.held_back
 
 
 def refused_logins(situation: Situation) -> Iterator[str]:
-    """Who was denied what. `wrong_protocols` tells of those who came to the wrong listener."""
+    """The last refusals. `wrong_protocols` reports clients that use the wrong listener."""
     denied = [each for each in situation.denied if not is_wrong_protocol(each)]
     texts = list(dict.fromkeys(str(each) for each in denied))
     yield from texts[-3:]
 
 
 def deleted_records(situation: Situation) -> Iterator[str]:
-    """Records that retention took, which is more than a test may have wanted."""
+    """Records that retention has deleted, perhaps against the intention of the test."""
     asked = {(place.topic, place.partition) for each in situation.by_api("DeleteRecords") for place in each.topics}
     for topic in situation.topics.values():
         for each in topic.partitions:
             if each.log_start_offset > 0 and (topic.name, each.index) not in asked:
                 yield (
-                    f"the records of {topic.name}-{each.index} before offset {each.log_start_offset} are gone: deleted "
-                    f"by retention.ms={topic.config.get('retention.ms', 'the default')}, which looks at their "
-                    "timestamps, or by the test"
+                    f"the records of {topic.name}-{each.index} before offset {each.log_start_offset} were deleted, by "
+                    f"retention.ms={topic.config.get('retention.ms', 'the default')}, which uses their timestamps, "
+                    "or by the test"
                 )
 
 
@@ -127,7 +127,7 @@ _TOLD_ELSEWHERE = {"JoinGroup", "LeaveGroup", "OffsetCommit", "TxnOffsetCommit",
 
 
 def automatic_topics(situation: Situation) -> Iterator[str]:
-    """A name that was misspelt, and a broker that made a topic of it."""
+    """Topics that were created automatically, perhaps from a misspelt name."""
     meant = [name for name in situation.topics if name not in situation.auto_created]
     for name, client in situation.auto_created.items():
         if name in situation.topics:
@@ -137,7 +137,7 @@ def automatic_topics(situation: Situation) -> Iterator[str]:
 
 
 def missing_topics(situation: Situation) -> Iterator[str]:
-    """Subscriptions and requests for what is not there."""
+    """Subscriptions and requests for topics that do not exist."""
     for group in situation.groups.values():
         for topic in sorted({topic for member in group.members for topic in member.subscription}):
             if topic not in situation.topics and not topic.startswith("__"):
@@ -152,7 +152,7 @@ def missing_topics(situation: Situation) -> Iterator[str]:
 
 
 def began_at_latest(situation: Situation) -> Iterator[str]:
-    """A consumer without a commit, that asked where the end is, and begins there."""
+    """Groups without a commit that began at the end of a partition."""
     uncommitted: dict[tuple[str, str, int], str] = {}
     began: dict[str, dict[str, None]] = {}
     for each in situation.by_api("OffsetFetch", "ListOffsets"):
@@ -167,13 +167,13 @@ def began_at_latest(situation: Situation) -> Iterator[str]:
                 began.setdefault(group, {})[f"{topic}-{index}@{offset}"] = None
     for group, places in began.items():
         yield (
-            f"group '{group}' has no commits and began at latest, {few(list(places))}: what was there before is not "
-            "read (auto.offset.reset=earliest reads it)"
+            f"group '{group}' has no commits and began at latest, {few(list(places))}: earlier records are not read "
+            "(auto.offset.reset=earliest reads them)"
         )
 
 
 def not_committed(fetched: RecordedRequest) -> Iterator[tuple[str, int]]:
-    """The partitions for which an OffsetFetch was told that the group has no commit."""
+    """The partitions without a commit in the answer to an OffsetFetch."""
     answer: Any = fetched.response
     if answer is None:
         return
@@ -209,7 +209,7 @@ def timed_out_members(situation: Situation) -> Iterator[str]:
         if request is None or answer is None or each.group is None:
             continue
         if each.api == "LeaveGroup" and each.errors:
-            continue  # it was no member any more
+            continue  # it had left before
         if each.api == "LeaveGroup" or (each.api == "ConsumerGroupHeartbeat" and request.member_epoch < 0):
             for member in [one.member_id for one in getattr(request, "members", ())] or [request.member_id]:
                 joined.pop((each.group, member), None)
@@ -234,17 +234,17 @@ def timed_out_members(situation: Situation) -> Iterator[str]:
 
 
 def sasl_on_a_plain_listener(situation: Situation) -> Iterator[str]:
-    """A client that logs in where nobody does."""
+    """Clients that log in at a listener without log-ins."""
     for each in situation.by_api("SaslHandshake"):
         if "ILLEGAL_SASL_STATE" in each.errors:
             yield (
-                f"{client_of(each)} asked for SASL at {each.broker}, a listener where nobody logs in: its "
+                f"{client_of(each)} asked for SASL at {each.broker}, a listener without log-ins: its "
                 "security.protocol is not the broker's (see broker.client_config())"
             )
 
 
 def refused_joins(situation: Situation) -> Iterator[str]:
-    """Members that speak otherwise than the group."""
+    """Members whose protocol is not the group's."""
     for each in situation.by_api("JoinGroup", "ConsumerGroupHeartbeat", "ShareGroupHeartbeat"):
         for error in set(each.errors) - _ROUTINE - {"UNKNOWN_MEMBER_ID"}:
             info = situation.groups.get(each.group or "")
@@ -253,12 +253,14 @@ def refused_joins(situation: Situation) -> Iterator[str]:
 
 
 def refused_commits(situation: Situation) -> Iterator[str]:
-    """Commits of those who are no members any more."""
+    """Refused commits, most of them of former members."""
     for each in situation.by_api("OffsetCommit", "TxnOffsetCommit"):
         errors = set(each.errors)
         if errors:
             why = (
-                ": it is no member of this generation any more, what it read is read again" if errors & _FENCED else ""
+                ": it is no longer a member of this generation, and its records will be read again"
+                if errors & _FENCED
+                else ""
             )
             yield f"a commit of {client_of(each)} for group '{each.group}' was refused, {few(sorted(errors), 2)}{why}"
 
@@ -297,5 +299,5 @@ _HINTS: tuple[Callable[[Situation], Iterator[str]], ...] = (
 
 
 def hints_of(situation: Situation) -> list[str]:
-    """What may explain that a test saw something else than it expected."""
+    """Likely causes of a failed test."""
     return list(dict.fromkeys(hint for hints in _HINTS for hint in hints(situation)))

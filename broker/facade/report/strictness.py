@@ -286,13 +286,13 @@ def _no_switch(word: str) -> str:
 
 
 def opt_in_rules(also: str) -> frozenset[str]:
-    """The names of `OPT_IN` in a text, apart by spaces; ValueError for other words, TypeError for what is no text."""
+    """The names of `OPT_IN` in a text, apart by spaces; ValueError for other words, TypeError for what is not text."""
     if not isinstance(also, str):
         raise TypeError(f"also={also!r}: expected text with names of rules, such as {next(iter(OPT_IN))!r}")
     for name in (words := also.split()):
         if name not in OPT_IN:
             raise ValueError(
-                f"also={also!r}: {name!r} is no rule to ask for{did_you_mean(name, OPT_IN)}; there is "
+                f"also={also!r}: {name!r} is not an opt-in rule{did_you_mean(name, OPT_IN)}; there is "
                 f"{', '.join(OPT_IN)}"
             )
     return frozenset(words)

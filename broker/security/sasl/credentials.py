@@ -145,7 +145,7 @@ def scram_record(text: str) -> UserScramCredentialRecord:
     if kind is None:
         raise ValueError(f"the SCRAM mechanism {mechanism} is not supported")
     if not (listed.startswith("[") and listed.endswith("]") and len(listed) > 1):
-        raise ValueError("the configuration of a SCRAM user stands in [ and ]")
+        raise ValueError("the configuration of a SCRAM user is enclosed in [ and ]")
     return _record(kind, _parts(listed[1:-1]))
 
 
@@ -187,7 +187,7 @@ def _iterations(kind: ScramHash, text: str) -> int:
     try:
         iterations = int(text)
     except ValueError:
-        raise ValueError("the 'iterations' of a SCRAM user are no number") from None
+        raise ValueError("the 'iterations' of a SCRAM user are not a number") from None
     if not kind.min_iterations <= iterations <= kind.max_iterations:
         limits = f"{kind.min_iterations} to {kind.max_iterations}"
         raise ValueError(f"the 'iterations' of a SCRAM user are {limits} for {kind.mechanism}")
@@ -198,4 +198,4 @@ def _decoded(name: str, text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except binascii.Error:
-        raise ValueError(f"the '{name}' of a SCRAM user is no base64") from None
+        raise ValueError(f"the '{name}' of a SCRAM user is not base64") from None

@@ -123,7 +123,7 @@ class SignedValidator:
     def _accepted(self, body: bytes, now_s: int) -> BearerToken:
         claims = json_object(body, repeats=False)
         if claims is None:
-            raise TokenRefused("the claims are no object")
+            raise TokenRefused("the claims are not an object")
         check_times(claims, now_s, self._expected.skew_s)
         self._check_names(claims)
         check_scope(claims.get(self._expected.scope_claim))
@@ -135,7 +135,7 @@ class SignedValidator:
     def _check_names(self, claims: Mapping[str, Any]) -> None:
         for name in ("iss", "sub", "jti"):
             if not isinstance(claims.get(name), str | None):
-                raise TokenRefused(f"the claim {name} is no text")
+                raise TokenRefused(f"the claim {name} is not text")
         if self._expected.issuer is not None and claims.get("iss") != self._expected.issuer:
             raise TokenRefused("another issuer")
         check_audience(claims.get("aud"), self._expected.audiences)
@@ -151,7 +151,7 @@ def _opened(token: str) -> tuple[str, dict[str, Any], bytes]:
         raise TokenRefused("not three parts: head, claims, signature")
     header = json_object(base64_url(parts[0]), repeats=False)
     if header is None:
-        raise TokenRefused("the head is no object")
+        raise TokenRefused("the head is not an object")
     return token, header, base64_url(parts[1])
 
 
@@ -221,7 +221,7 @@ def _time(claims: Mapping[str, Any], name: str) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or value in (math.inf, -math.inf):
-        raise TokenRefused(f"the claim {name} is no number")
+        raise TokenRefused(f"the claim {name} is not a number")
     return int(value)
 
 
@@ -240,7 +240,7 @@ def check_scope(claim: Any) -> None:
     seen: set[str] = set()
     for scope in scopes:
         if scope is not None and not isinstance(scope, str):
-            raise MalformedToken("a scope is no text")
+            raise MalformedToken("a scope is not text")
         if scope is None or not scope.strip() or scope.strip() in seen:
             raise TokenRefused("a scope is blank or comes twice")
         seen.add(scope.strip())

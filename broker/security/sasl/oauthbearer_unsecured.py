@@ -130,7 +130,7 @@ def _text(value: Any) -> str:
 def _seconds(claims: Mapping[str, Any], name: str) -> float | None:
     value = claims.get(name)
     if value is not None and not isinstance(value, int | float):
-        raise TokenRefused(f"the claim {name} is no number")
+        raise TokenRefused(f"the claim {name} is not a number")
     try:
         return None if value is None else float(value)
     except OverflowError:

@@ -65,20 +65,20 @@ def name_text(name: bytes) -> str:
     """A DER name in the RFC 2253 form that Java prints: the last part first."""
     whole = read(name)
     if whole.tag != SEQUENCE:
-        raise CorruptDataError("DER: a name is no sequence")
+        raise CorruptDataError("DER: a name is not a sequence")
     return ",".join(map(_part_text, reversed(whole.children())))
 
 
 def _part_text(part: Element) -> str:
     if part.tag != SET:
-        raise CorruptDataError("DER: a part of a name is no set")
+        raise CorruptDataError("DER: a part of a name is not a set")
     return "+".join(map(_attribute_text, part.children()))
 
 
 def _attribute_text(attribute: Element) -> str:
     pair = attribute.children()
     if len(pair) != 2 or pair[0].tag != OBJECT_ID:
-        raise CorruptDataError("DER: an attribute of a name is no pair")
+        raise CorruptDataError("DER: an attribute of a name is not a pair")
     identifier = object_id(pair[0].content)
     keyword = _KEYWORDS.get(identifier)
     value = pair[1]

@@ -67,4 +67,4 @@ def _entries(name: str, text: str) -> list[bytes]:
     try:
         return [base64.b64decode("".join(body.split()), validate=True) for body in found]
     except binascii.Error:
-        raise StoreError(f"a {name} entry is no base64") from None
+        raise StoreError(f"a {name} entry is not base64") from None

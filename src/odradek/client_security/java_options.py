@@ -42,7 +42,7 @@ def as_java(options: Mapping[str, str]) -> dict[str, str]:
     """
     security = ClientSecurity.parse(options)
     if wrong := [name for name in _NOT_JAVA if name in options]:
-        raise SecurityOptionError(f"{wrong[0]} is no option of the Java client")
+        raise SecurityOptionError(f"{wrong[0]} is not an option of the Java client")
     java = {_RENAMED.get(name, name): value for name, value in options.items() if name not in _FOLDED}
     if "security.protocol" in java:
         java["security.protocol"] = security.protocol

@@ -61,7 +61,7 @@ class Scram:
         try:
             return dict(part.split("=", 1) for part in message.decode().split(","))
         except ValueError:  # of the decoding, or of a part without "="
-            raise AuthenticationError("the broker's SCRAM message cannot be read") from None
+            raise AuthenticationError("the broker sent an invalid SCRAM message") from None
 
     def _proof(self, server_first: str, fields: dict[str, str]) -> bytes:
         nonce, salt = fields.get("r", ""), _decoded(fields.get("s", ""))
@@ -69,7 +69,7 @@ class Scram:
             raise AuthenticationError("the broker's nonce does not begin with the client's")
         iterations = int(fields["i"]) if fields.get("i", "").isdecimal() else 0
         if not _MIN_ITERATIONS <= iterations <= _MAX_ITERATIONS:
-            raise AuthenticationError(f"the broker asks for {iterations} iterations: that cannot be right")
+            raise AuthenticationError(f"the broker asks for {iterations} iterations, which is not a possible number")
         salted = hashlib.pbkdf2_hmac(self._hash, self._password, salt, iterations)
         final = f"c={base64.b64encode(_HEADER.encode()).decode()},r={nonce}"
         message = ",".join((self._bare, server_first, final)).encode()
@@ -87,7 +87,7 @@ def _decoded(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise AuthenticationError("the broker's SCRAM message cannot be read") from None
+        raise AuthenticationError("the broker sent an invalid SCRAM message") from None
 
 
 _NO_LAYER = 1
@@ -258,7 +258,7 @@ def log_in(exchange: Exchange, options: SaslOptions, host: str, address: str) ->
                 return answered.session_lifetime_ms
     except AuthenticationError as error:
         raise AuthenticationError(f"{address}: log-in with {options.mechanism} failed: {error}") from error
-    raise AuthenticationError(f"{address}: log-in with {options.mechanism} does not come to an end")
+    raise AuthenticationError(f"{address}: log-in with {options.mechanism} did not end")
 
 
 def _refusal(answer: SaslHandshakeResponse, mechanism: str) -> str:

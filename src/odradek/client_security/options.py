@@ -39,16 +39,16 @@ def parse_jaas(text: str) -> LoginModule:
     """The one login module of a JAAS configuration; SecurityOptionError for anything else. Errors show no values."""
     tokens = list(_tokens(text))
     if len(tokens) < 3 or tokens[-1] != (";", True):
-        raise _wrong("it ends with a semicolon")
+        raise _wrong("it must end with a semicolon")
     (name, _), (flag, _) = tokens[:2]
     if flag.lower() not in _FLAGS:
-        raise _wrong("a module's name, then required, then its options")
+        raise _wrong("expected the name of a module, required, and its options")
     options: dict[str, str] = {}
     rest = tokens[2:-1]
     for start in range(0, len(rest), 3):
         key, *others = rest[start : start + 3]
         if key[1] or len(others) != 2 or others[0] != ("=", True) or others[1][1]:
-            raise _wrong('options are name="value", and there is one module')
+            raise _wrong('expected one module with options name="value"')
         options[key[0]] = others[1][0]
     return LoginModule(name, options)
 
@@ -59,7 +59,7 @@ def _tokens(text: str) -> Iterator[tuple[str, bool]]:
     while at < len(text):
         found = _TOKEN.match(text, at)
         if found is None:
-            raise _wrong('a value with other characters than letters, digits, . _ $ - stands in "quotes"')
+            raise _wrong('a value must be in "quotes" if it has characters other than letters, digits, . _ $ -')
         at = found.end()
         kind = found.lastgroup
         if kind != "space" and kind is not None:
@@ -140,7 +140,7 @@ class ClientSecurity:
             raise SecurityOptionError(f"unknown security option {', '.join(unknown)}")
         protocol = options.get("security.protocol", "PLAINTEXT").strip().upper()
         if protocol not in PROTOCOLS:
-            raise SecurityOptionError(f"security.protocol: {protocol!r} is none of {', '.join(PROTOCOLS)}")
+            raise SecurityOptionError(f"security.protocol: {protocol!r} is not one of {', '.join(PROTOCOLS)}")
         given = {name: value for name, value in options.items() if value is not None}
         tls = _tls(given) if protocol in ("SSL", "SASL_SSL") else None
         return cls(protocol, tls, _sasl(given) if protocol.startswith("SASL") else None)
@@ -178,9 +178,9 @@ def _tls(options: Mapping[str, str]) -> TlsOptions:
     for store in ("truststore", "keystore"):
         kind = options.get(f"ssl.{store}.type", "JKS").upper()
         if kind not in ("JKS", "PKCS12", "PEM"):
-            raise SecurityOptionError(f"ssl.{store}.type: {kind!r} is none of JKS, PKCS12, PEM")
+            raise SecurityOptionError(f"ssl.{store}.type: {kind!r} is not one of JKS, PKCS12, PEM")
     if (texts["certificate_location"] or texts["certificate_pem"]) and not (texts["key_location"] or texts["key_pem"]):
-        raise SecurityOptionError("a certificate is of no use without its key (ssl.key.location or ssl.key.pem)")
+        raise SecurityOptionError("a certificate needs its key (ssl.key.location or ssl.key.pem)")
     identification = options.get("ssl.endpoint.identification.algorithm", "https").strip().lower()
     if identification not in ("https", "none", ""):
         raise SecurityOptionError(
@@ -198,7 +198,7 @@ def _tls(options: Mapping[str, str]) -> TlsOptions:
 def _versions(options: Mapping[str, str]) -> tuple[str, ...]:
     names = tuple(name.strip() for name in options.get("ssl.enabled.protocols", "").split(",") if name.strip())
     if wrong := [name for name in names if name not in _TLS_VERSIONS]:
-        raise SecurityOptionError(f"ssl.enabled.protocols: {wrong[0]!r} is none of {', '.join(_TLS_VERSIONS)}")
+        raise SecurityOptionError(f"ssl.enabled.protocols: {wrong[0]!r} is not one of {', '.join(_TLS_VERSIONS)}")
     return names or _USUAL_VERSIONS
 
 
@@ -208,7 +208,7 @@ def _versions(options: Mapping[str, str]) -> tuple[str, ...]:
 def _sasl(options: Mapping[str, str]) -> SaslOptions:
     mechanism = (_first(options, "sasl.mechanism", "sasl.mechanisms") or "GSSAPI").strip().upper()
     if mechanism not in MECHANISMS:
-        raise SecurityOptionError(f"sasl.mechanism: {mechanism!r} is none of {', '.join(MECHANISMS)}")
+        raise SecurityOptionError(f"sasl.mechanism: {mechanism!r} is not one of {', '.join(MECHANISMS)}")
     handler = options.get("sasl.login.callback.handler.class")
     if handler is not None and handler not in _LOGIN_HANDLERS:
         raise SecurityOptionError(

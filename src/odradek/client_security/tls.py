@@ -103,7 +103,7 @@ def _from_pkcs12(data: bytes, location: str, password: str | None) -> KeyPair:
         from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, pkcs12
     except ImportError:
         raise SecurityOptionError(
-            f"{location} is no PEM file; to read PKCS12 stores: pip install 'odradek[tls]'"
+            f"{location} is not a PEM file; to read PKCS12 stores: pip install 'odradek[tls]'"
         ) from None
     try:
         store = pkcs12.load_pkcs12(data, None if password is None else password.encode())

@@ -221,7 +221,7 @@ def _log_level(text: str | None) -> str | None:
     if not text:
         return None
     if text.lower() not in _LEVELS:
-        raise EnvironmentRefused(f"KAFKA_LOG4J_ROOT_LOGLEVEL: {text} is none of {', '.join(_LEVELS).upper()}")
+        raise EnvironmentRefused(f"KAFKA_LOG4J_ROOT_LOGLEVEL: {text} is not one of {', '.join(_LEVELS).upper()}")
     return _LEVELS[text.lower()]
 
 

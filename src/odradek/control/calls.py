@@ -47,11 +47,11 @@ def parsed(body: bytes) -> Any:
         return json.loads(body, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise ValueError(f"the body is no JSON: {reason}") from None
+        raise ValueError(f"the body is not JSON: {reason}") from None
 
 
 def _no_number(name: str) -> Any:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _of_text(hint: Any, text: str) -> Any:

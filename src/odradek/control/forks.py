@@ -102,6 +102,6 @@ class Forks(ForkOperations):
 def _check_empty(path: Path) -> None:
     """ValueError unless this may become the directory of a fork."""
     if not path.is_absolute():
-        raise ValueError(f"data_dir: {str(path)!r} is no absolute path where the server runs")
+        raise ValueError(f"data_dir: {str(path)!r} is not an absolute path on the server's system")
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise ValueError(f"data_dir: {path} is no empty directory")
+        raise ValueError(f"data_dir: {path} is not an empty directory")

@@ -89,7 +89,7 @@ def test_a_push_that_is_taken_is_kept_and_one_that_is_refused_is_not() -> None:
             ("pusher", b"two", False),
         ]
         assert pushes[1].time_ms - pushes[0].time_ms == 300_000
-        with pytest.raises(ValueError, match=r"the push of 'pusher' .* is no MetricsData"):
+        with pytest.raises(ValueError, match=r"the push of 'pusher' .* is not MetricsData"):
             _ = broker.client_metrics
 
 

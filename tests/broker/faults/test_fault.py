@@ -73,7 +73,7 @@ def test_other_apis_and_conditions_pass_by(install: Install) -> None:
         ({"cut": True, "drop": True}, "one of answer, drop, lose, cut"),
         ({"answer": "SOMETHING_ELSE"}, "no error is called 'SOMETHING_ELSE'"),
         ({"answer": "NOT_LEADER_OR_FOLOWER"}, "(did you mean 'NOT_LEADER_OR_FOLLOWER'?)"),
-        ({"answer": ErrorCode.NONE}, "answer=NONE is no error"),
+        ({"answer": ErrorCode.NONE}, "answer=NONE is not an error"),
         ({"times": 0}, "at least once"),
         ({"delay_ms": -1}, "not negative"),
     ],
@@ -179,7 +179,7 @@ def test_errors_by_name_and_themselves() -> None:
     assert error_code(None) is None
     with pytest.raises(ValueError, match=r"did you mean 'NOT_LEADER_OR_FOLLOWER'"):
         error_code("NOT_LEADER_OR_FOLOWER")
-    with pytest.raises(ValueError, match="answer=NONE is no error"):
+    with pytest.raises(ValueError, match="answer=NONE is not an error"):
         error_code("NONE")
     with pytest.raises(TypeError, match=r"answer=6: expected an odradek.ErrorCode or its name"):
         error_code(6)  # type: ignore[arg-type]

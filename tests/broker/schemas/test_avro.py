@@ -85,7 +85,7 @@ def test_what_does_not_fit_is_told(data: bytes, words: str) -> None:
     ],
 )
 def test_what_is_no_schema_is_told(text: str) -> None:
-    with pytest.raises(ValueError, match="no Avro schema"):
+    with pytest.raises(ValueError, match="not an Avro schema"):
         AvroSchema(text)
 
 

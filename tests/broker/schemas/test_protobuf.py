@@ -71,13 +71,13 @@ def test_what_does_not_fit_is_told(descriptor_set: bytes, data: bytes) -> None:
 
 
 def test_what_is_no_schema_is_told(descriptor_set: bytes) -> None:
-    with pytest.raises(ValueError, match=r"no \.proto file: given\.proto:1:\d+: "):
+    with pytest.raises(ValueError, match=r"not a \.proto file: given\.proto:1:\d+: "):
         ProtobufSchema("message Order { wrong }")
-    with pytest.raises(ValueError, match=r"no \.proto file: .*other\.proto"):
+    with pytest.raises(ValueError, match=r"not a \.proto file: .*other\.proto"):
         ProtobufSchema('syntax = "proto3"; import "other.proto"; message A {}')
     with pytest.raises(ValueError, match="declares no messages"):
         ProtobufSchema('syntax = "proto3"; enum A { B = 0; }')
-    with pytest.raises(ValueError, match="no descriptor set"):
+    with pytest.raises(ValueError, match="not a descriptor set"):
         ProtobufSchema(b"\xff\xff\xff")
     with pytest.raises(ValueError, match=r"no message 'Order'; there are shop\.Order, "):
         ProtobufSchema(descriptor_set, "Order")

@@ -27,7 +27,7 @@ def test_a_descriptor_set_that_came_as_text_is_one_too() -> None:
 
 
 def test_what_is_no_schema_is_told() -> None:
-    with pytest.raises(ValueError, match="no Avro schema"):
+    with pytest.raises(ValueError, match="not an Avro schema"):
         schema_of('{"type": ', None, None)
     with pytest.raises(ValueError, match=r"expected Avro's JSON, the text of a \.proto file"):
         schema_of("hello", None, None)

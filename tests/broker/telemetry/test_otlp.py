@@ -80,7 +80,7 @@ def test_every_kind_of_metric_and_attribute() -> None:
 
 
 def test_garbage_says_whose_it_is() -> None:
-    with pytest.raises(TelemetryDecodingError, match=r"the push of 'me' \(aZsgEsmLT4GL7Oe6T1LDtQ\) is no MetricsData"):
+    with pytest.raises(TelemetryDecodingError, match=r"the push of 'me' \(aZsgEsmLT4GL7Oe6T1LDtQ\) is not MetricsData"):
         list(metrics_of([push(b"\xff\xff garbage")]))
 
 

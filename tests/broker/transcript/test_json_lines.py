@@ -70,5 +70,5 @@ def test_what_was_saved_is_what_is_read() -> None:
     ],
 )
 def test_another_file_is_refused(line: str) -> None:
-    with pytest.raises(TranscriptError, match="line 2 is no line of a transcript: "):
+    with pytest.raises(TranscriptError, match="line 2 is not a line of a transcript: "):
         load_transcript(["\n", line])

@@ -62,7 +62,7 @@ def test_a_keytab_becomes_a_login_module() -> None:
 
 
 def test_what_java_cannot_do_is_refused() -> None:
-    with pytest.raises(SecurityOptionError, match=r"sasl\.oauthbearer\.token is no option of the Java client"):
+    with pytest.raises(SecurityOptionError, match=r"sasl\.oauthbearer\.token is not an option of the Java client"):
         as_java({"security.protocol": "PLAINTEXT", "sasl.oauthbearer.token": "x"})
     with pytest.raises(SecurityOptionError, match="No such file"):
         as_java({"security.protocol": "PLAINTEXT", "ssl.certificate.location": "/none.pem"})

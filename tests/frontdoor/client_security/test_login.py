@@ -48,9 +48,9 @@ def test_nonces_are_fresh() -> None:
         (FIRST.replace(b"4096", b"4095"), "4095 iterations"),
         (FIRST.replace(b"4096", b"2000000000"), "2000000000 iterations"),
         (FIRST.replace(b"i=4096", b"i=x"), "0 iterations"),
-        (FIRST.replace(b"W22Z", b"%%%%"), "cannot be read"),
-        (b"\xff\xfe", "cannot be read"),
-        (b"nonsense", "cannot be read"),
+        (FIRST.replace(b"W22Z", b"%%%%"), "invalid SCRAM message"),
+        (b"\xff\xfe", "invalid SCRAM message"),
+        (b"nonsense", "invalid SCRAM message"),
         (b"e=unknown-user", "unknown-user"),
     ],
 )
@@ -178,6 +178,6 @@ def test_a_handshake_that_fails_says_what_the_listener_takes() -> None:
 
 def test_a_broker_that_is_never_content_is_left() -> None:
     endless = Script(*[SaslAuthenticateResponse(error_code=0, auth_bytes=b"more") for _ in range(100)])
-    with pytest.raises(AuthenticationError, match="does not come to an end"):
+    with pytest.raises(AuthenticationError, match="did not end"):
         log_in(endless, TOKEN, "broker", "broker:1")
     assert len(endless.sent) < 20

@@ -71,7 +71,7 @@ def test_it_reads_standard_input_and_writes_a_capture(
     ("words", "text"),
     [
         (["no-such-file"], "no-such-file: No such file or directory"),
-        ([__file__], "line 1 is no line of a transcript"),
+        ([__file__], "line 1 is not a line of a transcript"),
         (["SAVED", "--api", "Fecth"], "did you mean 'Fetch'?"),
         (["SAVED", "--capture", "/no/such/folder/t.pcap"], "No such file or directory"),
     ],

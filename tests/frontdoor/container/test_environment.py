@@ -96,7 +96,7 @@ def test_key_stores_by_their_file_names(tmp_path: Path) -> None:
         ({"KAFKA_CREATE_TOPICS": "orders:x"}, "expected name:partitions:replicas"),
         ({"KAFKA_CREATE_TOPICS": "orders:1:3"}, "one container is one node"),
         ({"KAFKA_CLIENT_USERS": "a,b", "KAFKA_CLIENT_PASSWORDS": "c"}, "names 2 users, KAFKA_CLIENT_PASSWORDS has 1"),
-        ({"KAFKA_LOG4J_ROOT_LOGLEVEL": "LOUD"}, "LOUD is none of TRACE, DEBUG"),
+        ({"KAFKA_LOG4J_ROOT_LOGLEVEL": "LOUD"}, "LOUD is not one of TRACE, DEBUG"),
         ({"KAFKA_SSL_KEY_CREDENTIALS": "none"}, "KAFKA_SSL_KEY_CREDENTIALS: .*none: No such file"),
     ],
 )

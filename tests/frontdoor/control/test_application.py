@@ -63,7 +63,7 @@ def test_a_wait_ends_when_it_is_over_and_others_are_served_meanwhile(control: As
         ("DELETE", "/v1/topics", None, 405, "/v1/topics takes GET, HEAD, not DELETE"),
         ("POST", "/v1/kill-node", {"node_id": 9}, 400, "no node 9: the cluster has 1, 2, 3"),
         ("POST", "/v1/kill-node", {"nod_id": 9}, 400, "did you mean 'node_id'"),
-        ("POST", "/v1/kill-node", b"{", 400, "the body is no JSON"),
+        ("POST", "/v1/kill-node", b"{", 400, "the body is not JSON"),
         ("POST", "/v1/move-leader", {"topic": "no", "partition": 0, "node_id": 1}, 400, "no"),
         ("POST", "/v1/create-topic", {"name": "t"}, 409, "topic 't'"),
         ("GET", "/v1/groups/g/lag", None, 400, "'g' does not exist"),

@@ -39,14 +39,14 @@ def test_a_query_is_all_text() -> None:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (b"{", "the body is no JSON: Expecting"),
-        (b'{"node_id": NaN}', "NaN is no number"),
-        (b"[" * 100_000, "no JSON: nested too deeply"),
+        (b"{", "the body is not JSON: Expecting"),
+        (b'{"node_id": NaN}', "NaN is not a JSON number"),
+        (b"[" * 100_000, "not JSON: nested too deeply"),
         (b"[]", "expected a JSON object"),
         (b"{}", "kill-node needs node_id"),
         (b'{"node": 1}', "kill-node has no argument 'node'.*it takes node_id"),
         (b'{"node_id": "1"}', "node_id: expected a whole number, not '1'"),
-        (b"\xff", "no JSON"),
+        (b"\xff", "not JSON"),
     ],
 )
 def test_mistakes_are_told_in_words(body: bytes, message: str) -> None:

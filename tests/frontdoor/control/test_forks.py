@@ -79,9 +79,9 @@ def test_a_fork_over_http_keeps_its_logs_in_a_directory(broker: odradek.KafkaBro
         remote = odradek.connect(server.url)
         with remote.fork(data_dir=tmp_path / "fork") as other:
             other.produce("t", "only there", partition=0)
-        with pytest.raises(ValueError, match="is no empty directory"):
+        with pytest.raises(ValueError, match="is not an empty directory"):
             remote.fork(data_dir=tmp_path / "fork")
-        with pytest.raises(ValueError, match="is no absolute path"):
+        with pytest.raises(ValueError, match="is not an absolute path"):
             server._forks.fork("there")
     with odradek.KafkaBroker(nodes=3, data_dir=tmp_path / "fork") as again:
         assert [record.value for record in again.records("t")] == [b"before", b"only there"]

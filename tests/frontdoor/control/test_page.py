@@ -179,7 +179,7 @@ def test_records_come_live_and_decoded(broker: odradek.KafkaBroker, page: Page, 
     page.wait("document.querySelector('dialog[open]') !== null")
     page.run("document.querySelector('dialog textarea').value = '{'")
     click(page, "Set")
-    page.wait("document.querySelector('dialog [role=alert]').innerText.includes('no Avro schema')")
+    page.wait("document.querySelector('dialog [role=alert]').innerText.includes('not an Avro schema')")
     page.run("document.querySelector('dialog textarea').value = '\"int\"'")
     click(page, "Set")
     page.wait("document.querySelector('dialog').innerText.includes('values: int (avro)')")

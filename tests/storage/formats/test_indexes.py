@@ -38,7 +38,7 @@ def test_an_unused_index() -> None:
 def test_a_transaction_index() -> None:
     data = struct.pack(">hqqqq", 0, 29, 6, 11, 12)
     assert parse_txn_index(data * 2) == [AbortedTxn(29, 6, 11, 12)] * 2
-    with pytest.raises(IndexFormatError, match="33 bytes are no whole number of entries"):
+    with pytest.raises(IndexFormatError, match="33 bytes are not a whole number of entries"):
         parse_txn_index(data[:-1])
     with pytest.raises(IndexFormatError, match="entry 0 has version 7"):
         parse_txn_index(b"\0\7" + data[2:])

@@ -60,7 +60,7 @@ def test_faults_and_bugs_come_back() -> None:
         (dict[int, int], {"a": 1}, "n: expected numbers as names, not 'a'"),
         (dict[tuple[str, int], int], {"orders": 1}, "as in \"orders-0\", not 'orders'"),
         (tuple[int, int], [1], "n: expected 2 items, not 1"),
-        (bytes, {"base64": "?"}, "n: '\\?' is no base64"),
+        (bytes, {"base64": "?"}, "n: '\\?' is not base64"),
         (bytes, 1, 'n: expected text or {"base64"'),
         (odradek.ErrorCode, "NO", "n: no ErrorCode is called 'NO'"),
         (odradek.RecordMetadata, {"topc": 1}, "n: there is no 'topc' .did you mean 'topic'"),

@@ -141,16 +141,16 @@ def test_a_group_that_began_at_latest(broker: KafkaBroker, client: WireClient) -
     ends = [ListOffsetsTopic("orders", [ListOffsetsPartition(index, timestamp=-1) for index in (0, 1)])]
     client.request(ListOffsetsRequest(-1, 0, ends), 7)
     assert hints(broker) == [
-        "group 'g' has no commits and began at latest, orders-1@1: what was there before is not read "
-        "(auto.offset.reset=earliest reads it)"
+        "group 'g' has no commits and began at latest, orders-1@1: earlier records are not read "
+        "(auto.offset.reset=earliest reads them)"
     ]
 
 
 def test_records_in_an_open_transaction(broker: KafkaBroker) -> None:
     broker.produce("orders", "one", partition=0, transactional_id="p-1", transaction="open")
     assert hints(broker) == [
-        "records of orders-0 from offset 0 on lie in an open transaction of p-1: isolation.level=read_committed does "
-        "not see them"
+        "records of orders-0 from offset 0 on belong to an open transaction of p-1: isolation.level=read_committed "
+        "does not see them"
     ]
 
 
@@ -192,7 +192,7 @@ def test_faults(broker: KafkaBroker, client: WireClient) -> None:
 def test_a_listener_where_nobody_logs_in(broker: KafkaBroker, client: WireClient) -> None:
     client.request(SaslHandshakeRequest("PLAIN"), 1)
     assert hints(broker) == [
-        f"app asked for SASL at {broker.bootstrap_servers}, a listener where nobody logs in: its security.protocol is "
+        f"app asked for SASL at {broker.bootstrap_servers}, a listener without log-ins: its security.protocol is "
         "not the broker's (see broker.client_config())"
     ]
 
@@ -205,7 +205,7 @@ def test_a_client_that_speaks_tls_to_a_plain_listener(broker: KafkaBroker) -> No
     while not broker.denied:
         broker.clock.advance(0)
     assert hints(broker) == [
-        "a client at 127.0.0.1 spoke TLS to a listener that does not (PLAINTEXT): its security.protocol is not the "
+        "a client at 127.0.0.1 spoke TLS to a listener without TLS (PLAINTEXT): its security.protocol is not the "
         "broker's (see broker.client_config())"
     ]
 
@@ -229,7 +229,7 @@ def test_a_client_that_does_not_log_in(caplog: pytest.LogCaptureFixture) -> None
             client.request(MetadataRequest(topics=None))
         assert "kafka client configured with the wrong security protocol" in caplog.text
         assert hints(broker) == [
-            "a client at 127.0.0.1 did not log in at a listener where clients do (SASL_PLAINTEXT): its "
+            "a client at 127.0.0.1 did not log in at a listener that requires it (SASL_PLAINTEXT): its "
             "security.protocol is not the broker's (see broker.client_config())"
         ]
 
@@ -278,15 +278,15 @@ def test_a_commit_of_a_member_that_was_fenced(broker: KafkaBroker, client: WireC
     topics = [OffsetCommitRequestTopic("orders", partitions=[OffsetCommitRequestPartition(0, 1)])]
     of_group(client, OffsetCommitRequest("g", joined.generation_id + 5, joined.member_id, topics=topics), 8)
     assert hints(broker) == [
-        "a commit of app for group 'g' was refused, ILLEGAL_GENERATION: it is no member of this generation any more, "
-        "what it read is read again"
+        "a commit of app for group 'g' was refused, ILLEGAL_GENERATION: it is no longer a member of this generation, "
+        "and its records will be read again"
     ]
 
 
 def test_records_that_retention_took(broker: KafkaBroker) -> None:
     broker.produce("orders", "one", partition=0)
     broker.delete_records("orders", 0)
-    assert hints(broker)[0].startswith("the records of orders-0 before offset 1 are gone: deleted by retention.ms=")
+    assert hints(broker)[0].startswith("the records of orders-0 before offset 1 were deleted, by retention.ms=")
 
 
 def test_other_errors_are_counted(broker: KafkaBroker, client: WireClient) -> None:

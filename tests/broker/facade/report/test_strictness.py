@@ -288,7 +288,7 @@ def test_rules_to_ask_for_are_checked() -> None:
     with KafkaBroker() as broker:
         with pytest.raises(ValueError, match=r"did you mean 'partitioner-order'\?"):
             broker.strictness_since(also="partitioner-orders")
-        with pytest.raises(ValueError, match="'auto-created' is no rule to ask for"):
+        with pytest.raises(ValueError, match="'auto-created' is not an opt-in rule"):
             broker.strictness_since(also="auto-created")
         with pytest.raises(TypeError, match="expected text"):
             broker.strictness_since(also=["partitioner-order"])  # type: ignore[arg-type]

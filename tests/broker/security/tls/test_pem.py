@@ -52,7 +52,7 @@ def test_trusted_certificates_are_numbered() -> None:
         (LEAF.encrypted_key_pem("secret"), LEAF.chain_pem, None, "it is encrypted"),
         (LEAF.key_pem, LEAF.chain_pem, "secret", "the private key is not encrypted"),
         (to_pem("PRIVATE KEY", b"12345"), LEAF.chain_pem, None, "not in PKCS#8"),
-        ("-----BEGIN PRIVATE KEY-----\nAAAAA\n-----END PRIVATE KEY-----\n", LEAF.chain_pem, None, "no base64"),
+        ("-----BEGIN PRIVATE KEY-----\nAAAAA\n-----END PRIVATE KEY-----\n", LEAF.chain_pem, None, "not base64"),
     ],
 )
 def test_what_kafka_does_not_take_is_refused(key: str, chain: str, password: str | None, words: str) -> None:

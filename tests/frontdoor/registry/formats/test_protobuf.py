@@ -114,7 +114,7 @@ def test_a_descriptor_is_as_good_as_a_text() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("message A {", "no .proto file"),
+        ("message A {", "not a .proto file"),
         ('syntax = "proto3"; import "unknown.proto";', "unknown.proto"),
         ("AAAA", "no FileDescriptorProto in base64"),
     ],
@@ -126,7 +126,7 @@ def test_what_is_no_schema(text: str, why: str) -> None:
 
 @pytest.mark.parametrize("path", ["../up.proto", "/root.proto", "a//b.proto", "a\\b.proto", ".", ""])
 def test_paths_stay_in_their_folder(path: str) -> None:
-    with pytest.raises(ValueError, match=r"is no path of a \.proto file"):
+    with pytest.raises(ValueError, match=r"is not the path of a \.proto file"):
         schema("message A {}", **{path: ""})
 
 
