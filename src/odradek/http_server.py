@@ -163,7 +163,11 @@ class HttpConnection:
         if not isinstance(event, h11.Request):
             return False
         request = self._request(event)
-        await self._answer(await self._application(request), only_head=request.method == "HEAD")
+        response = await self._application(request)
+        if self._http.their_state is h11.SEND_BODY:
+            with suppress(h11.RemoteProtocolError):
+                self._http.next_event()  # the end, if there is no body that nobody asked for
+        await self._answer(response, only_head=request.method == "HEAD")
         return self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
 
     def _request(self, head: h11.Request) -> HttpRequest:

@@ -76,10 +76,23 @@ def test_a_request_is_told_to_the_application() -> None:
     assert found == head % len(told) + told
 
 
-def test_requests_come_one_after_the_other_on_a_connection() -> None:
-    found = answers(echo, asked("/1", close=False) + asked("/2", close=False) + asked("/3"))
-    assert [found.index(b"GET /%d" % number) > 0 for number in (1, 2, 3)] == [True] * 3
+async def unread(request: HttpRequest) -> HttpResponse:
+    """Answers without a look at the body."""
+    return HttpResponse(request.target.encode())
+
+
+@pytest.mark.parametrize("application", [echo, unread])
+def test_requests_come_one_after_the_other_on_a_connection(application: Application) -> None:
+    found = answers(application, asked("/1", close=False) + asked("/2", close=False) + asked("/3"))
     assert found.index(b"/1") < found.index(b"/2") < found.index(b"/3")
+    assert found.count(b"Connection: close") == 1
+
+
+def test_a_body_that_nobody_asked_for_ends_the_connection() -> None:
+    sent = asked("/1", method="PUT", headers="Content-Length: 4\r\n", body="body", close=False)
+    head, _, body = answers(unread, sent).partition(b"\r\n\r\n")
+    assert head.endswith(b"Connection: close")
+    assert body == b"/1"
 
 
 def test_an_answer_has_a_date() -> None:

@@ -21,8 +21,10 @@ INT = {"schema": '"int"'}
 
 def test_answers_have_the_media_type(registry: Ask, broker: odradek.KafkaBroker) -> None:
     connection = http.client.HTTPConnection(urlsplit(broker.schema_registry_url).netloc, timeout=60)
-    for _ in range(2):  # on one connection
-        connection.request("GET", "/subjects")
+    connection.connect()
+    connection.auto_open = 0  # all requests on one connection
+    for method, path in (("GET", "/subjects"), ("DELETE", "/subjects/s"), ("GET", "/schemas/types")):
+        connection.request(method, path)
         answer = connection.getresponse()
         answer.read()
         assert answer.headers["Content-Type"] == MEDIA_TYPE
