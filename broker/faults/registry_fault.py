@@ -12,12 +12,12 @@ _METHODS = ("GET", "POST", "PUT", "DELETE")
 class RegistryFault(Fault):
     """What the schema registry does with matching requests: answers with an error, later, or both.
 
-    `method` and `path`: which requests, by method and by what their path begins with, such as ``"/subjects/orders"``
+    `method` and `path`: the method and the beginning of the path of the requests, such as ``"/subjects/orders"``
     (None = any). `code`: the error, as ``50001`` (its first three digits are the HTTP status) or an HTTP status from
     400 on; without one the request is served. `delay_ms`: so much later, in real time, as clients of HTTP wait.
     `times`, `skip`, `hits` and `wait_hit` are those of `Fault`. Requests of Kafka's protocol never match.
 
-    ValueError for neither code nor delay, and for numbers that make no sense.
+    ValueError without a code and a delay, and for invalid values.
     """
 
     __slots__ = ("code", "method", "path")
@@ -59,7 +59,7 @@ class RegistryFault(Fault):
         return False
 
     def meets(self, method: str, path: str) -> bool:
-        """Whether it is for a request of the registry; one that it is for is counted."""
+        """Whether the fault applies to a request of the registry; if so, it is counted as a hit."""
         if self.method not in (None, method) or not path.startswith(self.path or ""):
             return False
         if self.times is not None and self.hits >= self.times:

@@ -17,9 +17,9 @@ import trio
 T = TypeVar("T")
 
 _IDLE_S = 30.0
-"""After so long without a byte a connection is closed, as Confluent's registry does (``idle.timeout.ms``)."""
+"""A connection is closed after this time without data, as in Confluent's registry (``idle.timeout.ms``)."""
 _LINGER_S = 5.0
-"""For so long a connection that is closed is still read: a client that is not done with its body gets to the answer."""
+"""A closing connection is read for this time, so that a client that still sends its body can read the answer."""
 _PIECE_BYTES = 64 * 1024
 _NO_CONTENT = 204
 
@@ -86,7 +86,7 @@ class HttpResponse:
     end: Callable[[], Awaitable[None]] | None = None
 
     async def close(self) -> None:
-        """Let go of what the body came from."""
+        """Close the source of the body."""
         if not isinstance(self.body, bytes):
             await self.body.aclose()
         if self.end is not None:
@@ -97,13 +97,13 @@ Application = Callable[[HttpRequest], Awaitable[HttpResponse]]
 
 
 class Routes(Generic[T]):
-    """What serves which path. A name in braces stands for what is between two slashes, encoded ones apart."""
+    """A table of paths. A name in braces matches one segment of a path, which may have encoded slashes."""
 
     def __init__(self, table: Iterable[tuple[str, str, T]]) -> None:
         self._table = [(method, path.split("/"), found) for method, path, found in table]
 
     def find(self, method: str, path: str) -> tuple[T, dict[str, str]]:
-        """What serves a path, and what its names stand for; HEAD is served as GET. HttpError (404, 405)."""
+        """The entry that serves a path, and the values of its names. HEAD is served as GET. HttpError (404, 405)."""
         parts = (path.rstrip("/") or "/").split("/")
         allowed: list[str] = []
         for each, pattern, found in self._table:
@@ -182,7 +182,7 @@ class HttpConnection:
         return HttpRequest(method, target, headers, server, client, self._next_piece)
 
     async def _next_piece(self) -> bytes:
-        """Of the body. HttpError (400) for one that is none of HTTP; ClientGoneError."""
+        """The next bytes of the body. HttpError (400) if the body breaks the rules of HTTP; ClientGoneError."""
         if self._http.their_state is not h11.SEND_BODY:
             return b""
         try:

@@ -101,9 +101,9 @@ class HttpThread:
 
 
 def checked(what: str, packages: Sequence[str], extra: str, host: str, token: str | None) -> frozenset[str] | None:
-    """Which names the server has, None for any; ValueError or ImportError if there cannot be such a server.
+    """The host names that requests may use, None for any. ValueError or ImportError if the server cannot run.
 
-    ``what`` the server is, for the words of errors; ``extra``: what brings the packages.
+    ``what``: the server, as errors name it; ``extra``: the extra that has the packages.
     """
     try:
         for package in packages:
@@ -119,7 +119,7 @@ def checked(what: str, packages: Sequence[str], extra: str, host: str, token: st
 
 
 def _allowed_hosts(host: str) -> frozenset[str] | None:
-    """What a Host header may say where only this machine reaches the server; None where others do."""
+    """The names that a Host header may have if only this machine reaches the server; None if others do."""
     if host == "localhost":
         return _LOCAL_NAMES
     try:
@@ -130,7 +130,10 @@ def _allowed_hosts(host: str) -> frozenset[str] | None:
 
 
 def wrong_host(hosts: frozenset[str] | None, shown: str | None) -> str | None:
-    """The name in a Host header that is none of the server's, so that no web page reaches it by a name of its own."""
+    """The name in a Host header if it is not one of the server's, else None.
+
+    So a web page that resolves a name of its own to this machine is refused.
+    """
     host = (shown or "").rpartition(":")
     name = host[0] if host[1] and host[2].isdecimal() else "".join(host)
     return name if hosts is not None and name.strip("[]").lower() not in hosts else None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class ControlServer(HttpThread):
     """Serves the control API of a broker: ``with ControlServer(broker, port=0) as server: print(server.url)``.
 
-    ``token``: what requests have to show as a bearer token. ValueError for an address that others reach and no token.
+    ``token``: requests must send it as a bearer token. ValueError for an address that others reach without a token.
     ImportError, with what to install, without the extra ``control``; OSError for an address that is taken.
     """
 
@@ -44,7 +44,10 @@ class ControlServer(HttpThread):
 
 
 def serving(host: str, port: int, token: str | None) -> Callable[[Cluster], AbstractContextManager[str]]:
-    """What serves the API of a cluster whose run the caller is in, and gives its URL. What cannot be is raised now."""
+    """A function that serves the API of a cluster of the caller's trio run, and yields its URL.
+
+    Errors of `ControlServer` are raised by this call.
+    """
     _checked(host, token)
 
     @contextmanager

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 _log = logging.getLogger("odradek.registry")
 LARGEST_BODY = 1024 * 1024
-"""What a producer of Kafka sends at most, so what a registry can store."""
+"""The default max.request.size of a Kafka producer: Confluent's registry stores no larger record."""
 MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
 _MEDIA_TYPES = (MEDIA_TYPE, "application/vnd.schemaregistry+json", "application/json", "application/octet-stream")
 _RANGES = ("*/*", "application/*", *_MEDIA_TYPES)
@@ -96,7 +96,7 @@ class Application:
         return HttpResponse(status=204) if result is None else _json(result)
 
     async def _apply_faults(self, method: str, path: str) -> None:
-        """What faults do with the request; those that only delay let the following ones be tried too."""
+        """Delay the request, or raise the error of a fault. After a fault that only delays, the next one is tried."""
         for fault in self._registry.faults:
             if isinstance(fault, RegistryFault) and fault.meets(method, path):
                 await trio.sleep(fault.delay_ms / 1000)
@@ -111,11 +111,11 @@ class Application:
             raise HttpError(401, "the token is missing or wrong: Authorization: Bearer TOKEN")
         accepted = request.headers.get("accept", "*/*")
         if not any(each.partition(";")[0].strip().lower() in (*_RANGES, "") for each in accepted.split(",")):
-            raise HttpError(406, f"answers are {MEDIA_TYPE}, not {accepted}")
+            raise HttpError(406, f"cannot answer as {accepted}: answers are {MEDIA_TYPE}")
 
 
 def _context_and_path(path: str) -> tuple[str | None, str]:
-    """The context that a path ``/contexts/NAME/...`` names, and what stands behind it; else None and the path."""
+    """Split ``/contexts/NAME/...`` into the name and the rest. The name is None for another path."""
     context, slash, rest = path.removeprefix(_CONTEXTS).partition("/")
     if not path.startswith(_CONTEXTS) or not context or not rest:
         return None, path
@@ -128,7 +128,7 @@ def _connection(request: HttpRequest) -> str:
 
 
 def _token_in(authorization: str) -> str:
-    """A token, also where a client shows it as a password."""
+    """The token of a header; a client may send it as a password."""
     if authorization.startswith("Basic "):
         try:
             return base64.b64decode(authorization.removeprefix("Basic ")).decode().partition(":")[2]
@@ -142,7 +142,7 @@ async def _body(request: HttpRequest) -> bytes:
         return b""
     kind = request.content_type or MEDIA_TYPE
     if kind not in _MEDIA_TYPES:
-        raise HttpError(415, f"a body is {MEDIA_TYPE}, not {kind}")
+        raise HttpError(415, f"unsupported Content-Type {kind!r}: send {MEDIA_TYPE}")
     try:
         return await request.body(LARGEST_BODY)
     except HttpError as error:

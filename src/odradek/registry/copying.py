@@ -28,14 +28,14 @@ _NOT_SERVED = (404, 405)
 
 
 class RegistrySourceError(Exception):
-    """The registry to copy does not answer, or answers what no registry does."""
+    """The source registry does not answer, or its answer is not one of a schema registry."""
 
 
 class RegistrySource:
     """A registry to copy: Confluent's, or another with its API.
 
     ``url``: with ``user:password@`` for basic authentication. ``token``: shown as a bearer token instead.
-    RegistrySourceError for what is no URL of HTTP.
+    RegistrySourceError for a URL that is not HTTP or HTTPS.
     """
 
     def __init__(self, url: str, token: str | None = None) -> None:
@@ -59,7 +59,7 @@ class RegistrySource:
         return f"<RegistrySource {self._url}>"
 
     def get(self, path: str) -> Any:
-        """The answer as JSON; None for what is not there or not served (404, 405). RegistrySourceError otherwise."""
+        """The answer as JSON, None for 404 and 405. RegistrySourceError for other errors."""
         try:
             with urlopen(Request(self._url + path, headers=self._headers), timeout=_TIMEOUT_S) as answer:
                 return json.loads(answer.read())
@@ -70,10 +70,10 @@ class RegistrySource:
         except (URLError, HTTPException, OSError) as error:
             raise RegistrySourceError(f"{self._url}{path}: {getattr(error, 'reason', error)}") from None
         except ValueError:
-            raise RegistrySourceError(f"{self._url}{path}: the answer is no JSON") from None
+            raise RegistrySourceError(f"{self._url}{path}: the answer is not JSON") from None
 
     def error(self, path: str, why: str) -> RegistrySourceError:
-        """An answer that no registry gives."""
+        """The error for an answer that is not one of a schema registry."""
         return RegistrySourceError(f"{self._url}{path}: {why}")
 
 
@@ -109,7 +109,7 @@ def _versions(source: RegistrySource, subject: str) -> Iterator[RegistryRecord]:
         if told is None:
             continue  # it was deleted for good meanwhile
         if not isinstance(told, dict):
-            raise source.error(f"{path}/{number}", "the answer is no schema")
+            raise source.error(f"{path}/{number}", "the answer is not a schema")
         try:
             version = version_of({**told, "subject": subject, "version": number, "deleted": number not in live})
         except ValueError as error:
@@ -118,7 +118,7 @@ def _versions(source: RegistrySource, subject: str) -> Iterator[RegistryRecord]:
 
 
 def _settings(source: RegistrySource, subject: str | None) -> Iterator[RegistryRecord]:
-    """The config and the mode of a subject or context, or of all, where it has its own."""
+    """The own config and mode of a subject, of a context, or of all (None)."""
     place = "" if subject is None else f"/{quote(subject, safe='')}"
     config = source.get(f"/config{place}")
     if isinstance(config, dict):
@@ -136,7 +136,7 @@ def _texts(source: RegistrySource, path: str, *, optional: bool = False) -> list
     if found is None and optional:
         return []
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        raise source.error(path, "the answer is no list of names: is this a schema registry?")
+        raise source.error(path, "the answer is not a list of names: is this a schema registry?")
     return found
 
 
@@ -145,7 +145,7 @@ def _numbers(source: RegistrySource, path: str) -> list[int]:
     if found is None:
         return []
     if not isinstance(found, list) or not all(isinstance(each, int) for each in found):
-        raise source.error(path, "the answer is no list of versions")
+        raise source.error(path, "the answer is not a list of versions")
     return found
 
 

@@ -50,7 +50,7 @@ _OBJECTS = ("defaultMetadata", "overrideMetadata", "defaultRuleSet", "overrideRu
 
 
 class Decision(NamedTuple):
-    """What to append, and what to answer when it is appended."""
+    """The records to append, and the answer to give once they are appended."""
 
     records: list[RegistryRecord]
     answer: Any
@@ -122,7 +122,7 @@ def _check_writable(mode: str, subject: str | None) -> None:
 
 
 def _filled(asked: SchemaRequest, config: dict[str, Any], last: Version | None, next_version: int) -> Content:
-    """The schema with what it takes over from the version before, and from the config."""
+    """The schema with the metadata and rules that it inherits from the last version and the config."""
     content = asked.content
     if not content.schema.strip():
         if last is None:
@@ -140,17 +140,17 @@ def _filled(asked: SchemaRequest, config: dict[str, Any], last: Version | None, 
 
 
 def _known_id(state: RegistryState, context: str, content: Content, wanted: int) -> int | None:
-    """The id that the schema has already; 42205 if the wanted one is another schema's."""
+    """The id of a schema that is registered already. RegistryError (42205) if the wanted id is another schema's."""
     if wanted >= 0:
         other = next(state.places(context, wanted), None)
         if other is not None and other.content != content:
-            raise not_permitted(f"the id {wanted} is of another schema")
+            raise not_permitted(f"another schema has the id {wanted}")
         return wanted if other is not None else None
     return state.id_of(context, content)
 
 
 def _registered(version: Version, asked: Content) -> dict[str, Any]:
-    """The id; all of it where metadata or rules came from elsewhere or with the request."""
+    """The answer: the id alone, or the whole version if it has metadata or rules."""
     if version.content.metadata is None and version.content.rules is None:
         return {"id": version.id}
     told = version.to_json()
@@ -161,7 +161,7 @@ def _registered(version: Version, asked: Content) -> dict[str, Any]:
 def understood(
     state: RegistryState, parser: Parser, subject: str, content: Content, normalize: bool
 ) -> tuple[Parsed, Content]:
-    """The schema, and with its text as it is stored. References to the latest version get its number."""
+    """The parsed schema, and the content to store. A reference to the latest version gets its number."""
     fixed = []
     for each in content.references:
         found = state.latest(each.subject) if each.version == -1 else None
@@ -183,7 +183,7 @@ def _reasons(
     earlier: Sequence[Version],
     config: dict[str, Any],
 ) -> list[str]:
-    """Why a schema may not follow these; the config's level decides, and its group which of them count."""
+    """Why a schema is not compatible with earlier versions, by the level and the compatibility group of a config."""
     group = config.get("compatibilityGroup")
     if group is not None:
         wanted = _property(content, group)
@@ -207,7 +207,7 @@ def compatibility(
     earlier: Sequence[Version],
     normalize: bool,
 ) -> list[str]:
-    """Why a schema would be refused if these were the versions of its subject."""
+    """Why a schema is not compatible with the given versions; empty if it is."""
     if not asked.content.schema.strip():
         raise invalid_schema("the schema is empty")
     config = state.config_in_scope(subject)
@@ -217,7 +217,7 @@ def compatibility(
 
 
 def delete_version(state: RegistryState, subject: str, number: int, permanent: bool) -> Decision:
-    """Delete a version, softly first; its number is the answer."""
+    """Delete a version: softly, or for good if it is soft-deleted. Answers its number."""
     found = state.version(subject, number, deleted=True)
     if found is None:
         known = state.has(subject, deleted=True)
@@ -237,7 +237,7 @@ def delete_version(state: RegistryState, subject: str, number: int, permanent: b
 
 
 def delete_subject(state: RegistryState, subject: str, permanent: bool) -> Decision:
-    """Delete all versions of a subject, softly first; their numbers are the answer."""
+    """Delete all versions of a subject: softly, or for good if they are soft-deleted. Answers their numbers."""
     every = state.all_of(subject)
     if not every:
         raise subject_not_found(subject)
@@ -262,7 +262,7 @@ def _check_unreferenced(state: RegistryState, subject: str, version: int) -> Non
 
 
 def _settings_gone(state: RegistryState, subject: str) -> list[RegistryRecord]:
-    """A subject without versions has no config and no mode."""
+    """Records that delete the config and the mode of a subject without versions."""
     records = [mode_record(subject, None)] if subject in state.modes else []
     return [*records, config_record(subject, None)] if subject in state.configs else records
 
@@ -271,7 +271,7 @@ def _settings_gone(state: RegistryState, subject: str) -> list[RegistryRecord]:
 
 
 def set_config(state: RegistryState, subject: str | None, body: dict[str, Any]) -> Decision:
-    """Set what is given, and leave the rest of a subject's config; the request is the answer."""
+    """Change the given settings of a subject's config. Answers the request."""
     _check_writable(state.mode_in_scope(subject), subject)
     changed = _config(body)
     return Decision([config_record(subject, {**state.configs.get(subject, {}), **changed})], body)
@@ -282,30 +282,30 @@ def _config(body: dict[str, Any]) -> dict[str, Any]:
     changed: dict[str, Any] = {}
     for name, value in body.items():
         if name not in known:
-            raise invalid_level(f"{name!r} is no config that is known here: {', '.join(known)}")
+            raise invalid_level(f"unknown config {name!r}: expected {', '.join(known)}")
         if value is not None:
             changed[LEVEL if name == "compatibility" else name] = value
     if not changed:
-        raise invalid_level(f"a config has at least one of {', '.join(known)}")
+        raise invalid_level(f"the request sets nothing: expected at least one of {', '.join(known)}")
     if LEVEL in changed:
         level = changed[LEVEL]
         if not isinstance(level, str) or level.upper() not in LEVELS:
-            raise invalid_level(f"{level!r} is no level of compatibility: {', '.join(LEVELS)}")
+            raise invalid_level(f"invalid compatibility level {level!r}: expected one of {', '.join(LEVELS)}")
         changed[LEVEL] = level.upper()
     if not isinstance(changed.get("normalize", False), bool):
-        raise invalid_level("normalize is true or false")
+        raise invalid_level("normalize must be true or false")
     if not isinstance(changed.get("compatibilityGroup", ""), str):
-        raise invalid_level("compatibilityGroup is the name of a property")
+        raise invalid_level("compatibilityGroup must be the name of a property")
     for name in _OBJECTS:
         if not isinstance(changed.get(name, {}), dict):
-            raise invalid_level(f"{name} is an object")
+            raise invalid_level(f"{name} must be an object")
         if name.endswith("RuleSet"):
             check_rules(changed.get(name))
     return changed
 
 
 def delete_config(state: RegistryState, subject: str | None) -> Decision:
-    """Go back to what counts above; the config that was is the answer."""
+    """Delete a config, so that the one of the context or the global one applies. Answers the deleted config."""
     _check_writable(state.mode_in_scope(subject), subject)
     before = state.configs.get(subject)
     if before is None and subject is not None:
@@ -315,7 +315,7 @@ def delete_config(state: RegistryState, subject: str | None) -> Decision:
 
 
 def set_mode(state: RegistryState, subject: str | None, body: dict[str, Any], force: bool) -> Decision:
-    """Set a mode. IMPORT needs a place without live schemas, unless it is forced; deleted ones end there."""
+    """Set a mode. IMPORT is refused where schemas are live, unless it is forced; it deletes soft-deleted ones."""
     text = body.get("mode")
     mode = text.upper() if isinstance(text, str) else ""
     if mode not in MODES or set(body) != {"mode"}:
@@ -323,7 +323,7 @@ def set_mode(state: RegistryState, subject: str | None, body: dict[str, Any], fo
     records: list[RegistryRecord] = []
     if mode == IMPORT and state.mode_in_scope(subject) != IMPORT and not force:
         if state.has(subject):
-            raise not_permitted("there are schemas: force=true imports beside them")
+            raise not_permitted("there are schemas already: force=true imports nevertheless")
         for name in state.subjects_of(subject, deleted=True):
             for each in state.all_of(name):
                 _check_unreferenced(state, name, each.version)
@@ -333,9 +333,9 @@ def set_mode(state: RegistryState, subject: str | None, body: dict[str, Any], fo
 
 
 def delete_mode(state: RegistryState, subject: str | None, recursive: bool = False) -> Decision:
-    """Go back to what counts above; the mode that was is the answer.
+    """Delete a mode, so that the one of the context or the global one applies. Answers the deleted mode.
 
-    ``recursive``: delete the modes of all subjects of a context (None: of the default one), too.
+    ``recursive``: also delete the modes of all subjects of a context (None: of the default one).
     """
     before = state.modes.get(subject)
     if recursive:
@@ -353,7 +353,7 @@ def delete_context(state: RegistryState, context: str) -> Decision:
     """Delete a context without subjects, and its config and mode."""
     subject = context_subject(context)
     if subject is None or context not in state.contexts:
-        raise RegistryError(40401, f"there is no context {context!r} that can be deleted")
+        raise RegistryError(40401, f"context {context!r} does not exist, or is the default one")
     if state.has(subject, deleted=True):
         raise context_not_empty(context)
     return Decision([*_settings_gone(state, subject), context_tombstone(context)], None)

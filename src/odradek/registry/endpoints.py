@@ -72,7 +72,7 @@ def _text_of_id(registry: Registry, request: Request) -> Any:
 
 
 def _formatted(registry: Registry, state: RegistryState, version: Version, request: Request) -> str:
-    """The text of a schema; in the format that is asked for, if the language of the schema has such."""
+    """The text of a schema, in the requested format. RegistryError (422) for a format that its type lacks."""
     request.refuse("referenceFormat", "findTags")
     if not request.format:
         return version.content.schema
@@ -302,7 +302,7 @@ def _cluster(registry: Registry, request: Request) -> Any:
 
 
 def _associations(registry: Registry, request: Request) -> list[Any]:
-    """Nobody can make any here; clients ask for those of their topics."""
+    """An empty list: clients ask for the associations of their topics, and none can be made here."""
     return []
 
 

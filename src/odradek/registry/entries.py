@@ -14,7 +14,7 @@ JSON_OR_NONE = dict[str, Any] | None
 
 
 class Reference(NamedTuple):
-    """Another schema that a schema needs, and the name by which it calls it."""
+    """A reference to another schema, and the name by which the schema text uses it."""
 
     name: str
     subject: str
@@ -23,7 +23,7 @@ class Reference(NamedTuple):
 
 @dataclass(frozen=True)
 class Content:
-    """What makes a schema the one that it is: equal contents have one id in a context.
+    """The content of a schema: equal contents have one id in a context.
 
     ``metadata`` and ``rules``: JSON texts with sorted names, or None.
     """
@@ -36,7 +36,7 @@ class Content:
 
     @cached_property
     def digest(self) -> bytes:
-        """MD5 of all of it, as Confluent's registry counts it: 16 bytes."""
+        """MD5 of the content, computed as in Confluent's registry: 16 bytes."""
         digest = hashlib.md5(self.schema.encode("utf-8", "surrogatepass"), usedforsecurity=False)
         for each in self.references:
             digest.update(each.name.encode() + each.subject.encode() + each.version.to_bytes(4, "big", signed=True))
@@ -52,7 +52,7 @@ class Content:
         return str(uuid.UUID(bytes=self.digest))
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON, as far as it is not what is usual."""
+        """As JSON, without fields that have their default."""
         told: dict[str, Any] = {} if self.kind == AVRO else {"schemaType": self.kind}
         if self.references:
             told["references"] = [each._asdict() for each in self.references]
@@ -69,7 +69,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A schema under a subject. ``deleted``: softly, so that its id still leads to it."""
+    """A version of a subject. ``deleted``: it is soft-deleted, so its id still finds it."""
 
     subject: str
     version: int
@@ -78,13 +78,13 @@ class Version:
     deleted: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """As the API tells it."""
+        """As the API answers it."""
         place = {"subject": self.subject, "version": self.version, "id": self.id, "guid": self.content.guid}
         return {**place, **self.content.to_json()}
 
 
 def sorted_text(data: JSON_OR_NONE) -> str | None:
-    """A JSON object as the text that a `Content` holds."""
+    """The text of a JSON object, as `Content` keeps it."""
     return None if data is None else json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 

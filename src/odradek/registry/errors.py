@@ -27,7 +27,7 @@ def subject_not_found(subject: str) -> RegistryError:
 
 def version_not_found(subject: str, version: int) -> RegistryError:
     """40402."""
-    return RegistryError(40402, f"subject {subject!r} has no version {_version(version)}")
+    return RegistryError(40402, f"subject {subject!r} has no version {version_text(version)}")
 
 
 def schema_not_found(what: str) -> RegistryError:
@@ -37,22 +37,24 @@ def schema_not_found(what: str) -> RegistryError:
 
 def subject_soft_deleted(subject: str) -> RegistryError:
     """40404."""
-    return RegistryError(40404, f"subject {subject!r} is deleted already; permanent=true deletes it for good")
+    return RegistryError(40404, f"subject {subject!r} is soft-deleted already; delete it for good with permanent=true")
 
 
 def subject_not_soft_deleted(subject: str) -> RegistryError:
     """40405."""
-    return RegistryError(40405, f"subject {subject!r} has to be deleted before it is deleted for good")
+    return RegistryError(40405, f"subject {subject!r} must be soft-deleted before it is deleted for good")
 
 
 def version_soft_deleted(subject: str, version: int) -> RegistryError:
     """40406."""
-    return RegistryError(40406, f"version {version} of {subject!r} is deleted already; permanent=true ends it for good")
+    return RegistryError(
+        40406, f"version {version} of {subject!r} is soft-deleted already; delete it with permanent=true"
+    )
 
 
 def version_not_soft_deleted(subject: str, version: int) -> RegistryError:
     """40407."""
-    return RegistryError(40407, f"version {version} of {subject!r} has to be deleted before it is deleted for good")
+    return RegistryError(40407, f"version {version} of {subject!r} must be soft-deleted before it is deleted for good")
 
 
 def config_not_set(subject: str) -> RegistryError:
@@ -77,7 +79,7 @@ def invalid_schema(why: str) -> RegistryError:
 
 def invalid_version(text: str) -> RegistryError:
     """42202."""
-    return RegistryError(42202, f"{text!r} is no version: expected 1 to {2**31 - 1}, or latest")
+    return RegistryError(42202, f"invalid version {text!r}: expected 1 to {2**31 - 1}, or latest")
 
 
 def invalid_level(why: str) -> RegistryError:
@@ -87,7 +89,7 @@ def invalid_level(why: str) -> RegistryError:
 
 def invalid_mode(text: object) -> RegistryError:
     """42204."""
-    return RegistryError(42204, f"{text!r} is no mode: READWRITE, READONLY, READONLY_OVERRIDE or IMPORT")
+    return RegistryError(42204, f"invalid mode {text!r}: expected READWRITE, READONLY, READONLY_OVERRIDE or IMPORT")
 
 
 def not_permitted(why: str) -> RegistryError:
@@ -103,12 +105,12 @@ def referenced(subject: str, version: int, by: list[int]) -> RegistryError:
 
 def invalid_subject(subject: str) -> RegistryError:
     """42208."""
-    return RegistryError(42208, f"{subject!r} is no name of a subject")
+    return RegistryError(42208, f"invalid subject name {subject!r}")
 
 
 def too_large(largest: int) -> RegistryError:
     """42209."""
-    return RegistryError(42209, f"the request is too large: it has at most {largest} bytes")
+    return RegistryError(42209, f"the request is larger than {largest} bytes")
 
 
 def invalid_rules(why: str) -> RegistryError:
@@ -118,7 +120,7 @@ def invalid_rules(why: str) -> RegistryError:
 
 def context_not_empty(context: str) -> RegistryError:
     """42211."""
-    return RegistryError(42211, f"the context {context!r} has subjects, deleted ones among them")
+    return RegistryError(42211, f"context {context!r} is not empty: it has subjects, perhaps soft-deleted ones")
 
 
 def store_failed(why: str) -> RegistryError:
@@ -127,9 +129,10 @@ def store_failed(why: str) -> RegistryError:
 
 
 def bad_request(why: str) -> RegistryError:
-    """422, for a body that is JSON and not what is asked for."""
+    """422: the request is not as the endpoint expects it."""
     return RegistryError(422, why)
 
 
-def _version(version: int) -> str:
+def version_text(version: int) -> str:
+    """A version as a user names it: -1 is the latest."""
     return "latest" if version < 0 else str(version)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 
 from odradek.registry.entries import Content
-from odradek.registry.errors import invalid_schema
+from odradek.registry.errors import invalid_schema, version_text
 from odradek.registry.formats.parsed import Parse, Parsed
 from odradek.registry.state import RegistryState, in_context_of
 
@@ -25,9 +25,9 @@ class Parser:
         self._known: dict[tuple[str, str, tuple[tuple[str, str], ...]], Parsed] = {}
 
     def parsed(self, state: RegistryState, subject: str, content: Content) -> Parsed:
-        """The schema of a subject. RegistryError (42201) for one that is none, or refers to what is not there."""
+        """The schema of a subject. RegistryError (42201) if the schema is invalid or a reference is missing."""
         if content.kind not in _FORMATS:
-            raise invalid_schema(f"{content.kind!r} is no type of schemas that is known here: {', '.join(TYPES)}")
+            raise invalid_schema(f"unknown schema type {content.kind!r}: expected {', '.join(TYPES)}")
         needed = needed_by(state, subject, content)
         key = content.kind, content.schema, tuple(needed.items())
         found = self._known.get(key)
@@ -49,9 +49,9 @@ def _parse(kind: str) -> Parse:
 
 
 def needed_by(state: RegistryState, subject: str, content: Content) -> dict[str, str]:
-    """The texts that a schema refers to, by name, each behind those that it needs itself.
+    """The texts of all references by name; each text comes after the texts that it needs.
 
-    RegistryError (42201) if one is not there.
+    RegistryError (42201) if a reference is missing.
     """
     needed: dict[str, str] = {}
     _collect(state, subject, content, needed, ())
@@ -61,12 +61,13 @@ def needed_by(state: RegistryState, subject: str, content: Content) -> dict[str,
 def _collect(
     state: RegistryState, subject: str, content: Content, needed: dict[str, str], way: tuple[tuple[str, int], ...]
 ) -> None:
-    """Every schema that is referred to, each behind those that it needs itself."""
+    """Collect the references depth first. ``way``: the references that led here, to find cycles."""
     for each in content.references:
         there = in_context_of(subject, each.subject)
         found = state.version(there, each.version, deleted=True)
         if found is None:
-            raise invalid_schema(f"{each.name!r} refers to version {each.version} of {there!r}, which is not there")
+            version = version_text(each.version)
+            raise invalid_schema(f"{each.name!r} refers to version {version} of {there!r}, which does not exist")
         if found.content.kind != content.kind:
             raise invalid_schema(f"{each.name!r} refers to a schema of the type {found.content.kind}")
         place = found.subject, found.version
@@ -75,4 +76,4 @@ def _collect(
         _collect(state, found.subject, found.content, needed, (*way, place))
         known = needed.setdefault(each.name, found.content.schema)
         if known != found.content.schema:
-            raise invalid_schema(f"{each.name!r} is the name of two schemas that are referred to")
+            raise invalid_schema(f"two referenced schemas have the name {each.name!r}")

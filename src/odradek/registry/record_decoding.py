@@ -28,8 +28,8 @@ _KEPT = 1000
 class RecordDecoding:
     """Finds schemas for records, in any thread.
 
-    The broker's own thread has a registry to itself: one that waited for the lock of another thread, which waits for
-    the broker, would wait forever.
+    The broker's own thread has a registry of its own. With a shared one it could wait for a lock whose holder waits
+    for the broker.
     """
 
     def __init__(self, registry: Registry, broker: BlockingBroker) -> None:
@@ -42,7 +42,8 @@ class RecordDecoding:
         return f"<RecordDecoding by {self._registry}>"
 
     def schema(self, topic: str, part: Part, number: int) -> Schema | None:
-        """The schema with an id, of the subject ``topic-part`` if contexts have several; None for an unknown id."""
+        """The schema with an id; the one of the subject ``topic-part`` if several contexts have the id. None if it is
+        unknown."""
         return self._look(lambda state: self._found(state, f"{topic}-{part}", number))
 
     def expects(self, topic: str, part: Part) -> bool:
@@ -71,7 +72,7 @@ class RecordDecoding:
 
 
 class _Unreadable:
-    """A schema by which nothing can be read here."""
+    """A schema that cannot be decoded with here."""
 
     def __init__(self, kind: str, why: str) -> None:
         self.kind = self.name = kind
@@ -97,4 +98,4 @@ def _schema(content: Content, needed: dict[str, str]) -> Schema:
             return JsonText(str(declared.get("title", "JSON")) if isinstance(declared, dict) else "JSON")
     except (ValueError, ImportError) as error:
         return _Unreadable(content.kind.lower(), str(error))
-    return _Unreadable(content.kind.lower(), f"schemas of the type {content.kind} are not known here")
+    return _Unreadable(content.kind.lower(), f"unknown schema type {content.kind!r}")

@@ -27,7 +27,7 @@ _VERSION = 1
 
 
 class Recording:
-    """Adds requests to the transcript as they come, and what became of them. Any thread but the broker's may call."""
+    """Records requests and their outcome in the transcript. Any thread but the broker's may call."""
 
     def __init__(self, cluster: Cluster, look: Call) -> None:
         self._recent = cluster.recent

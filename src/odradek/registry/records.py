@@ -12,7 +12,10 @@ TOPIC = "_schemas"
 
 
 class RegistryRecord(NamedTuple):
-    """A record: ``kind`` is SCHEMA, CONFIG, MODE, DELETE_SUBJECT, CLEAR_SUBJECT, CONTEXT or NOOP. No value deletes."""
+    """A record: ``kind`` is SCHEMA, CONFIG, MODE, DELETE_SUBJECT, CLEAR_SUBJECT, CONTEXT or NOOP.
+
+    Without a value it deletes.
+    """
 
     kind: str
     subject: str | None
@@ -54,17 +57,17 @@ def delete_subject_record(subject: str, up_to: int) -> RegistryRecord:
 
 
 def clear_subject_record(subject: str | None) -> RegistryRecord:
-    """Nothing is left of the deleted versions of a subject, or of all subjects of a context."""
+    """Drop the soft-deleted versions of a subject, or of all subjects of a context."""
     return RegistryRecord("CLEAR_SUBJECT", subject, 0, {"subject": subject})
 
 
 def config_record(subject: str | None, config: dict[str, Any] | None) -> RegistryRecord:
-    """The config of a subject, of a context, or of all (None); no config deletes."""
+    """The config of a subject, of a context, or of all (None); None as config deletes."""
     return RegistryRecord("CONFIG", subject, 0, None if config is None else {"subject": subject, **config})
 
 
 def mode_record(subject: str | None, mode: str | None) -> RegistryRecord:
-    """The mode of a subject, of a context, or of all (None); no mode deletes."""
+    """The mode of a subject, of a context, or of all (None); None as mode deletes."""
     return RegistryRecord("MODE", subject, 0, None if mode is None else {"subject": subject, "mode": mode})
 
 
@@ -79,7 +82,7 @@ def context_record(context: str) -> RegistryRecord:
 
 
 def parsed(key: bytes | None, value: bytes | None) -> RegistryRecord:
-    """A record of the log. ValueError, in words, for what is none."""
+    """Parse a record of the log. ValueError says what is wrong with it."""
     names = _object(key, "key")
     kind, subject, version = names.get("keytype"), names.get("subject"), names.get("version", 0)
     if not isinstance(kind, str):
@@ -92,7 +95,7 @@ def parsed(key: bytes | None, value: bytes | None) -> RegistryRecord:
 
 
 def version_of(value: dict[str, Any]) -> Version:
-    """The version that the value of a SCHEMA record tells. ValueError if it tells none."""
+    """The version in the value of a SCHEMA record. ValueError if a field is missing or of another type."""
     subject, version, number, schema = (value.get(name) for name in ("subject", "version", "id", "schema"))
     if not (isinstance(subject, str) and isinstance(schema, str) and _is_int(version) and _is_int(number)):
         raise ValueError("a SCHEMA record needs subject, version, id and schema")
@@ -102,25 +105,25 @@ def version_of(value: dict[str, Any]) -> Version:
 
 
 def content_of(data: dict[str, Any]) -> Content:
-    """The schema in the value of a record, or in a request. ValueError, in words, for what is none."""
+    """The schema in the value of a record, or in a request. ValueError says which field is wrong."""
     schema, kind = data.get("schema") or "", data.get("schemaType") or AVRO
     if not isinstance(schema, str) or not isinstance(kind, str):
-        raise ValueError("schema and schemaType are texts")
+        raise ValueError("schema and schemaType must be strings")
     references = data.get("references") or []
     if not isinstance(references, list):
-        raise ValueError("references is a list")
+        raise ValueError("references must be a list")
     extras = data.get("metadata"), data.get("ruleSet")
     if not all(each is None or isinstance(each, dict) for each in extras):
-        raise ValueError("metadata and ruleSet are objects")
+        raise ValueError("metadata and ruleSet must be objects")
     return Content(schema, kind, tuple(map(_reference, references)), *map(sorted_text, extras))
 
 
 def _reference(data: Any) -> Reference:
     if not isinstance(data, dict):
-        raise ValueError("a reference is an object")
+        raise ValueError("a reference must be an object")
     name, subject, version = data.get("name"), data.get("subject"), data.get("version", -1)
     if not (isinstance(name, str) and isinstance(subject, str) and _is_int(version)):
-        raise ValueError("a reference has name, subject and version")
+        raise ValueError("a reference needs name, subject and version")
     return Reference(name, subject, version)
 
 
@@ -132,9 +135,9 @@ def _object(data: bytes | None, what: str) -> dict[str, Any]:
     try:
         found = json.loads(data or b"")
     except (ValueError, RecursionError):
-        raise ValueError(f"the {what} is no JSON") from None
+        raise ValueError(f"the {what} is not JSON") from None
     if not isinstance(found, dict):
-        raise ValueError(f"the {what} is no JSON object")
+        raise ValueError(f"the {what} is not a JSON object")
     return found
 
 

@@ -55,7 +55,7 @@ class Registry:
             return function(self._state)
 
     def change(self, decide: Callable[[RegistryState], Decision]) -> Any:
-        """Decide, append what was decided, and answer. What somebody else has appended meanwhile is decided anew."""
+        """Decide, append the records, and answer. If somebody else has appended meanwhile, decide again."""
         with self._lock:
             while True:
                 self._catch_up()

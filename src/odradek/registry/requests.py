@@ -28,20 +28,20 @@ class Request:
     repeated: Sequence[tuple[str, str]] = ()
 
     def refuse(self, *names: str) -> None:
-        """RegistryError (422) for what Confluent's registry understands in a query and this one does not."""
+        """RegistryError (422) for a parameter that Confluent's registry has and this one lacks."""
         for name in names:
             value = self.query.get(name, "")
             if value.strip().lower() not in ("", "false"):
-                raise bad_request(f"{name}={value} is not served here")
+                raise bad_request(f"the parameter {name} is not supported")
 
     @property
     def subject(self) -> str:
-        """The subject that the path names."""
+        """The subject in the path."""
         return self._qualified(self.path["subject"]) or ""
 
     @property
     def subject_or_all(self) -> str | None:
-        """The subject that the path names; None, or the context, where it names none."""
+        """The subject in the path. Without one: the context in the path, or None."""
         return self._qualified(self.path.get("subject"))
 
     @property
@@ -51,7 +51,7 @@ class Request:
 
     @property
     def prefix(self) -> str:
-        """How the subjects begin that are meant; by default those of the default context, as ``:*:`` is of all."""
+        """The prefix of the subjects to list; the default ``:*:`` lists all contexts."""
         given = self.query.get("subjectPrefix")
         if self.context is None:
             return ":*:" if given is None else given
@@ -64,15 +64,15 @@ class Request:
 
     @property
     def number(self) -> int:
-        """The id in the path. RegistryError (404) for what is none, as it is no path then."""
+        """The id in the path. RegistryError (404) if it is not an id."""
         text = self.path["id"]
         if not _is_number(text) or not 0 <= int(text) <= _LARGEST:
-            raise RegistryError(404, f"{text!r} is no id: expected 0 to {_LARGEST}")
+            raise RegistryError(404, f"invalid id {text!r}: expected 0 to {_LARGEST}")
         return int(text)
 
     @property
     def version(self) -> int:
-        """The version in the path, -1 for the latest. RegistryError (42202) for what is none."""
+        """The version in the path, -1 for the latest. RegistryError (42202) if it is not a version."""
         text = self.path["version"].strip()
         if text.lower() == "latest" or text == "-1":
             return -1
@@ -90,11 +90,11 @@ class Request:
 
     @property
     def format(self) -> str:
-        """The format of schemas that is asked for, or an empty text."""
+        """The format in which to answer schemas; empty without one."""
         return self.query.get("format", "").strip()
 
     def page(self, items: list[Any]) -> list[Any]:
-        """As many as ``limit`` says from ``offset`` on."""
+        """The page of ``limit`` items that begins at ``offset``."""
         offset, limit = (self._count(name, default) for name, default in (("offset", 0), ("limit", -1)))
         start = max(offset, 0)
         return items[start:] if limit <= 0 else items[start : start + limit]
@@ -107,30 +107,30 @@ class Request:
 
     @property
     def object(self) -> dict[str, Any]:
-        """The body. RegistryError (400) for what is no JSON, 422 for what is no object."""
+        """The JSON object in the body. RegistryError: 400 if it is not JSON, 422 if it is not an object."""
         if not self.body.strip():
             raise bad_request("the request has no body")
         try:
             found = json.loads(self.body)
         except (ValueError, RecursionError) as error:
             reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-            raise RegistryError(400, f"the body is no JSON: {reason}") from None
+            raise RegistryError(400, f"the body is not JSON: {reason}") from None
         if not isinstance(found, dict):
-            raise bad_request("the body is no JSON object")
+            raise bad_request("the body is not a JSON object")
         return found
 
     @property
     def schema_request(self) -> SchemaRequest:
-        """The schema in the body. RegistryError (422, 42201) for what is none."""
+        """The schema in the body. RegistryError (422, 42201) if it is not a schema."""
         data = self.object
         for name in data:
             if name not in _OF_SCHEMA:
-                raise bad_request(f"{name!r} is no field of this request: {', '.join(_OF_SCHEMA)}")
+                raise bad_request(f"unknown field {name!r}: expected {', '.join(_OF_SCHEMA)}")
         version, number = data.get("version") or 0, data.get("id")
         number = -1 if number is None else number
         for name, value, least in (("version", version, -1), ("id", number, -1)):
             if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _LARGEST:
-                raise bad_request(f"{name} is a number up to {_LARGEST}, not {value!r}")
+                raise bad_request(f"invalid {name} {value!r}: expected a number up to {_LARGEST}")
         try:
             return SchemaRequest(content_of(data), version, number)
         except ValueError as error:

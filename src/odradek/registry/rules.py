@@ -16,22 +16,24 @@ _KINDS = ("TRANSFORM", "CONDITION")
 
 
 def check_rules(rules: dict[str, Any] | None) -> None:
-    """RegistryError (42210) for rules that no client could run: without a name or a type, or with one name twice."""
+    """RegistryError (42210) for rules that clients cannot run: a name or type is missing, or a name occurs twice."""
     names: set[str] = set()
     for kind in RULE_KINDS:
         for rule in (rules or {}).get(kind) or []:
             name = rule.get("name") if isinstance(rule, dict) else None
             if not isinstance(name, str) or not name:
-                raise invalid_rules(f"each of the {kind} needs a name")
+                raise invalid_rules(f"each rule of the {kind} needs a name")
             if name in names:
-                raise invalid_rules(f"the rule {name!r} is there twice")
+                raise invalid_rules(f"two rules have the name {name!r}")
             names.add(name)
             if not rule.get("type"):
                 raise invalid_rules(f"the rule {name!r} needs a type")
             if rule.get("mode") not in _MODES[kind]:
-                raise invalid_rules(f"the rule {name!r} of the {kind} has no mode of {', '.join(_MODES[kind])}")
+                raise invalid_rules(
+                    f"invalid mode of the rule {name!r} of the {kind}: expected {', '.join(_MODES[kind])}"
+                )
             if rule.get("kind", "TRANSFORM") not in _KINDS:
-                raise invalid_rules(f"the rule {name!r} is neither TRANSFORM nor CONDITION")
+                raise invalid_rules(f"invalid kind of the rule {name!r}: expected TRANSFORM or CONDITION")
 
 
 def rule_types(rules: dict[str, Any] | None) -> set[str]:
@@ -40,7 +42,7 @@ def rule_types(rules: dict[str, Any] | None) -> set[str]:
 
 
 def merged(below: dict[str, Any] | None, above: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Two rule sets as one; a rule goes before one of the same name below."""
+    """Merge two rule sets. Of two rules with one name, the one in ``above`` wins."""
     if not below or not above:
         return above or below
     result: dict[str, Any] = {}
@@ -54,7 +56,7 @@ def merged(below: dict[str, Any] | None, above: dict[str, Any] | None) -> dict[s
 
 
 def merged_metadata(below: dict[str, Any] | None, above: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Two metadata as one; a tag or property goes before one of the same name below."""
+    """Merge two metadata. Of two tags or properties with one name, the one in ``above`` wins."""
     if not below or not above:
         return above or below
     result: dict[str, Any] = {}

@@ -24,8 +24,8 @@ _PACKAGES = ("h11",)
 class RegistryServer:
     """A schema registry on a broker's topic ``_schemas``: ``with RegistryServer(broker) as server: print(server.url)``.
 
-    ``token``: what requests have to show, as a bearer token or as a password. ValueError for an address that others
-    reach and no token. ImportError, with what to install, without the extra ``registry``; OSError for an address that
+    ``token``: requests must send it as a bearer token or as a password. ValueError for an address that others reach
+    without a token. ImportError, with what to install, without the extra ``registry``; OSError for an address that
     is taken.
     """
 
@@ -93,8 +93,10 @@ class RegistryServer:
 
 
 def serving(host: str, port: int, token: str | None) -> Callable[[Cluster], AbstractContextManager[str]]:
-    """What serves a registry for a cluster whose run the caller is in, and gives its URL. What cannot be is raised
-    now."""
+    """A function that serves a registry for a cluster of the caller's trio run, and yields its URL.
+
+    Errors of `RegistryServer` are raised by this call.
+    """
     checked("a schema registry", _PACKAGES, "registry", host, token)
 
     @contextmanager

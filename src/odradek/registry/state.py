@@ -43,10 +43,10 @@ class RegistryState:
     # -- changes
 
     def replay(self, written: RegistryRecord) -> None:
-        """Take a record in. ValueError, and nothing has changed, for one that says nothing to this registry."""
+        """Apply a record. ValueError for a record that this registry cannot use; the state is unchanged then."""
         replay = self._kinds.get(written.kind)
         if replay is None:
-            raise ValueError(f"a record of the unknown kind {written.kind}")
+            raise ValueError(f"unknown kind of record {written.kind!r}")
         replay(written)
 
     def _schema(self, written: RegistryRecord) -> None:
@@ -142,8 +142,7 @@ class RegistryState:
         return bool(self.subjects_of(subject, deleted=deleted))
 
     def subjects_of(self, subject: str | None, *, deleted: bool) -> list[str]:
-        """The subject, or those of the context that it means (None: of the default one), as far as they have
-        versions."""
+        """The subject, if it has versions; for a context, its subjects with versions (None: the default context)."""
         meant = Subject.of(subject or "")
         if meant.name:
             found = [str(meant)] if str(meant) in self.versions else []
@@ -175,7 +174,7 @@ class RegistryState:
         return self._largest.get(context, 0)
 
     def with_id(self, number: int, subject: str | None) -> Version | None:
-        """The schema with an id: in the context of a subject, there or else in other contexts under the subject."""
+        """The schema with an id. Looks in the context of the subject first, then in other contexts under its name."""
         wanted = Subject.of(subject or "")
         here = self.places(wanted.context, number)
         if not wanted.name:
@@ -214,14 +213,14 @@ class RegistryState:
         )
 
     def config_in_scope(self, subject: str | None) -> dict[str, Any]:
-        """What counts for a subject: its own config, before that of its context, before the global one."""
+        """The config that applies to a subject: its own, over that of its context, over the global one."""
         usual: dict[str, Any] = {LEVEL: DEFAULT_LEVEL}
         for scope in reversed(self._scopes(subject)):
             usual |= self.configs.get(scope, {})
         return usual
 
     def mode_in_scope(self, subject: str | None) -> str:
-        """What may be done with a subject."""
+        """The mode that applies to a subject."""
         if self.modes.get(None) == READONLY_OVERRIDE:
             return READONLY_OVERRIDE
         return next((self.modes[each] for each in self._scopes(subject) if each in self.modes), READWRITE)
@@ -235,7 +234,7 @@ class RegistryState:
 
 
 def in_context_of(subject: str, referred: str) -> str:
-    """A subject that a schema refers to: in the schema's context unless it names one."""
+    """The full name of a referenced subject: in the context of the schema, unless it names another one."""
     if referred.startswith(":."):
         return str(Subject.of(referred))
     return str(Subject(context_of(subject), referred))

@@ -10,21 +10,21 @@ _EVERY_CONTEXT = ":*:"
 
 
 class Subject(NamedTuple):
-    """A context, which begins with a dot, and a name in it. A name that is empty means the context itself."""
+    """A context, which begins with a dot, and a name in it. An empty name means the context itself."""
 
     context: str
     name: str
 
     @classmethod
     def of(cls, text: str) -> Subject:
-        """What a text means; a text without a context is in the default context."""
+        """Parse a text; without a context it is in the default one."""
         if text.startswith(":."):
             context, _, name = text[1:].partition(":")
             return cls(context, name)
         return cls(DEFAULT_CONTEXT, text)
 
     def __str__(self) -> str:
-        """The text that is stored: without the context where it is the default one."""
+        """The stored text, without the default context."""
         return self.name if self.context == DEFAULT_CONTEXT else f":{self.context}:{self.name}"
 
 
@@ -34,7 +34,7 @@ def normal(text: str) -> str:
 
 
 def is_valid(text: str) -> bool:
-    """Whether schemas may be registered under this."""
+    """Whether a subject may have this name."""
     name = Subject.of(text).name
     return bool(name) and name not in _RESERVED and not any(ord(each) < 32 or 127 <= ord(each) < 160 for each in text)
 
@@ -45,12 +45,12 @@ def context_of(subject: str | None) -> str:
 
 
 def context_subject(context: str) -> str | None:
-    """What a context's config and mode are stored under; None for the default context: they are the global ones."""
+    """The subject of a context's config and mode; None for the default context, whose settings are the global ones."""
     return None if context == DEFAULT_CONTEXT else str(Subject(context, ""))
 
 
 def in_context(context: str, subject: str | None) -> str | None:
-    """A subject as it is meant where a request names the context beside it; None is the context itself."""
+    """The full subject of a request below ``/contexts/NAME``; the context itself for None."""
     if subject is not None and subject.startswith((":.", _EVERY_CONTEXT)):
         return normal(subject)
     named = context if context.startswith(".") else f".{context}"
@@ -60,7 +60,7 @@ def in_context(context: str, subject: str | None) -> str | None:
 
 
 def begins(subject: str, prefix: str) -> bool:
-    """Whether a subject is meant by a prefix; ``:*:`` begins one that is in any context."""
+    """Whether a subject has a prefix; ``:*:`` stands for any context."""
     if prefix.startswith(_EVERY_CONTEXT):
         return Subject.of(subject).name.startswith(prefix.removeprefix(_EVERY_CONTEXT))
     return subject.startswith(normal(prefix) if prefix.startswith(":.:") else prefix)

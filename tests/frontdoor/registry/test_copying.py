@@ -173,11 +173,11 @@ def test_a_registry_without_contexts_and_modes(other: Callable[[Answers], Regist
 @pytest.mark.parametrize(
     ("path", "answer", "words"),
     [
-        ("subjects", b"<html>", "the answer is no JSON"),
+        ("subjects", b"<html>", "the answer is not JSON"),
         ("subjects", {"a": 1}, "is this a schema registry"),
         ("subjects", None, "is this a schema registry"),
-        ("subjects/s/versions", ["1"], "no list of versions"),
-        ("subjects/s/versions/3?deleted=true", [], "the answer is no schema"),
+        ("subjects/s/versions", ["1"], "not a list of versions"),
+        ("subjects/s/versions/3?deleted=true", [], "the answer is not a schema"),
         ("subjects/s/versions/3?deleted=true", {"schema": "x"}, "needs subject, version, id and schema"),
     ],
 )

@@ -40,13 +40,16 @@ def test_what_was_understood_is_kept(state: RegistryState) -> None:
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (Content(OUTER), "no Avro schema"),
-        (Content(OUTER, references=(Reference("a.Middle", "middle", 2),)), "version 2 of 'middle', which is not there"),
+        (Content(OUTER), "invalid Avro schema"),
+        (
+            Content(OUTER, references=(Reference("a.Middle", "middle", 2),)),
+            "version 2 of 'middle', which does not exist",
+        ),
         (Content(OUTER, references=(Reference("x", "json", 1),)), "a schema of the type JSON"),
-        (Content("x", "XML"), "'XML' is no type of schemas"),
+        (Content("x", "XML"), "unknown schema type 'XML'"),
         (
             Content(OUTER, references=(TO_MIDDLE, Reference("a.Inner", "middle", 1))),
-            "'a.Inner' is the name of two schemas",
+            "two referenced schemas have the name 'a.Inner'",
         ),
     ],
 )

@@ -137,7 +137,7 @@ def test_records_that_say_nothing_are_left_out_with_a_warning(
     broker.produce("_schemas", "no JSON", key="no JSON")
     with caplog.at_level(logging.WARNING, "odradek.registry"):
         assert registry("GET", "/subjects") == (200, ["s"])
-    assert "_schemas at offset 1 is left out: the key is no JSON" in caplog.text
+    assert "_schemas at offset 1 is left out: the key is not JSON" in caplog.text
 
 
 def test_a_topic_that_is_of_no_use_is_said() -> None:

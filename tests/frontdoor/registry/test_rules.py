@@ -22,10 +22,10 @@ def test_rules_that_clients_can_run() -> None:
     [
         ([{}], "needs a name"),
         (["n"], "needs a name"),
-        ([RULE, RULE], "there twice"),
+        ([RULE, RULE], "two rules have the name 'n'"),
         ([{**RULE, "type": ""}], "needs a type"),
-        ([{**RULE, "mode": "UPGRADE"}], "has no mode of WRITE, READ, WRITEREAD"),
-        ([{**RULE, "kind": "WISH"}], "neither TRANSFORM nor CONDITION"),
+        ([{**RULE, "mode": "UPGRADE"}], "expected WRITE, READ, WRITEREAD"),
+        ([{**RULE, "kind": "WISH"}], "expected TRANSFORM or CONDITION"),
     ],
 )
 def test_rules_that_no_client_can_run(rules: list[Any], why: str) -> None:

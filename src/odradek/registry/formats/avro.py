@@ -25,7 +25,7 @@ _INT, _LONG = 2**31, 2**63
 
 
 class AvroSchema:
-    """A parsed schema. ValueError, in words, for a text that is none."""
+    """A parsed schema. ValueError says why a text is invalid."""
 
     formats: ClassVar[Mapping[str, Callable[[], str]]] = {}
 
@@ -43,17 +43,17 @@ class AvroSchema:
             self.normalized = _text(_Writer(dict(named), _sorted).write(declared, None))
             self._schema = make_avsc_object(_Writer(named, _no_others).write(declared, None), names)
         except RecursionError:
-            raise ValueError("this is no Avro schema: it is nested too deeply") from None
+            raise ValueError("invalid Avro schema: it is nested too deeply") from None
         except KeyError as error:
-            raise ValueError(f"this is no Avro schema: {error} is missing") from None
+            raise ValueError(f"invalid Avro schema: {error} is missing") from None
         except (AvroException, TypeError, AttributeError, ValueError) as error:
-            raise ValueError(f"this is no Avro schema: {error}") from None
+            raise ValueError(f"invalid Avro schema: {error}") from None
 
     def __repr__(self) -> str:
         return f"<AvroSchema {self.canonical}>"
 
     def reads(self, writer: AvroSchema) -> Sequence[str]:
-        """Avro's rules of schema resolution; where each reason lies is told as a path in the schema that reads."""
+        """By Avro's rules of schema resolution. Each reason names its place as a path in the reader."""
         from avro.compatibility import ReaderWriterCompatibilityChecker, SchemaCompatibilityType
 
         found = ReaderWriterCompatibilityChecker().get_compatibility(self._schema, writer._schema)
@@ -67,8 +67,8 @@ class AvroSchema:
 class _Writer:
     """Writes a declaration in the order of Avro's library.
 
-    ``named``: the full names that are known, each with its type. ``others``: what becomes of attributes that Avro does
-    not know; the library that compares is spared them, as it warns of logical types that it would ignore.
+    ``named``: the known types by full name. ``others``: what happens to attributes that Avro does not know. The library
+    that compares gets none of them, because it warns of logical types that it ignores.
     """
 
     def __init__(self, named: dict[str, Any], others: Callable[[dict[str, Any]], dict[str, Any]] = dict) -> None:
@@ -76,14 +76,14 @@ class _Writer:
         self._kept = others
 
     def write(self, declared: Any, space: str | None) -> Any:
-        """The same schema; ValueError for what the library lets through and Avro does not."""
+        """The same schema. ValueError for errors that the library accepts and Avro's specification does not."""
         if isinstance(declared, str):
             return self._reference(declared, space)
         if isinstance(declared, list):
             return [self.write(each, space) for each in declared]
         kind = declared["type"]
         if not isinstance(kind, str):
-            raise ValueError(f"{_text(kind)} is no name of a type")
+            raise ValueError(f"invalid type {_text(kind)}")
         if kind in _PRIMITIVE:
             others = self._others(declared, ("type",))
             return {"type": kind, **others} if others else kind
@@ -111,7 +111,7 @@ class _Writer:
             written["symbols"] = declared["symbols"]
             if "default" in declared:
                 if declared["default"] not in declared["symbols"]:
-                    raise ValueError(f"the default {declared['default']!r} of {full} is none of its symbols")
+                    raise ValueError(f"the default {declared['default']!r} of {full} is not among its symbols")
                 written["default"] = declared["default"]
         else:
             written["size"] = declared["size"]
@@ -122,7 +122,7 @@ class _Writer:
 
     def _field(self, field: dict[str, Any], space: str | None) -> dict[str, Any]:
         if not _NAME.fullmatch(field["name"]):
-            raise ValueError(f"{field['name']!r} is no name of a field")
+            raise ValueError(f"invalid field name {field['name']!r}")
         written = {"name": field["name"], "type": self.write(field["type"], space)}
         if field.get("doc") is not None:
             written["doc"] = field["doc"]
@@ -146,12 +146,12 @@ class _Writer:
         return _short(*_split(full, None), space)
 
     def _meant(self, name: str, space: str | None) -> str:
-        """A name in full; one that its own namespace does not have may be in none."""
+        """The full name. A name that the namespace lacks may be one without a namespace."""
         full = _full(*_split(name, space))
         return full if full in self._named or name not in self._named else name
 
     def _fits(self, value: Any, declared: Any, space: str | None) -> bool:
-        """Whether a default is of a type, as Avro's Java library sees it. A union's is of one of its types."""
+        """Whether a default has a type, by the rules of Avro's Java library; for a union, one of its types."""
         if isinstance(declared, list):
             return any(self._fits(value, each, space) for each in declared)
         kind = declared if isinstance(declared, str) else declared["type"]
@@ -218,7 +218,7 @@ def _full(name: str, space: str | None) -> str:
 
 
 def _short(name: str, space: str | None, around: str | None) -> str:
-    """A name as it is written inside of a namespace."""
+    """The name as it is written within the namespace ``around``."""
     return name if space == around else _full(name, space)
 
 

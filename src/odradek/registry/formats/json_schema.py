@@ -21,9 +21,9 @@ _TOGETHER = (
     *(("contains", "minContains", "maxContains"), ("items", "prefixItems", "additionalItems")),
     *(("dependencies",), ("dependentRequired",), ("dependentSchemas",), ("uniqueItems",)),
 )
-"""Keywords of which only equal ones will do, those together that depend on each other."""
+"""Keywords that must be equal on both sides; those of a group depend on each other."""
 _NEVER = ("unevaluatedItems", "unevaluatedProperties", "$dynamicRef", "$recursiveRef", "patternProperties")
-"""Keywords that depend on all others: only an equal schema will do."""
+"""Keywords that depend on all others: the whole schemas must be equal."""
 _AT_LEAST = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
 _AT_MOST = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
 _OF_TYPE = {
@@ -32,15 +32,15 @@ _OF_TYPE = {
     **dict.fromkeys(("items", "minItems", "maxItems", "uniqueItems"), "array"),
     **dict.fromkeys(("properties", "additionalProperties", "required", "minProperties", "maxProperties"), "object"),
 }
-"""What a keyword asks of documents of one type only."""
+"""Keywords that restrict documents of one type only, and that type."""
 _KNOWN = {*_COMPARED, *_AT_LEAST, *_AT_MOST, *_NEVER, *(name for group in _TOGETHER for name in group)}
-"""What is no keyword of JSON Schema asks nothing of documents."""
+"""The keywords that restrict documents; all others are ignored."""
 _LONGEST_WAY = 100
 _NOTHING: dict[str, Any] = {"not": {}}
 
 
 class _Place(NamedTuple):
-    """A part of a schema, and what resolves the references in it."""
+    """A part of a schema, and the resolver of its references."""
 
     schema: Mapping[str, Any]
     resolver: Any
@@ -51,7 +51,7 @@ class _Place(NamedTuple):
 
 
 class JsonSchema:
-    """A schema that its metaschema admits. ValueError, in words, for a text that is none."""
+    """A parsed schema, valid by its metaschema. ValueError says why a text is invalid."""
 
     formats: ClassVar[Mapping[str, Callable[[], str]]] = {}
 
@@ -65,7 +65,7 @@ class JsonSchema:
         known = declared.get("$schema") if isinstance(declared, dict) else None
         validator = validator_for(declared, default=None if known is not None else _newest())
         if validator is None:
-            raise ValueError(f"this is no JSON Schema: the draft {known!r} is not known here")
+            raise ValueError(f"invalid JSON Schema: the draft {known!r} is not supported")
         try:
             validator.check_schema(declared)
             resources = [(name, _resource(_json(each), validator)) for name, each in needed.items()]
@@ -76,11 +76,11 @@ class JsonSchema:
             for each in _references(declared):
                 _check_end(_Place({"$ref": each}, self._place.resolver))
         except SchemaError as error:
-            raise ValueError(f"this is no JSON Schema: {error.json_path}: {error.message}") from None
+            raise ValueError(f"invalid JSON Schema: {error.json_path}: {error.message}") from None
         except Unresolvable as error:
-            raise ValueError(f"this is no JSON Schema: it refers to {error.ref!r}, which is not there") from None
+            raise ValueError(f"invalid JSON Schema: it refers to {error.ref!r}, which does not exist") from None
         except RecursionError:
-            raise ValueError("this is no JSON Schema: it is nested too deeply") from None
+            raise ValueError("invalid JSON Schema: it is nested too deeply") from None
         self.canonical = json.dumps(declared, separators=(",", ":"), ensure_ascii=False)
         self.normalized = json.dumps(declared, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
 
@@ -88,7 +88,7 @@ class JsonSchema:
         return f"<JsonSchema {self.canonical}>"
 
     def reads(self, writer: JsonSchema) -> Sequence[str]:
-        """The first reason that is found, with its place in this schema."""
+        """The first reason found, with its place in this schema."""
         try:
             reason = _Comparison().reason(self._place, [writer._place], "#")
         except RecursionError:
@@ -103,7 +103,7 @@ class _Comparison:
         self._under_way: set[tuple[int, tuple[int, ...]]] = set()
 
     def reason(self, reader: _Place, writers: Sequence[_Place], where: str) -> str | None:
-        """None if there is none. A pair that is being compared already is no reason against itself."""
+        """The reason, or None. A pair that is being compared further up the recursion gives no reason."""
         parts = list(_parts(writers))
         if not list(_references(reader.schema)) and any(_same(each.schema, reader.schema) for each in parts):
             return None
@@ -134,7 +134,7 @@ class _Comparison:
         return None
 
     def _matters(self, keyword: str, parts: list[_Place]) -> bool:
-        """Whether there are documents of the type that the keyword is about."""
+        """Whether the writers admit documents of the type that the keyword restricts."""
         kind = _OF_TYPE.get(keyword)
         return kind is None or bool(_types(parts) & ({kind, "integer"} if kind == "number" else {kind}))
 
@@ -201,7 +201,7 @@ class _Comparison:
 
 
 def _parts(writers: Sequence[_Place]) -> Iterator[_Place]:
-    """Schemas that count all together, without references and allOf, and without those that say nothing."""
+    """Resolve references and allOf into schemas that all apply; empty ones are left out."""
     for each in writers:
         if "$ref" in each.schema:
             yield from _parts([_resolved(each)])
@@ -218,22 +218,22 @@ def _resolved(place: _Place) -> _Place:
 
 
 def _check_end(place: _Place) -> None:
-    """ValueError for a reference that leads to nothing but references."""
+    """ValueError for references that form a cycle without a schema in it."""
     for _ in range(_LONGEST_WAY):
         if "$ref" not in place.schema:
             return
         place = _resolved(place)
-    raise ValueError("this is no JSON Schema: its references lead in a circle")
+    raise ValueError("invalid JSON Schema: its references form a cycle")
 
 
 def _property(place: _Place, name: str) -> _Place:
-    """What a schema asks of a property: what it says of it, or else of all that it does not name."""
+    """The schema of a property: its own, or else additionalProperties."""
     known = place.schema.get("properties", {})
     return place.at(known[name] if name in known else place.schema.get("additionalProperties", True))
 
 
 def _first_of(keyword: str, reader: _Place) -> bool:
-    """Properties are compared once, though two keywords speak of them."""
+    """Whether this keyword compares the properties: one keyword of a schema does."""
     return keyword == "properties" or "properties" not in reader.schema
 
 
@@ -246,7 +246,7 @@ def _is_nothing(parts: list[_Place]) -> bool:
 
 
 def _types(parts: list[_Place]) -> set[str]:
-    """The types of documents that all of them admit."""
+    """The types of documents that all schemas admit."""
     found = set(_TYPES)
     for each in parts:
         if "type" in each.schema:
@@ -284,7 +284,7 @@ def _of_values(admitted: list[Any], parts: list[_Place], place: str) -> str | No
     known = [json.dumps(each, sort_keys=True) for each in admitted]
     every = [values for each in parts if (values := _values(each)) is not None]
     if not every:
-        return f"{place}: other values may come"
+        return f"{place}: the writer admits other values"
     fewest = min(every, key=len)
     wrong = [text for each in fewest if (text := json.dumps(each, sort_keys=True)) not in known]
     return f"{place}: {', '.join(wrong)} is not admitted" if wrong else None
@@ -296,7 +296,7 @@ def _of_bound(keyword: str, value: Any, parts: list[_Place], place: str) -> str 
         return None if equal or value is False else f"{place}: only an equal one is known to be compatible"
     bounds = [each.schema[keyword] for each in parts if not isinstance(each.schema.get(keyword, True), bool)]
     fits = any(each >= value if keyword in _AT_LEAST else each <= value for each in bounds)
-    return None if fits else f"{place}: what is beyond {value} may come"
+    return None if fits else f"{place}: the writer admits values beyond {value}"
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -322,9 +322,9 @@ def _json(text: str) -> Any:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise ValueError(f"this is no JSON Schema: {reason}") from None
+        raise ValueError(f"invalid JSON Schema: {reason}") from None
     if not isinstance(found, dict | bool):
-        raise ValueError("this is no JSON Schema: expected an object, true or false")
+        raise ValueError("invalid JSON Schema: expected an object, true or false")
     return found
 
 

@@ -1,4 +1,4 @@
-"""The interface of a schema format, and the compatibility levels: which schema must read which."""
+"""The interface of a schema format, and the compatibility levels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, Self
 
 ReferencedTexts = Mapping[str, str]
-"""The texts that a schema refers to, by the name that it calls them, those that need no other first."""
+"""The referenced texts by name; each text comes after the texts that it needs."""
 
 
 class Parsed(Protocol):
@@ -14,32 +14,32 @@ class Parsed(Protocol):
 
     @property
     def canonical(self) -> str:
-        """The text that is stored: equal for schemas that differ in how they are written only."""
+        """The text to store. Schemas that differ only in notation have the same one."""
         ...
 
     @property
     def normalized(self) -> str:
-        """The text that is stored where the schema is to be normalized. ValueError if it cannot be."""
+        """The text to store with ``normalize``. ValueError if the schema cannot be normalized."""
         ...
 
     @property
     def formats(self) -> Mapping[str, Callable[[], str]]:
-        """Other texts of the schema, by the name under which clients ask for them."""
+        """Functions that write the schema in other formats, by the name of the format."""
         ...
 
     def reads(self, writer: Self) -> Sequence[str]:
-        """Why this schema can't read what the other one wrote; empty if it can."""
+        """Why this schema cannot read data of the other one; empty if it can."""
         ...
 
 
 Parse = Callable[[str, ReferencedTexts], Parsed]
-"""Understand a text. ValueError, in words, for one that is no schema."""
+"""Parses a text. ValueError says why the schema is invalid."""
 
 LEVELS = ("NONE", "BACKWARD", "BACKWARD_TRANSITIVE", "FORWARD", "FORWARD_TRANSITIVE", "FULL", "FULL_TRANSITIVE")
 
 
 def reasons_against(new: Parsed, level: str, earlier: Sequence[tuple[int, Parsed]]) -> list[str]:
-    """Why a schema may not follow earlier ones, which come by version, oldest first; empty if it may.
+    """Why a schema is not compatible with earlier versions (oldest first); empty if it is.
 
     BACKWARD: the new schema reads what the last one wrote; FORWARD: the last one reads what the new one wrote;
     FULL: both. TRANSITIVE: with all earlier ones instead of the last.
@@ -48,7 +48,7 @@ def reasons_against(new: Parsed, level: str, earlier: Sequence[tuple[int, Parsed
     reasons: list[str] = []
     for version, old in reversed(earlier if transitive else earlier[-1:]):
         if type(old) is not type(new):
-            reasons.append(f"version {version} is a schema of another type")
+            reasons.append(f"version {version} has another schema type")
             break
         if direction in ("BACKWARD", "FULL"):
             reasons += [f"cannot read version {version}: {each}" for each in new.reads(old)]

@@ -24,9 +24,9 @@ _LAST_OF_ENUM = 2147483647
 def proto_text(file: FileDescriptorProto) -> str:
     """The text; ValueError for what is not written here: editions, groups, extensions, options of one's own."""
     if file.syntax not in ("", "proto2", "proto3"):
-        raise ValueError(f"the syntax {file.syntax!r} is not known here")
+        raise ValueError(f"the syntax {file.syntax!r} is not supported")
     if file.extension:
-        raise ValueError("extensions are not known here: register the text of the file")
+        raise ValueError("extensions are not supported: register the text of the file")
     lines = [f'syntax = "{file.syntax or "proto2"}";']
     if file.package:
         lines.append(f"package {file.package};")
@@ -51,7 +51,7 @@ class _Writer:
     def message(self, message: DescriptorProto) -> Iterator[str]:
         """The lines of a message."""
         if message.extension:
-            raise ValueError(f"the message {message.name} has extensions, which are not known here")
+            raise ValueError(f"the message {message.name} has extensions, which are not supported")
         yield f"message {message.name} {{"
         yield from _inner(f"option {each};" for each in _options(message, "map_entry"))
         entries = {each.name: each for each in message.nested_type if each.options.map_entry}
@@ -69,7 +69,7 @@ class _Writer:
             yield from _inner(self.enum(enum))
         for ranges in message.extension_range:
             if ranges.HasField("options"):
-                raise ValueError(f"the message {message.name} has extensions with options, which are not known here")
+                raise ValueError(f"the message {message.name} has extensions with options, which are not supported")
             yield f"  extensions {_range(ranges.start, ranges.end - 1, _LAST_NUMBER - 1)};"
         yield from _inner(
             _reserved(
@@ -135,7 +135,7 @@ class _Writer:
 
 def _type(field: FieldDescriptorProto) -> str:
     if field.type == _F.TYPE_GROUP:
-        raise ValueError(f"{field.name} is a group, which is not known here")
+        raise ValueError(f"{field.name} is a group, which is not supported")
     if field.type in (_F.TYPE_MESSAGE, _F.TYPE_ENUM):
         return str(field.type_name)
     return str(_F.Type.Name(field.type)).removeprefix("TYPE_").lower()
@@ -146,12 +146,12 @@ def _options(declared: Any, *left_out: str) -> Iterator[str]:
     if not declared.HasField("options"):
         return
     if len(UnknownFieldSet(declared.options)):
-        raise ValueError(f"{declared.name} has options of its own, which are not known here: register the text")
+        raise ValueError(f"{declared.name} has options of its own, which are not supported: register the text")
     for field, value in declared.options.ListFields():
         if field.name in left_out:
             continue
         if field.is_extension or field.message_type is not None:
-            raise ValueError(f"the option {field.name} of {declared.name} is not known here: register the text")
+            raise ValueError(f"the option {field.name} of {declared.name} is not supported: register the text")
         for each in value if isinstance(value, MutableSequence) else [value]:
             yield f"{field.name} = {_option(field, each)}"
 

@@ -16,12 +16,12 @@ _ALIKE = (
     ("fixed64", "sfixed64"),
     ("string", "bytes"),
 )
-"""Types whose bytes can be read as each other's."""
+"""Types that can read each other's bytes."""
 _REQUIRED, _REPEATED = 2, 3
 
 
 class ProtobufSchema:
-    """A file that protoc takes. ``text``: of a .proto file, or a FileDescriptorProto in base64, as some clients send.
+    """A parsed .proto file. ``text``: the file, or a FileDescriptorProto in base64, as some clients send.
 
     ValueError, in words, for what is neither; ImportError, with what to install, without the libraries.
     """
@@ -69,7 +69,7 @@ class ProtobufSchema:
         return list(dict.fromkeys(comparison.reasons))
 
     def _places(self, name: str) -> list[int]:
-        """Where a message stands, from the outermost in: serializers write this before their data."""
+        """The indexes of a message, outermost first: serializers write them before the data."""
         among, places = self._file.message_type, []
         inner = name[len(self._file.package) + 1 :] if self._file.package else name
         for part in inner.split("."):
@@ -177,7 +177,7 @@ def _described(text: str) -> Any | None:
     try:
         return kind.FromString(data)
     except Exception:
-        raise ValueError("this is no FileDescriptorProto in base64") from None
+        raise ValueError("invalid FileDescriptorProto in base64") from None
 
 
 def _descriptors() -> Any:

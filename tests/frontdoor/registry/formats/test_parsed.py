@@ -63,4 +63,4 @@ def test_reasons_say_who_cannot_read_whom() -> None:
 
 
 def test_another_type_is_never_compatible() -> None:
-    assert reasons_against(Reader("n", "1"), "BACKWARD", [(1, Other("1"))]) == ["version 1 is a schema of another type"]
+    assert reasons_against(Reader("n", "1"), "BACKWARD", [(1, Other("1"))]) == ["version 1 has another schema type"]

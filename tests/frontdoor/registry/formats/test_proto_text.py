@@ -96,7 +96,7 @@ def _file(**more: Any) -> FileDescriptorProto:
 def test_what_is_not_written_is_said() -> None:
     for file, why in (
         (_file(syntax="editions"), "the syntax 'editions'"),
-        (_file(extension=[{"name": "e"}]), "extensions are not known"),
+        (_file(extension=[{"name": "e"}]), "extensions are not supported"),
         (_file(message_type=[{"name": "M", "extension": [{"name": "e"}]}]), "the message M has extensions"),
         (_file(message_type=[{"name": "M", "field": [{"name": "g", "number": 1, "type": 10}]}]), "g is a group"),
         (

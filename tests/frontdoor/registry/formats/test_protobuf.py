@@ -116,7 +116,7 @@ def test_a_descriptor_is_as_good_as_a_text() -> None:
     [
         ("message A {", "not a .proto file"),
         ('syntax = "proto3"; import "unknown.proto";', "unknown.proto"),
-        ("AAAA", "no FileDescriptorProto in base64"),
+        ("AAAA", "invalid FileDescriptorProto in base64"),
     ],
 )
 def test_what_is_no_schema(text: str, why: str) -> None:
