@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from enum import IntEnum
 
 from odradek.broker.controller.commands import CreateAcls, DeleteAcls
-from odradek.broker.metadata.image import MetadataImage
+from odradek.broker.metadata.image import METADATA_VERSION, MetadataImage
 from odradek.broker.security.acl import CLUSTER_NAME, Acl, AclFilter, Operation, Pattern, Permission, Resource
+from odradek.broker.security.acl_hosts import is_network, parse_network
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.metadata_records.access_control_entry_record import AccessControlEntryRecord
 from odradek.protocol.generated.metadata_records.remove_access_control_entry_record import (
@@ -22,13 +23,19 @@ from odradek.protocol.uuids import new_uuid
 
 MAX_RECORDS = 10_000
 """Records that one request may cause at most."""
+NETWORKS_FROM = 32
+"""The level of metadata.version from which on hosts may be networks: 4.4-IV1."""
 
 
 class AclControl:
-    """Decides about access control entries. Reads the image; changes nothing."""
+    """Decides about access control entries. Reads the image; changes nothing.
 
-    def __init__(self, image: MetadataImage) -> None:
+    `knows_networks`: the host of an entry may be a network, from a level of metadata.version on.
+    """
+
+    def __init__(self, image: MetadataImage, *, knows_networks: bool = False) -> None:
         self._image = image
+        self._knows_networks = knows_networks
 
     def create(self, command: CreateAcls) -> tuple[list[MetadataRecord], list[KafkaError | None]]:
         """Records and results of `CreateAcls`; POLICY_VIOLATION for more than 10,000 new entries."""
@@ -37,6 +44,8 @@ class AclControl:
         for acl in command.acls:
             try:
                 check(acl)
+                if self._knows_networks:
+                    self._check_host(acl.host)
             except KafkaError as error:
                 results.append(error)
                 continue
@@ -46,6 +55,19 @@ class AclControl:
         if len(new) > MAX_RECORDS:
             raise KafkaError(ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
         return [AccessControlEntryRecord(new_uuid(), *acl) for acl in new], results
+
+    def _check_host(self, host: str) -> None:
+        if not host:
+            raise _invalid("Host pattern cannot be null or empty")
+        if not is_network(host):
+            return
+        if self._image.feature(METADATA_VERSION) < NETWORKS_FROM:
+            text = "CIDR-based ACL host patterns require metadata version 4.4-IV1 or higher."
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)
+        try:
+            parse_network(host)
+        except ValueError as error:
+            raise _invalid(f"Invalid CIDR notation '{host}': {error}") from None
 
     def delete(self, command: DeleteAcls) -> tuple[list[MetadataRecord], list[list[Acl] | KafkaError]]:
         """Records and results of `DeleteAcls`; INVALID_REQUEST where filters mean more than 10,000 entries."""

@@ -140,7 +140,7 @@ class ControllerMachine:
     def _acls(self) -> AclControl:
         from odradek.broker.controller.acl_control import AclControl
 
-        return AclControl(self.image)
+        return AclControl(self.image, knows_networks=self._config.release.knows_networks)
 
     def _quotas(self) -> QuotaControl:
         from odradek.broker.controller.quota_control import QuotaControl

@@ -56,6 +56,7 @@ class Release:
         "finalized",
         "finds_max_timestamps",
         "finds_share_coordinators",
+        "knows_networks",
         "knows_share_topics_by_partition",
         "limits_added_partitions",
         "name",
@@ -100,6 +101,8 @@ class Release:
             kind for kind, since in ((_CLIENT_METRICS, (3, 7)), (_GROUP, (4, 0))) if number < since
         )
         """Types of resources that have no configs yet: client metrics (KIP-714), groups (KIP-848)."""
+        self.knows_networks = number >= (4, 4)
+        """The host of an access control entry may be a network (KIP-1276), and may not be empty."""
         self.task_offset_interval_ms = 60_000 if number >= (4, 4) else 0
         """How often members of streams groups tell the offsets of their tasks; 0 where Kafka does not ask."""
         self.refuses_negative_share_epochs = number >= (4, 4)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.config.definition import ConfigError
 from odradek.broker.security.acl import SUPPORTED, WILDCARD, Acl, AclIndex, Operation, Pattern, Permission
+from odradek.broker.security.acl_hosts import contains, is_network
 from odradek.broker.security.principal import Principal
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -38,10 +39,14 @@ _IMPLIED_BY = {
 class Authorizer:
     """Decides by the entries of the metadata image, which it follows as a publisher.
 
-    Owner: the cluster. It caches up to 100,000 decisions until an entry changes.
+    Owner: the cluster. It caches up to 100,000 decisions until an entry changes. `knows_networks`: the host of an entry
+    may be a network (KIP-1276).
     """
 
-    def __init__(self, super_users: Iterable[Principal] = (), *, allow_if_no_acl: bool = False) -> None:
+    def __init__(
+        self, super_users: Iterable[Principal] = (), *, allow_if_no_acl: bool = False, knows_networks: bool = False
+    ) -> None:
+        self._knows_networks = knows_networks
         self._super_users = frozenset(map(str, super_users))
         self._allow_if_no_acl = allow_if_no_acl
         self._index = AclIndex()
@@ -117,18 +122,22 @@ class Authorizer:
             concerned = True
             for who in (principal, EVERY_USER):
                 for acl in entries.get(who, ()):
-                    if acl.host in (WILDCARD, host) and _covers(acl, operation):
+                    if self._is_from(acl.host, host) and _covers(acl, operation):
                         if acl.permission != Permission.ALLOW:
                             return False
                         allowed = True
         return allowed or (not concerned and self._allow_if_no_acl)
+
+    def _is_from(self, entry: str, host: str) -> bool:
+        """Whether an entry's host is, or contains, the address `host`."""
+        return entry in (WILDCARD, host) or (self._knows_networks and is_network(entry) and contains(entry, host))
 
     def _allows_some(self, principal: str, host: str, operation: int, resource: int) -> bool:
         """Whether an entry allows a resource that no other entry denies."""
         allowed: set[tuple[int, str]] = set()
         denied: set[tuple[int, str]] = set()
         for acl in self._index.of_principals(resource, (principal, EVERY_USER)):
-            if acl.host in (WILDCARD, host) and acl.operation in (operation, Operation.ALL):
+            if self._is_from(acl.host, host) and acl.operation in (operation, Operation.ALL):
                 chosen = allowed if acl.permission == Permission.ALLOW else denied
                 chosen.add((acl.pattern, acl.name))
         everything = (Pattern.LITERAL, WILDCARD)
@@ -158,7 +167,11 @@ def authorizer_of(config: BrokerConfig) -> Authorizer:
         super_users = [Principal.parse(text) for text in super_user_texts(config.get_str("super.users"))]
     except ValueError as error:
         raise ConfigError(f"super.users: {error}") from None
-    return Authorizer(super_users, allow_if_no_acl=config.get_bool("allow.everyone.if.no.acl.found"))
+    return Authorizer(
+        super_users,
+        allow_if_no_acl=config.get_bool("allow.everyone.if.no.acl.found"),
+        knows_networks=config.release.knows_networks,
+    )
 
 
 def super_user_texts(text: str) -> list[str]:
