@@ -434,7 +434,7 @@ def scram_final(c: Login) -> None:
         "with a proof of three bytes": lambda _, text: re.sub(r"p=.*", "p=AAAA", text),
         "with an empty proof": lambda _, text: re.sub(r"p=.*", "p=", text),
         "with a longer proof": lambda _, text: re.sub(r"p=.*", "p=" + "A" * 88, text),
-        "with a proof that is not base64": lambda _, text: re.sub(r"p=.*", "p=!!!!", text),
+        "with a proof that is no base64": lambda _, text: re.sub(r"p=.*", "p=!!!!", text),
         "with a proof of a wrong length in base64": lambda _, text: text + "A",
         "without a proof": lambda _, text: re.sub(r",p=.*", "", text),
         "with an extension": lambda client, text: client.sealed(re.sub(r",p=.*", ",ext=1", text)),
@@ -446,7 +446,7 @@ def scram_final(c: Login) -> None:
         ),
         "with an empty channel, proved": lambda client, text: client.sealed(re.sub(r",p=.*", "", "c=" + text[6:])),
         "with another channel, not proved": lambda _, text: "c=eSws" + text[6:],
-        "with a channel that is not base64": lambda _, text: "c=biw" + text[6:],
+        "with a channel that is no base64": lambda _, text: "c=biw" + text[6:],
         "empty": lambda _, text: "",
         "the first again": lambda client, _: client.first().decode(),
     }

@@ -250,7 +250,7 @@ SIGNED: Mapping[str, Callable[[TokenSigner], str]] = {
     "two parts": lambda s: "a.b",
     "five parts": lambda s: "a.b.c.d.e",
     "empty signature": lambda s: s.token().rpartition(".")[0] + ".",
-    "not base64": lambda s: "a.a.a",
+    "no base64": lambda s: "a.a.a",
 }
 
 
