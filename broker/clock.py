@@ -44,7 +44,7 @@ class ClockChange(NamedTuple):
     frozen_ns: int | None
 
     def ms_at(self, source_s: float) -> int:
-        """What the clock showed between this change and the next."""
+        """The times of the clock between this change and the next."""
         return int((source_s + self.ahead_s) * 1000) if self.frozen_ns is None else self.frozen_ns // 1_000_000
 
 
@@ -67,7 +67,7 @@ class BrokerClock(trio.abc.Clock):
         """`start_ms`: what `now_ms` shows at first (milliseconds since 1970); by default the machine's time."""
         wall = time.time() if start_ms is None else start_ms / 1000
         self.face = ClockFace(time.monotonic, wall - time.monotonic())
-        """What it shows, to be read where that has to be quick."""
+        """The face of the clock, for readers that have to be quick."""
         self._lock = threading.Lock()
         self._token: trio.lowlevel.TrioToken | None = None
         self._thread_id: int | None = None
@@ -95,7 +95,7 @@ class BrokerClock(trio.abc.Clock):
         return self.face.current_time()
 
     def deadline_to_sleep_time(self, deadline: float) -> float:
-        """What trio asks just before it sleeps: see `seconds_until`."""
+        """The seconds until a deadline; trio calls this just before it sleeps (see `seconds_until`)."""
         return self.seconds_until(deadline) if self.sleeper is None else self.sleeper(deadline)
 
     def seconds_until(self, deadline: float) -> float:
@@ -110,7 +110,7 @@ class BrokerClock(trio.abc.Clock):
         return self.face.now_ms()
 
     def ms_at(self, source_seconds: float) -> int:
-        """What `now_ms` was when `face.source` was this. Any thread may ask."""
+        """The value of `now_ms` when `face.source` was this. Any thread may ask."""
         changes = self._changes.copy()
         place = bisect_right(changes, source_seconds, key=lambda change: change.source_s) - 1
         return changes[max(0, place)].ms_at(source_seconds)

@@ -1,4 +1,6 @@
-"""What the broker's clock shows: read with every request, so it is apart from what moves the clock and waits for it."""
+"""The time that the broker's clock shows. Every request reads it, so it is separate from the code that moves the clock
+and waits for it.
+"""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ class Cluster:
         self.frozen: dict[int, Frozen] = {}
         self.disks: FailingDisks | None = None
         self.start_image: MetadataImage | None = None
-        """What the metadata said when everything that it was started with was there."""
+        """The image at the end of the start, when all topics and users of the start existed."""
         self.coordinators_rest = False
         """Whether coordinators hear nothing of the metadata, because they are about to get another state anyway."""
         self.rewound_epochs: dict[tuple[bytes, int], int] = {}
@@ -326,7 +326,7 @@ class Cluster:
         return {**states, **streams_performers(self._create_internal_topics)}
 
     def _create_internal_topics(self, topics: Sequence[TopicInfo]) -> list[KafkaError | None]:
-        """Those of Streams applications; 0 stands for the broker's own replication factor."""
+        """Create internal topics of Streams applications; 0 stands for the broker's own replication factor."""
         new = [
             NewTopic(topic.name, topic.partitions, topic.replication_factor or -1, configs=dict(topic.configs))
             for topic in topics
@@ -413,7 +413,7 @@ class Cluster:
 
     @cached_property
     def record_schemas(self) -> RecordSchemas:
-        """What the bytes of records mean, as a test has said."""
+        """The schemas of records that a test has set."""
         from odradek.broker.schemas.record_schemas import RecordSchemas
 
         return RecordSchemas()

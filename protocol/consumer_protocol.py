@@ -1,4 +1,4 @@
-"""What members of a consumer group tell each other through the group coordinator (embedded protocol "consumer").
+"""The embedded protocol "consumer": what the members of a consumer group tell each other through the coordinator.
 
 Subscriptions travel in JoinGroup, assignments in SyncGroup, both as bytes that start with an int16 version. Version 1
 added the owned partitions (KIP-429), 2 the generation (KIP-792), 3 the rack (KIP-881).

@@ -21,7 +21,7 @@ class ProtocolError(Exception):
 
 
 ENCODING_ERRORS: Final = (ProtocolError, struct_error, TypeError, AttributeError, ValueError, OverflowError)
-"""What an encoder meets in a value that a version cannot express; what comes out of it is a ProtocolError."""
+"""The errors of an encoder for a value that a version cannot express. They become a ProtocolError."""
 
 
 class CorruptDataError(Exception):

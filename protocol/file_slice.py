@@ -53,7 +53,7 @@ class FileSlice:
         return self.source.read(self.offset, min(length, self.length))
 
     def after(self, count: int) -> FileSlice:
-        """What is left when the first `count` bytes have gone."""
+        """The rest without the first `count` bytes."""
         return FileSlice(self.source, self.offset + count, self.length - count)
 
 

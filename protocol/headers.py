@@ -23,7 +23,7 @@ _INT32 = Struct(">i")
 
 
 class RequestHeader(Message):
-    """What precedes the body of a request."""
+    """The header of a request."""
 
     __slots__ = ("api_key", "api_version", "correlation_id", "client_id", "unknown_tagged_fields")  # noqa: RUF023
 
@@ -47,7 +47,7 @@ class RequestHeader(Message):
 
 
 class ResponseHeader(Message):
-    """What precedes the body of a response."""
+    """The header of a response."""
 
     __slots__ = ("correlation_id", "unknown_tagged_fields")
 

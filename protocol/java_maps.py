@@ -130,7 +130,7 @@ def _trie(entries: list[tuple[int, K]], shift: int) -> list[K]:
 
 
 def spread(code: int) -> int:
-    """What a hash table of Java or Scala makes of a hash: its slot is in the lower bits."""
+    """The spread hash of a hash table in Java or Scala: the lower bits are the slot."""
     return code ^ code >> 16
 
 

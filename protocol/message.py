@@ -1,4 +1,4 @@
-"""What every generated message class has in common. Imports nothing heavy: message modules load in microseconds."""
+"""The base of all generated message classes. Imports nothing heavy: message modules load in microseconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What mypyc is told about classes and numbers of compiled modules; plain Python does nothing about it."""
+"""Declarations for mypyc about classes and numbers of compiled modules. They have no effect in plain Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a read_committed reader leaves out: the data of aborted transactions, by the rule of Kafka's consumer.
+"""The filter of a read_committed reader: it skips the data of aborted transactions, by the rule of Kafka's consumer.
 
 A transaction is on from its first offset until its producer's next abort marker. All transactional data of the producer
 in between is aborted. Source: KIP-98.

@@ -1,4 +1,4 @@
-"""What written-out decoders (`codecs/`) read from: a place in a buffer, and a method for each type of the wire.
+"""The input of generated decoders (`codecs/`): a position in a buffer, and a method for each type of the wire.
 
 Whatever cannot be read is an IndexError or a ProtocolError without a text. `decoded_again` then finds the words: the
 decoder that is generated at run time reads the same bytes, and what it says counts.
@@ -283,7 +283,9 @@ class Reader:
 
 
 def decoded_again(message: type[M], version: int, buf: Buffer, offset: int) -> tuple[M, int]:
-    """What the decoder generated at run time makes of bytes that a written-out one refuses: it raises, with words."""
+    """Decode bytes that a generated decoder refuses with the one compiled at run time, which raises an error with a
+    text.
+    """
     kind: Any = message  # as a key: classes are hashable, messages are not
     decoded: tuple[M, int] = _generated(kind, version)(buf, offset)
     return decoded

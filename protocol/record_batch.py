@@ -59,7 +59,7 @@ DELETE_HORIZON_FLAG: Final = 0x40
 
 
 class TimestampType(IntEnum):
-    """Who set a batch's timestamps: the producer or the broker (KIP-32)."""
+    """The timestamp type of a batch: set by the producer or by the broker (KIP-32)."""
 
     CREATE_TIME = 0
     LOG_APPEND_TIME = 1

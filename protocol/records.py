@@ -233,8 +233,9 @@ def iter_keys(body: Buffer, count: int) -> Iterator[tuple[int, bytes | None, boo
 
 
 RecordScan: TypeAlias = tuple[int, int, bool, bool]
-"""What a full scan of a record body found: the largest and the smallest timestamp delta, whether the offsets are
-consecutive, and whether a record lacks a key."""
+"""The result of a full scan of a record body: the largest and the smallest timestamp delta, whether the offsets are
+consecutive, and whether a record lacks a key.
+"""
 
 
 _RUN = 64

@@ -1,4 +1,6 @@
-"""What the generators of decoders and encoders share: lines of Python in the making, and facts about constructs."""
+"""The common part of the generators of decoders and encoders: source lines under construction, and facts about
+constructs.
+"""
 
 from __future__ import annotations
 

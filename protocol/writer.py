@@ -1,4 +1,4 @@
-"""What written-out encoders (`codecs/`) write to: pieces that are joined once, and a method for each type of the wire.
+"""The output of generated encoders (`codecs/`): pieces that are joined once, and a method for each type of the wire.
 
 Whatever cannot be written is one of `errors.ENCODING_ERRORS`. `encoded_again` then finds the words: the encoder
 that is generated at run time gets the same value, and what it says counts.
@@ -211,7 +211,9 @@ def in_one_piece(parts: list[Part]) -> bytes:
 
 
 def encoded_again(message: type[Any], version: int, value: Any) -> list[Part]:
-    """What the encoder generated at run time makes of a value that a written-out one refuses: it raises, with words."""
+    """Encode a value that a generated encoder refuses with the one compiled at run time, which raises an error with a
+    text.
+    """
     kind: Any = message  # as a key: classes are hashable, messages are not
     return _generated(kind, version)(value)
 

@@ -90,7 +90,7 @@ def describe_cluster(ctx: RequestContext, request: DescribeClusterRequest) -> De
 
 
 def describe_controllers(ctx: RequestContext, request: DescribeClusterRequest) -> DescribeClusterResponse:
-    """What a controller answers to DescribeCluster: the registered controllers that have the client's listener."""
+    """A controller's answer to DescribeCluster: the registered controllers that have the client's listener."""
     refused = _other_endpoint(ctx, request, _CONTROLLERS)
     if refused is not None:
         return refused
@@ -248,7 +248,7 @@ def describe_quorum(ctx: RequestContext, request: DescribeQuorumRequest) -> Desc
 
 
 def describe_quorum_of_controller(ctx: RequestContext, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
-    """What a controller answers to DescribeQuorum: only the leader knows."""
+    """A controller's answer to DescribeQuorum. Only the leader answers."""
     asked = _asked_partitions(request)
     if asked != _METADATA_PARTITION or ctx.node.id == ctx.services.controller.controller_id:
         return describe_quorum(ctx, request)

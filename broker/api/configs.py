@@ -97,7 +97,9 @@ def describe_configs(ctx: RequestContext, request: DescribeConfigsRequest) -> De
 
 
 def _denied(ctx: RequestContext, operation: Operation, kind: int, name: str) -> Resource | None:
-    """What the client lacks a right on; None if it may. Brokers, loggers and subscriptions belong to the cluster."""
+    """The error for a missing right; None if the client may do this. Brokers, loggers and subscriptions belong to the
+    cluster.
+    """
     guarding, name = _GUARDED_BY.get(kind, Resource.CLUSTER), name if kind in _GUARDED_BY else CLUSTER_NAME
     return None if ctx.allows(operation, guarding, name) else guarding
 
@@ -284,7 +286,7 @@ def _altered_step_by_step(
 def _apply_on_controller(
     ctx: RequestContext, changes: Sequence[Change], validate_only: bool, known: Mapping[int, KafkaError | None]
 ) -> list[_Outcome]:
-    """What becomes of each change that a controller is asked for. `known`: what has become of some, by their place."""
+    """The results of the changes that a controller is asked for. `known`: what has become of some, by their place."""
     counts = Counter((change.type, change.name) for change in changes)
     outcomes = dict(known)
     decided: list[int] = []
@@ -311,7 +313,7 @@ def _apply_on_controller(
 
 
 def _apply(ctx: RequestContext, changes: Sequence[Change], validate_only: bool) -> list[_Outcome]:
-    """What becomes of each change. The controller decides about all but loggers, which are the node's own."""
+    """The results of the changes. The controller decides about all but loggers, which are the node's own."""
     counts = Counter((change.type, change.name) for change in changes)
     outcomes: dict[int, KafkaError | None] = {}
     for_controller: list[int] = []

@@ -99,7 +99,7 @@ def _check_served(ctx: RequestContext) -> None:
 
 
 def _check(ctx: RequestContext, request: ConsumerGroupHeartbeatRequest) -> None:
-    """What is wrong with a request whatever the group; before anybody asks who coordinates it."""
+    """The error of a request that is invalid for every group, checked before the coordinator is looked up."""
     epoch = request.member_epoch
     if ctx.api_version >= _OWN_MEMBER_ID_FROM or epoch > 0 or epoch == LEAVING:
         check_text(request.member_id, "MemberId")

@@ -1,4 +1,5 @@
-"""Who may read what from which replica: consumers from followers, followers beyond what is committed.
+"""The source of a fetch: which replica a client may read, and how far. Consumers may read from followers, and followers
+may read uncommitted records.
 
 KIP-392 (reading from followers, and the closest of them), KIP-595 (diverging logs), KIP-903 (epochs of brokers).
 """
@@ -93,7 +94,9 @@ def note_follower(ctx: RequestContext, partition: Partition, node_id: int, offse
 
 
 def diverging(log: PartitionLog, end: int, item: FetchItem) -> EpochEndOffset | None:
-    """Where the client's log and this one part ways, if they do before its fetch offset. `end`: of this replica."""
+    """The offset where the client's log diverges from this one, if it does before the fetch offset. `end`: of this
+    replica.
+    """
     epoch, end_offset = log.end_offset_for_epoch(item.last_fetched_epoch)
     if epoch < 0 or end_offset < 0 or item.fetch_offset < log.log_start_offset:
         raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)

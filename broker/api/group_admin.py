@@ -72,7 +72,7 @@ def require_topics(ctx: RequestContext, names: Sequence[str] | None) -> None:
 
 
 def visible_topics(ctx: RequestContext) -> Visible | None:
-    """What says which topics the client may see; None without an authorizer."""
+    """The check whether the client may see a topic; None without an authorizer."""
     if ctx.services.authorizer is None:
         return None
     return lambda names: ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, names, tell=False)

@@ -175,7 +175,7 @@ def _commit(
 
 @handles(OffsetFetchRequest, access=ByItem((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)))
 def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetchResponse | Later:
-    """What groups have committed; a client that asks for stable offsets waits for what is being replicated."""
+    """The committed offsets of groups. A client that asks for stable offsets waits for replication."""
     if request.require_stable:
         waiting = _being_replicated(ctx, request)
         if waiting:
@@ -184,7 +184,7 @@ def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetc
 
 
 def _being_replicated(ctx: RequestContext, request: OffsetFetchRequest) -> list[ReplySlot[None]]:
-    """What to wait at until the coordinators' logs are committed."""
+    """The events to wait for until the coordinators' logs are committed."""
     waiting = []
     for group_id in [group.group_id for group in request.groups] or [request.group_id]:
         try:

@@ -1,4 +1,4 @@
-"""What requests about groups of all kinds have in common: the right to a group, and texts that may not be empty."""
+"""The common checks of requests about groups: the right to a group, and texts that must not be empty."""
 
 from __future__ import annotations
 

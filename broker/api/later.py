@@ -13,7 +13,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 Later = Parked | Coroutine[Any, Any, Any]
-"""What a handler returns whose answer comes later."""
+"""The coroutine of a handler whose answer comes later."""
 
 _NEVER_MS = 1 << 62
 """A coordinator's reply comes in any case, so nobody has to look at the clock."""

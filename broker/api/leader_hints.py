@@ -1,4 +1,6 @@
-"""Where the leader is: what NOT_LEADER_OR_FOLLOWER answers carry so that a client need not ask Metadata (KIP-951)."""
+"""Leader hints: the address of the leader in NOT_LEADER_OR_FOLLOWER answers, so that a client need not ask Metadata
+(KIP-951).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from odradek.broker.requests.context import RequestContext
 
 
 def reachable(ctx: RequestContext, nodes: Iterable[Node]) -> Iterator[tuple[Node, tuple[str, int]]]:
-    """Those of the nodes that have the listener through which the client came, with the address to tell it."""
+    """The nodes that have the client's listener, with their addresses on it."""
     for node in nodes:
         address = node.address_for(ctx.connection.listener, ctx.connection.host)
         if address is not None:

@@ -182,7 +182,7 @@ def _source(
 
 
 def _not_available(ctx: RequestContext) -> KafkaError:
-    """What is committed is not known yet: the leader is new, and its followers have not come to it."""
+    """Whether the high watermark is unknown: the leader is new, and its followers have not fetched from it yet."""
     if ctx.api_version < _NOT_AVAILABLE_FROM:
         return KafkaError(ErrorCode.LEADER_NOT_AVAILABLE)
     return KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE)

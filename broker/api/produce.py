@@ -231,7 +231,7 @@ def _has_unknown_codec(records: Any) -> bool:
 
 
 def _check(ctx: RequestContext, partition: Partition, records: Any, acks: int, refusals: Refusals | None) -> None:
-    """What Kafka refuses before the log sees the batch, in its order."""
+    """The checks that Kafka makes before the log gets the batch, in Kafka's order."""
     if records is None:
         raise RecordsRefused(ErrorCode.INVALID_RECORD, client_message="The records of the partition are null")
     if ctx.api_version < _FIRST_VERSION_WITH_ZSTD and codec_number(records) == Codec.ZSTD:

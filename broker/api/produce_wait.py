@@ -1,4 +1,4 @@
-"""What a Produce waits for: room in memory before it, and with acks=all the replicas in sync behind it."""
+"""The waits of Produce: before it for room in memory, and after it with acks=all for the replicas in sync."""
 
 from __future__ import annotations
 

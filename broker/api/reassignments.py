@@ -1,4 +1,4 @@
-"""What moves leaders and replicas: ElectLeaders (43), Alter (45) and ListPartitionReassignments (46).
+"""Leaders and replicas that move: ElectLeaders (43), Alter (45) and ListPartitionReassignments (46).
 
 ElectLeaders versions 0 to 2. AlterPartitionReassignments 0 and 1: v1 may keep the number of replicas (KIP-860).
 

@@ -23,7 +23,7 @@ from odradek.protocol.generated.messages.alter_replica_log_dirs import (
 from odradek.protocol.java_maps import scala_order_by_topic
 
 IN_MEMORY = "memory"
-"""What the log directory of a node in memory is called."""
+"""The name of the log directory of a node in memory."""
 _LONGEST_FOLDER = 255
 _FUTURE_SUFFIX = len(".") + 32 + len("-future")
 _log = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ def alter_replica_log_dirs(ctx: RequestContext, request: AlterReplicaLogDirsRequ
 
 
 def _outcome(ctx: RequestContext, name: str, index: int, path: str) -> ErrorCode:
-    """What Kafka answers, in the order of its checks."""
+    """The error that Kafka answers, in the order of its checks."""
     if len(f"{name}-{index}") + _FUTURE_SUFFIX > _LONGEST_FOLDER:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     if path not in directory_paths(ctx.node):

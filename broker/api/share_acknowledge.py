@@ -35,7 +35,7 @@ LEADER_ERRORS = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LE
 _MAX_MEMBER_ID = 36
 
 Answers = dict[Place, KafkaError | None]
-"""What came of the acknowledgements of each partition."""
+"""The results of the acknowledgements, by partition."""
 Waiting = Sequence[tuple[Place, Stored]]
 """Acknowledgements that do not count yet."""
 
@@ -46,7 +46,7 @@ _TEXTS: Mapping[ErrorCode, str] = {
 
 @handles(ShareAcknowledgeRequest, access=ByItem((Operation.READ, Resource.GROUP), (Operation.READ, Resource.TOPIC)))
 def share_acknowledge(ctx: RequestContext, request: ShareAcknowledgeRequest) -> ShareAcknowledgeResponse | Later:
-    """What a member says of the records that it holds."""
+    """The acknowledgements of a member for its acquired records."""
     check_served(ctx)
     try:
         check_member(ctx, request.group_id, request.member_id)
@@ -110,7 +110,7 @@ def _take_turn(ctx: RequestContext, request: ShareAcknowledgeRequest) -> None:
 
 
 def session_key(request: Any) -> SessionKey:
-    """Whose session a request belongs to."""
+    """The owner of a request's session."""
     return SessionKey(request.group_id, request.member_id)
 
 

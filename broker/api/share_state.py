@@ -1,8 +1,8 @@
 """InitializeShareGroupState (83), ReadShareGroupState (84), WriteShareGroupState (85), DeleteShareGroupState (86) and
 ReadShareGroupStateSummary (87): version 0, WriteShareGroupState and ReadShareGroupStateSummary also 1 (KIP-932).
 
-What leaders of share partitions and group coordinators ask of the share coordinator. odradek's own do so within the
-process; clients may ask as they may ask a Kafka that has no authorizer.
+Requests to the share coordinator, from leaders of share partitions and from group coordinators. odradek's own do so
+within the process; clients may ask as they may ask a Kafka that has no authorizer.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def initialize_state(ctx: RequestContext, request: initialize.InitializeShareGro
 
 @handles(read.ReadShareGroupStateRequest, access=Whole(Operation.CLUSTER_ACTION, message=CLUSTER_REFUSED))
 def read_state(ctx: RequestContext, request: read.ReadShareGroupStateRequest) -> Any:
-    """What is stored of share partitions, for their new leaders."""
+    """The stored states of share partitions, for their new leaders."""
 
     def fill(result: read.PartitionResult, reply: Any) -> None:
         result.state_epoch = reply.state_epoch

@@ -105,7 +105,7 @@ def _check_served(ctx: RequestContext) -> None:
 
 
 def _forbidden_topics(ctx: RequestContext) -> Forbidden | None:
-    """What says which internal topics the client may not create; None without an authorizer."""
+    """The check of the client's right to create internal topics; None without an authorizer."""
     if ctx.services.authorizer is None:
         return None
 
@@ -160,7 +160,7 @@ def _check_unsupported(request: h.StreamsGroupHeartbeatRequest) -> None:
 
 
 def _check(request: h.StreamsGroupHeartbeatRequest) -> None:
-    """What is wrong with a request whatever the group."""
+    """The error of a request that is invalid for every group."""
     epoch = request.member_epoch
     check_text(request.member_id, "MemberId")
     check_text(request.group_id, "GroupId")

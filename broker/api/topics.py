@@ -214,7 +214,7 @@ def _named_topic(ctx: RequestContext, state: DeleteTopicState) -> TopicImage | N
 
 
 class _DeletionRights(NamedTuple):
-    """What may be deleted, and what may be known."""
+    """The topics that the client may delete, and those that it may see."""
 
     deletable: frozenset[str]
     describable: frozenset[str]

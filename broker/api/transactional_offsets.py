@@ -113,7 +113,7 @@ def _response(request: TxnOffsetCommitRequest, offsets: Offsets, codes: Codes) -
 
 
 def _offsets(ctx: RequestContext, request: TxnOffsetCommitRequest) -> tuple[Offsets, Codes]:
-    """What is to be stored, and the codes of partitions that do not exist or that the client may not read."""
+    """The offsets to store, and the error codes of partitions that do not exist or that the client may not read."""
     offsets: Offsets = []
     codes: Codes = {}
     by_id = ctx.api_version >= _BY_ID_FROM
@@ -143,7 +143,7 @@ def _offsets(ctx: RequestContext, request: TxnOffsetCommitRequest) -> tuple[Offs
 
 
 def _place(topic: TxnOffsetCommitRequestTopic) -> Place:
-    """What tells the topics of a request apart: the name, or from version 6 on the id."""
+    """The key of a topic in a request: the name, or from version 6 on the id."""
     return topic.name, topic.topic_id
 
 

@@ -91,7 +91,7 @@ def add_partitions_to_txn(
 
 
 _AskedToAdd = tuple["ReplySlot[None]", Callable[[None], None], Callable[[KafkaError], None]]
-"""Where the coordinator's reply comes, and what it and an error do to the results."""
+"""The slot of the coordinator's reply, and the function that puts the reply or an error into the results."""
 
 
 def _add_partitions(

@@ -49,7 +49,7 @@ class Update(Enum):
 
 
 class Use(Enum):
-    """What odradek makes of a key.
+    """The use of a config in odradek.
 
     `HONOURED`: does what Kafka does. `DISK`: does so for logs on disk; logs in memory have nothing to apply it to.
     `INERT`: taken and shown, without effect: it steers machinery that odradek does not have (threads, buffers,

@@ -121,7 +121,7 @@ def _changed(key: ConfigKey, change: Mapping[str, Any]) -> ConfigKey:
 
 
 def base_name(name: str) -> str | None:
-    """What a listener's config is about: `key` of `listener.name.x.key`. None for other names.
+    """The parts of a listener's config: `key` of `listener.name.x.key`. None for other names.
 
     Kafka takes what stands behind the listener's name for the key. Of a mechanism's it knows the few that it calls so.
     """

@@ -117,7 +117,9 @@ def layout_of(config: BrokerConfig, node_id: int, *, is_controller: bool) -> Nod
 
 
 class _Rules:
-    """What the configuration says of names and protocols, for all nodes alike. `combined`: brokers and controllers."""
+    """The listeners' names and protocols in the configuration, the same for all nodes. `combined`: brokers and
+    controllers.
+    """
 
     def __init__(self, config: BrokerConfig, combined: Collection[int]) -> None:
         self._config = config
@@ -150,7 +152,7 @@ class _Rules:
         return nodes
 
     def _for_each_node(self, listeners: Sequence[Listener], shown: str) -> list[list[Listener]]:
-        """What one value says of each node, see the module."""
+        """The parts of one value for each node; see the module."""
         by_name: dict[str, list[Listener]] = {}
         for listener in listeners:
             by_name.setdefault(listener.name, []).append(listener)

@@ -1,4 +1,4 @@
-"""What Kafka says to configs of tiered storage (KIP-405, KIP-950): of the broker, and of topics.
+"""Kafka's checks of configs of tiered storage (KIP-405, KIP-950), of the broker and of topics.
 
 The tier's managers are Java classes. Those that Kafka has for its own tests are known by name: a storage that keeps
 what is copied and one that forgets it, and a manager of its metadata of each kind.

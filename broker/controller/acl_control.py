@@ -127,7 +127,7 @@ def _is_concrete(kind: type[IntEnum], number: int) -> bool:
 
 
 def _name(kind: type[IntEnum], number: int) -> str:
-    """What Kafka calls a number: UNKNOWN for one that it does not know."""
+    """Kafka's name of a number: UNKNOWN for one that it does not know."""
     try:
         return kind(number).name
     except ValueError:

@@ -1,4 +1,4 @@
-"""What changes in the cluster, told to whoever reads the log."""
+"""Logs the changes of the cluster."""
 
 from __future__ import annotations
 

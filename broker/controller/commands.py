@@ -1,4 +1,4 @@
-"""What the controller can be asked for. Plain values; each says what it replies."""
+"""The commands of the controller. Plain values; each declares the type of its reply."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PartitionKey = tuple[str, int]
 
 
 def free(partitions: int) -> None:
-    """What mutations cost without a quota: nothing."""
+    """The charge for mutations without a quota: none."""
 
 
 Quota = Callable[[int], None]
@@ -198,7 +198,7 @@ class ScramUpsertion(NamedTuple):
 
 
 class ScramOutcome(NamedTuple):
-    """What became of a user's change."""
+    """The result of a user's change."""
 
     name: str
     error: KafkaError | None

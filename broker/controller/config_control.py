@@ -227,7 +227,8 @@ def config_records(
     after: Mapping[str, str],
     again: Sequence[str] = (),
 ) -> list[MetadataRecord]:
-    """What leads a resource from the settings before to those after; ClearElrRecord where Kafka adds one (KIP-966).
+    """The records that lead a resource from the old settings to the new ones, with a ClearElrRecord where Kafka adds
+    one (KIP-966).
 
     `again`: keys that are written also if they stay as they are.
     """
@@ -246,7 +247,7 @@ def config_records(
 
 
 def _kafkas_default(keys: Mapping[str, ConfigKey]) -> Callable[[str], str]:
-    """What a list begins with that the resource does not set: Kafka takes its own default, whatever is in force."""
+    """The start value of a list that the resource does not set: Kafka uses its own default, whatever is in force."""
     return lambda name: keys[name].default or ""
 
 

@@ -34,7 +34,7 @@ class OtherReleaseError(StorageError):
 
 
 class Publisher(Protocol):
-    """Whoever has to follow the image: live partitions, coordinators, configuration, maintenance."""
+    """A follower of the image: live partitions, coordinators, configuration, maintenance."""
 
     def __call__(self, delta: MetadataDelta, image: MetadataImage) -> None:
         """The image has changed by `delta`. Called in the step of the change, before its reply."""

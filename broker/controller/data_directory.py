@@ -235,7 +235,7 @@ class DataDirectory:
         return voters
 
     def _directory_of_metadata(self) -> DiskBackend:
-        """Where the metadata log is, or will be; StorageError where it is in a directory that is not to have it."""
+        """The directory of the metadata log; StorageError if the log is in a directory that must not have it."""
         if not self._further:
             return self._backends[self._node_with_newest_metadata()]
         path = self._metadata_path.absolute()
@@ -262,7 +262,7 @@ class DataDirectory:
         return max(self._node_ids, key=reached)
 
     def _known_already(self, directory_ids: dict[int, bytes]) -> list[MetadataRecord]:
-        """What a directory without a metadata log tells of the cluster."""
+        """The records of a directory without a metadata log."""
         records = records_of_old_format(self.backend, directory_ids)
         names = {record.name for record in records if isinstance(record, TopicRecord)}
         return records + records_of_folders(self.backend, self._config, directory_ids, names)

@@ -243,7 +243,9 @@ class DiskMetadataLog:
         self._write(batch, now_ms)
 
     def _found_quorum(self, now_ms: int) -> None:
-        """What formatting a directory for a dynamic quorum leaves (KIP-853): a snapshot with nothing but the voters."""
+        """Write the result of formatting a directory for a dynamic quorum (KIP-853): a snapshot with nothing but the
+        voters.
+        """
         self.kraft_version, self._voters = 1, self._founders
         founding = MetadataSnapshot(kraft_version=1, voters=self._voters)
         write_metadata_snapshot(self._fs, self.folder, NO_SNAPSHOT, founding, now_ms=now_ms)

@@ -26,12 +26,12 @@ THREADS = frozenset(
 )
 """Pools that may at most double or halve with one change."""
 _LISTENERS_OF_ALL = frozenset({"max.connection.creation.rate", "max.connections", "num.network.threads"})
-"""What may be set for a listener of all brokers at once."""
+"""The configs that may be set for a listener of all brokers at once."""
 _LIKE_LISTS = frozenset({"sasl.kerberos.principal.to.local.rules"})
 
 
 def check_operations(change: Change, keys: Mapping[str, ConfigKey]) -> None:
-    """What a broker says to operations before it looks at anything else; other resources' are up to the controller."""
+    """The first check of a broker for the operations of a request; for other resources the controller makes it."""
     for name, _, operation in change.assignments:
         if operation not in tuple(Operation):
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown operations type {operation}")

@@ -1,4 +1,4 @@
-"""Who leads a partition: what a change of its state makes of leader, ISR and eligible leader replicas (KIP-966)."""
+"""Elections: the leader, ISR and eligible leader replicas of a partition after a change of its state (KIP-966)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Election(Enum):
 
 
 class Rules(NamedTuple):
-    """What an election in one cluster goes by. `directories`: the log directory of each broker."""
+    """The inputs of an election. `directories`: the log directory of each broker."""
 
     may_lead: Callable[[int], bool]
     elr_enabled: bool

@@ -94,7 +94,7 @@ def new_cluster_of(release: Release) -> Mapping[str, int]:
 
 
 def features_at_start(config: BrokerConfig) -> Mapping[str, int]:
-    """What a new cluster has finalized, as `kafka-storage format --release-version --feature` would have it.
+    """The finalized features of a new cluster, as `kafka-storage format --release-version --feature` chooses them.
 
     ConfigError, in Kafka's words, for releases and levels that there are not, or that do not go together.
     """
@@ -122,7 +122,7 @@ def features_at_start(config: BrokerConfig) -> Mapping[str, int]:
 
 
 _FINALIZED = {name: levels for name, levels in SUPPORTED.items() if name not in (KRAFT_VERSION, METADATA_VERSION)}
-"""What the metadata log finalizes at the start; `kraft.version` is up to the quorum."""
+"""The features that the metadata log finalizes at the start; `kraft.version` is up to the quorum."""
 
 
 def _feature(text: str) -> tuple[str, int]:

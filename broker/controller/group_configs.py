@@ -1,4 +1,4 @@
-"""What the configs of a group may be, beside the broker's own: the checks of Kafka 4.3.1, in its order."""
+"""Checks the configs of a group against the broker's own, as Kafka 4.3.1 does, in its order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DEAD_LETTER_TOPIC = "errors.deadletterqueue.topic.name"
 def check_group_configs(own: Mapping[str, str], broker: BrokerConfig) -> None:
     """ConfigError if a value that a group sets itself is out of bounds, or its sessions end before a heartbeat is due.
 
-    `own`: in normal form. What the group does not set is the broker's.
+    `own`: in normal form. A config that the group does not set is the broker's.
     """
     if own.get(_DEAD_LETTER_TOPIC, "").startswith("__"):
         raise ConfigError(f"{_DEAD_LETTER_TOPIC}: DLQ topic name must not start with '__'")

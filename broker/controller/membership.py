@@ -186,7 +186,7 @@ def _signed(directory_id: bytes) -> tuple[int, ...]:
 
 
 def controller_endpoints(node: Node, dialled_host: str | None = None) -> list[Endpoint]:
-    """What is told of a node as a controller: the configured listeners, else where it listens for clients."""
+    """The endpoints of a node as a controller: the configured listeners, or else its listeners for clients."""
     if not node.controllers:
         first = node.first
         return [

@@ -150,7 +150,7 @@ class PartitionControl:
     def _after_disk(
         self, topic: TopicImage, index: int, now: PartitionRegistration, node: int
     ) -> PartitionChangeRecord | None:
-        """What becomes of leader and ISR when the disk of one replica has failed, or is there again."""
+        """The records when the disk of a replica fails or comes back: a new leader and ISR."""
         change = self._change(topic, now)
         if now.is_lost(node):
             change.isr = without(now.isr, frozenset({node}))
@@ -201,7 +201,7 @@ class PartitionControl:
     # -- brokers that go and come
 
     def after_loss(self, nodes: frozenset[int]) -> list[MetadataRecord]:
-        """What brokers that go leave behind: their partitions get other leaders, and ISRs without them."""
+        """The records when brokers go: their partitions get other leaders, and ISRs without them."""
         records: list[MetadataRecord] = []
         rules = self._rules(gone=nodes)
         for topic, index, before in self._partitions():
@@ -217,7 +217,7 @@ class PartitionControl:
         return records
 
     def after_crash(self, node: int) -> list[MetadataRecord]:
-        """What becomes known when a broker that crashed registers again: it may have lost what it had (KIP-966)."""
+        """The records when a crashed broker registers again: it may have lost records (KIP-966)."""
         nodes = frozenset({node})
         records: list[MetadataRecord] = []
         rules = self._rules(gone=nodes)
@@ -237,7 +237,7 @@ class PartitionControl:
         return records
 
     def after_return(self, nodes: frozenset[int]) -> list[MetadataRecord]:
-        """What brokers that are back bring: leaders where there were none, and their replicas in sync."""
+        """The records when brokers come back: leaders for partitions without one, and their replicas in sync."""
         records: list[MetadataRecord] = []
         rules = self._rules(back=nodes)
         for topic, index, before in self._partitions():

@@ -25,7 +25,7 @@ def next_block(image: MetadataImage, node_id: int) -> tuple[list[MetadataRecord]
 
 
 class ProducerIdBlocks:
-    """The blocks that the brokers of this process hand out from, one for each. What is left of them dies with it.
+    """The blocks that the brokers of this process hand out from, one for each. The rest of the block ends with it.
 
     `allocate_block(node_id)` asks the controller for the first id of a new block.
     """

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.node import Node
 
 UNKNOWN = -1
-"""What a leader says of a voter that has not fetched from it."""
+"""The values of a voter that has not fetched from the leader."""
 _OBSERVER_SESSION_MS = 300_000
 
 
@@ -28,7 +28,7 @@ class Progress(NamedTuple):
 
 
 class _Left(NamedTuple):
-    """Where the log ended, in which epoch and when, as a node went down."""
+    """The end, epoch and time of the log when a node went down."""
 
     epoch: int
     end_offset: int

@@ -86,7 +86,7 @@ class HasId(Protocol):
 
 
 class Surroundings(NamedTuple):
-    """What every coordinator needs from its broker.
+    """The parts of the broker that every coordinator uses.
 
     `start` runs a shard's task until the broker stops. `report(where, error)` is called with bugs. `new_journal`: see
     `Lane`.

@@ -1,7 +1,7 @@
 """Rights of Fetch: READ on each topic for consumers, CLUSTER_ACTION on the cluster for followers.
 
-They are asked for when the request comes, not again while it waits. What is denied is answered behind the rest, as an
-unknown partition is, and is read by nobody.
+They are asked for when the request comes, not again while it waits. Denied partitions are answered after the others,
+like unknown ones, and are not read.
 """
 
 from __future__ import annotations

@@ -24,7 +24,9 @@ _CLUSTER_OPERATIONS_IN = range(8, 11)
 
 
 def metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | EncodedBody:
-    """What the client may see. Where that is everything asked for, the plain handler's kept answers serve."""
+    """The part of the answer that the client may see. Where that is everything asked for, the plain handler's kept
+    answers serve.
+    """
     everything = plain.asks_for_all(request, ctx.api_version)
     if not everything and plain.is_refused(request, ctx.api_version):
         return plain.metadata(ctx, request)

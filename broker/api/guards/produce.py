@@ -90,7 +90,7 @@ def _joined(
     denied: list[TopicProduceData],
     order: dict[tuple[str, bytes], int],
 ) -> ProduceResponse:
-    """What was served and what was denied, in the order of the request."""
+    """The served and the denied partitions, in the order of the request."""
     response = ProduceResponse() if served is None else served
     refused: dict[tuple[str, bytes], dict[int, None]] = {}
     for topic in denied:

@@ -48,7 +48,7 @@ M = TypeVar("M", bound=EpochMember)
 class EpochGroup(ABC):
     """Members in their epochs, on their way to the target assignment of the group. Changed by replay only.
 
-    Whoever inherits from it has the members, and says so in `_by_id`.
+    Subclasses have the members, in `_by_id`.
     """
 
     expires: ClassVar[bool] = True

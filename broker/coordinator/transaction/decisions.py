@@ -1,4 +1,4 @@
-"""What becomes of a transactional id: pure functions from its state and a request to its next state.
+"""Decisions about a transactional id: pure functions from its state and a request to its next state.
 
 Refusals are raised as `KafkaError` with the coordinator's own code; the handlers translate those that older clients do
 not know. The order of the checks is Kafka 4.3.1's, because it decides which of two errors a client sees.

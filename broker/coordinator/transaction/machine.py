@@ -94,7 +94,7 @@ class TransactionMachine:
     def refused(
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
     ) -> Outcome[Any] | None:
-        """Clients get Kafka's error for it. What no client waits for is tried again."""
+        """Clients get Kafka's error for it. A step that no client waits for is tried again."""
         if isinstance(command, MarkersWritten):
             return make_outcome(effects=self._endings.store_later(command))
         if isinstance(command, ExpireIds):

@@ -238,7 +238,7 @@ def _for_leader(code: ErrorCode) -> ErrorCode:
 
 
 def produce_error(code: ErrorCode, support: Support) -> KafkaError:
-    """What Produce answers for a partition that was refused.
+    """Produce's error for a refused partition.
 
     A coordinator that cannot answer now becomes NOT_ENOUGH_REPLICAS, which every producer retries without asking for
     metadata first.

@@ -80,7 +80,7 @@ class Rebalance:
     # -- the join phase
 
     def begin(self, group: ClassicGroup, changes: Changes) -> None:
-        """All members have to join. Who waits for an assignment has to join again."""
+        """All members have to join. Members that wait for an assignment have to join again."""
         initial = group.state is EMPTY
         if group.state is COMPLETING_REBALANCE:
             self.fail_assignment(group, ErrorCode.REBALANCE_IN_PROGRESS, changes)

@@ -1,6 +1,6 @@
 """A member of a consumer group: what it said of itself, and how far it has come with its assignment.
 
-Members are values. Whoever decides makes a new one from the old; only a replayed record puts it into the group.
+Members are values. A decision makes a new one from the old; only a replayed record puts it into the group.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _TOO_MANY = 1 << 62
 
 
 def assign_evenly(spec: GroupSpec) -> dict[str, Partitions]:
-    """Shares differ by one partition at most. Whoever keeps the target that it has is not in the result."""
+    """Shares differ by one partition at most. Members that keep their target are not in the result."""
     first = next(iter(spec.members.values()))
     topics = _in_order(first)
     if not topics:
@@ -71,8 +71,8 @@ def _settle(
     Returns what those keep, and who shall still get how many. All of them, and who has no target yet, are put into
     ``touched``, in the members' order.
 
-    The same share is for all, and one more for some of them (``extra``). Who has not used its extra partition leaves
-    it to a later member, while there are enough of those (``left``).
+    The same share is for all, and one more for some of them (``extra``). A member that has not used its extra partition
+    leaves it to a later member, while there are enough of those (``left``).
     """
     present = spec.present
     left = len(spec.members)
@@ -110,7 +110,8 @@ def _settle(
 
 
 def _moved(spec: GroupSpec, share: int, extra: int) -> list[str] | None:
-    """Whose target changes where all have the share or one more: the usual case of a join. None where that is not so.
+    """The members whose target changes when all have the share or one more: the usual case of a join. None where that
+    is not so.
 
     The last of those that are too many with one more give it up, and the newcomer gets the share. So most members are
     not looked at.

@@ -177,7 +177,7 @@ _NOT_VALIDATED = 0
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class SoftState:
-    """What no record of a group expresses; a coordinator that loads the group begins anew.
+    """The soft state of a group, which no record has. A coordinator that loads the group begins with a new one.
 
     ``configured``: the topology held against the topics. ``topics_checked``: they have not changed since.
     ``shutdown_by``: the member that asked for the application's end. ``refused``: why internal topics could not be
