@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 
 class Lane(Protocol):
-    """What a cluster takes its parts from. One lane is for one cluster."""
+    """The source of a cluster's replaceable parts. Each cluster has a lane of its own."""
 
     def new_poller(self, clock: BrokerClock) -> Poller | None:
-        """Who reads for the connections that wait for a request, in the trio run of the caller; None for nobody."""
+        """The poller for connections that wait for a request, in the trio run of the caller; None for no poller."""
 
     def tune_local(self, sock: socket.socket) -> None:
         """Set up a connection within this machine."""
 
     def answer_writer(self, api_key: int, version: int) -> AnswerWriter | None:
-        """What writes the usual answer of an API; None where the codec writes all of them."""
+        """The writer of an API's usual answer; None if the codec writes all answers."""
 
     def new_answer_cache(self) -> AnswerCache:
-        """Where handlers keep answers."""
+        """The cache in which handlers keep answers."""
 
     def new_journal(self, partition: Partition, *, base_sequence: int, keyed: bool) -> PartitionJournal:
         """The journal of a coordinator."""

@@ -1,1 +1,1 @@
-"""What writes the code in the folders `generated`: `make generate`. Nothing of it is installed."""
+"""The generators of the code in the folders `generated`: `make generate`. They are not installed."""

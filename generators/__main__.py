@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _brought_up_to_date(folder: str, *, write: bool) -> Iterator[Path]:
-    """What is not current in a folder, each with a line of text."""
+    """The outdated files of a folder, one line each."""
     known: set[Path] = set()
     for name in GENERATORS[folder]:
         for path, text in laid_out(import_module(f"generators.{name}").files()).items():

@@ -24,7 +24,7 @@ def method_of(body: p.LengthPrefixed, kind: str) -> str:
 
 
 def kind_of(body: Construct) -> str | None:
-    """What the methods for text, bytes and records are called; None for another construct."""
+    """The names of the methods for text, bytes and records; None for another construct."""
     kinds = ((p.Text, "string"), (p.RecordData, "records"), (p.Blob, "byte_string"))
     return next((name for kind, name in kinds if isinstance(body, kind)), None)
 
@@ -43,7 +43,7 @@ from odradek.protocol.message import ZERO_UUID, Buffer
 from odradek.protocol.reader import Reader, decoded_again
 from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 '''
-"""What a codec may import. Ruff removes what it does not."""
+"""The modules that a codec may import. Ruff removes what it does not."""
 
 
 class ModuleSource:

@@ -54,7 +54,7 @@ from odradek.protocol.native import mypyc_attr
 if TYPE_CHECKING:
     from odradek.protocol.schema import Declaration
 '''
-"""What a module may import. Ruff removes what it does not."""
+"""The names that a module may import. Ruff removes what it does not."""
 ERROR_MODULE_TOP = '''"""Kafka's error codes. Generated from the error table: do not edit."""
 
 from enum import IntEnum

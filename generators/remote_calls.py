@@ -25,7 +25,7 @@ HAND_WRITTEN = {
     "set_faults",
     "wait_hit",
 }
-"""What `RemoteBroker` does in its own way."""
+"""The methods that `RemoteBroker` writes itself."""
 
 _HEAD = '''"""The looks and verbs of a broker over HTTP.
 

@@ -25,6 +25,6 @@ def subscribe(cluster: Cluster, name: str, config: Mapping[str, Any]) -> None:
 
 
 def pushes(cluster: Cluster) -> list[TelemetryPush]:
-    """What clients pushed, oldest first (in the broker's thread)."""
+    """The pushed metrics, oldest first (in the broker's thread)."""
     telemetry = cluster.services.telemetry.made
     return [] if telemetry is None else list(telemetry.pushes())

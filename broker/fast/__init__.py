@@ -10,6 +10,6 @@ tells of its turns; a `HoldingJournal` owns its growing batch, and `Partition.he
 without it. The socket batch is the process's and lent to one poller at a time. Each route owns its writer of answers,
 and `Services` the kept answers.
 
-Each module says in its first lines what it gains: CPU of the broker for each unit of a row of `tests/bench`,
-compiled, as the median of pairs. What gains less than 5 % in its row is not here.
+Each module says in its first lines what it gains: CPU of the broker for each unit of a row of `tests/bench`, compiled,
+as the median of pairs. A trick that gains less than 5 % in its row is removed.
 """

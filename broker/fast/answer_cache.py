@@ -13,7 +13,8 @@ _MAX_KEPT = 64
 
 
 class KeptAnswers:
-    """What handlers made of the metadata image, by API and question; a newer version of what they read empties it.
+    """The answers that handlers made from the metadata image, by API and request. A newer version of the metadata
+    empties the cache.
 
     Owner: the cluster's `Services`. Clients of large clusters ask for the same again and again. `topics`: see
     `AnswerCache`.

@@ -22,7 +22,7 @@ _FEW_DEADLINES = 256
 
 
 class Waits(Protocol):
-    """What is asked of a connection here."""
+    """The part of a connection that is used here."""
 
     def waits_for(self, parked: Parked) -> bool:
         """Whether this is the request that the connection is parked with."""
@@ -32,8 +32,8 @@ C = TypeVar("C", bound=Waits)
 
 
 class ParkedConnections(Generic[C]):
-    """Who is parked until when, and who has been woken. `resume` looks at a connection's request again, `resumed` ends
-    such a round: what was held back leaves.
+    """The parked connections with their deadlines, and the woken ones. `resume` looks at a connection's request again,
+    `resumed` ends such a round: what was held back leaves.
 
     Owner: the poller. A wake-up that comes while the poller serves (a Produce that a consumer waited for) is acted on
     at the end of its turn, when the answer of whoever caused it is sent. Any other, and the deadlines, are for the task

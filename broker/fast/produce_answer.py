@@ -93,7 +93,7 @@ class UsualProduceAnswer:
             return None
 
     def _front_of(self, topic: TopicProduceResponse) -> bytes:
-        """What comes before the numbers; ValueError for a topic that it is not worth keeping a layout for."""
+        """The bytes before the numbers; ValueError for a topic that is not worth a layout."""
         if self._version >= _FIRST_WITH_TOPIC_ID:
             if len(topic.topic_id) != 16:
                 raise ValueError(topic.topic_id)

@@ -35,7 +35,7 @@ _MOST_DOUBT = 1024  # short waits before another try
 
 
 class EventLoop:
-    """What the poller uses of the trio run that it is made in."""
+    """The part of trio's run that the poller uses."""
 
     __slots__ = ("_deadlines", "epoll", "ready", "waiting_for_idle")
 

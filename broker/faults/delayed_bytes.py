@@ -18,7 +18,7 @@ class Pace(NamedTuple):
     bytes_per_second: int | None = None
 
     def then(self, other: Pace) -> Pace:
-        """Of one link behind the other."""
+        """The options of two links in a row."""
         rates = [rate for rate in (self.bytes_per_second, other.bytes_per_second) if rate is not None]
         delay_ms, jitter_ms = self.delay_ms + other.delay_ms, self.jitter_ms + other.jitter_ms
         return Pace(delay_ms, jitter_ms, min(rates, default=None))

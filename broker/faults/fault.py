@@ -33,7 +33,7 @@ class HasId(Protocol):
 
 
 class FaultContext(Protocol):
-    """What a fault's condition is told besides the request."""
+    """The argument of a fault's condition besides the request."""
 
     @property
     def api_key(self) -> int: ...
@@ -208,7 +208,7 @@ class Fault:
         raise NotImplementedError
 
     def on_connect(self, node_id: int, listener: str) -> Serve | None:
-        """What it does with a new connection at this node, if anything; one that it is for is counted."""
+        """The effect on a new connection at this node, if there is one; a matching connection is counted."""
         return None
 
     def matches(self, context: RequestContext, request: Any) -> bool:
@@ -284,7 +284,7 @@ class Fault:
 
 
 def _session(context: RequestContext, request: Any) -> Iterable[tuple[str, int]]:
-    """What the fetch session of a request has, as far as its topics are known."""
+    """The partitions of a request's fetch session, if their topics are known."""
     cache = context.services.fetch_sessions.get(context.node.id) if context.api_key == _FETCH else None
     session = None if cache is None else cache.find(request.session_id)
     if session is None:
@@ -307,7 +307,7 @@ class FaultSet:
         self.faults = list(faults)
 
     def on_connect(self, node_id: int, listener: str) -> Serve | None:
-        """What is done with a new connection instead of serving it, if anything."""
+        """The effect on a new connection in place of serving it, if there is one."""
         return next(filter(None, (fault.on_connect(node_id, listener) for fault in self.faults)), None)
 
     async def apply(self, context: RequestContext, request: Any, clock: BrokerClock) -> Fault | None:

@@ -59,7 +59,7 @@ class ClientLink:
 
     @property
     def between(self) -> tuple[str, int | None, str | None]:
-        """What it joins."""
+        """The ends of the link."""
         return self.client, self.node_id, self.listener
 
     def may_be(self, connection: Connection) -> bool:
@@ -82,7 +82,7 @@ class Connection(Protocol):
 
     @property
     def client_id(self) -> str | None:
-        """Who the client says it is, as far as it is known without reading its next request."""
+        """The client's id, if it is known without reading its next request."""
 
     @property
     def transport(self) -> Inner:
@@ -113,7 +113,7 @@ C = TypeVar("C", bound=Connection)
 
 
 class Serves(Protocol[C]):
-    """What links know of the server."""
+    """The part of the server that links use."""
 
     @property
     def tasks(self) -> Mapping[C, Task]:
@@ -225,7 +225,7 @@ class Links(Generic[C]):
             self._server.wake(connection)
 
     def _remember_clients(self) -> None:
-        """Who asked last is known; whoever did not is known with the next request."""
+        """The client of the last request is known; another one becomes known with its next request."""
         if self._recent is None:
             return
         by_id = {connection.info.id: connection for connection in self._server.tasks}

@@ -10,7 +10,7 @@ _METHODS = ("GET", "POST", "PUT", "DELETE")
 
 
 class RegistryFault(Fault):
-    """What the schema registry does with matching requests: answers with an error, later, or both.
+    """A fault of the schema registry: matching requests get an error, a late answer, or both.
 
     `method` and `path`: the method and the beginning of the path of the requests, such as ``"/subjects/orders"``
     (None = any). `code`: the error, as ``50001`` (its first three digits are the HTTP status) or an HTTP status from

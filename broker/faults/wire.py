@@ -1,4 +1,4 @@
-"""What lies between a connection and its socket while a test makes their link a bad one.
+"""The transport between a connection and its socket while a test has made the link bad.
 
 A connection without such a link has its socket itself. With one it has a `Wire`, which stands in the socket's place: it
 holds back what comes and what goes, lets answers leave late or slowly, or does to the bytes of one answer what a fault
@@ -51,7 +51,7 @@ class Inner(Protocol):
 
 
 class Terms(NamedTuple):
-    """What a link does. `held`: nothing comes or goes. `answers` and `requests`: how late they are."""
+    """The effect of a link. `held`: nothing comes or goes. `answers` and `requests`: how late they are."""
 
     held: bool = False
     answers: Pace = PROMPT

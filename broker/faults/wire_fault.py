@@ -22,7 +22,7 @@ _MOST_PIECES = 10_000
 
 
 class WireFault(Fault):
-    """What goes wrong with the bytes of matching answers, or with new connections.
+    """A fault in the bytes of matching answers, or in new connections.
 
     The conditions, `times`, `skip`, `delay_ms`, `hits` and `wait_hit` are those of `Fault`. The request is served. Then
     one of these happens to the `n` bytes of its answer, its size of 4 bytes included; TLS carries them unchanged:
@@ -192,7 +192,7 @@ def _flipped(data: bytes, at: int | str | None, response: Any) -> bytes:
 
 
 def _end_of_first_batch(data: bytes, response: Any) -> int | None:
-    """Where the last byte of the first record batch is in the answer."""
+    """The position of the last byte of the first record batch in the answer."""
     for records in _records(response) if isinstance(response, Message) else ():
         header = records[:_BATCH_HEADER]
         start = data.find(header)

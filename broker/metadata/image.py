@@ -37,7 +37,7 @@ class ResourceType(IntEnum):
 ConfigResource = tuple[int, str]
 """`ResourceType` and name; an empty name is the cluster-wide default of brokers."""
 AclContent = tuple[int, str, int, str, str, int, int]
-"""What an access control entry says: resource type, name and pattern, principal, host, operation, permission."""
+"""The fields of an access control entry: resource type, name and pattern, principal, host, operation, permission."""
 QuotaEntity = tuple[tuple[str, str | None], ...]
 """(entity type, entity name or None for the default), sorted by type."""
 

@@ -23,7 +23,7 @@ def replay(record: Any, acls: _Table, scram: _Table, tokens: _Table, quotas: _Ta
 
 
 def quota_entity(record: Any) -> QuotaEntity:
-    """Whom a ClientQuotaRecord is about."""
+    """The entity of a ClientQuotaRecord."""
     return tuple(sorted((part.entity_type, part.entity_name) for part in record.entity))
 
 

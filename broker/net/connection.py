@@ -38,7 +38,7 @@ _JOIN_BELOW_BYTES: Final = 16 * 1024
 
 
 class Transport(Protocol):
-    """What a connection asks of its socket; all calls raise BlockingIOError instead of waiting."""
+    """The socket of a connection. All calls raise BlockingIOError instead of waiting."""
 
     def fileno(self) -> int:
         """The file descriptor to wait for."""
@@ -60,7 +60,7 @@ class Transport(Protocol):
 
 
 class Poller(Protocol):
-    """Who reads and answers for connections that wait for nothing but a request; see `odradek.broker.fast`.
+    """Reads and answers for connections that wait only for a request; see `odradek.broker.fast`.
 
     Without one each connection waits in its own task.
     """
@@ -247,7 +247,7 @@ class Connection:
 
     @property
     def client_id(self) -> str | None:
-        """Who the client says it is, as far as it is known without reading its next request."""
+        """The client's id, if it is known without reading its next request."""
         if self._pending is not None and self.info.client_id is None:
             context = getattr(self._pending, "context", None)
             self.info.client_id = None if context is None else context.client_id
@@ -424,7 +424,7 @@ class Connection:
             self._fail(error)
 
     def take_held(self, most: int) -> bytes | None:
-        """What was held back, to be sent to the socket by the caller; None leaves it to `send_held`.
+        """The held answer, which the caller sends to the socket; None leaves it to `send_held`.
 
         That is where it is larger than `most` bytes, or goes through something else than a socket.
         """

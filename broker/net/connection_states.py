@@ -33,7 +33,7 @@ class ConnectionState(Enum):
 
 
 class Reader(Enum):
-    """Who reads from the socket."""
+    """The reader of the socket."""
 
     EITHER = "its own task, or the poller"
     TASK = "its own task"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("odradek.broker.net")
 
 OpenGate = Callable[["Listener", "ListenerConfig"], "NewGate | None"]
-"""What makes the gate of a listener's connections, None without log-ins; ConfigError if it cannot be."""
+"""The factory of the gates of a listener's connections, None without log-ins; ConfigError for invalid configs."""
 TryTls = Callable[["Listener", "ListenerConfig"], None]
 """Opens a listener's stores and forgets them; ConfigError if they cannot be used."""
 Forget = Callable[[int, str], None]

@@ -69,7 +69,7 @@ _TEXTS = {**dict.fromkeys((68, 76, 78, 79, 88)), **dict.fromkeys((55, 80, 81, 91
 
 
 class Gated(Protocol):
-    """What a gate does with its connection."""
+    """The decision of a gate about its connection."""
 
     closing: bool
 
@@ -82,7 +82,7 @@ class Gated(Protocol):
 
 
 class LoginState(Enum):
-    """What may come next."""
+    """The frame that a gate expects next."""
 
     ANYTHING = "ApiVersions or SaslHandshake, the first frame"
     VERSIONS = "ApiVersions or SaslHandshake"

@@ -23,7 +23,7 @@ class SpeaksTlsError(ProtocolError):
 
 
 class Source(Protocol):
-    """What is read from; see `odradek.broker.net.connection.Transport`."""
+    """The socket to read from; see `odradek.broker.net.connection.Transport`."""
 
     def recv_into(self, space: memoryview, /) -> int: ...
 

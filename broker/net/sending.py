@@ -33,7 +33,7 @@ class Sender(Protocol):
 def send_large(transport: Sender, parts: list[Part]) -> list[Part] | None:
     """Send what a transport takes now; returns what is left, None for nothing.
 
-    What is left of a file is no memory of the process. ConnectionError when a file was cut within its slice.
+    The rest of a file takes no memory of the process. ConnectionError when a file was cut within its slice.
     """
     if not HAS_SENDMSG:
         parts = [joined(parts)]
@@ -95,7 +95,7 @@ def _some(parts: list[Part], most: int) -> list[Part]:
 
 
 def _without(parts: list[Part], sent: int) -> tuple[list[Part], bool]:
-    """What is left behind the first `sent` bytes, and whether whole parts were sent."""
+    """The rest after the first `sent` bytes, and whether whole parts were sent."""
     index = 0
     while index < len(parts) and sent >= len(parts[index]):
         sent -= len(parts[index])

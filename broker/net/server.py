@@ -564,11 +564,11 @@ class Server:
 
 
 def _no_fault(node_id: int, listener: str) -> None:
-    """What is done to a new connection where no test has set a fault."""
+    """The effect of faults on a new connection if no test has set one: none."""
 
 
 def _no_delay(node_id: int, address: str) -> int:
-    """What a connection waits where no address has a quota."""
+    """The delay of a connection if no address has a quota: none."""
     return 0
 
 

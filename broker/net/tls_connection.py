@@ -36,14 +36,14 @@ _INTERNAL_ERROR = bytes.fromhex("15030300020250")  # an alert of TLS 1.2: fatal,
 
 
 class TlsTerms(Protocol):
-    """What a TLS listener has for its connections (`security.tls.listener_tls`); it may change for new ones."""
+    """The part of a TLS listener that connections use (`security.tls.listener_tls`); it may change for new ones."""
 
     @property
     def context(self) -> ssl.SSLContext:
         """With the certificate of the time."""
 
     def principal_of(self, tls: ssl.SSLObject) -> Principal | None:
-        """Whom the client is by its certificate, None without one; ValueError if it cannot be served."""
+        """The client's principal by its certificate, None without one; ValueError if the client cannot be served."""
 
 
 class Handshakes:

@@ -1,4 +1,4 @@
-"""What Produce needs from the transaction coordinator: may it append to these partitions (KIP-890)?"""
+"""Produce's question to the transaction coordinator: may it append to these partitions (KIP-890)?"""
 
 from __future__ import annotations
 

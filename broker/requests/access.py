@@ -28,17 +28,17 @@ _NEEDS = "needs permission"
 
 
 class Asking(Protocol):
-    """What a check needs of a request's context."""
+    """The part of a request's context that a check uses."""
 
     def allows(self, operation: Operation, resource: Resource, name: str, *, tell: bool = True) -> bool:
         """Whether the client may do this."""
 
     def needs_permission(self, operation: Operation) -> str:
-        """What the client is told that may not do this with the cluster."""
+        """The error for a client that lacks this right on the cluster."""
 
 
 class Access:
-    """What an API needs. `needs`: each right that is asked for, as operation and kind of resource."""
+    """The rights that an API needs. `needs`: each right that is asked for, as operation and kind of resource."""
 
     __slots__ = ("needs",)
 
@@ -46,7 +46,7 @@ class Access:
         self.needs = needs
 
     def guarded(self, serve: Serve) -> Serve:
-        """What takes the place of the handler `serve` in a cluster with an authorizer."""
+        """The function that replaces the handler `serve` in a cluster with an authorizer."""
         return serve
 
 
@@ -108,4 +108,4 @@ class ByItem(Access):
 
 
 OPEN = Access()
-"""Whoever has a connection may ask."""
+"""Every client with a connection may send it."""

@@ -1,4 +1,4 @@
-"""Where handlers look for an answer that they have given before, and put it: nowhere, in the plain lane."""
+"""The cache of answers. In the plain lane it keeps none."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 
 class AnswerCache(Protocol):
-    """What handlers made of the metadata image."""
+    """The answers that handlers made from the metadata image."""
 
     def of(self, api: str, version: int) -> dict[Hashable, Any]:
         """The answers of one API that were made of this version of its facts: a table to look in and to add to."""

@@ -1,4 +1,4 @@
-"""What a request handler is told besides the request itself."""
+"""The context of a request: the second argument of its handler."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Login(Protocol):
 
 
 class ConnectionInfo:
-    """What the broker knows about one client connection.
+    """One client connection, for handlers.
 
     `host`/`port`: the address the client dialled. `peer_host`/`peer_port`: where it came from. `listener`: the name of
     the listener that it came through, `protocol`: what that speaks. `principal`: whom it acts as, ANONYMOUS until it
@@ -114,9 +114,9 @@ class RequestContext:
         "services",
     )
     exchange: RawExchange
-    """What is kept of the request; set by the dispatcher."""
+    """The kept exchange of the request; set by the dispatcher."""
     charge: RequestCost
-    """What the request has cost; set by a meter only (`metering`), so nothing is paid for it without quotas."""
+    """The cost of the request. Only a meter sets it (`metering`), so nothing is paid for it without quotas."""
 
     def __init__(
         self,
@@ -152,7 +152,7 @@ class RequestContext:
     def allowed(
         self, operation: Operation, resource: Resource, names: Iterable[str], *, tell: bool = True
     ) -> frozenset[str]:
-        """Those of the names that the client may do this with; each is asked for once."""
+        """The names with which the client may do this. Each is checked once."""
         if self.services.authorizer is None:
             return frozenset(names)
         return frozenset(name for name in dict.fromkeys(names) if self.allows(operation, resource, name, tell=tell))

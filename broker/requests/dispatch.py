@@ -154,7 +154,7 @@ class ActingFault(Protocol):
 
 
 class Faults(Protocol):
-    """What a test has set; see `odradek.broker.faults.fault.FaultSet`."""
+    """The faults that a test has set; see `odradek.broker.faults.fault.FaultSet`."""
 
     @property
     def faults(self) -> Sequence[Any]:
@@ -179,11 +179,11 @@ def _no_writer(api_key: int, version: int) -> None:
 
 
 class AppendWatch(Protocol):
-    """What tells whether the appends of a request are durable; numbers count appends."""
+    """Tells whether the appends of a request are durable. The numbers count appends."""
 
     @property
     def appended(self) -> int:
-        """Where the log stands."""
+        """The number of the last append."""
 
     def must_wait(self, since: int) -> bool:
         """Whether an answer has to wait for what was appended after `since`."""
@@ -401,7 +401,7 @@ class Dispatcher:
             return self.error_answer(context, request, error, memoryview(b""))
 
     def _answer_unmetered(self, route: Route, context: RequestContext, request: Any, response: Any) -> Parts | None:
-        """What the client gets: the response as parts, with size and header; None for no answer."""
+        """The encoded answer: the response as parts, with size and header; None for no answer."""
         if _log.isEnabledFor(_INFO):
             self._log_answer(context, request, response)
         if response is None:

@@ -168,7 +168,7 @@ _NOTHING: dict[str, int | None] = {
     "producer_id": -1,
     "timestamp": -1,
 }
-"""What Kafka puts into these fields beside an error."""
+"""Kafka's values of these fields beside an error."""
 _ZERO_EPOCH = ("read_share_group_state_summary", "leader_epoch")
 """The exception: this one is 0."""
 
@@ -254,7 +254,7 @@ def _alter_scram_users(request: Any, version: int, code: ErrorCode, message: str
 
 
 def _utf_16(text: str) -> bytes:
-    """What Java sorts texts by."""
+    """The sort key of texts in Java."""
     return text.encode("utf-16-be", "surrogatepass")
 
 

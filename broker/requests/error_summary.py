@@ -1,4 +1,4 @@
-"""The errors that an answer tells, and of what."""
+"""The errors in an answer, with the items that they concern."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One request and what became of it, as the broker keeps it: raw, and little of it.
+"""A request with its answer, as the broker keeps it: raw bytes, and few of them.
 
 Small messages are kept as the bytes that came or went. Of larger ones the payload of records is left out (`Trimmed`),
 of the largest all but the beginning (`Head`). Messages that may hold a password are never kept: what they are about is
@@ -18,7 +18,7 @@ Frame: TypeAlias = bytes | memoryview
 """A request without its size; a view is one of the connection's receive buffer."""
 
 Trimmed: TypeAlias = tuple[tuple[bytes, int], ...]
-"""A frame in parts: the beginning of each, and how long it was. What is left out is the payload of records."""
+"""A frame in parts: the beginning of each, and how long it was. Only the payload of records is left out."""
 
 
 class Head(NamedTuple):

@@ -1,4 +1,4 @@
-"""What requests cost while client quotas are set, and how long their clients have to wait.
+"""The cost of requests while client quotas are set, and the throttle time of their clients.
 
 A meter exists only then: the dispatcher swaps the functions of its routes, and the way in which it answers. A request
 that has used too much is answered at once, with `throttle_time_ms`; the connection reads the next one when that
@@ -49,7 +49,7 @@ class Meter:
         return RequestCost(len(frame))
 
     def metered(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """What takes the place of a route's function."""
+        """The function that replaces a route's."""
 
         def serve(ctx: RequestContext, request: Any) -> Any:
             charge = getattr(ctx, "charge", None)  # a request that faults look at has one already

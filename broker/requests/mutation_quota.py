@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def mutations_of(ctx: RequestContext, strict_from: int, *, told: bool = True) -> Quota:
-    """What a controller command calls with the partitions that it is about to create or delete.
+    """A controller command calls this with the number of partitions that it is about to create or delete.
 
     From version `strict_from` on it raises THROTTLING_QUOTA_EXCEEDED while the client has used up its quota; clients
     of older versions only have to wait. `told`: whether the client has to wait at all; for a topic that is created on

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class Parked:
     """A handler returns one in the place of a response that it cannot give yet.
 
-    Whoever has it sets `wake`, calls `resume` after each wake-up and at `deadline_ms` (on the broker's clock)
-    until that gives the response, and `abandon` when nobody wants the response any more. A wake-up may come at
-    any time after the handler has returned, so `wake` must only take note of it.
+    Its holder sets `wake`. It calls `resume` after each wake-up and at `deadline_ms` (on the broker's clock) until
+    `resume` returns the response, or `abandon` when nobody wants the response any more. A wake-up may come at any time
+    after the handler has returned, so `wake` must only take note of it.
     """
 
     __slots__ = ("deadline_ms", "wake")

@@ -49,7 +49,7 @@ class QuotaSwitch:
         self._turn()
 
     def forget_usage(self, image: MetadataImage) -> None:
-        """What clients have used counts no more: the clock shows another time."""
+        """Forget the usage of clients, because the clock shows another time."""
         if self.quotas is not None:
             self.quotas = self._services.quotas = None
             self._of_addresses = False

@@ -1,4 +1,4 @@
-"""The last requests that a cluster was asked: what failure reports, transcripts and captures are made of."""
+"""The last requests to a cluster, for failure reports, transcripts and captures."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WHOLE_BYTES = 1024
 LARGE_BYTES = 64 * 1024
 """Larger ones without records are kept up to this size; beyond it their beginning."""
 MAX_LARGE_BYTES = 8 * 1024 * 1024
-"""What is kept of messages above WHOLE_BYTES, all together; then the oldest lose theirs."""
+"""The limit for kept bytes of messages above WHOLE_BYTES. Beyond it the oldest lose theirs."""
 
 _MAX_REQUESTS_OFF = 64
 _LINES = 64

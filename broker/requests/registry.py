@@ -156,5 +156,5 @@ class Registry:
         return {key: handler for key, handler in found.items() if handler is not None}
 
     def advertised(self) -> dict[int, tuple[int, int]]:
-        """What ApiVersions tells: lowest and highest version by API key. This imports nothing."""
+        """The versions for ApiVersions: lowest and highest by API key. This imports nothing."""
         return {key: (low, high) for key, (_, low, high, advertised) in sorted(self._index.items()) if advertised}

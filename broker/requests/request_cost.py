@@ -1,4 +1,4 @@
-"""What one request has cost; and Fetch under a quota, where an answer that is too much stays unsent."""
+"""The cost of one request; and Fetch under a quota, where an answer over the quota is not sent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class RequestCost:
-    """What one request has cost so far. `mutations_ms`: how long its client has to wait for what it changed."""
+    """The cost of one request so far. `mutations_ms`: how long its client has to wait for what it changed."""
 
     __slots__ = ("busy_ns", "fetch", "frame_bytes", "mutations_ms")
 
@@ -26,7 +26,7 @@ class RequestCost:
 
 
 def response_bytes(response: FetchResponse, version: int) -> int:
-    """What Kafka counts of an answer: its body and the size in front of it, without the addresses of leaders."""
+    """The size of an answer that Kafka counts: its body and the size field, without the addresses of leaders."""
     endpoints, response.node_endpoints = response.node_endpoints, []
     parts = codec(FetchResponse, version).encode_parts(response)
     response.node_endpoints = endpoints
@@ -34,7 +34,7 @@ def response_bytes(response: FetchResponse, version: int) -> int:
 
 
 class FetchUnderQuota:
-    """What a Fetch may have to take back. Made before the request is served.
+    """The changes that a Fetch may have to take back. Made before the request is served.
 
     `size`: the bytes of its answer, once that is known. The session is the client's of before; what it was told of each
     partition is remembered, and in which order they were to be served.

@@ -1,4 +1,4 @@
-"""What a request is about: topics with their partitions, groups, transactional ids."""
+"""The items that a request names: topics with their partitions, groups, transactional ids."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Subjects(NamedTuple):
 
 
 def subjects_of(request: Message, topics: TopicsById, session: Iterable[tuple[str, int]] = ()) -> Subjects:
-    """What is named anywhere in the request; `topics` knows the names behind ids.
+    """All items that a request names. `topics` has the names of topic ids.
 
     `session`: (topic, partition) of the fetch session that the request goes on with.
     """

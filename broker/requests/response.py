@@ -1,4 +1,4 @@
-"""What a handler may return in the place of a response object."""
+"""The values that a handler may return in place of a response object."""
 
 from __future__ import annotations
 

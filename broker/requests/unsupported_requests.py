@@ -35,7 +35,7 @@ class UnsupportedRequest(NamedTuple):
 
 
 def unsupported_request(when_ms: int, host: str, frame: Frame, versions: tuple[int, int] | None) -> UnsupportedRequest:
-    """What a frame asks for. `versions`: the lowest and the highest that are served, None if the API is not."""
+    """The API and version of a frame. `versions`: the lowest and highest served ones, None if the API is not served."""
     key, version, _, length = REQUEST_HEADER.unpack_from(frame)
     raw = bytes(frame[CLIENT_ID_AT : CLIENT_ID_AT + max(0, min(length, _LONGEST_ID))])
     spec = API_BY_KEY.get(key)

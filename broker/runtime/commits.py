@@ -210,7 +210,7 @@ class Commits:
         return waiting.slot
 
     def settled(self, now_ms: int) -> ReplySlot[None] | None:
-        """What to wait at until everything appended so far is committed; None if it is."""
+        """The event to wait for until everything appended so far is committed; None if it is."""
         if not self.behind:
             return None
         waiting = self._begin(_READ, make_outcome(), now_ms)

@@ -32,7 +32,7 @@ _log = logging.getLogger("odradek.broker.runtime")
 
 
 class ShardCallbacks(Protocol):
-    """What the executor and the mailbox of a shard call on it."""
+    """The part of a shard that its executor and mailbox call."""
 
     name: str
 

@@ -1,4 +1,4 @@
-"""What a coordinator's machine takes and gives: commands, outcomes, effects, records, and the machine itself.
+"""The contract of a coordinator's machine: commands, outcomes, effects, records, and the machine itself.
 
 A coordinator is event-sourced. Its machine decides what a command comes to (`Outcome`). The `Shard` appends the
 outcome's records to the coordinator's log partition and hands each of them back to `Machine.replay`, the only place

@@ -225,7 +225,7 @@ class Shard(Generic[M]):
         return machine
 
     def settled(self) -> ReplySlot[None] | None:
-        """What to wait at until all that is appended is committed; None if it is. Raises as `ask` does."""
+        """The event to wait for until everything appended so far is committed; None if it is. Raises as `ask` does."""
         self.check_open()
         commits = self._executor.commits
         return None if commits is None else commits.settled(self._clock.now_ms())

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 from odradek.broker.schemas.framing import Framed, readings
 
 Part = Literal["key", "value"]
-"""What a schema is of."""
+"""The part of a record that a schema describes."""
 Kind = Literal["avro", "protobuf"]
 _LARGEST = 4 * 1024 * 1024
 _PROTO_BEGIN = re.compile(r"\s*(syntax|edition|package|import|option|message|enum|//|/\*)")
@@ -95,7 +95,7 @@ class RecordSchemas:
     def __init__(self) -> None:
         self._by_place: dict[tuple[str, Part, int | None], Schema] = {}
         self.registered: RegisteredSchemas | None = None
-        """What a schema registry knows, where nobody has set a schema. Asked in the thread that looks."""
+        """The schemas of a registry, for topics without a set schema. Asked in the thread that looks."""
 
     def __repr__(self) -> str:
         return f"<RecordSchemas: {len(self._by_place)}>"

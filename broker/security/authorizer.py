@@ -84,7 +84,7 @@ class Authorizer:
         return known
 
     def operations(self, principal: Principal, host: str, resource: int, name: str) -> int:
-        """What `principal` may do with a resource: bit n is set for operation n."""
+        """The operations that `principal` may do with a resource: bit n is set for operation n."""
         return sum(
             1 << operation
             for operation in SUPPORTED[resource]

@@ -69,7 +69,7 @@ class RecordedRequest:
 
     @property
     def exchange(self) -> Exchange:
-        """What the broker has kept of it so far."""
+        """The kept part of the request so far."""
         return Exchange._make(self._raw)
 
     @property

@@ -49,7 +49,7 @@ def client_of(recorded: Recorded) -> str:
 
 
 def subject_of(recorded: Recorded) -> str:
-    """What the request is about; its size if it was not kept."""
+    """The items that the request names; its size if it was not kept."""
     exchange = recorded.exchange
     if isinstance(exchange.frame, HttpMessage):
         return exchange.frame.head

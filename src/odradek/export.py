@@ -47,7 +47,7 @@ _APPEND_BYTES = 512 * 1024
 
 @dataclass(slots=True)
 class ExportReport:
-    """What was copied, and what could not be."""
+    """The result of an export: what was copied, and what could not be."""
 
     topics: int = 0
     partitions: int = 0

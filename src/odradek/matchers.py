@@ -144,7 +144,7 @@ def assert_exactly_once(
 
 
 def _why(broker: Broker, group: str) -> list[str]:
-    """What is known of a group, as lines."""
+    """The state of a group, as lines."""
     return [line for line in broker.why(group).splitlines() if line.startswith("- ")]
 
 

@@ -70,7 +70,7 @@ def kafka_chaos(request: pytest.FixtureRequest, kafka_chaos_seed: int) -> Chaos:
 
 
 def _options(item: pytest.Item) -> dict[str, Any]:
-    """What the `kafka_chaos` markers of a test say; the nearest wins."""
+    """The arguments of a test's `kafka_chaos` markers; the nearest wins."""
     options: dict[str, Any] = {}
     for marker in reversed(list(item.iter_markers("kafka_chaos"))):
         if marker.args:
@@ -81,7 +81,7 @@ def _options(item: pytest.Item) -> dict[str, Any]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
-    """What ran before belongs to other tests."""
+    """Earlier runs belong to other tests."""
     trials = _trials()
     if trials is not None:
         trials.begin()
@@ -104,7 +104,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 def schedule_section(chaos: Ran) -> str:
-    """What a `Chaos` did, for the report of a failed test."""
+    """The faults of a `Chaos`, for the report of a failed test."""
     done = "\n".join(chaos.log) or "nothing"
     return f"{chaos.origin}\n" + "\n".join(map(str, chaos.schedule)) + f"\ndone until the test failed:\n{done}"
 
@@ -172,6 +172,6 @@ def _quoted(text: str) -> str:
 
 
 def _trials() -> Trials | None:
-    """What ran in this process; None as long as nobody has imported `Chaos`."""
+    """The schedules that ran in this process; None if nobody has imported `Chaos`."""
     module = sys.modules.get(_TRIALS)
     return None if module is None else module.TRIALS

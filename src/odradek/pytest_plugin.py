@@ -70,7 +70,7 @@ class _Watched:
         return list(map(str, fresh))
 
     def report(self) -> str:
-        """What stands where, and what the broker was asked in this test."""
+        """The state of the broker, and its requests in this test."""
         try:
             return self.broker.report(since=self.began, asked_only=self.for_session)
         except _closed() as error:
@@ -129,7 +129,9 @@ class _Watch:
 
 
 def _resets(item: pytest.Item) -> Reset:
-    """What the test's nearest marker, or else the option, says of the session's brokers; UsageError if it is odd."""
+    """The settings of the session's brokers, by the test's nearest marker or else the option; UsageError if they are
+    invalid.
+    """
     for marker in item.iter_markers("kafka"):
         if "reset" in marker.kwargs:
             how: Reset = marker.kwargs["reset"]

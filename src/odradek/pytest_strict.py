@@ -1,7 +1,8 @@
 """The part of the pytest plugin that knows strictness: `@pytest.mark.kafka(strict=True)`, `--odradek-strict`.
 
-What a test relied on without a real cluster's promise fails it, or warns. What depends on clients that may still be
-closed is asked in the teardown, when the test's other fixtures have ended; it is an error of the teardown then.
+A test fails, or gets a warning, if it relied on something that a real cluster does not promise. What depends on clients
+that may still be closed is asked in the teardown, when the test's other fixtures have ended; it is an error of the
+teardown then.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ JUDGE: pytest.StashKey[Judge] = pytest.StashKey()
 
 
 def _strict_for(item: pytest.Item, own: Strictness | None) -> Strictness | None:
-    """What the nearest marker says, or the broker's own argument, or the option, or the ini file."""
+    """The setting of the nearest marker, or else the broker's argument, the option or the ini file."""
     for marker in item.iter_markers("kafka"):
         if "strict" in marker.kwargs:
             return _parsed(marker.kwargs["strict"], "@pytest.mark.kafka")
@@ -147,7 +148,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
-    """What happens from now on belongs to this test."""
+    """Later requests belong to this test."""
     judge = item.config.stash[JUDGE]
     judge.begins(item)
     try:

@@ -27,7 +27,7 @@ _UNCOMMITTED, _COMMITTED = 0, 1
 
 
 def why(group_id: str, host: str, port: int, security: ClientSecurity = PLAIN_TEXT) -> str:
-    """What is known of a group of a cluster, as text; WireError and KafkaError where it cannot be asked."""
+    """The state of a group of a cluster, as text; WireError and KafkaError if the cluster does not answer."""
     cluster = _Cluster(host, port, security)
     try:
         return why_text(cluster.situation(group_id), group_id)

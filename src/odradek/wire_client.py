@@ -84,7 +84,7 @@ class WireConnection:
             raise
 
     def _prepare(self) -> None:
-        """What comes before the first request: the log-in."""
+        """Log in, before the first request."""
         if self._security.sasl is not None:
             self.log_in()
 

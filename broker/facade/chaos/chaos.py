@@ -35,8 +35,9 @@ KINDS: Mapping[str, float] = {
     "disconnect": 1,
     "delay": 1,
 }
-"""What is drawn by default, and how often. Not `drop`: a client waits its whole request time-out for each. Nor what not
-every test is about: bytes of answers, clients' links, disks and coordinators that load (``also``)."""
+"""The faults that are drawn by default, with their weights. Not `drop`: a client waits its whole request time-out for
+each. Nor what not every test is about: bytes of answers, clients' links, disks and coordinators that load (``also``).
+"""
 
 
 class Chaos:
@@ -124,7 +125,7 @@ class Chaos:
 
     @property
     def origin(self) -> str:
-        """Where the schedule comes from: ``seed 7``, or ``a given schedule``."""
+        """The origin of the schedule: ``seed 7``, or ``a given schedule``."""
         return "a given schedule" if self.seed is None else f"seed {self.seed}"
 
     @property
@@ -143,7 +144,7 @@ class Chaos:
 
     @property
     def log(self) -> list[str]:
-        """What was done when, as lines; and what was left out because it made no sense then, with the reason."""
+        """The applied faults with their times, as lines, and the omitted ones with the reason."""
         return [] if self._course is None else list(self._course.log)
 
     @property
@@ -242,7 +243,7 @@ def _raise(course: Course) -> None:
 
 
 def _shape(cluster: Cluster, names: tuple[str, ...] | None) -> Shape:
-    """What a schedule for this cluster may name."""
+    """The parts of this cluster that a schedule may name."""
     known = {topic.name: topic for topic in cluster.topics.all()}
     for name in names or ():
         if name not in known:

@@ -36,7 +36,9 @@ COORDINATED = (CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE)
 
 
 class Shape(NamedTuple):
-    """What a schedule may name. `topics`: for each topic the nodes of each partition's replicas, in order."""
+    """The parts of a cluster that a schedule may name. `topics`: for each topic the nodes of each partition's replicas,
+    in order.
+    """
 
     nodes: tuple[int, ...]
     topics: tuple[tuple[str, tuple[tuple[int, ...], ...]], ...]
@@ -205,7 +207,7 @@ def _delay(random: Random, shape: Shape, wanted: Wanted) -> _Drawn | None:
 
 
 def _broken_answer(random: Random, shape: Shape, wanted: Wanted) -> _Drawn | None:
-    """What a client gets over: not damaged bytes, and not an answer that never comes."""
+    """Faults from which a client recovers: neither damaged bytes nor an answer that never comes."""
     one = _request(random, shape, wanted)
     if one is None:
         return None

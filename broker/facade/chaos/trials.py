@@ -27,11 +27,11 @@ class Ran(Protocol):
 
     @property
     def log(self) -> list[str]:
-        """What was done when."""
+        """The applied faults with their times."""
 
 
 class Trials:
-    """What ran since `begin`, oldest first, and which of its faults a trial keeps.
+    """The schedules that ran since `begin`, oldest first, and the faults that a trial keeps.
 
     A fault is named by the place of its `Chaos` among those that ran, and its number there.
     """

@@ -1,7 +1,7 @@
 """The verbs that a schedule is made of, and what each does to a cluster.
 
 A verb is a function of the cluster and its arguments. It returns what undoes it, or None where nothing is to be undone.
-What it cannot do now (a node that is down already, a follower that leads meanwhile) raises ValueError or KeyError.
+It raises ValueError or KeyError if it is impossible now (a node is down already, a follower leads meanwhile).
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def slow_clients(cluster: Cluster, client: str, node_id: int, *, ms: float, jitt
 
 
 def _mending(cluster: Cluster) -> Undoing:
-    """What takes away the link that was made bad last, and no other."""
+    """Undoes the latest bad link, and no other."""
     made = cluster.server.links.client_links[-1]
     return lambda: cluster.server.links.remove(lambda link: link is made)
 

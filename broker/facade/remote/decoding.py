@@ -207,7 +207,9 @@ def _named_class(owner: type, name: Any) -> type:
 
 
 def fields_of(owner: type) -> dict[str, Any]:
-    """What a class is made of: the fields of a dataclass or named tuple, the arguments of `Fault` and `Bug`."""
+    """The parts of a class with their types: the fields of a dataclass or named tuple, the arguments of `Fault` and
+    `Bug`.
+    """
     if owner in (Bug, Fault, *_FAULTS.values()):
         hints = hints_of(inspect.getattr_static(owner, "__init__"))
         return {name: hint for name, hint in hints.items() if name not in ("return", "when")}

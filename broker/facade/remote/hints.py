@@ -29,7 +29,7 @@ def hints_of(owner: Callable[..., Any]) -> dict[str, Any]:
 
 @functools.cache
 def _typing_imports(module: str) -> dict[str, Any]:
-    """What stands under ``if TYPE_CHECKING:``."""
+    """The imports under ``if TYPE_CHECKING:``."""
     found: dict[str, Any] = {}
     for node in ast.parse(inspect.getsource(sys.modules[module])).body:
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
@@ -42,7 +42,7 @@ def _typing_imports(module: str) -> dict[str, Any]:
 
 @functools.cache
 def _forward_names() -> dict[str, Any]:
-    """What aliases such as ``Topics`` name in quotes."""
+    """The quoted names in aliases such as ``Topics``."""
     from odradek.broker.facade.topics import TopicSpec
 
     return {"TopicSpec": TopicSpec}

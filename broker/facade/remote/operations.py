@@ -62,8 +62,9 @@ _HINTS: dict[tuple[str, str], Any] = {
 """Arguments that are written otherwise in JSON: a fault is its place in ``faults``."""
 
 HANDLES: dict[type, str] = {Undo: "undos", TransactionHold: "holds", Snapshot: "snapshots"}
-"""What a verb returns to be used later: it stays with the broker. Its members are under this path, and it is an
-argument by its id."""
+"""A handle that a verb returns. The object stays with the broker. Its members are under this path, and it is an
+argument by its id.
+"""
 
 OPERATED = (Undo, TransactionHold)
 """Handles with operations of their own; the others are arguments only."""
@@ -106,7 +107,7 @@ class Parameter:
 
     @property
     def handle(self) -> type | None:
-        """What is kept with the broker and named by its id, if the argument is that."""
+        """The kind of handle that an argument names by its id; None for other arguments."""
         return self.hint if self.hint in HANDLES else None
 
 

@@ -33,7 +33,7 @@ def report_of(cluster: Cluster, look: Call, title: str, since_s: float | None, *
 
 
 def why_of(cluster: Cluster, look: Call, group_id: str) -> str:
-    """What is known of a group, with the likely reasons."""
+    """The state of a group, with likely causes."""
     return why_text(_situation(cluster, look, None), group_id)
 
 

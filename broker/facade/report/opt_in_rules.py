@@ -118,7 +118,7 @@ def _has_record_without_key(batch: RecordBatch) -> bool:
 
 
 def _read(situation: Situation) -> dict[_Client, dict[int, list[tuple[int, int]]]]:
-    """What a client fetched, by partition: from the first offset that came to the end of what it may read."""
+    """The fetched range of a client, by partition: from the first returned offset to the last readable one."""
     found: dict[_Client, dict[int, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
     for fetched in situation.by_api("Fetch"):
         request: Any = fetched.request
@@ -190,7 +190,7 @@ def _records_written(situation: Situation) -> Iterator[tuple[str, str, Record]]:
 
 
 def _records(data: bytes, base_offset: int) -> Iterator[Record]:
-    """Those of the batch that begins there; none if the log has another one now."""
+    """The records of the batch that begins there; none if the log has another batch now."""
     try:
         batch = next(iter_batches(data), None)
         if batch is not None and batch.base_offset == base_offset and not batch.is_control:

@@ -172,7 +172,7 @@ def _joined(situation: Situation) -> Iterator[tuple[str, str]]:
 
 
 def missing_requests(situation: Situation) -> Iterator[str]:
-    """What the other rules could not see."""
+    """Findings that say what the other rules could not check."""
     if situation.lost:
         yield f"{situation.lost}: what went before could not be judged"
 
@@ -299,7 +299,7 @@ def opt_in_rules(also: str) -> frozenset[str]:
 
 
 def findings_in(situation: Situation, also: Collection[str] = ()) -> list[StrictnessFinding]:
-    """What each rule finds, each sentence once. `also`: which of `OPT_IN` are asked, too."""
+    """The findings of all rules, each sentence once. `also`: which of `OPT_IN` are asked, too."""
     rules = {**RULES, **{name: rule for name, rule in OPT_IN.items() if name in also}}
     found = (StrictnessFinding(name, sentence) for name, rule in rules.items() for sentence in rule(situation))
     return list(dict.fromkeys(found))

@@ -24,7 +24,7 @@ _WIDEST = 220
 
 
 def report_text(situation: Situation, title: str = "", *, hints: bool = True) -> str:
-    """What stands where, and the likely reasons first."""
+    """The report: likely causes first, then the state."""
     found = hints_of(situation)[:_HINTS] if hints else []
     sections = [
         ("why (what may explain a failure)", [f"- {hint}" for hint in found]),
@@ -175,7 +175,7 @@ def _two_columns(rows: list[tuple[str, str]], most: int, things: str) -> Iterato
 
 
 def why_text(situation: Situation, group_id: str) -> str:
-    """What is known of a group, with the likely reasons."""
+    """The state of a group, with likely causes."""
     group = situation.groups.get(group_id)
     if group is None or group.state == "Dead":
         known = ", ".join(sorted(situation.groups)) or "there is none"
@@ -200,13 +200,13 @@ def why_text(situation: Situation, group_id: str) -> str:
 
 
 def _about(situation: Situation, group: GroupInfo) -> list[str]:
-    """Those hints that concern the group: what names another one does not."""
+    """The hints that concern the group: those that name no other group."""
     others = [name for name in situation.groups if name != group.group_id]
     return [hint for hint in hints_of(situation) if not any(f"group '{name}'" in hint for name in others)]
 
 
 def reasons(group: GroupInfo) -> list[str]:
-    """What its own state tells."""
+    """Hints from the group's own state."""
     found = []
     name = f"group '{group.group_id}'"
     if not group.members:

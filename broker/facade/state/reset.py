@@ -103,7 +103,7 @@ def _with_new_topics(start: MetadataImage) -> MetadataImage:
 
 
 def _set_clock(cluster: Cluster, *, kept: bool) -> None:
-    """Show the machine's time. What is kept runs out when it would have: sessions, rounds of maintenance."""
+    """Show the machine's time. Sessions and rounds of maintenance keep their end."""
     before_ms = cluster.clock.now_ms()
     cluster.clock.set_ms(None)
     step_ms = cluster.clock.now_ms() - before_ms

@@ -1,4 +1,4 @@
-"""What can go wrong between a client and a broker before and beside the requests themselves."""
+"""Errors between a client and a broker apart from the requests themselves."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _FOLDED = (
     "ssl.certificate.location",
     "ssl.key.location",
 )
-"""What becomes a part of another option."""
+"""Options that become part of another option."""
 _NOT_JAVA = (
     "sasl.oauthbearer.token",
     "sasl.oauthbearer.config",

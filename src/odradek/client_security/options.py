@@ -91,7 +91,7 @@ _USUAL_VERSIONS = ("TLSv1.2", "TLSv1.3")
 
 @dataclass(frozen=True, slots=True)
 class TlsOptions:
-    """Whom to trust, and what to show. A store may be PEM or PKCS12; its content tells."""
+    """The trusted certificates, and the client's own one. A store may be PEM or PKCS12; its content tells."""
 
     ca_location: str | None = None
     ca_pem: str | None = field(default=None, repr=False)

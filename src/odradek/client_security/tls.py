@@ -44,7 +44,7 @@ def trusted(options: TlsOptions) -> str | None:
 
 
 def own_pair(options: TlsOptions) -> KeyPair | None:
-    """What the client shows when a broker asks who it is; None if there is nothing to show."""
+    """The certificate that the client shows to a broker; None if it has none."""
     if options.keystore_location is not None:
         return _from_keystore(options, options.keystore_location)
     chain = _given(options.certificate_pem, options.certificate_location)
@@ -149,8 +149,9 @@ def connect_tls(plain: socket.socket, host: str, options: TlsOptions, address: s
 
 
 class TlsSocket:
-    """What `WireConnection` needs of a socket. Errors of TLS become TlsError: a refusal of the client's certificate
-    comes with the first read."""
+    """The part of a socket that `WireConnection` uses. Errors of TLS become TlsError: a refusal of the client's
+    certificate comes with the first read.
+    """
 
     def __init__(self, connection: ssl.SSLSocket, address: str) -> None:
         self._connection = connection

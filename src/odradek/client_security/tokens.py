@@ -1,4 +1,4 @@
-"""Where the token of an OAUTHBEARER log-in comes from.
+"""The source of an OAUTHBEARER log-in's token.
 
 - `sasl.oauthbearer.token`: the token itself (odradek's own option; Java and librdkafka ask a callback);
 - `sasl.oauthbearer.token.endpoint.url`: a file with the token (`file:`), or an OAuth server that gives one for a client

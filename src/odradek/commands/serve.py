@@ -24,7 +24,7 @@ _HOST, _PORT = "127.0.0.1", 9092
 _LEVELS = ("debug", "info", "warning", "error", "critical")
 
 KAFKAS_WORDS = "[KafkaServer id={node}] started. Kafka Server started. Transitioning from RECOVERY to RUNNING."
-"""What those who start containers wait for in the log of one of Kafka's images."""
+"""The line that starters of containers wait for in the log of a Kafka image."""
 
 Control = Callable[["Cluster"], AbstractContextManager[str]]
 
@@ -207,7 +207,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _environment(arguments: argparse.Namespace) -> FromEnvironment | None:
-    """What the environment asks for, where it is asked; what names no config of Kafka is a note. CommandError."""
+    """The settings from the environment, if --from-env asks for them. A variable that names no config of Kafka becomes
+    a note. CommandError.
+    """
     if not arguments.from_env:
         return None
     from odradek.broker.config.broker_config import RELEASE_CONFIGS, BrokerConfig
@@ -275,7 +277,7 @@ async def _serve(
 
 
 def _create(cluster: Cluster, topics: dict[str, TopicSpec]) -> None:
-    """Those that a data directory does not have already."""
+    """The topics that the data directory does not have already."""
     from odradek.broker.facade.topics import create_topic
 
     for name, spec in topics.items():
@@ -284,7 +286,7 @@ def _create(cluster: Cluster, topics: dict[str, TopicSpec]) -> None:
 
 
 def _control(arguments: argparse.Namespace) -> Control:
-    """What serves the control API, and its URL; nothing unless it is asked for. CommandError for what cannot be."""
+    """The server of the control API, and its URL; nothing without --control-port. CommandError for what cannot be."""
     if arguments.control_port is None:
         return lambda cluster: nullcontext("")
     try:
@@ -296,7 +298,7 @@ def _control(arguments: argparse.Namespace) -> Control:
 
 
 def _registry(arguments: argparse.Namespace) -> Control:
-    """What serves a schema registry, and its URL; nothing unless it is asked for. CommandError for what cannot be."""
+    """The server of a schema registry, and its URL; nothing without the option. CommandError for what cannot be."""
     if arguments.registry_port is None:
         return lambda cluster: nullcontext("")
     try:
@@ -320,7 +322,7 @@ def _with_strictness(control: Control, strict: str) -> Control:
 
 
 def _addresses(cluster: Cluster) -> list[str]:
-    """Where the nodes listen; with the listener's name where there are several."""
+    """The addresses of the nodes, with the listener's name if there are several."""
     from odradek.broker.config.listeners import address_text
 
     endpoints = [endpoint for node in cluster.nodes.values() for endpoint in node.endpoints.values()]

@@ -41,7 +41,7 @@ def logging_strictness(serving: Serving, strict: str) -> Serving:
 
 
 class _Log:
-    """What was told already."""
+    """The findings that were logged already."""
 
     def __init__(self, cluster: Cluster, strict: Strictness) -> None:
         self._cluster = cluster

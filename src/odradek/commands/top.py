@@ -79,7 +79,7 @@ class Topic(NamedTuple):
 
 
 class Look(NamedTuple):
-    """What was there at one time (`at_s`, of this machine)."""
+    """The state at one time (`at_s`, on this machine's clock)."""
 
     at_s: float
     servers: str

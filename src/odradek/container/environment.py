@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 SECRETS = PurePosixPath("/etc/kafka/secrets")
-"""Where the images look for the key stores whose file names they are given."""
+"""The folder in which the images look for key stores that are given by file name."""
 BITNAMI_SASL = "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512"
 
 OTHERS: Mapping[str, str] = {
@@ -73,7 +73,7 @@ class EnvironmentRefused(ValueError):
 
 @dataclass
 class FromEnvironment:
-    """What the environment asks for.
+    """The settings in the environment.
 
     `topics` are texts as `--topic` takes them, `scram` as `--add-scram` does; `notes` say in one line each which
     known variables have no effect, `warnings` which unknown ones.
@@ -98,7 +98,7 @@ class FromEnvironment:
 
 
 def read_environment(variables: Mapping[str, str], secrets: PurePosixPath = SECRETS) -> FromEnvironment:
-    """What the variables of a Kafka image ask for; EnvironmentRefused for one that cannot be honoured.
+    """The settings in the variables of a Kafka image; EnvironmentRefused for one that odradek cannot honour.
 
     Variables of other programs are left alone. Where none names a config, the listener is that of `apache/kafka`.
     """

@@ -55,7 +55,7 @@ def _no_number(name: str) -> Any:
 
 
 def _of_text(hint: Any, text: str) -> Any:
-    """What a text in a URL stands for: numbers and true or false where such are expected."""
+    """The value of a text in a URL: a number, or true or false, where such a value is expected."""
     kinds = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
     if bool in kinds and text in ("true", "false"):
         return text == "true"
@@ -93,7 +93,7 @@ class UnknownHandleError(LookupError):
 
 
 class Calls:
-    """What can be called: the broker, its clock, its groups, and the handles that verbs have left behind.
+    """The objects that can be called: the broker, its clock, its groups, and the handles that verbs have returned.
 
     Of handles the latest 10,000 are kept. Methods run in threads of the server, as the test's own would.
     """

@@ -56,7 +56,7 @@ class Forks(ForkOperations):
 
     @property
     def forks(self) -> list[ForkInfo]:
-        """Those that run, the oldest first."""
+        """The running forks, oldest first."""
         return [each.info for each in list(self._running.values())]
 
     def fork(self, data_dir: str | None = None) -> ForkInfo:

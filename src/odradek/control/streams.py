@@ -176,7 +176,7 @@ class RecordStream:
 
 
 class Lines(Protocol):
-    """What has begun to follow the broker, and follows it until ``end``."""
+    """A follower of the broker, until ``end``."""
 
     def lines(self) -> AsyncGenerator[str, None]:
         """Lines, several in a piece."""
