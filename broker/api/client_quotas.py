@@ -7,7 +7,7 @@ is the default of its type.
 from __future__ import annotations
 
 import socket
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any
 
 import trio
@@ -33,6 +33,7 @@ from odradek.protocol.generated.messages.describe_client_quotas import (
     EntryData,
     ValueData,
 )
+from odradek.protocol.java_hash_table import slots_to_hold
 from odradek.protocol.java_maps import hash_of_text, java_order
 
 _EXACT, _DEFAULT, _SPECIFIED = 0, 1, 2
@@ -44,11 +45,20 @@ def describe_client_quotas(ctx: RequestContext, request: DescribeClientQuotasReq
     exact, specified = _filter_of(request)
     quotas = ctx.services.image.quotas
     found = [entity for entity in quotas if _matches(dict(entity), exact, specified, strict=request.strict)]
-    return DescribeClientQuotasResponse(
-        entries=[
-            _described(entity, quotas[entity]) for entity in java_order(found, hash_of_entity, _slots(len(quotas)))
-        ]
-    )
+    found = java_order(found, hash_of_entity, _slots(len(quotas)))
+    if ctx.services.config.release.indexes_quotas and (exact or specified):
+        matches = _first_matches(quotas, exact, specified)
+        found = java_order(java_order(found, hash_of_entity), hash_of_entity, slots_to_hold(matches))
+    return DescribeClientQuotasResponse(entries=[_described(entity, quotas[entity]) for entity in found])
+
+
+def _first_matches(quotas: Iterable[QuotaEntity], exact: Mapping[str, str | None], specified: Iterable[str]) -> int:
+    """How many entities match the component that Kafka looks up first: one with a name, if there is any."""
+    if exact:
+        kind = java_order(exact, hash_of_text)[0]
+        return sum(dict(entity).get(kind, "") == exact[kind] for entity in quotas)
+    kind = java_order(specified, hash_of_text)[0]
+    return sum(any(kind == each for each, _ in entity) for entity in quotas)
 
 
 def _filter_of(request: DescribeClientQuotasRequest) -> tuple[dict[str, str | None], set[str]]:

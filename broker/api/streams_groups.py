@@ -253,7 +253,7 @@ def _response(release: Release, reply: HeartbeatReply) -> h.StreamsGroupHeartbea
         member_id=reply.member_id,
         member_epoch=reply.member_epoch,
         heartbeat_interval_ms=reply.heartbeat_interval_ms,
-        task_offset_interval_ms=release.task_offset_interval_ms,
+        task_offset_interval_ms=0 if reply.member_epoch < 0 else release.task_offset_interval_ms,
         acceptable_recovery_lag=_ACCEPTABLE_RECOVERY_LAG,
         status=[h.Status(status.code, status.detail) for status in reply.statuses],
         endpoint_information_epoch=reply.endpoint_epoch,

@@ -42,7 +42,8 @@ def check_roles(config: BrokerConfig) -> None:
         )
     node, broker = config.static.get("node.id"), config.static.get("broker.id")
     if node is not None and broker is not None and node != broker:
-        raise ConfigError("You must set `node.id` to the same value as `broker.id`.")
+        text = "You must set `node.id` to the same value as `broker.id`."
+        raise ConfigError(config.release.text("node id", text))
 
 
 def are_separate(config: BrokerConfig) -> bool:

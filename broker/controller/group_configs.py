@@ -1,4 +1,4 @@
-"""Checks the configs of a group against the broker's own, as Kafka 4.3.1 does, in its order."""
+"""Checks the configs of a group against the broker's own, as Kafka does, in its order."""
 
 from __future__ import annotations
 
@@ -29,9 +29,23 @@ def check_group_configs(own: Mapping[str, str], broker: BrokerConfig) -> None:
 
 def _check_bounds(name: str, value: int, broker: BrokerConfig) -> None:
     lowest, highest = bounds_of(name)
+    if broker.release.tells_bounds_by_value:
+        _check_values(name, value, *(None if bound is None else broker.get_int(bound) for bound in (lowest, highest)))
+        return
     if lowest is not None and value < broker.get_int(lowest):
         raise ConfigError(f"{name} must be greater than or equal to {lowest}")
     if highest is not None and value > broker.get_int(highest):
+        raise ConfigError(f"{name} must be less than or equal to {highest}")
+
+
+def _check_values(name: str, value: int, lowest: int | None, highest: int | None) -> None:
+    low, high = lowest is not None and value < lowest, highest is not None and value > highest
+    if lowest is not None and highest is not None:
+        if low or high:
+            raise ConfigError(f"{name} must be in the range {lowest} to {highest} inclusive.")
+    elif low:
+        raise ConfigError(f"{name} must be greater than or equal to {lowest}")
+    elif high:
         raise ConfigError(f"{name} must be less than or equal to {highest}")
 
 

@@ -145,7 +145,7 @@ class ControllerMachine:
     def _quotas(self) -> QuotaControl:
         from odradek.broker.controller.quota_control import QuotaControl
 
-        return QuotaControl(self.image)
+        return QuotaControl(self.image, self._config.release)
 
     def _features(self) -> FeatureControl:
         from odradek.broker.controller.feature_control import FeatureControl

@@ -5,11 +5,13 @@ Codes and texts are those that Kafka 4.3.1 answers. A key that an entity has alr
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Mapping
 
 from odradek.broker.controller.commands import AlterQuotas, QuotaChange
 from odradek.broker.metadata.image import MetadataImage, QuotaEntity
+from odradek.broker.releases.release import Release
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.metadata_records.client_quota_record import ClientQuotaRecord, EntityData
 from odradek.protocol.java_maps import hash_of_text, java_order
@@ -31,8 +33,9 @@ _OF_ADDRESSES: Mapping[str, tuple[str, float] | None] = {"connection_creation_ra
 class QuotaControl:
     """Decides about client quotas. Reads the image; changes nothing."""
 
-    def __init__(self, image: MetadataImage) -> None:
+    def __init__(self, image: MetadataImage, release: Release) -> None:
         self._image = image
+        self._finite = release.refuses_endless_quotas
 
     def alter(self, command: AlterQuotas) -> tuple[list[MetadataRecord], list[tuple[QuotaEntity, KafkaError | None]]]:
         """Records and results of `AlterQuotas`.
@@ -68,7 +71,7 @@ class QuotaControl:
                 if key in current:
                     records.append(ClientQuotaRecord(_named(entity), key, 0.0, True))
                 continue
-            _check_value(keys, key, value)
+            _check_value(keys, key, value, finite=self._finite)
             if key not in current or not _same(current[key], value):
                 records.append(ClientQuotaRecord(_named(entity), key, value, False))
         return records
@@ -105,9 +108,11 @@ def _check_entity(entity: QuotaEntity, unknown_hosts: frozenset[str]) -> None:
             raise _invalid(f"{named[IP]} is not a valid IP or resolvable host.")
 
 
-def _check_value(keys: Mapping[str, tuple[str, float] | None], key: str, value: float) -> None:
+def _check_value(keys: Mapping[str, tuple[str, float] | None], key: str, value: float, *, finite: bool) -> None:
     if key not in keys:
         raise _invalid(f"Invalid configuration key {key}")
+    if finite and not math.isfinite(value):
+        raise _invalid(f"Quota {key} must be a finite number")
     if value <= 0:
         raise _invalid(f"Quota {key} must be greater than 0")
     whole = keys[key]

@@ -23,7 +23,11 @@ _TEXTS_OF_KRAFT = {
     "{factor} cannot be reached because only {brokers} broker(s) are registered.",
     "no brokers": "Unable to replicate the partition {factor} time(s): All brokers are currently fenced.",
 }
-_TEXTS_SINCE_4_4 = {"state epoch": "The coordinator rejected the request because the state epoch did not match."}
+_TEXTS_SINCE_4_4 = {
+    "node id": "`node.id` and `broker.id` must be set to the same value. `broker.id` is deprecated, please use "
+    "`node.id` instead.",
+    "state epoch": "The coordinator rejected the request because the state epoch did not match.",
+}
 _TEXTS_BEFORE_3_9 = {
     "coordinator type": "This most likely occurs because of a request being malformed by the client library or the "
     "message was sent to an incompatible broker. See the broker logs for more details.",
@@ -56,16 +60,19 @@ class Release:
         "finalized",
         "finds_max_timestamps",
         "finds_share_coordinators",
+        "indexes_quotas",
         "knows_networks",
         "knows_share_topics_by_partition",
         "limits_added_partitions",
         "name",
         "patch",
         "reads_unknown_timestamps",
+        "refuses_endless_quotas",
         "refuses_negative_share_epochs",
         "share_start_of_added_partitions",
         "supported",
         "task_offset_interval_ms",
+        "tells_bounds_by_value",
         "tells_leader_not_available",
         "texts",
         "unknown_resources",
@@ -107,6 +114,12 @@ class Release:
         """How often members of streams groups tell the offsets of their tasks; 0 where Kafka does not ask."""
         self.refuses_negative_share_epochs = number >= (4, 4)
         """The share coordinator refuses negative leader and state epochs; before, -1 is not compared."""
+        self.refuses_endless_quotas = number >= (4, 4)
+        """A quota has to be a finite number."""
+        self.indexes_quotas = number >= (4, 4)
+        """DescribeClientQuotas lists what it finds in the order of a map of the entities that match one component."""
+        self.tells_bounds_by_value = number >= (4, 4)
+        """The refusal of a group config that is out of bounds names the bounds' values, not their configs."""
         self.writes_whole_share_updates = number >= (4, 4)
         """A write that leaves start offset or count alone is stored with those that there were."""
         self.share_start_of_added_partitions = 0 if number >= (4, 4) else -1

@@ -1,11 +1,6 @@
-"""Client quotas are told and changed as on a real Kafka 4.3.1 (tests/scenarios/quota_conversations.py)."""
+"""Client quotas are told and changed as on a real Kafka (tests/scenarios/quota_conversations.py)."""
 
 from __future__ import annotations
-
-import gzip
-import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,22 +15,15 @@ from odradek.protocol.generated.messages.alter_client_quotas import (
 )
 from odradek.protocol.generated.messages.describe_client_quotas import DescribeClientQuotasRequest
 from tests.fakes.ask import ask
+from tests.fakes.recorded import cases, recorded
 from tests.scenarios.quota_conversations import CONVERSATIONS, transcribe
 
-VECTORS = Path(__file__).parents[2] / "vectors" / "quota_conversations.json.gz"
-RECORDED: dict[str, Any] = json.loads(gzip.decompress(VECTORS.read_bytes()))
 
-
-@pytest.mark.parametrize("name", CONVERSATIONS)
-def test_conversation(name: str, shared_broker: KafkaBroker) -> None:
-    host, port = shared_broker.bootstrap_servers.rsplit(":", 1)
-    assert transcribe(name, host, int(port)) == RECORDED[name]
-
-
-@pytest.fixture(scope="module")
-def shared_broker() -> Any:
-    with KafkaBroker() as broker:
-        yield broker
+@pytest.mark.parametrize(("name", "release"), cases("quota_conversations", CONVERSATIONS))
+def test_conversation(name: str, release: str) -> None:
+    with KafkaBroker(kafka_version=release) as broker:
+        host, port = broker.bootstrap_servers.rsplit(":", 1)
+        assert transcribe(name, host, int(port)) == recorded("quota_conversations", release)[name]
         assert not broker.bugs
 
 

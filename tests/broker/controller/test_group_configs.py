@@ -29,6 +29,22 @@ def test_numbers_lie_within_the_brokers_bounds(own: dict[str, str], why: str) ->
     assert str(refused.value) == why
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("streams.session.timeout.ms", "599", "must be in the range 600 to 60000 inclusive."),
+        ("streams.heartbeat.interval.ms", "15001", "must be in the range 5000 to 15000 inclusive."),
+        ("streams.num.standby.replicas", "3", "must be less than or equal to 2"),
+        ("share.delivery.count.limit", "11", "must be in the range 2 to 10 inclusive."),
+    ],
+)
+def test_4_4_tells_the_bounds(name: str, value: str, why: str) -> None:
+    broker = BrokerConfig({"odradek.kafka.version": "4.4", "group.streams.min.session.timeout.ms": "600"})
+    with pytest.raises(ConfigError) as refused:
+        check_group_configs({name: value}, broker)
+    assert str(refused.value) == f"{name} {why}"
+
+
 @pytest.mark.parametrize("kind", ["consumer", "share", "streams"])
 def test_a_session_is_longer_than_the_time_between_two_heartbeats(kind: str) -> None:
     session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"

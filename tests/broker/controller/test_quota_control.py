@@ -7,6 +7,7 @@ from math import nan
 from odradek.broker.cluster import Cluster
 from odradek.broker.controller.commands import AlterQuotas, QuotaChange
 from odradek.broker.controller.quota_control import QuotaControl
+from odradek.broker.releases.release import release_of
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_maps import signed_hash_of_text
 
@@ -15,7 +16,7 @@ ALICE = (("user", "alice"),)
 
 def test_only_changes_are_written_and_nan_is_nan() -> None:
     cluster = Cluster()
-    control = QuotaControl(cluster.image)
+    control = QuotaControl(cluster.image, release_of())
     command = AlterQuotas([QuotaChange(ALICE, [("request_percentage", nan), ("producer_byte_rate", 5.0)])])
     records, told = control.alter(command)
     assert sorted(record.key for record in records) == ["producer_byte_rate", "request_percentage"]  # type: ignore[attr-defined]
@@ -28,7 +29,7 @@ def test_only_changes_are_written_and_nan_is_nan() -> None:
 
 
 def test_a_host_without_an_address_is_refused() -> None:
-    control = QuotaControl(Cluster().image)
+    control = QuotaControl(Cluster().image, release_of())
     changes = [QuotaChange([("ip", name)], [("connection_creation_rate", 3.0)]) for name in ("here", "nowhere")]
     records, told = control.alter(AlterQuotas(changes, unknown_hosts=frozenset({"nowhere"})))
     assert [record.entity[0].entity_name for record in records] == ["here"]  # type: ignore[attr-defined]
@@ -42,7 +43,7 @@ def test_a_host_without_an_address_is_refused() -> None:
 def test_results_are_in_the_order_of_a_java_hash_map() -> None:
     names = [f"user-{number}" for number in range(12)]  # sixteen slots, the high bits of the hash mixed in
     changes = [QuotaChange([("user", name)], [("producer_byte_rate", 1.0)]) for name in names]
-    _, told = QuotaControl(Cluster().image).alter(AlterQuotas(changes))
+    _, told = QuotaControl(Cluster().image, release_of()).alter(AlterQuotas(changes))
 
     def slot(name: str) -> int:
         code = 31 + (signed_hash_of_text("user") ^ signed_hash_of_text(name)) & 0xFFFFFFFF

@@ -15,8 +15,8 @@ from tests.scenarios.target import SCENARIO_CONFIG
 
 NOT_YET = {
     *("commits_of_nobody", "configs", "consumer_groups", "deleted_group", "endpoints", "full", "initial_delay"),
-    *("invalid_topologies", "missing_sources", "one_member", "other_kinds", "refused", "shutdown", "standbys"),
-    *("three_members", "threads_of_one_process", "two_members", "wrong_partitions"),
+    *("invalid_topologies", "missing_sources", "one_member", "other_kinds", "refused", "standbys"),
+    *("threads_of_one_process", "wrong_partitions"),
     *(name for name in CONVERSATIONS if name.startswith("walk_")),
 }
 """What a real 4.4.0 makes of streams groups otherwise: static members, standby tasks, epochs, bounds of configs."""
