@@ -112,6 +112,7 @@ class Cluster:
         self.nodes: dict[int, Node] = {number: Node(number) for number in range(first, first + nodes)}
         features_at_start(self.config)  # says what is wrong where the user sees it
         self.config.node_ids = tuple(self.nodes)
+        self.config.directories_of = lambda node_id: self.nodes[node_id].directory_paths
         layouts, roles = listeners_of(self.config), quorum_of(self.config)
         if self.config.get_bool("remote.log.storage.system.enable"):
             from odradek.broker.config.tiered_storage import check_broker
@@ -183,6 +184,7 @@ class Cluster:
             self.membership.join(self.nodes)
         else:
             self._keep_on_disk(directories, metadata_directory(self.config) if data_dir is None else None)
+        self._check_cordons()
         self._gates: Gates | None = None
         self.dispatcher = Dispatcher(self.services, self.recent, self.bug_log, self.durability, self.lane.answer_writer)
         self.controllers = self._dispatcher_of_controllers()
@@ -206,6 +208,14 @@ class Cluster:
             self.nodes, self.config, self.server, open_gate=self._open_gate, try_tls=_try_tls, forget=self._forget_tls
         )
         self.config.reconfigurables.append(self.live_listeners)
+
+    def _check_cordons(self) -> None:
+        names = self.config.get_list("cordoned.log.dirs")
+        if names:
+            from odradek.broker.config import cordons
+
+            for number in self.nodes:
+                cordons.check(self.config, number, names)
 
     def _open_tls(self, node: Node, endpoint: Endpoint) -> ListenerTls:
         if self._tls is None:

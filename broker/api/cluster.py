@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from odradek.broker.api.active_controller import told_controller
 from odradek.broker.api.leader_hints import reachable
 from odradek.broker.api.metadata import NOT_ASKED, authorized_on_cluster
-from odradek.broker.api.replica_log_dirs import directory_paths
+from odradek.broker.config.cordons import SINCE as CORDONS_SINCE
+from odradek.broker.config.cordons import cordoned
 from odradek.broker.controller.commands import FeatureUpdate, UpdateFeatures
 from odradek.broker.controller.feature_levels import CONTROLLERS_SINCE
 from odradek.broker.controller.membership import controller_endpoints
@@ -147,8 +148,10 @@ def describe_log_dirs(ctx: RequestContext, request: DescribeLogDirsRequest) -> D
             assert indexes is not None
             indexes.update(asked.partitions)
     results = []
-    for path in directory_paths(ctx.node):
-        result = DescribeLogDirsResult(log_dir=path, topics=_topics_in(ctx, path, wanted))
+    told = ctx.services.image.feature(METADATA_VERSION) >= CORDONS_SINCE
+    closed = cordoned(ctx.services.config, ctx.node.id) if told else ()
+    for path in ctx.node.directory_paths:
+        result = DescribeLogDirsResult(log_dir=path, topics=_topics_in(ctx, path, wanted), is_cordoned=path in closed)
         if ctx.node.log_dirs:
             usage = shutil.disk_usage(path)
             result.total_bytes, result.usable_bytes = usage.total, usage.free
@@ -160,7 +163,7 @@ def describe_log_dirs(ctx: RequestContext, request: DescribeLogDirsRequest) -> D
 def _failed_directories(ctx: RequestContext) -> Iterator[DescribeLogDirsResult]:
     """Each replica that the node has lost with its disk, as a directory of its own: there is nothing to tell of it."""
     directories = ctx.services.topics.directories
-    first = directory_paths(ctx.node)[0]
+    first = ctx.node.directory_paths[0]
     for topic in ctx.services.topics:
         for partition in topic.partitions:
             if _is_lost(partition, ctx.node.id):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from odradek.broker.metadata.node import Node
+from odradek.broker.config.cordons import cordoned
 from odradek.broker.requests.access import Whole
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles
@@ -22,16 +22,9 @@ from odradek.protocol.generated.messages.alter_replica_log_dirs import (
 )
 from odradek.protocol.java_maps import scala_order_by_topic
 
-IN_MEMORY = "memory"
-"""The name of the log directory of a node in memory."""
 _LONGEST_FOLDER = 255
 _FUTURE_SUFFIX = len(".") + 32 + len("-future")
 _log = logging.getLogger(__name__)
-
-
-def directory_paths(node: Node) -> list[str]:
-    """The node's log directories as clients know them."""
-    return [str(path.absolute()) for path in node.log_dirs] or [IN_MEMORY]
 
 
 @handles(
@@ -65,8 +58,10 @@ def _outcome(ctx: RequestContext, name: str, index: int, path: str) -> ErrorCode
     """The error that Kafka answers, in the order of its checks."""
     if len(f"{name}-{index}") + _FUTURE_SUFFIX > _LONGEST_FOLDER:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
-    if path not in directory_paths(ctx.node):
+    if path not in ctx.node.directory_paths:
         return ErrorCode.LOG_DIR_NOT_FOUND
+    if path in cordoned(ctx.services.config, ctx.node.id):
+        return ErrorCode.INVALID_REPLICA_ASSIGNMENT
     registry = ctx.services.topics
     topic = registry.get(name)
     if topic is None or not 0 <= index < len(topic.partitions):

@@ -212,6 +212,7 @@ class BrokerConfig:
     unknown ones are kept for nobody, with a warning. Without a node id a getter answers for the cluster: per-node
     values count only where the cluster has one node. All layers hold checked text. Owner: the cluster; the dynamic
     layers follow the metadata image. `watchers` are called when a dynamic layer has changed.
+    `directories_of`: the log directories of a node, by the paths that clients know; the cluster sets it.
     `release`: the Kafka that the cluster behaves as. `keys`: the configs that it knows.
     """
 
@@ -227,6 +228,7 @@ class BrokerConfig:
         self.dynamic_nodes: dict[int, dict[str, str]] = {}
         self.node_ids = tuple(node_ids)
         self.watchers: list[Callable[[], None]] = []
+        self.directories_of: Callable[[int], Sequence[str]] = lambda node_id: ()
         self._values: dict[tuple[str, int | None], ConfigValue] = {}
         self._cluster_values: dict[str, ConfigValue] = {}
         self._log_configs: dict[frozenset[tuple[str, str]], LogConfig] = {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from odradek.broker.config import cordons
 from odradek.broker.config.broker_config import (
     BrokerConfig,
     ConfigError,
@@ -32,7 +33,7 @@ from odradek.broker.controller.dynamic_configs import (
 )
 from odradek.broker.controller.group_configs import check_group_configs
 from odradek.broker.controller.reconfigurables import check_reconfigurables
-from odradek.broker.metadata.image import ELR_VERSION, MetadataImage, ResourceType
+from odradek.broker.metadata.image import ELR_VERSION, METADATA_VERSION, MetadataImage, ResourceType
 from odradek.broker.metadata.topic_name_rules import check_topic_name
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.metadata_records.clear_elr_record import ClearElrRecord
@@ -138,6 +139,12 @@ class ConfigControl:
         with _refused_as(ErrorCode.INVALID_REQUEST):
             self._check_connections(checked, target)
             check_dynamic_limits(self._config, checked, target)
+            if node_id is not None:
+                cordons.check_change(broker, target, current, checked)
+        if cordons.CORDONED in [each.name for each in change.assignments]:
+            level = self._image.feature(METADATA_VERSION)
+            before, after = (values.get(cordons.CORDONED) for values in (current, checked))
+            cordons.check_by_controller(before, after, level, by_broker=node_id is not None)
         self._check_min_insync(change, target, result)
         with _refused_as(ErrorCode.INVALID_REQUEST):
             if target is not None:

@@ -148,7 +148,7 @@ class DataDirectory:
             backends = self._log_backends(self._node_ids[0])
             others = [backend for backend in self._further if backend not in backends]
             remove_unfinished(backends)
-            several = LogDirectories(dict(enumerate(backends)), others, controller, self._node_ids[0])
+            several = LogDirectories(dict(enumerate(backends)), others, controller, self._node_ids[0], self._config)
             topics.directories = several if len(backends) > 1 else None
             return several
         logs = NodeDirectories(self._backends, controller.image.partition)

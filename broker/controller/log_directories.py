@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from odradek.broker.config.cordons import cordoned
 from odradek.broker.controller.commands import AssignReplicas
 from odradek.broker.controller.node_directories import DirectoryGroup, Place
 from odradek.broker.controller.several_directories import directory_id, recorded_directory
@@ -19,6 +20,7 @@ from odradek.storage.disk_backend import DiskBackend
 from odradek.storage.folder_move import move_folder
 
 if TYPE_CHECKING:
+    from odradek.broker.config.broker_config import BrokerConfig
     from odradek.broker.controller.controller import Controller
     from odradek.broker.metadata.delta import MetadataDelta
     from odradek.broker.metadata.image import MetadataImage
@@ -40,8 +42,10 @@ class LogDirectories(DirectoryGroup):
         others: Iterable[DiskBackend],
         controller: Controller,
         node_id: int,
+        config: BrokerConfig,
     ) -> None:
         super().__init__(backends, others)
+        self._config = config
         self._controller = controller
         self._node_id = node_id
         self._ids = {number: directory_id(backend) for number, backend in backends.items()}
@@ -69,7 +73,13 @@ class LogDirectories(DirectoryGroup):
         preferred = self._preferred.pop((topic, partition), None)
         if recorded is not None:
             return recorded
-        return min(self._counts, key=self._counts.__getitem__) if preferred is None else preferred
+        return self._emptiest() if preferred is None else preferred
+
+    def _emptiest(self) -> int:
+        """The directory with the fewest partitions; a cordoned one only if all are."""
+        closed = cordoned(self._config, self._node_id)
+        open_ones = [number for path, number in self._paths.items() if path not in closed]
+        return min(open_ones or self._counts, key=self._counts.__getitem__)
 
     def home_of(self, place: Place, registration: PartitionRegistration) -> int:
         """See `DirectoryGroup`: the one that the metadata is going to name."""

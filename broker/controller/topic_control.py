@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from odradek.broker.config.broker_config import BrokerConfig, ConfigError, TopicConfig
+from odradek.broker.config.cordons import takes_replicas
 from odradek.broker.config.tiered_storage import check_topic
 from odradek.broker.controller.commands import (
     CreatedTopic,
@@ -17,7 +18,7 @@ from odradek.broker.controller.commands import (
 )
 from odradek.broker.controller.config_control import config_records
 from odradek.broker.controller.placement import check_replicas, spread
-from odradek.broker.metadata.image import MetadataImage, ResourceType, directory_of
+from odradek.broker.metadata.image import METADATA_VERSION, MetadataImage, ResourceType, directory_of
 from odradek.broker.metadata.topic_name_rules import check_topic_name, collision_key
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.metadata_records.partition_record import PartitionRecord
@@ -173,7 +174,11 @@ class TopicControl:
             if total - current > MAX_NEW_PARTITIONS:
                 # Kafka's controller stumbles over the size of its own batch and answers with this code and no text.
                 raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-            return self._spread(total - current, topic.replication_factor, placed)
+            try:
+                return self._spread(total - current, topic.replication_factor, placed)
+            except KafkaError as error:
+                # Only a new topic is told how often its partitions could not be replicated.
+                raise KafkaError(error.code, (error.message or "").rpartition(" time(s): ")[2]) from None
         for replicas in asked.assignments:
             check_replicas(self._image.brokers, replicas, topic.replication_factor)
             self._check_leader_exists(replicas)
@@ -214,7 +219,9 @@ class TopicControl:
         return self._spread(count, copies, placed)
 
     def _spread(self, partitions: int, factor: int, placed: int) -> list[list[int]]:
-        return spread(self._image.brokers.values(), partitions, factor, placed, self._config.release)
+        level = self._image.feature(METADATA_VERSION)
+        brokers = [broker for broker in self._image.brokers.values() if takes_replicas(self._config, broker.id, level)]
+        return spread(brokers, partitions, factor, placed, self._config.release)
 
     def _manual_placement(self, topic: NewTopic) -> list[list[int]]:
         told = "A manual partition assignment was specified, but"

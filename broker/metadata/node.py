@@ -62,6 +62,10 @@ class Endpoint:
         return reachable_host(host), port
 
 
+IN_MEMORY = "memory"
+"""The name of the log directory of a node in memory."""
+
+
 class Node:
     """One node of the cluster. `log_dirs` is empty for a node that keeps its logs in memory.
 
@@ -90,6 +94,11 @@ class Node:
         self.endpoints = endpoints or {PLAINTEXT: Endpoint(Listener(PLAINTEXT, SecurityProtocol.PLAINTEXT))}
         self.controllers: dict[str, Endpoint] = {}
         self.is_controller = True
+
+    @property
+    def directory_paths(self) -> list[str]:
+        """The node's log directories as clients know them."""
+        return [str(path.absolute()) for path in self.log_dirs] or [IN_MEMORY]
 
     @property
     def is_broker(self) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
-from odradek.broker.api.replica_log_dirs import IN_MEMORY
 from odradek.broker.cluster import Cluster
+from odradek.broker.metadata.node import IN_MEMORY
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,

@@ -47,8 +47,8 @@ ROOT = Path(__file__).parents[3]
         ),
         ({"node.id": "-1"}, "Invalid value -1 for configuration node.id: Value must be at least 0"),
         (
-            {"cordoned.log.dirs": "/x"},
-            "config 'cordoned.log.dirs' is not supported by odradek (only its default '' is)",
+            {"kafka.metrics.reporters": "x"},
+            "config 'kafka.metrics.reporters' is not supported by odradek (only its default '' is)",
         ),
         (
             {"group.coordinator.rebalance.protocols": "consumer"},
