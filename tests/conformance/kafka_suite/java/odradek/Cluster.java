@@ -221,6 +221,8 @@ public final class Cluster implements AutoCloseable {
             else
                 throw new Odradek.Refused("all nodes have one configuration, but " + name + " differs: " + values);
         }
+        for (String kind : List.of("api", "feature"))  // as Kafka's harness does
+            found.putIfAbsent("unstable." + kind + ".versions.enable", "true");
         if (own != null) {
             found.computeIfPresent("listener.security.protocol.map", (any, map) -> map + "," + own + ":SASL_PLAINTEXT");
             String prefix = new ListenerName(own).configPrefix();

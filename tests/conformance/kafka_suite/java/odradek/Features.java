@@ -10,17 +10,19 @@ import org.apache.kafka.server.common.MetadataVersion;
 final class Features {
     private Features() { }
 
-    /** What is another than usual; a version that is not released yet counts as the newest that is. */
+    /** What is another than usual. */
     static List<String> options(Map<String, Short> levels) {
         List<String> found = new ArrayList<>();
         MetadataVersion newest = MetadataVersion.latestProduction();
         short asked = levels.getOrDefault(MetadataVersion.FEATURE_NAME, newest.featureLevel());
-        MetadataVersion version = asked < newest.featureLevel() ? MetadataVersion.fromFeatureLevel(asked) : newest;
-        if (version != newest)
+        MetadataVersion version = MetadataVersion.fromFeatureLevel(asked);
+        if (asked > newest.featureLevel())
+            found.addAll(List.of("--feature", MetadataVersion.FEATURE_NAME + "=" + asked));
+        else if (version != newest)
             found.addAll(List.of("--release-version", version.version()));
         for (Feature feature : Feature.PRODUCTION_FEATURES) {
             Short level = levels.get(feature.featureName());
-            if (level != null && level != feature.defaultLevel(version) && level != feature.defaultLevel(MetadataVersion.latestTesting()))
+            if (level != null && level != feature.defaultLevel(version))
                 found.addAll(List.of("--feature", feature.featureName() + "=" + level));
         }
         return found;

@@ -193,11 +193,11 @@ public abstract class QuorumTestHarness implements Logging {
         return broker;
     }
 
-    /** What the test asks for; the harness itself switches on what is not released. */
+    /** What the test and the harness itself ask for. */
     private static Map<String, String> properties(KafkaConfig config) {
         Map<String, String> found = new HashMap<>();
         config.originals().forEach((name, value) -> {
-            if (value != null && !name.startsWith("unstable."))
+            if (value != null)
                 found.put(name, value instanceof org.apache.kafka.common.config.types.Password secret ? secret.value() : value.toString());
         });
         return found;
