@@ -1,15 +1,20 @@
 """The loggers that clients can see and set through the BROKER_LOGGER resource.
 
 Kafka's names for what odradek has too stand for odradek's own Python loggers, so that a changed level has its effect.
+All others that a Kafka has when it has started can be set and read, and nobody logs to them.
 Each room of the broker has one logger, named as the package.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 
 from odradek.broker.config import loggers
 from odradek.broker.config.changes import Change, Operation, check_change, checked_node, operation_name
+from odradek.broker.config.definition import response_order
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 ROOT = "root"
@@ -39,14 +44,24 @@ PYTHON_LOGGERS = {
 }
 
 
+@cache
+def names() -> Mapping[str, str]:
+    """Kafka's name of each logger, in the order of its answers, to the name of the Python logger."""
+    text = (Path(__file__).parent / "definitions" / "loggers.txt").read_text(encoding="utf-8")
+    others = (line for line in text.splitlines() if not line.startswith("#"))
+    # Nobody logs to those that odradek has no logger for; they keep the level that they were given.
+    known = {**{name: f"odradek.kafka.{name}" for name in others}, **PYTHON_LOGGERS}
+    return {name: known[name] for name in response_order(list(known))}
+
+
 def levels() -> dict[str, str]:
     """Every logger with the level that it works at."""
-    return {name: _name_of(logging.getLogger(python).getEffectiveLevel()) for name, python in PYTHON_LOGGERS.items()}
+    return {name: _name_of(logging.getLogger(python).getEffectiveLevel()) for name, python in names().items()}
 
 
 def check(name: str, level: str | None = None) -> None:
     """INVALID_CONFIG in Kafka's words for an unknown logger or level (None: the level does not matter)."""
-    if name not in PYTHON_LOGGERS:
+    if name not in names():
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"Logger {name} does not exist!")
     if level is not None and level not in LEVELS:
         raise KafkaError(
@@ -59,7 +74,7 @@ def check(name: str, level: str | None = None) -> None:
 def set_level(name: str, level: str | None) -> None:
     """Set a checked level; None goes back to the one of the logger above."""
     number = logging.NOTSET if level is None else _PYTHON_LEVELS[level]
-    logging.getLogger(PYTHON_LOGGERS[name]).setLevel(number)
+    logging.getLogger(names()[name]).setLevel(number)
 
 
 def _name_of(number: int) -> str:

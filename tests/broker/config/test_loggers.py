@@ -116,3 +116,25 @@ def test_one_refusal_leaves_everything_as_it_was(
         apply(change(first, refused, node=node), 1, validate_only=False)
     assert caught.value.code is code
     assert logging.getLogger("odradek.broker.net").level == before
+
+
+REAPER = "org.apache.kafka.server.quota.ClientQuotaManager$ThrottledChannelReaper"
+
+
+def test_kafkas_other_loggers_keep_their_levels() -> None:
+    try:
+        apply(change((REAPER, "DEBUG", Operation.SET)), 1, validate_only=False)
+        told = loggers.levels()
+        assert told[REAPER] == "DEBUG"
+        assert told["org.apache.kafka.server.quota.ClientQuotaManager"] == told["root"], "no parent of the other"
+        apply(change((REAPER, None, Operation.DELETE)), 1, validate_only=False)
+        assert loggers.levels()[REAPER] == told["root"]
+    finally:
+        loggers.set_level(REAPER, None)
+
+
+def test_loggers_are_told_in_the_order_of_kafkas_hash_map() -> None:
+    first = ["org.apache.kafka.coordinator.group.GroupConfig", "org.apache.kafka.storage.internals.log.TimeIndex"]
+    names = list(loggers.levels())
+    assert [name for name in names if name in first] == first
+    assert len(names) > 150
