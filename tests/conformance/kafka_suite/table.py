@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.kafka_suite.runner import AT_ONCE, Result
+from tests.conformance.kafka_suite.runner import Result
 from tests.conformance.real_kafka import KAFKA_VERSION
 
 HERE = Path(__file__).resolve().parent
@@ -29,12 +29,18 @@ PAGE = HERE.parents[2] / "docs" / "kafka-suite.md"
 KINDS = ("inside", "differs", "wrong", "fails")
 """What a test can be that does not pass; the table has the tests of each kind by name, with a word why."""
 
+TURNS = 3
+"""Days in which all classes have had their turn."""
+
 INTRODUCTION = """\
 Kafka {version} starts a cluster for each of its integration tests. Here odradek is that cluster: `make kafka-suite`
 runs the tests unchanged, from the jars on Maven Central. Stand-ins of our own replace the classes that start a broker
 in the JVM of the test. They answer what a client can see. A test that asks for more ends there: it needs the inside of
 a broker. A class that is not in the table has not been run yet.
-`make kafka-suite WRITE=1` writes this page. A run that does less well than the page fails."""
+A principal builder of a test's own runs in the JVM of the test, which the broker asks.
+
+`make kafka-suite WRITE=1` writes this page. A run that does less well than the page fails. `make test-all` runs
+a third of the classes in turn: which one is a matter of the date and a hash of the class's name."""
 EXPLANATION = """\
 "Differ": a line of [DIFFERENCES.md](../DIFFERENCES.md) says so. "Wrong on Kafka too": the test fails in Kafka's own
 harness on the same machine. "To be mended": not explained yet."""
@@ -127,16 +133,13 @@ def better(now: Entry, before: Entry | None) -> list[str]:
     return [test for kind in KINDS for test in (before or {}).get(kind, {}) if test not in failed]
 
 
-def turn(table: dict[str, Entry], seconds: float, day: datetime.date) -> list[str]:
-    """The classes whose turn it is on a day: as many as take about so long. In some days all have had their turn."""
-    whole: float = sum(entry["seconds"] for entry in table.values()) / AT_ONCE
-    turns = max(1, round(whole / seconds + 0.5))
+def turn(names: Iterable[str], day: datetime.date) -> list[str]:
+    """The third of the classes whose turn it is: by the day and the hash of the name alone."""
 
     def number(name: str) -> int:
         return int.from_bytes(hashlib.sha256(name.encode()).digest(), "big")
 
-    today = day.toordinal() % turns
-    return longest_first(table, [name for name in table if number(name) % turns == today])
+    return [name for name in names if number(name) % TURNS == day.toordinal() % TURNS]
 
 
 def longest_first(table: dict[str, Entry], names: Iterable[str]) -> list[str]:

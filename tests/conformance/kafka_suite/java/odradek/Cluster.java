@@ -25,6 +25,7 @@ import java.util.stream.Collectors;
 import java.util.stream.StreamSupport;
 import javax.security.auth.login.AppConfigurationEntry;
 import javax.security.auth.login.Configuration;
+import kafka.cluster.Partition;
 import kafka.log.LogManager;
 import kafka.network.SocketServer;
 import kafka.raft.KafkaRaftManager;
@@ -385,7 +386,7 @@ public final class Cluster implements AutoCloseable {
     }
 
     public boolean isDown(int id) {
-        return process == null || down.contains(id);
+        return process == null || down.contains(id) || id < 0;
     }
 
     public synchronized void stopNode(int id) {
@@ -471,6 +472,7 @@ public final class Cluster implements AutoCloseable {
         known.put("logManager", any -> logs);
         ReplicaManager replicas = Inside.of(ReplicaManager.class, Map.of(
             "logManager", any -> logs,
+            "onlinePartition", of -> partition(id, (TopicPartition) of[0]),
             "localLog", of -> log(id, (TopicPartition) of[0]),
             "localLogOrException", of -> log(id, (TopicPartition) of[0]).get()));
         known.put("replicaManager", any -> replicas);
@@ -507,6 +509,21 @@ public final class Cluster implements AutoCloseable {
             "config", any -> logConfig(of.topic()))));
     }
 
+    /** A partition that a broker has a replica of; none where it has none. */
+    private Option<Partition> partition(int id, TopicPartition of) {
+        if (log(id, of).isEmpty())
+            return Option.empty();
+        return Option.apply(Inside.of(Partition.class, Map.of(
+            "topicPartition", any -> of,
+            "isLeader", any -> leads(id, of),
+            "leaderLogIfLocal", any -> leads(id, of) ? log(id, of) : Option.empty(),
+            "localLogOrException", any -> log(id, of).get())));
+    }
+
+    private boolean leads(int id, TopicPartition of) {
+        return leaderAndIsr(of.topic(), of.partition()).map(LeaderAndIsr::leader).orElse(-1) == id;
+    }
+
     private JsonNode partition(TopicPartition of) {
         return topic(of.topic()).path("partitions").get(of.partition());
     }
@@ -534,6 +551,9 @@ public final class Cluster implements AutoCloseable {
         known.put("contains", what -> what[0] instanceof TopicPartition of
             ? of.partition() < partitions(of.topic()).orElse(0) : topic((String) what[0]) != null);
         known.put("getLeaderAndIsr", of -> leaderAndIsr((String) of[0], (int) of[1]));
+        known.put("getPartitionLeaderEndpoint", of -> leaderAndIsr((String) of[0], (int) of[1]).map(LeaderAndIsr::leader)
+            .map(leader -> isDown(leader) ? Node.noNode()
+                : new Node(leader, "localhost", port(leader, ((ListenerName) of[2]).value()))));
         known.put("getAllTopics", any -> topicIds().keySet());
         known.put("getTopicId", topic -> topicIds().getOrDefault((String) topic[0], Uuid.ZERO_UUID));
         known.put("getTopicName", id -> topicIds().entrySet().stream()
