@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
+from odradek.broker.config.definition import ConfigError
 from odradek.broker.config.listener_config import ListenerConfig
 from odradek.broker.config.listeners import SecurityProtocol
 from odradek.broker.security.tls.ciphers import check_protocol, ciphers_of, versions_of
 from odradek.broker.security.tls.contexts import Terms
 from odradek.broker.security.tls.stores import KeyStoreSettings, TrustStoreSettings
+
+_KEY_MANAGERS = frozenset({"SUNX509", "NEWSUNX509", "PKIX"})
+_TRUST_MANAGERS = frozenset({"SUNX509", "PKIX", "SUNPKIX", "X509", "X.509"})
 
 
 class TlsSettings(NamedTuple):
@@ -30,6 +34,8 @@ class TlsSettings(NamedTuple):
 def read_settings(config: ListenerConfig, protocol: SecurityProtocol) -> TlsSettings:
     """The settings in force; ConfigError for settings that Kafka or odradek does not support."""
     check_protocol(config.get_text("ssl.protocol") or "TLSv1.3")
+    _check_algorithm(config.get_text("ssl.keymanager.algorithm"), _KEY_MANAGERS, "KeyManagerFactory")
+    _check_algorithm(config.get_text("ssl.trustmanager.algorithm"), _TRUST_MANAGERS, "TrustManagerFactory")
     suites = config.get_list("ssl.cipher.suites")
     terms = Terms(
         versions_of(config.get_list("ssl.enabled.protocols")),
@@ -65,6 +71,12 @@ def _client_auth(config: ListenerConfig, protocol: SecurityProtocol) -> str:
     if protocol.sasl and not config.is_set("ssl.client.auth"):
         return "none"
     return (config.get_text("ssl.client.auth") or "none").lower()
+
+
+def _check_algorithm(name: str | None, known: frozenset[str], factory: str) -> None:
+    """ConfigError if Java has no such algorithm. With one key and no lists of revoked certificates all do the same."""
+    if name is not None and name.upper() not in known:
+        raise ConfigError(f"{name} {factory} not available")
 
 
 def _modified(path: str | None) -> int:

@@ -29,6 +29,22 @@ def test_defaults() -> None:
     assert settings.modified == (0, 0)
 
 
+def test_the_algorithms_of_java_make_no_difference() -> None:
+    assert read(ssl__keymanager__algorithm="pkix", ssl__trustmanager__algorithm="X.509") == read()
+
+
+@pytest.mark.parametrize(
+    ("name", "factory"),
+    [
+        ("ssl.keymanager.algorithm", "KeyManagerFactory"),
+        ("listener.name.ssl.ssl.trustmanager.algorithm", "TrustManagerFactory"),
+    ],
+)
+def test_an_algorithm_that_java_does_not_have_is_refused(name: str, factory: str) -> None:
+    with pytest.raises(ConfigError, match=f"^X510 {factory} not available"):
+        read_settings(BrokerConfig({name: "X510"}).for_listener("SSL"), SecurityProtocol.SSL)
+
+
 def test_a_listeners_own_configs_go_first() -> None:
     given = {
         "ssl.client.auth": "required",
@@ -77,8 +93,6 @@ def test_what_java_does_not_know_is_refused(name: str, value: str) -> None:
     [
         ("ssl.engine.factory.class", "com.example.Engines"),
         ("ssl.provider", "BC"),
-        ("ssl.keymanager.algorithm", "X"),
-        ("listener.name.ssl.ssl.trustmanager.algorithm", "X"),
         ("ssl.secure.random.implementation", "SHA1PRNG"),
     ],
 )

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -30,10 +31,13 @@ import kafka.log.LogManager;
 import kafka.network.SocketServer;
 import kafka.raft.KafkaRaftManager;
 import kafka.server.BrokerServer;
+import kafka.server.ClientRequestQuotaManager;
 import kafka.server.ControllerServer;
 import kafka.server.KafkaApis;
 import kafka.server.KafkaConfig;
+import kafka.server.QuotaFactory.QuotaManagers;
 import kafka.server.ReplicaManager;
+import kafka.server.ReplicationQuotaManager;
 import kafka.server.SharedServer;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.ConfigEntry;
@@ -44,9 +48,13 @@ import org.apache.kafka.common.acl.AclBinding;
 import org.apache.kafka.common.acl.AclBindingFilter;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.internals.Plugin;
+import org.apache.kafka.common.metrics.Quota;
 import org.apache.kafka.common.network.ChannelBuilders;
 import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.quota.ClientQuotaEntity;
+import org.apache.kafka.common.quota.ClientQuotaFilter;
+import org.apache.kafka.common.security.auth.KafkaPrincipal;
 import org.apache.kafka.common.security.auth.KafkaPrincipalBuilder;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
 import org.apache.kafka.controller.Controller;
@@ -63,6 +71,8 @@ import org.apache.kafka.server.BrokerLifecycleManager;
 import org.apache.kafka.server.authorizer.AclCreateResult;
 import org.apache.kafka.server.authorizer.AclDeleteResult;
 import org.apache.kafka.server.authorizer.Authorizer;
+import org.apache.kafka.server.quota.ClientQuotaManager;
+import org.apache.kafka.server.quota.ControllerMutationQuotaManager;
 import org.apache.kafka.storage.internals.log.LogConfig;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 import scala.Option;
@@ -76,6 +86,8 @@ public final class Cluster implements AutoCloseable {
     /** Where odradek has defaults of its own. */
     private static final Map<String, String> KAFKAS_DEFAULTS = Map.of(
         "group.initial.rebalance.delay.ms", "3000", "group.streams.initial.rebalance.delay.ms", "3000");
+    private static final Set<ConfigEntry.ConfigSource> OWN = Set.of(ConfigEntry.ConfigSource.DYNAMIC_TOPIC_CONFIG,
+        ConfigEntry.ConfigSource.DYNAMIC_GROUP_CONFIG, ConfigEntry.ConfigSource.DYNAMIC_BROKER_CONFIG);
     private static final String BUILDER = "principal.builder.class";
     private static final String OWN_USER = "odradek-suite";
     private static final String PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required";
@@ -109,10 +121,10 @@ public final class Cluster implements AutoCloseable {
         this.controllerListener = controllerListener;
         this.scramUsers = scramUsers;
         this.looksAgain = looksAgain;
-        boolean open = properties.get(properties.firstKey()).getOrDefault("authorizer.class.name", "").isEmpty();
-        this.own = open ? null : "SUITE";
         this.configs = new TreeMap<>();
         properties.forEach((id, values) -> configs.put(id, new KafkaConfig(values, false)));
+        boolean open = properties.get(properties.firstKey()).getOrDefault("authorizer.class.name", "").isEmpty();
+        this.own = open && plainListener().isPresent() ? null : "SUITE";
         properties.keySet().forEach(id -> brokers.put(id, broker(id)));
     }
 
@@ -145,14 +157,15 @@ public final class Cluster implements AutoCloseable {
         if (properties.lastKey() - first + 1 != properties.size())
             throw new Odradek.Refused("the ids of odradek's nodes follow each other, but these do not: " + properties.keySet());
         Map<String, String> config = common();
+        boolean onDisk = config.containsKey("log.dirs");
+        combined |= onDisk;
         config.put("node.id", "" + first);
         config.put("listeners", listeners());
         String advertised = properties.get(first).get("advertised.listeners");
         if (advertised != null)
             config.put("advertised.listeners", own == null ? advertised : advertised + "," + own + "://localhost:" + ports.get(own));
         config.put("controller.listener.names", controllerListener);
-        boolean onDisk = config.containsKey("log.dirs");
-        config.put("process.roles", combined || onDisk ? "broker,controller" : "broker");
+        config.put("process.roles", combined ? "broker,controller" : "broker");
         if (!onDisk)
             config.put("controller.quorum.voters", bootstrapControllers(true));
         loginModules(config);
@@ -186,13 +199,9 @@ public final class Cluster implements AutoCloseable {
         if (process == null || isEnded())
             throw Inside.needed("a controller while no broker runs");
         if (admin == null) {
-            KafkaConfig any = configs.get(configs.firstKey());
             Map<String, Object> config = new HashMap<>();
             if (own == null) {
-                String listener = ports.keySet().stream().filter(name -> !name.equals(controllerListener)
-                    && any.effectiveListenerSecurityProtocolMap().get(new ListenerName(name)) == SecurityProtocol.PLAINTEXT)
-                    .findFirst().orElseThrow(() -> Inside.needed("an administrator of a cluster that takes no plain connections"));
-                config.put("bootstrap.servers", bootstrapServers(listener));
+                config.put("bootstrap.servers", bootstrapServers(plainListener().orElseThrow()));
             } else {
                 config.put("bootstrap.servers", bootstrapServers(own));
                 config.put("security.protocol", "SASL_PLAINTEXT");
@@ -202,6 +211,16 @@ public final class Cluster implements AutoCloseable {
             admin = Admin.create(config);
         }
         return admin;
+    }
+
+    /** A listener through which anybody may do everything, where nobody needs rights. */
+    private Optional<String> plainListener() {
+        KafkaConfig any = configs.get(configs.firstKey());
+        return Arrays.stream(properties.get(properties.firstKey()).get("listeners").split(","))
+            .map(listener -> listener.substring(0, listener.indexOf("://")).trim())
+            .filter(name -> !name.equals(controllerListener))
+            .filter(name -> any.effectiveListenerSecurityProtocolMap().get(new ListenerName(name)) == SecurityProtocol.PLAINTEXT)
+            .findFirst();
     }
 
     /** What all brokers have in common; of racks, a list. */
@@ -290,7 +309,8 @@ public final class Cluster implements AutoCloseable {
         }
         for (int id : controllers.keySet())
             controllers.compute(id, (any, port) -> port != 0 ? port
-                : combined ? ports.get(controllerListener) + id - properties.firstKey() : Odradek.freePorts(1));
+                : properties.containsKey(id) ? port(id, controllerListener)
+                : combined ? ports.get(controllerListener) : Odradek.freePorts(1));
         if (own != null) {
             ports.computeIfAbsent(own, any -> Odradek.freePorts(properties.size()));
             found.add(own + "://localhost:" + ports.get(own));
@@ -358,7 +378,7 @@ public final class Cluster implements AutoCloseable {
     }
 
     public int port(int id, String listener) {
-        if (process == null)
+        if (ports.isEmpty())
             throw new IllegalStateException("the cluster has not started");
         Integer first = ports.get(listener);
         if (first == null)
@@ -485,6 +505,8 @@ public final class Cluster implements AutoCloseable {
             "authorizerPlugin", any -> authorizer(() -> this),
             "metadataCache", any -> metadata));
         known.put("dataPlaneRequestProcessor", any -> requests);
+        QuotaManagers quotas = quotas(() -> this);
+        known.put("quotaManagers", any -> quotas);
         SharedServer shared = sharedServer();
         known.put("sharedServer", any -> shared);
         return Inside.of(BrokerServer.class, known);
@@ -528,6 +550,16 @@ public final class Cluster implements AutoCloseable {
         return topic(of.topic()).path("partitions").get(of.partition());
     }
 
+    /** The configs that a topic, a group or a broker was given while the cluster runs. */
+    private Properties ownConfigs(ConfigResource resource) throws Exception {
+        Properties found = new Properties();
+        admin().describeConfigs(List.of(resource)).all().get().get(resource).entries().forEach(entry -> {
+            if (OWN.contains(entry.source()) && !entry.isSensitive())
+                found.put(entry.name(), entry.value());
+        });
+        return found;
+    }
+
     private LogConfig logConfig(String topic) throws Exception {
         ConfigResource resource = new ConfigResource(ConfigResource.Type.TOPIC, topic);
         Map<String, Object> values = new HashMap<>();
@@ -561,6 +593,8 @@ public final class Cluster implements AutoCloseable {
         known.put("topicNamesToIds", any -> topicIds());
         known.put("topicIdsToNames", any -> topicIds().entrySet().stream()
             .collect(Collectors.toMap(Map.Entry::getValue, Map.Entry::getKey)));
+        known.put("topicConfig", topic -> ownConfigs(new ConfigResource(ConfigResource.Type.TOPIC, (String) topic[0])));
+        known.put("config", resource -> ownConfigs((ConfigResource) resource[0]));
         known.put("hasAliveBroker", broker -> !isDown((int) broker[0]));
         known.put("getAliveBrokerNode", of -> isDown((int) of[0]) ? Optional.empty()
             : Optional.of(new Node((int) of[0], "localhost", port((int) of[0], ((ListenerName) of[1]).value()))));
@@ -591,6 +625,8 @@ public final class Cluster implements AutoCloseable {
         known.put("raftManager", any -> raft);
         known.put("authorizerPlugin", any -> authorizer(of));
         known.put("controller", any -> decides);
+        QuotaManagers quotas = quotas(of);
+        known.put("quotaManagers", any -> quotas);
         known.put("socketServer", any -> sockets);
         return Inside.of(ControllerServer.class, known);
     }
@@ -631,6 +667,43 @@ public final class Cluster implements AutoCloseable {
                 return results;
             }));
         return Option.apply(Plugin.wrapInstance(authorizer, null, "authorizer.class.name"));
+    }
+
+    private static QuotaManagers quotas(Supplier<Cluster> of) {
+        return new QuotaManagers(
+            quota(ClientQuotaManager.class, of, "consumer_byte_rate"),
+            quota(ClientQuotaManager.class, of, "producer_byte_rate"),
+            quota(ClientRequestQuotaManager.class, of, "request_percentage"),
+            quota(ControllerMutationQuotaManager.class, of, "controller_mutation_rate"),
+            Inside.of(ReplicationQuotaManager.class, Map.of()), Inside.of(ReplicationQuotaManager.class, Map.of()),
+            Inside.of(ReplicationQuotaManager.class, Map.of()), Optional.empty());
+    }
+
+    private static <T> T quota(Class<T> type, Supplier<Cluster> of, String key) {
+        return Inside.of(type, Map.of("quota", client -> of.get().quota(key,
+            client[0] instanceof KafkaPrincipal user ? user.getName() : (String) client[0], (String) client[1])));
+    }
+
+    /** The quota of a user and a client id by the entries that an administrator reads: the closest counts. */
+    private Quota quota(String key, String user, String client) throws Exception {
+        var all = admin().describeClientQuotas(ClientQuotaFilter.all()).entities().get();
+        for (Optional<String> of : forms(user))
+            for (Optional<String> from : forms(client)) {
+                Map<String, String> entity = new HashMap<>();
+                if (of != null)
+                    entity.put(ClientQuotaEntity.USER, of.orElse(null));
+                if (from != null)
+                    entity.put(ClientQuotaEntity.CLIENT_ID, from.orElse(null));
+                Double found = all.getOrDefault(new ClientQuotaEntity(entity), Map.of()).get(key);
+                if (found != null)
+                    return Quota.upperBound(found);
+            }
+        return Quota.upperBound(Long.MAX_VALUE);
+    }
+
+    /** By name, by default, and not at all. */
+    private static List<Optional<String>> forms(String name) {
+        return Arrays.asList(Optional.of(name), Optional.empty(), null);
     }
 
     /** The configuration of a broker with what was changed while it runs, as an administrator reads it. */
