@@ -314,13 +314,16 @@ class Cluster:
         self.controller.publishers.append(authorizer.publish)
         return authorizer
 
+    def _internal_topic(self, name: str, codec: str) -> InternalTopic:
+        return InternalTopic(self.topics, name, self.controller.ensure_topic, self.config.get_int(codec))
+
     def _make_groups(self) -> GroupService:
         from odradek.broker.coordinator.group.service import GroupService, read_settings
         from odradek.broker.coordinator.group.settings import LiveConfigs
         from odradek.broker.coordinator.group.topics import ImageTopics
 
         return GroupService(
-            InternalTopic(self.topics, CONSUMER_OFFSETS, self.controller.ensure_topic),
+            self._internal_topic(CONSUMER_OFFSETS, "offsets.topic.compression.codec"),
             self._surroundings(),
             read_settings(self.config),
             LiveConfigs(self.config, self.image.configs),
@@ -378,7 +381,7 @@ class Cluster:
         from odradek.broker.coordinator.share_state.service import LiveSettings, ShareStateService
 
         return ShareStateService(
-            InternalTopic(self.topics, SHARE_GROUP_STATE, self.controller.ensure_topic),
+            self._internal_topic(SHARE_GROUP_STATE, "share.coordinator.state.topic.compression.codec"),
             self._surroundings(),
             LiveSettings(self.config),
             self._partition_count,

@@ -40,6 +40,9 @@ CONSUMER_ASSIGNORS: Mapping[str, str] = {
 }
 """The assignors for `group.consumer.assignors`, by the names that members use."""
 
+CODECS = frozenset({"offsets.topic.compression.codec", "share.coordinator.state.topic.compression.codec"})
+"""The codecs of internal topics, by number."""
+
 _MINUTE_MS = 60_000
 _HOUR_MS = 60 * _MINUTE_MS
 
@@ -167,6 +170,8 @@ def check_supported(key: ConfigKey, text: str) -> None:
         NO_OP_PERSISTER,
     ):
         raise ConfigError(f"Unknown persister specified {text}")
+    if key.name in CODECS and int(key.normal(text)) not in tuple(Codec):
+        raise ConfigError(f"Unknown compression type id: {key.normal(text)}")
     if key.use is Use.REFUSED:
         default = DEFAULTS_OF_ODRADEK.get(key.name, key.default)
         if key.normal(text) != (default or ""):

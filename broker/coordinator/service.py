@@ -42,14 +42,16 @@ class TopicStore(Protocol):
 class InternalTopic:
     """One internal topic. `partitions[i]` has index i.
 
-    `create(name)` makes it, unless it is there, with the configuration that Kafka gives it.
+    `create(name)` makes it, unless it is there, with the configuration that Kafka gives it. `codec`: the number of the
+    codec that its coordinators compress records with.
     """
 
-    __slots__ = ("_create", "_topics", "name")
+    __slots__ = ("_create", "_topics", "codec", "name")
 
-    def __init__(self, topics: TopicStore, name: str, create: Callable[[str], None]) -> None:
+    def __init__(self, topics: TopicStore, name: str, create: Callable[[str], None], codec: int = 0) -> None:
         self._topics = topics
         self._create = create
+        self.codec = codec
         self.name = name
 
     @property
@@ -311,4 +313,6 @@ class CoordinatorService(Generic[M]):
         return shard
 
     def _journal(self, partition: Partition) -> PartitionJournal:
-        return self._surroundings.new_journal(partition, base_sequence=self._base_sequence, keyed=self._keyed)
+        journal = self._surroundings.new_journal(partition, base_sequence=self._base_sequence, keyed=self._keyed)
+        journal.codec = self.topic.codec
+        return journal

@@ -96,9 +96,9 @@ class GrowingBatch:
         self._count = count + len(records)
         return self.base_offset + count
 
-    def built(self, base_sequence: int) -> bytes:
+    def built(self, base_sequence: int, codec: int) -> bytes:
         """The batch as bytes, see `build_coordinator_batch`."""
-        return assembled(self._body, self._count, self.now_ms, None, base_sequence)
+        return assembled(self._body, self._count, self.now_ms, None, base_sequence, codec)
 
 
 _NO_BATCH: Final = GrowingBatch(0, 0, 0)
@@ -153,6 +153,6 @@ class HoldingJournal(PartitionJournal):
     def write(self) -> None:
         """See `HoldsRecords`."""
         batch, self._batch = self._batch, _NO_BATCH
-        data = batch.built(self._base_sequence)
+        data = batch.built(self._base_sequence, self.codec)
         info = self._partition.append(data, now_ms=batch.now_ms, origin=AppendOrigin.COORDINATOR)
         assert info.base_offset == batch.base_offset, "nobody appends while records are held back"

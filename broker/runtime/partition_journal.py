@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from odradek.broker.runtime.loading import SLICE_BYTES, load
 from odradek.broker.runtime.machine import LogRecord, Machine, NewRecord, Producer
+from odradek.protocol.compression import Codec, compress
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.message import Buffer
@@ -24,13 +25,14 @@ DECODE_OWN_RECORDS = os.environ.get("ODRADEK_DECODE_OWN_RECORDS", "0") not in ("
 _BATCH_OVERHEAD = HEADER_SIZE
 _RECORD_OVERHEAD = 32
 _NO_PRODUCER = Producer(-1, -1)
+_PLAIN: Final = 0
 
 _VARINTS: Final = [encode_varint(number) for number in range(1 << 10)]
 """Encoded small numbers: lengths of fields and indexes of records."""
 
 
 def build_coordinator_batch(
-    records: Sequence[NewRecord], now_ms: int, producer: Producer | None, base_sequence: int
+    records: Sequence[NewRecord], now_ms: int, producer: Producer | None, base_sequence: int, codec: int = _PLAIN
 ) -> bytes:
     """One record batch as a coordinator writes it: transactional if it is written in the name of a producer.
 
@@ -39,7 +41,7 @@ def build_coordinator_batch(
     """
     body: list[bytes] = []
     encode_records(records, 0, body)
-    return assembled(body, len(records), now_ms, producer, base_sequence)
+    return assembled(body, len(records), now_ms, producer, base_sequence, codec)
 
 
 def encode_records(records: Sequence[NewRecord], index: int, body: list[bytes]) -> int:
@@ -63,13 +65,18 @@ def encode_records(records: Sequence[NewRecord], index: int, body: list[bytes]) 
     return total
 
 
-def assembled(body: list[bytes], count: int, now_ms: int, producer: Producer | None, base_sequence: int) -> bytes:
+def assembled(
+    body: list[bytes], count: int, now_ms: int, producer: Producer | None, base_sequence: int, codec: int
+) -> bytes:
     """The batch of a body of so many records, see `build_coordinator_batch`."""
     attributes, (producer_id, producer_epoch) = (
         (0, _NO_PRODUCER) if producer is None else (TRANSACTIONAL_FLAG, producer)
     )
-    header = (attributes, count - 1, now_ms, now_ms, producer_id, producer_epoch, base_sequence, count)
-    return assemble(0, 0, header, b"".join(body))
+    data = b"".join(body)
+    if codec != _PLAIN:
+        data = compress(Codec(codec), data)
+    header = (attributes | codec, count - 1, now_ms, now_ms, producer_id, producer_epoch, base_sequence, count)
+    return assemble(0, 0, header, data)
 
 
 def _length(number: int) -> bytes:
@@ -115,6 +122,8 @@ class PartitionJournal:
         self._partition = partition
         self._base_sequence = base_sequence
         self._keyed = keyed
+        self.codec: int = _PLAIN
+        """The codec of its batches; markers are never compressed."""
 
     @property
     def end_offset(self) -> int:
@@ -151,7 +160,7 @@ class PartitionJournal:
 
     def append(self, records: Sequence[NewRecord], now_ms: int, producer: Producer | None) -> list[LogRecord]:
         """See `Journal`."""
-        batch = build_coordinator_batch(records, now_ms, producer, self._base_sequence)
+        batch = build_coordinator_batch(records, now_ms, producer, self._base_sequence, self.codec)
         info = self._partition.append(batch, now_ms=now_ms, origin=AppendOrigin.COORDINATOR)
         return stored(records, info.base_offset, producer)
 

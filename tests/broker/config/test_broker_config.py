@@ -47,6 +47,10 @@ ROOT = Path(__file__).parents[3]
         ),
         ({"node.id": "-1"}, "Invalid value -1 for configuration node.id: Value must be at least 0"),
         (
+            {"offsets.topic.compression.codec": "9"},
+            "Unknown compression type id: 9",
+        ),
+        (
             {"kafka.metrics.reporters": "x"},
             "config 'kafka.metrics.reporters' is not supported by odradek (only its default '' is)",
         ),

@@ -6,6 +6,7 @@ import pytest
 import trio
 
 from odradek import open_broker
+from odradek.protocol.compression import Codec
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.file_slice import joined
 from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
@@ -30,9 +31,11 @@ def commit(number: int) -> OffsetCommitRequest:
     )
 
 
-def test_commits_of_one_turn_are_one_batch_which_is_there_when_the_first_of_them_is_answered() -> None:
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.ZSTD])
+def test_commits_of_one_turn_are_one_batch_which_is_there_when_the_first_of_them_is_answered(codec: Codec) -> None:
     async def main() -> None:
-        async with open_broker(topics={"t": CLIENTS}) as broker:
+        config = {"offsets.topic.compression.codec": int(codec)}
+        async with open_broker(topics={"t": CLIENTS}, config=config) as broker:
             server = broker.cluster.server
             if server._poller is None:
                 pytest.skip("it serves each connection in a turn of its own")
@@ -53,7 +56,7 @@ def test_commits_of_one_turn_are_one_batch_which_is_there_when_the_first_of_them
                 assert answer.topics[0].partitions[0].error_code == ErrorCode.NONE
                 assert log.log_end_offset == before + CLIENTS
             (batch,) = iter_batches(joined(log.read(before, max_bytes=1 << 20, up_to_offset=before + CLIENTS).parts))
-            assert batch.record_count == CLIENTS
+            assert (batch.record_count, batch.codec) == (CLIENTS, codec)
             info = broker.group("g")
             assert {index: offset.offset for (_, index), offset in info.offsets.items()} == {
                 number: 100 + number for number in range(CLIENTS)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from odradek.broker.runtime.machine import NewRecord, Producer
 from odradek.broker.runtime.partition_journal import build_coordinator_batch, split, stored
-from odradek.protocol.record_batch import build_batch
+from odradek.protocol.compression import Codec
+from odradek.protocol.record_batch import build_batch, iter_batches
 from odradek.protocol.records import Record
 
 NOW_MS = 1_800_000_000_000
@@ -14,6 +17,14 @@ def test_a_batch_is_what_the_general_builder_makes() -> None:
     records = [Record(0, NOW_MS, b"a", b"1"), Record(1, NOW_MS, b"b" * 100, None)]
     built = build_coordinator_batch([NewRecord(b"a", b"1"), NewRecord(b"b" * 100)], NOW_MS, Producer(5, 2), -1)
     assert built == build_batch(records, producer_id=5, producer_epoch=2, transactional=True)
+
+
+@pytest.mark.parametrize("codec", Codec)
+def test_a_batch_is_compressed(codec: Codec) -> None:
+    records = [NewRecord(b"key", b"value" * 100), NewRecord(b"gone", None)]
+    (batch,) = iter_batches(build_coordinator_batch(records, 5, Producer(7, 1), 0, codec))
+    assert (batch.codec, batch.is_transactional, batch.base_sequence) == (codec, True, 0)
+    assert [(record.key, record.value) for record in batch.records()] == [(b"key", b"value" * 100), (b"gone", None)]
 
 
 def test_what_is_replayed_has_offset_and_producer() -> None:

@@ -15,8 +15,10 @@ from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCom
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.service import GroupService, read_settings
 from odradek.broker.runtime.shard import ShardState
+from odradek.protocol.compression import Codec
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.primitives import ZERO_UUID
+from odradek.protocol.record_batch import iter_batches
 from tests.fakes.nodes import set_node_up
 
 
@@ -166,3 +168,22 @@ def test_settings_come_from_the_configuration() -> None:
         }
     )
     assert read_settings(cluster.config)[:7] == (1, 2, 3, 4, 5, 360_000, 7)
+
+
+@in_trio
+async def test_compressed_records_are_loaded_again() -> None:
+    config = {"offsets.topic.compression.codec": "1"}
+    async with Cluster(config=config).run() as cluster:
+        cluster.groups.topic.ensure()
+        for offset in (5, 6):
+            assert commit(cluster, "g", offset) == [ErrorCode.NONE]
+        shard = cluster.groups.shard_for("g")
+        assert cluster.groups.topic.partitions is not None
+        log = cluster.groups.topic.partitions[shard.partition].log
+        batches = [
+            batch for part in log.read(0, max_bytes=1 << 20, up_to_offset=2).parts for batch in iter_batches(part)
+        ]
+        assert [batch.codec for batch in batches] == [Codec.GZIP] * len(batches) != []
+        shard.reload()
+        shard.finish_loading()
+        assert committed(cluster, "g") == 6
