@@ -56,7 +56,9 @@ class Release:
 
     __slots__ = (
         "apis",
+        "assigns_empty_groups",
         "configs",
+        "counts_assignors",
         "finalized",
         "finds_max_timestamps",
         "finds_share_coordinators",
@@ -70,6 +72,7 @@ class Release:
         "refuses_endless_quotas",
         "refuses_negative_share_epochs",
         "share_start_of_added_partitions",
+        "stores_topic_ids_in_transactions",
         "supported",
         "task_offset_interval_ms",
         "tells_bounds_by_value",
@@ -108,8 +111,14 @@ class Release:
             kind for kind, since in ((_CLIENT_METRICS, (3, 7)), (_GROUP, (4, 0))) if number < since
         )
         """Types of resources that have no configs yet: client metrics (KIP-714), groups (KIP-848)."""
+        self.assigns_empty_groups = number >= (4, 4)
+        """When its last member leaves, a group's assignment epoch becomes its epoch."""
+        self.counts_assignors = number >= (4, 4)
+        """A consumer group gets another epoch when its members come to prefer another assignor."""
         self.knows_networks = number >= (4, 4)
         """The host of an access control entry may be a network (KIP-1276), and may not be empty."""
+        self.stores_topic_ids_in_transactions = number >= (4, 4)
+        """Offsets that are committed in a transaction are stored with the ids of their topics (KIP-1319)."""
         self.task_offset_interval_ms = 60_000 if number >= (4, 4) else 0
         """How often members of streams groups tell the offsets of their tasks; 0 where Kafka does not ask."""
         self.refuses_negative_share_epochs = number >= (4, 4)

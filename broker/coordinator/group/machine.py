@@ -62,10 +62,9 @@ class GroupMachine:
         self.settings = settings or GroupSettings()
         self.groups = Groups()
         self.stored = StoredOffsets()
-        self.offsets = OffsetBook(self.settings, self.stored, self.groups, self._simple_group)
-        self.context = KindContext(
-            self.groups, self.settings, configs or fixed_configs(), topics or FixedTopics(), new_id, new_short_id
-        )
+        configs = configs or fixed_configs()
+        self.offsets = OffsetBook(self.settings, self.stored, self.groups, self._simple_group, configs.release)
+        self.context = KindContext(self.groups, self.settings, configs, topics or FixedTopics(), new_id, new_short_id)
         self._decide: dict[type[Command[Any]], Decision] = {
             c.CommitOffsets: self.offsets.commit,
             c.TxnOffsetCommit: self.offsets.commit_in_transaction,

@@ -11,6 +11,7 @@ from odradek.broker.config.definition import ConfigKey
 from odradek.broker.config.keys import bounds_of
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.partitions.share.states import ShareSettings
+from odradek.broker.releases.release import Release
 
 _GROUP: Final = int(ResourceType.GROUP)
 
@@ -30,7 +31,12 @@ class GroupSettings(NamedTuple):
 
 
 class GroupConfigs(Protocol):
-    """The configs in force now, by Kafka's names, as typed values. A machine looks here in `decide` only."""
+    """The configs in force now, by Kafka's names, as typed values. A machine looks here in `decide` only.
+
+    `release`: the Kafka that the cluster behaves as.
+    """
+
+    release: Release
 
     def broker(self, name: str) -> Any:
         """A config of the broker, such as `group.consumer.max.size`."""
@@ -46,6 +52,7 @@ class LiveConfigs:
     """
 
     def __init__(self, config: BrokerConfig, own: Mapping[tuple[int, str], Mapping[str, str]]) -> None:
+        self.release = config.release
         self._config = config
         self._own = own
         self._in_force: dict[str, Any] = {}
@@ -112,6 +119,7 @@ class ConsumerConfigs:
     """Typed reading of `GroupConfigs`. Times in milliseconds."""
 
     def __init__(self, configs: GroupConfigs) -> None:
+        self.release = configs.release
         self._configs = configs
 
     def session_timeout_ms(self, group_id: str) -> int:
@@ -175,6 +183,7 @@ class StreamsConfigs:
     """Reads the broker's configs and those of single groups."""
 
     def __init__(self, configs: GroupConfigs) -> None:
+        self.release = configs.release
         self._configs = configs
 
     @property

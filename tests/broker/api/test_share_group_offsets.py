@@ -6,10 +6,7 @@ import pytest
 
 from tests.fakes.recorded import cases, check_as_recorded
 
-NOT_YET = {"offsets"}
-"""A real 4.4.0 gives a group that has lost its last member another assignment epoch."""
 
-
-@pytest.mark.parametrize(("name", "release"), cases("share_conversations", ["offsets"], NOT_YET))
+@pytest.mark.parametrize(("name", "release"), cases("share_conversations", ["offsets"]))
 def test_as_kafka_says_it(name: str, release: str) -> None:
     check_as_recorded(name, release)

@@ -7,11 +7,9 @@ import pytest
 from tests.fakes.recorded import cases, check_as_recorded
 
 NAMES = ["members", "several_members", "wrong_members", "other_kinds", "topics_go", "switched_off"]
-NOT_YET = {"members", "other_kinds"}
-"""A real 4.4.0 gives a group that has lost its last member another assignment epoch."""
 
 
 @pytest.mark.long("other_kinds", "several_members", "switched_off", "topics_go", "topics_go-4.4")
-@pytest.mark.parametrize(("name", "release"), cases("share_conversations", NAMES, NOT_YET))
+@pytest.mark.parametrize(("name", "release"), cases("share_conversations", NAMES))
 def test_as_kafka_says_it(name: str, release: str) -> None:
     check_as_recorded(name, release)

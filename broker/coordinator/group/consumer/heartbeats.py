@@ -33,6 +33,7 @@ from odradek.broker.coordinator.group.consumer.records import (
     member_record,
     member_tombstones,
     regex_tombstone,
+    target_epoch_record,
     target_record,
 )
 from odradek.broker.coordinator.group.consumer.targets import Change
@@ -40,6 +41,7 @@ from odradek.broker.coordinator.group.epoch_group import MemberExpiry
 from odradek.broker.coordinator.group.groups import Groups
 from odradek.broker.coordinator.group.target import count_down
 from odradek.broker.coordinator.group.topics import TopicCache
+from odradek.broker.releases.release import Release
 from odradek.broker.runtime.machine import Cancel, Outcome, R, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -210,8 +212,9 @@ def _updated(member: Member, command: ConsumerGroupHeartbeat) -> Member:
 class Departures(MemberExpiry):
     """Takes members out of groups. Owner: the consumer kind."""
 
-    def __init__(self, groups: Groups, topics: TopicCache, migration: Migration) -> None:
+    def __init__(self, groups: Groups, topics: TopicCache, migration: Migration, release: Release) -> None:
         super().__init__(lambda group_id: groups.find(group_id, ConsumerGroup))
+        self._release = release
         self._groups = groups
         self._topics = topics
         self._migration = migration
@@ -264,4 +267,6 @@ class Departures(MemberExpiry):
                 if regex in group.regexes:
                     count_down(subscriptions.by_regex, group.regexes[regex].topics)
         step.records.append(epoch_record(group_id, group.epoch + 1, self._topics.hash_of(subscriptions)))
+        if len(members) == len(group.members) and self._release.assigns_empty_groups:
+            step.records.append(target_epoch_record(group_id, group.epoch + 1, 0))
         return step.outcome(reply, lambda: group)

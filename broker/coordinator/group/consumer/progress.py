@@ -64,13 +64,18 @@ class Progress:
             return change.after
         names_changed = self.store_member(step, change)
         regex_change = self.update_regexes(step, change)
-        bump = names_changed or regex_change is RegexChange.RESOLVED
+        bump = names_changed or regex_change is RegexChange.RESOLVED or self._prefers_another(step.group, change)
         if bump_unresolved:
             bump = bump or regex_change is RegexChange.UNRESOLVED
         epoch, homogeneous = self.check_topics(step, change, bump)
         target = self.new_target(step, change, epoch, homogeneous)
         changed = names_changed or regex_change is not RegexChange.NONE
         return self.reconcile(step, change.after, target, owned, subscription_changed=changed)
+
+    def _prefers_another(self, group: ConsumerGroup, change: Change) -> bool:
+        """Whether the change makes the group prefer another assignor, where that counts."""
+        counts = self.configs.release.counts_assignors
+        return counts and preferred_assignor(group) != preferred_assignor(group, change)
 
     # -- the member
 

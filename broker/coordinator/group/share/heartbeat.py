@@ -95,10 +95,13 @@ class Heartbeats:
     def _without(self, group: ShareGroup, member_id: str) -> list[NewRecord]:
         topics = group.topics_with(None, without=member_id)
         hashed = metadata_hash(self._context.topics, topics)
-        return [
+        records = [
             *r.member_tombstones(group.group_id, member_id),
             r.epoch_record(group.group_id, group.epoch + 1, hashed),
         ]
+        if len(group.members) == 1 and self._context.configs.release.assigns_empty_groups:
+            records.append(r.target_epoch_record(group.group_id, group.epoch + 1, 0))
+        return records
 
     def _group_for(self, command: c.ShareGroupHeartbeat) -> ShareGroup:
         found = self._context.groups.get(command.group_id)

@@ -19,9 +19,15 @@ from odradek.broker.coordinator.group.streams.group import Step, StreamsGroup, m
 from odradek.broker.coordinator.group.streams.member import JOINING, Member, endpoints
 from odradek.broker.coordinator.group.streams.progress import Progress, compute_targets
 from odradek.broker.coordinator.group.streams.readiness import Readiness, Topologies, check_epoch, check_room
-from odradek.broker.coordinator.group.streams.records import epoch_record, member_record, member_tombstones
+from odradek.broker.coordinator.group.streams.records import (
+    epoch_record,
+    member_record,
+    member_tombstones,
+    target_epoch_record,
+)
 from odradek.broker.coordinator.group.streams.topology import ConfiguredTopology, Status, TopicStatus
 from odradek.broker.coordinator.group.topics import TopicSource
+from odradek.broker.releases.release import Release
 from odradek.broker.runtime.machine import Cancel, Outcome, R, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -233,9 +239,10 @@ def _updated(member: Member, command: StreamsGroupHeartbeat) -> Member:
 class Departures(MemberExpiry):
     """Takes members out of groups. Owner: the streams kind."""
 
-    def __init__(self, groups: Groups) -> None:
+    def __init__(self, groups: Groups, release: Release) -> None:
         super().__init__(lambda group_id: groups.find(group_id, StreamsGroup))
         self._groups = groups
+        self._release = release
 
     def leave(self, command: StreamsGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
         """A member leaves; on its way out it may ask for the end of the application."""
@@ -264,6 +271,8 @@ class Departures(MemberExpiry):
                 group.assignment_configs,
             )
         )
+        if len(group.members) == 1 and self._release.assigns_empty_groups:
+            step.records.append(target_epoch_record(group_id, group.epoch + 1, 0))
         step.effects += [Cancel(key) for key in member_timers(group_id, member.member_id)]
         return step.outcome(reply, self._groups)
 

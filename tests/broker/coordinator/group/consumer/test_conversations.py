@@ -13,18 +13,6 @@ from tests.fakes.recorded import cases, recorded
 from tests.scenarios.consumer_group_conversations import CONVERSATIONS, transcribe
 from tests.scenarios.target import SCENARIO_CONFIG
 
-NOT_YET = {
-    "assignors",
-    "classic_api",
-    "commits",
-    "deleted_group",
-    "empty_groups",
-    "one_member",
-    "regexes",
-    "session_expiry",
-}
-"""A real 4.4.0 gives a group that has lost its last member another assignment epoch."""
-
 
 @pytest.fixture(scope="module")
 def brokers() -> Iterator[Callable[[str], KafkaBroker]]:
@@ -43,7 +31,7 @@ def brokers() -> Iterator[Callable[[str], KafkaBroker]]:
 
 
 @pytest.mark.long("assignment_interval", "rebalance_timeout", "session_expiry", "session_of_classic_members")
-@pytest.mark.parametrize(("name", "release"), cases("consumer_group_conversations", CONVERSATIONS, NOT_YET))
+@pytest.mark.parametrize(("name", "release"), cases("consumer_group_conversations", CONVERSATIONS))
 def test_as_kafka_says_it(name: str, release: str, brokers: Callable[[str], KafkaBroker]) -> None:
     host, port = brokers(release).bootstrap_servers.split(":")
     assert transcribe(name, host, int(port)) == recorded("consumer_group_conversations", release)[name]
