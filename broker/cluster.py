@@ -232,9 +232,9 @@ class Cluster:
 
     def _keep_on_disk(self, directories: Sequence[Path], metadata: Path | None) -> None:
         """Everything is kept in these directories, which are opened when the cluster runs."""
-        if self.config.release.apis is not None:
+        if not self.config.release.keeps_directories:
             raise ConfigError(
-                f"odradek keeps data directories of Kafka {DEFAULT} alone: as Kafka {self.config.release} a broker has "
+                f"odradek keeps data directories from Kafka {DEFAULT} on: as Kafka {self.config.release} a broker has "
                 "its logs in memory"
             )
         from odradek.broker.controller.data_directory import DataDirectory

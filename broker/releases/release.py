@@ -63,6 +63,7 @@ class Release:
         "finds_max_timestamps",
         "finds_share_coordinators",
         "indexes_quotas",
+        "keeps_directories",
         "knows_networks",
         "knows_share_topics_by_partition",
         "limits_added_partitions",
@@ -123,6 +124,8 @@ class Release:
         """How often members of streams groups tell the offsets of their tasks; 0 where Kafka does not ask."""
         self.refuses_negative_share_epochs = number >= (4, 4)
         """The share coordinator refuses negative leader and state epochs; before, -1 is not compared."""
+        self.keeps_directories = not zookeeper and number >= (4, 3)
+        """A broker may have a data directory: its records are written as this release writes them."""
         self.refuses_endless_quotas = number >= (4, 4)
         """A quota has to be a finite number."""
         self.indexes_quotas = number >= (4, 4)

@@ -14,16 +14,19 @@ import hashlib
 import importlib.metadata
 import json
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.real_kafka import KAFKA_VERSION
+from tests.conformance.real_kafka import DEFINITION, KAFKA_VERSION
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
-STORE = HERE / "asked.json"
+STORE = HERE / ("asked.json" if KAFKA_VERSION == DEFINITION else f"asked-{KAFKA_VERSION}.json")
 VECTORS = ROOT / "tests" / "vectors"
+_OF_A_RELEASE = re.compile(r"-\d+\.\d+(?=\.)")
+"""What the name of a recording has where it is that of another release."""
 ALWAYS = (HERE / "pom.xml",)
 PROGRAMS = {
     "tests.scenarios.java_host": ("tests/scenarios/java",),
@@ -100,7 +103,8 @@ def _judged(module: Path) -> set[str]:
 def _vectors(path: Path) -> frozenset[Path]:
     """The recordings that a module names."""
     text = path.read_text()
-    return frozenset(vector for vector in VECTORS.iterdir() if vector.name.partition(".")[0] in text)
+    names = {vector: _OF_A_RELEASE.sub("", vector.name).partition(".")[0] for vector in VECTORS.iterdir()}
+    return frozenset(vector for vector, name in names.items() if name in text)
 
 
 @functools.cache

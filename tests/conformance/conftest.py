@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from odradek.broker.config import broker_config
+from odradek.broker.releases.release import Release, release_of
 from tests.conformance.asked import Asked
-from tests.conformance.real_kafka import Unavailable
+from tests.conformance.real_kafka import DEFINITION, KAFKA_VERSION, RELEASE, Unavailable
 from tests.scenarios.fixtures import bootstrap, broker, collected, make_topic, of_clients
 from tests.scenarios.java_host import java
 from tests.scenarios.target import Target, kafka_target
@@ -26,6 +28,15 @@ def target() -> Iterator[Target]:
 
 
 FOLDER = os.path.dirname(__file__)
+
+
+def release_that_is_asked(version: str = RELEASE, zookeeper: bool | None = None) -> Release:
+    """The release of odradek's brokers in these tests, unless they name another one."""
+    return release_of(version, zookeeper)
+
+
+if KAFKA_VERSION != DEFINITION:
+    pytest.MonkeyPatch().setattr(broker_config, "release_of", release_that_is_asked)
 ASKED = Asked.read()
 
 

@@ -1,4 +1,6 @@
-"""A real Apache Kafka 4.3.1 from its Maven jars: one KRaft node, started and stopped by a test or from the shell.
+"""A real Apache Kafka from its Maven jars: one KRaft node, started and stopped by a test or from the shell.
+
+Its release is the one that odradek behaves as by default, or the one that ``$ASK_KAFKA`` names.
 
 The jars (about 130 MB with Streams and the command-line tools) are resolved once into a cache folder,
 ``$ODRADEK_CACHE`` or ``~/.cache/odradek``. Needs a JDK 17 or newer and Maven; without them :class:`Unavailable` says
@@ -32,7 +34,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
-KAFKA_VERSION = "4.3.1"
+DEFINITION = "4.3.1"
+"""The release that odradek behaves as by default."""
+KAFKA_VERSION = os.environ.get("ASK_KAFKA", DEFINITION)
+RELEASE = KAFKA_VERSION.rpartition(".")[0]
+_MOVED = tuple(map(int, RELEASE.split("."))) >= (4, 4)
+CONFIG_COMMAND = "org.apache.kafka.tools.ConfigCommand" if _MOVED else "kafka.admin.ConfigCommand"
+JAVA_UTILS = "org.apache.kafka.common.utils.internals" if _MOVED else "org.apache.kafka.common.utils"
+"""Where `Exit` and `LogContext` are."""
 HERE = Path(__file__).resolve().parent
 CLUSTER_ID = "b2RyYWRlay10ZXN0cy0wMQ"  # any 16 bytes in URL-safe base64
 
@@ -125,16 +134,23 @@ def _last_line(text: str) -> str:
     return lines[-1] if lines else "no output"
 
 
-def java_command(main: str, *args: str, heap: str = "256m", extra: Sequence[str] = ()) -> list[str]:
-    """The command line that runs a class of Kafka's jars with settings for short-lived, small JVMs."""
+def java_command(
+    main: str, *args: str, heap: str = "256m", extra: Sequence[str] = (), jars: str | None = None
+) -> list[str]:
+    """The command line that runs a class of Kafka's jars with settings for short-lived, small JVMs.
+
+    `jars`: another class path than that of the broker.
+    """
     options = [f"-Xmx{heap}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xshare:auto"]
-    return ["java", *options, *extra, "-cp", classpath(), main, *args]
+    return ["java", *options, *extra, "-cp", jars or classpath(), main, *args]
 
 
-def run_tool(main: str, *args: str, timeout: float = 300, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+def run_tool(
+    main: str, *args: str, timeout: float = 300, stdin: str | None = None, jars: str | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run one of Kafka's command-line classes to its end; the result has returncode, stdout and stderr."""
     return subprocess.run(
-        java_command(main, *args), capture_output=True, text=True, timeout=timeout, input=stdin, check=False
+        java_command(main, *args, jars=jars), capture_output=True, text=True, timeout=timeout, input=stdin, check=False
     )
 
 

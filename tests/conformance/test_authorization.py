@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import pytest
 
-from tests.conformance.real_kafka import Unavailable
+from tests.conformance.real_kafka import RELEASE, Unavailable
+from tests.fakes.vectors import vectors_of
 from tests.scenarios.authorization import differing, kafka_with_users, log_in, recorded, tell_all
 
-VECTORS = Path(__file__).parents[1] / "vectors" / "authorization.json.gz"
+VECTORS = vectors_of("authorization", RELEASE)
 
 
 def test_the_recorded_answers_are_kafkas() -> None:

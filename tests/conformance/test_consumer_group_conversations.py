@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from pathlib import Path
-
 import pytest
 
+from tests.conformance.real_kafka import RELEASE
+from tests.fakes.vectors import recorded
 from tests.scenarios.consumer_group_conversations import CONVERSATIONS, transcribe
 from tests.scenarios.target import Target
-
-VECTORS = Path(__file__).parents[1] / "vectors" / "consumer_group_conversations.json.gz"
 
 
 @pytest.mark.parametrize("name", CONVERSATIONS)
 def test_conversation(name: str, broker: Target) -> None:
-    expected = json.loads(gzip.decompress(VECTORS.read_bytes()))[name]
+    expected = recorded("consumer_group_conversations", RELEASE)[name]
     host, port = broker.bootstrap.rsplit(":", 1)
     assert transcribe(name, host, int(port)) == expected

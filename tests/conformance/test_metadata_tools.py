@@ -26,12 +26,14 @@ from odradek.protocol.uuids import uuid_to_text
 from odradek.storage.dump import dump, render_text, type_name
 from odradek.storage.file_system import FileSystem
 from odradek.storage.metadata_snapshot import MetadataSnapshot, SnapshotId, write_metadata_snapshot
-from tests.conformance.real_kafka import Unavailable, run_tool
+from tests.conformance.real_kafka import HERE, Unavailable, classpath, run_tool
 from tests.protocol.message_strategies import instances, versions
 
 pytestmark = pytest.mark.jdk
 
 NOW = 1_795_000_000_000
+SHELL_VERSION = "4.3.1"
+"""The newest release whose metadata shell Maven has."""
 TOPIC_ID, DIRECTORY_ID = bytes(range(16)), bytes(range(64, 80))
 VERSIONED = [
     (metadata_record_class(kind), version)
@@ -116,7 +118,8 @@ def test_the_metadata_shell_reads_a_snapshot(snapshot_file: Path) -> None:
 
 def shell(snapshot: Path, *command: str) -> list[str]:
     try:
-        done = run_tool("org.apache.kafka.shell.MetadataShell", "-s", str(snapshot), *command)
+        jars = classpath(SHELL_VERSION, HERE / "shell.xml")
+        done = run_tool("org.apache.kafka.shell.MetadataShell", "-s", str(snapshot), *command, jars=jars)
     except Unavailable as missing:
         pytest.skip(str(missing))
     assert done.returncode == 0, done.stderr

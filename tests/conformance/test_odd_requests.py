@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from pathlib import Path
-
 import pytest
 
-from tests.conformance.real_kafka import Unavailable
+from tests.conformance.real_kafka import RELEASE, Unavailable
+from tests.fakes.vectors import recorded
 from tests.scenarios.odd_requests import Answers, differing, tell_all
 from tests.scenarios.target import kafka_target
 
-RECORDED: Answers = json.loads(
-    gzip.decompress((Path(__file__).parents[1] / "vectors/odd_requests.json.gz").read_bytes())
-)
+RECORDED: Answers = recorded("odd_requests", RELEASE)
 
 
 @pytest.fixture(scope="module")

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.conformance.real_kafka import Unavailable
+from tests.conformance.real_kafka import RELEASE, Unavailable
+from tests.fakes.vectors import recorded
 from tests.scenarios.quota_conversations import CONVERSATIONS, transcribe
 from tests.scenarios.target import Target, kafka_target
-
-VECTORS = Path(__file__).parents[1] / "vectors" / "quota_conversations.json.gz"
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +24,6 @@ def fresh() -> Iterator[Target]:
 
 @pytest.mark.parametrize("name", CONVERSATIONS)
 def test_conversation(name: str, fresh: Target) -> None:
-    expected = json.loads(gzip.decompress(VECTORS.read_bytes()))[name]
+    expected = recorded("quota_conversations", RELEASE)[name]
     host, port = fresh.bootstrap.rsplit(":", 1)
     assert transcribe(name, host, int(port)) == expected

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.conformance.real_kafka import RealKafka, Unavailable
+from tests.conformance.real_kafka import RELEASE, RealKafka, Unavailable
+from tests.fakes.vectors import recorded
 from tests.scenarios.share_conversations import CONFIG, CONVERSATIONS, transcribe
 
-VECTORS = Path(__file__).parents[1] / "vectors" / "share_conversations.json.gz"
 NOT_REPEATED = frozenset({"offsets"})
 """A real Kafka, asked once more, may answer the fetch of this one without records, however often it is repeated."""
 
@@ -29,5 +26,5 @@ def port() -> Iterator[int]:
 
 @pytest.mark.parametrize("name", [name for name in CONVERSATIONS if name not in NOT_REPEATED])
 def test_conversation(name: str, port: int) -> None:
-    expected = json.loads(gzip.decompress(VECTORS.read_bytes()))[name]
+    expected = recorded("share_conversations", RELEASE)[name]
     assert transcribe(name, "127.0.0.1", port) == expected

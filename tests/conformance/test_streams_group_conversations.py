@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from pathlib import Path
-
 import pytest
 
+from tests.conformance.real_kafka import RELEASE
+from tests.fakes.vectors import recorded
 from tests.scenarios.streams_group_conversations import CONVERSATIONS, transcribe
 from tests.scenarios.target import Target
-
-VECTORS = Path(__file__).parents[1] / "vectors" / "streams_group_conversations.json.gz"
-
 
 REPEATED = [name for name in CONVERSATIONS if not name.startswith("walk_") and name != "other_kinds"]
 """The others are held against their recording only. A real Kafka may write the records of a random walk another way
@@ -21,6 +16,6 @@ again, and lists a group whose kind has just changed as the one or the other."""
 
 @pytest.mark.parametrize("name", REPEATED)
 def test_conversation(name: str, broker: Target) -> None:
-    expected = json.loads(gzip.decompress(VECTORS.read_bytes()))[name]
+    expected = recorded("streams_group_conversations", RELEASE)[name]
     host, port = broker.bootstrap.rsplit(":", 1)
     assert transcribe(name, host, int(port)) == expected

@@ -2,48 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from collections.abc import Collection, Iterable
-from functools import cache
-from pathlib import Path
-from typing import Any
-
-import pytest
-
 from odradek.broker.facade.threaded import KafkaBroker
-from odradek.broker.releases.release import DEFAULT
+from tests.fakes.vectors import recorded
 from tests.scenarios.share_conversations import CONFIG, transcribe
-
-VECTORS = Path(__file__).parents[1] / "vectors"
-OTHER = "4.4"
-"""Another release that was recorded, where it tells something otherwise."""
-
-
-def vectors_of(module: str, release: str = DEFAULT) -> Path:
-    """The recordings of a module of `tests.scenarios`; a release without its own has those of the default."""
-    own = VECTORS / f"{module}-{release}.json.gz"
-    return own if own.exists() else VECTORS / f"{module}.json.gz"
-
-
-@cache
-def recorded(module: str, release: str = DEFAULT) -> dict[str, Any]:
-    """What a real Kafka of a release told, by the name of the conversation."""
-    conversations: dict[str, Any] = json.loads(gzip.decompress(vectors_of(module, release).read_bytes()))
-    return conversations
-
-
-def cases(module: str, names: Iterable[str], not_yet: Collection[str] = ()) -> list[Any]:
-    """Each conversation with the default release, and with the other one where that tells it otherwise, as parameters.
-
-    `not_yet`: those that odradek does not tell as the other release.
-    """
-    names = list(names)
-    default, other = recorded(module), recorded(module, OTHER)
-    differing = [name for name in names if default[name] != other[name] and name not in not_yet]
-    return [pytest.param(name, DEFAULT, id=name) for name in names] + [
-        pytest.param(name, OTHER, id=f"{name}-{OTHER}") for name in differing
-    ]
 
 
 def check_as_recorded(name: str, release: str) -> None:

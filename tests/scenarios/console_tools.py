@@ -11,7 +11,7 @@ from typing import Any
 import confluent_kafka
 import pytest
 
-from tests.conformance.real_kafka import run_tool
+from tests.conformance.real_kafka import CONFIG_COMMAND, run_tool
 from tests.scenarios.fixtures import MakeTopic
 from tests.scenarios.java_host import JavaHost, ToolResult
 from tests.scenarios.python_clients import KITS, Out, Settings
@@ -72,7 +72,7 @@ def test_topics(shell: Shell) -> None:
 def test_configs(shell: Shell, make_topic: MakeTopic) -> None:
     topic = make_topic()
     entity = ("--entity-type", "topics", "--entity-name", topic)
-    command = "kafka.admin.ConfigCommand"
+    command = CONFIG_COMMAND
     shell.run(command, "--alter", *entity, "--add-config", "cleanup.policy=[compact,delete],segment.ms=60000")
 
     def described() -> str:

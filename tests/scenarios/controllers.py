@@ -22,6 +22,7 @@ from odradek.protocol.generated.messages.describe_quorum import (
 )
 from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.wire_client import ConnectionClosed, WireConnection, WireError
+from tests.conformance.real_kafka import CONFIG_COMMAND
 from tests.scenarios.java_host import JavaHost
 from tests.scenarios.target import wait_until
 
@@ -167,12 +168,12 @@ def test_kafka_features(quorum: QuorumTarget, java: JavaHost) -> None:
 def test_kafka_configs(quorum: QuorumTarget, java: JavaHost) -> None:
     where = ("--bootstrap-controller", controllers_text(quorum), "--entity-type", "brokers")
     node = ("--entity-name", str(BROKER))
-    added = java.tool("kafka.admin.ConfigCommand", *where, *node, "--alter", "--add-config", "log.cleaner.threads=2")
+    added = java.tool(CONFIG_COMMAND, *where, *node, "--alter", "--add-config", "log.cleaner.threads=2")
     assert (added.status, added.stdout) == (0, f"Completed updating config for broker {BROKER}.\n"), added
-    gone = java.tool("kafka.admin.ConfigCommand", *where, *node, "--alter", "--delete-config", "log.cleaner.threads")
+    gone = java.tool(CONFIG_COMMAND, *where, *node, "--alter", "--delete-config", "log.cleaner.threads")
     assert (gone.status, gone.stdout) == (0, f"Completed updating config for broker {BROKER}.\n"), gone
     own = ("--entity-name", str(leader_of(quorum)))
-    shown = java.tool("kafka.admin.ConfigCommand", *where, *own, "--describe", "--all")
+    shown = java.tool(CONFIG_COMMAND, *where, *own, "--describe", "--all")
     assert shown.status == 0, shown
     assert "  process.roles=controller sensitive=false" in shown.stdout
 

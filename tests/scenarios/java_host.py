@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.real_kafka import Unavailable, cache_dir, classpath, java_command
+from tests.conformance.real_kafka import JAVA_UTILS, KAFKA_VERSION, Unavailable, cache_dir, classpath, java_command
 
 SOURCES = Path(__file__).resolve().parent / "java" / "scenarios"
 METHOD = re.compile(r"public static void (\w+)\(Context \w+\)")
@@ -44,8 +44,11 @@ def scenario_names(source: str) -> list[str]:
 
 def compiled() -> Path:
     """The folder with the compiled scenarios; raises :class:`Unavailable` without a JDK."""
-    sources = sorted(SOURCES.glob("*.java"))
-    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+    texts = {
+        source.name: source.read_text().replace("org.apache.kafka.common.utils.Exit", f"{JAVA_UTILS}.Exit")
+        for source in sorted(SOURCES.glob("*.java"))
+    }
+    digest = hashlib.sha256("".join((KAFKA_VERSION, *texts.values())).encode()).hexdigest()[:16]
     folder = cache_dir() / f"scenarios-{digest}"
     if folder.exists():
         return folder
@@ -55,8 +58,11 @@ def compiled() -> Path:
         raise Unavailable("needs a JDK 17: no `javac` on the PATH")
     cache_dir().mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix="compiling-", dir=cache_dir()))
-    command = [javac, "-nowarn", "-d", str(fresh), "-cp", jars, *map(str, sources)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    with tempfile.TemporaryDirectory() as folder_of_sources:
+        for name, text in texts.items():
+            (Path(folder_of_sources) / name).write_text(text)
+        command = [javac, "-nowarn", "-d", str(fresh), "-cp", jars, *map(str, Path(folder_of_sources).glob("*.java"))]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         shutil.rmtree(fresh)
         raise RuntimeError(f"the Java scenarios do not compile:\n{done.stderr}")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conformance.real_kafka import CONFIG_COMMAND
 from tests.scenarios.java_host import JavaHost, ToolResult, scenario_names
 from tests.scenarios.sasl_broker import SCRAM_USERS
 from tests.scenarios.sasl_targets import LogIns, password_of
@@ -16,7 +17,7 @@ from tests.scenarios.target import unique, wait_until
 pytestmark = pytest.mark.jdk
 
 CONFIGS, TOKENS, TOPICS = (
-    "kafka.admin.ConfigCommand",
+    CONFIG_COMMAND,
     "org.apache.kafka.tools.DelegationTokenCommand",
     "org.apache.kafka.tools.TopicCommand",
 )

@@ -33,6 +33,7 @@ from odradek.protocol.generated.messages.produce import PartitionProduceData, Pr
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from odradek.wire_client import ConnectionClosed, WireError, request_frame
+from tests.conformance.real_kafka import CONFIG_COMMAND
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.console_tools import Shell
 from tests.scenarios.fixtures import MakeTopic
@@ -247,7 +248,7 @@ def test_the_java_producer_measures_it(quotas: Quotas, make_topic: MakeTopic, ja
 @pytest.mark.jdk
 def test_kafka_configs(broker: Target, java: JavaHost) -> None:
     shell = Shell(java, broker.bootstrap)
-    command, name = "kafka.admin.ConfigCommand", unique("u")
+    command, name = CONFIG_COMMAND, unique("u")
     entities = {
         ("--entity-type", "users", "--entity-name", name): f"user-principal '{name}'",
         ("--entity-type", "clients", "--entity-name", name): f"client-id '{name}'",

@@ -12,6 +12,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AclOperation
 
+from tests.conformance.real_kafka import CONFIG_COMMAND as CONFIGS
 from tests.scenarios.authorization import ADMIN
 from tests.scenarios.clients_with_rights import ANN, GROUP, ID, PATIENCE_S, TOPIC, Users
 from tests.scenarios.java_host import JavaHost, ToolResult
@@ -19,7 +20,6 @@ from tests.scenarios.target import unique, wait_until
 
 _TOOLS = "org.apache.kafka.tools"
 TOPICS, ACLS, TRANSACTIONS = f"{_TOOLS}.TopicCommand", f"{_TOOLS}.AclCommand", f"{_TOOLS}.TransactionsCommand"
-CONFIGS = "kafka.admin.ConfigCommand"
 PRODUCER, CONSUMER = f"{_TOOLS}.ConsoleProducer", f"{_TOOLS}.consumer.ConsoleConsumer"
 TOPIC_REFUSED = "TopicAuthorizationException: Topic authorization failed."
 CLUSTER_REFUSED = "ClusterAuthorizationException: Cluster authorization failed."

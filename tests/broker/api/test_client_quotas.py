@@ -15,7 +15,7 @@ from odradek.protocol.generated.messages.alter_client_quotas import (
 )
 from odradek.protocol.generated.messages.describe_client_quotas import DescribeClientQuotasRequest
 from tests.fakes.ask import ask
-from tests.fakes.recorded import cases, recorded
+from tests.fakes.vectors import cases, recorded
 from tests.scenarios.quota_conversations import CONVERSATIONS, transcribe
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.releases.release import DEFAULT
-from tests.fakes.recorded import OTHER, recorded
+from tests.fakes.vectors import OTHER, recorded
 from tests.scenarios.odd_requests import Answers, differing, tell_all
 from tests.scenarios.target import SCENARIO_CONFIG
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fakes.recorded import cases, check_as_recorded
+from tests.fakes.recorded import check_as_recorded
+from tests.fakes.vectors import cases
 
 
 @pytest.mark.parametrize(("name", "release"), cases("share_conversations", ["offsets"]))

@@ -10,6 +10,8 @@ import pytest
 from odradek.broker.api.served import ALL, SERVED, handlers_of
 from odradek.broker.cluster import Cluster
 from odradek.broker.config.broker_config import BrokerConfig, ConfigError
+from odradek.broker.controller.controller import OtherReleaseError
+from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.releases.release import DEFAULT, LATER_VERSIONS, ReleaseError, release_names, release_of
 from tests.broker.releases.generate import DATA, data
 
@@ -86,6 +88,24 @@ def test_logs_on_disk_are_those_of_the_newest(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"as Kafka 3\.6 a broker has its logs in memory"):
         Cluster(config={"odradek.kafka.version": "3.6"}, data_dir=tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_of_4_4_is_one_of_4_4(tmp_path: Path) -> None:
+    """Whoever is 4.3 refuses it, and leaves it as it is."""
+    with KafkaBroker(kafka_version="4.4", data_dir=tmp_path, topics={"t": 1}) as broker:
+        broker.produce("t", "one")
+    with pytest.raises(OtherReleaseError, match=r"metadata\.version 33, and this release supports 7 to 30"):
+        KafkaBroker(data_dir=tmp_path).start()
+    with KafkaBroker(kafka_version="4.4", data_dir=tmp_path) as broker:
+        assert broker.cluster.image.features["metadata.version"] == 33
+        assert [record.value for record in broker.records("t")] == [b"one"]
+
+
+def test_a_directory_of_4_3_keeps_its_levels_as_4_4(tmp_path: Path) -> None:
+    with KafkaBroker(data_dir=tmp_path) as broker:
+        before = dict(broker.cluster.image.features)
+    with KafkaBroker(kafka_version="4.4", data_dir=tmp_path) as broker:
+        assert broker.cluster.image.features == before
 
 
 def test_an_api_is_served_in_the_versions_of_the_release_only() -> None:

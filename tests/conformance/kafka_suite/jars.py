@@ -18,8 +18,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.conformance.real_kafka import KAFKA_VERSION, Unavailable, cache_dir, cache_lock, java_major
+from tests.conformance.real_kafka import Unavailable, cache_dir, cache_lock, java_major
 
+KAFKA_VERSION = "4.3.1"
+"""The newest release whose test jars Maven has."""
 HERE = Path(__file__).resolve().parent
 SOURCES = HERE / "java"
 LOGGING = HERE.parent

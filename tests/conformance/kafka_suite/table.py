@@ -18,8 +18,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.conformance.kafka_suite.jars import KAFKA_VERSION
 from tests.conformance.kafka_suite.runner import Result
-from tests.conformance.real_kafka import KAFKA_VERSION
 
 HERE = Path(__file__).resolve().parent
 STORE = HERE / "table.json"

@@ -9,7 +9,7 @@ import pytest
 
 from odradek.broker.facade.threaded import KafkaBroker
 from tests.broker.coordinator.group.test_conversations import PatientClock
-from tests.fakes.recorded import cases, recorded
+from tests.fakes.vectors import cases, recorded
 from tests.scenarios.streams_group_conversations import CONVERSATIONS, transcribe
 from tests.scenarios.target import SCENARIO_CONFIG
 
