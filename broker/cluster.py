@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ import trio
 
 from odradek.broker.api.served import handlers_of
 from odradek.broker.clock import BrokerClock
-from odradek.broker.config.broker_config import DEFAULT_PERSISTER, BrokerConfig
+from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.definition import ConfigError
 from odradek.broker.config.listener_layout import listeners_of
 from odradek.broker.config.node_config import (
@@ -26,17 +26,18 @@ from odradek.broker.config.node_config import (
 from odradek.broker.config.quorum import quorum_of
 from odradek.broker.controller.announcements import announce
 from odradek.broker.controller.broker_configs import BrokerConfigPublisher
-from odradek.broker.controller.commands import Adopt, CreateTopics, NewTopic
+from odradek.broker.controller.commands import Adopt, NewTopic
 from odradek.broker.controller.controller import Controller
-from odradek.broker.controller.feature_levels import SHARE_VERSION, features_at_start
+from odradek.broker.controller.feature_levels import features_at_start
 from odradek.broker.controller.membership import Membership
 from odradek.broker.controller.metadata_log import MemoryMetadataLog
 from odradek.broker.controller.quorum import Quorum
-from odradek.broker.coordinator.service import InternalTopic, Surroundings
+from odradek.broker.coordinator.service import Surroundings
+from odradek.broker.coordinator_set import CoordinatorSet
 from odradek.broker.lane import Lane, PlainLane
-from odradek.broker.metadata.image import TRANSACTION_VERSION, ResourceType, directory_of
+from odradek.broker.metadata.image import ResourceType, directory_of
 from odradek.broker.metadata.node import Endpoint, Node
-from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from odradek.broker.metadata.topic_name_rules import SHARE_GROUP_STATE
 from odradek.broker.net.live_listeners import LiveListeners
 from odradek.broker.net.server import Server
 from odradek.broker.partitions.maintenance import Maintenance
@@ -50,7 +51,6 @@ from odradek.broker.requests.quota_switch import QuotaSwitch
 from odradek.broker.requests.recent_requests import RecentRequests
 from odradek.broker.requests.services import Services
 from odradek.broker.transcript.topic_positions import TopicHistory
-from odradek.protocol.errors import KafkaError
 from odradek.protocol.uuids import new_uuid_text
 from odradek.storage.memory_backend import MemoryBackend
 
@@ -58,10 +58,7 @@ if TYPE_CHECKING:
     from odradek.broker.config.listener_config import ListenerConfig
     from odradek.broker.config.listeners import Listener
     from odradek.broker.controller.data_directory import DataDirectory
-    from odradek.broker.coordinator.group.service import GroupService, Performers
-    from odradek.broker.coordinator.group.streams.topology import TopicInfo
-    from odradek.broker.coordinator.share_state.persister import Persister
-    from odradek.broker.coordinator.share_state.service import ShareStateService
+    from odradek.broker.coordinator.group.service import GroupService
     from odradek.broker.coordinator.transaction.service import TransactionService
     from odradek.broker.faults.fault import Fault
     from odradek.broker.metadata.delta import MetadataDelta
@@ -72,8 +69,6 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.fetch_sessions import FetchSessionCache
     from odradek.broker.partitions.partition import Partition
     from odradek.broker.partitions.partition_registry import Topic
-    from odradek.broker.partitions.share.manager import SharePartitions
-    from odradek.broker.partitions.share.states import ShareSettings
     from odradek.broker.replication.leader_checks import LeaderChecks
     from odradek.broker.replication.thawed_leaders import Frozen
     from odradek.broker.schemas.record_schemas import RecordSchemas, SchemaRegistry
@@ -142,8 +137,6 @@ class Cluster:
         self.disks: FailingDisks | None = None
         self.start_image: MetadataImage | None = None
         """The image at the end of the start, when all topics and users of the start existed."""
-        self.coordinators_rest = False
-        """Whether coordinators hear nothing of the metadata, because they are about to get another state anyway."""
         self.rewound_epochs: dict[tuple[bytes, int], int] = {}
         """The leader epochs that partitions got when the broker went back to a snapshot: none is given twice."""
         voters = [node.id for node in self.members.values() if node.is_controller]
@@ -157,6 +150,14 @@ class Cluster:
         self.replicator = Replicator(self.controller, self.topics, self.config, self.clock)
         self.maintenance = Maintenance(self.config, self.clock, self.topics, self.bug_log.report)
         self.lane = _lane_of(self.config)
+        self.coordinators = CoordinatorSet(
+            self.config,
+            self.controller,
+            self.topics,
+            self.nodes,
+            self.replicator.cuts,
+            Surroundings(self.clock, self.start, self.bug_log.report, self.lane.new_journal),
+        )
         self.durability: Durability | None = None
         self.directory: DataDirectory | None = None
         self.schema_registry: SchemaRegistry | None = None
@@ -171,7 +172,7 @@ class Cluster:
             self.topic_history.publish,
             self.topics.publish,
             self.replicator.publish,
-            self._publish_to_coordinators,
+            self.coordinators.publish,
             self._publish_to_telemetry,
             self.quota_switch.publish,
             self.maintenance.publish,
@@ -284,16 +285,16 @@ class Cluster:
             config=self.config,
             controller=self.controller,
             fetch_sessions=self.fetch_sessions,
-            groups=Deferred(self._make_groups),
+            groups=self.coordinators.groups,
             handlers=handlers_of(self.config.release, unstable=self.config.get_bool("unstable.api.versions.enable")),
             nodes=self.nodes,
             quorum=self.quorum,
-            share_partitions=Deferred(self._make_share_partitions),
-            share_persister=Deferred(self._make_share_persister),
-            share_states=Deferred(self._make_share_states),
+            share_partitions=self.coordinators.share_partitions,
+            share_persister=self.coordinators.share_persister,
+            share_states=self.coordinators.share_states,
             telemetry=Deferred(self._make_telemetry),
             topics=self.topics,
-            transactions=Deferred(self._make_transactions),
+            transactions=self.coordinators.transactions,
             answers=self.lane.new_answer_cache(),
             authorizer=self.authorizer,
         )
@@ -314,105 +315,10 @@ class Cluster:
         self.controller.publishers.append(authorizer.publish)
         return authorizer
 
-    def _internal_topic(self, name: str, codec: str) -> InternalTopic:
-        return InternalTopic(self.topics, name, self.controller.ensure_topic, self.config.get_int(codec))
-
-    def _make_groups(self) -> GroupService:
-        from odradek.broker.coordinator.group.service import GroupService, read_settings
-        from odradek.broker.coordinator.group.settings import LiveConfigs
-        from odradek.broker.coordinator.group.topics import ImageTopics
-
-        return GroupService(
-            self._internal_topic(CONSUMER_OFFSETS, "offsets.topic.compression.codec"),
-            self._surroundings(),
-            read_settings(self.config),
-            LiveConfigs(self.config, self.image.configs),
-            ImageTopics(self.image),
-            self._group_performers,
-        )
-
-    def _group_performers(self) -> Performers:
-        from odradek.broker.coordinator.group.share.share_state_effects import performers
-        from odradek.broker.coordinator.group.streams.internal_topics import performers as streams_performers
-
-        states = performers(self.services.share_persister, self.config.release.share_start_of_added_partitions)
-        return {**states, **streams_performers(self._create_internal_topics)}
-
-    def _create_internal_topics(self, topics: Sequence[TopicInfo]) -> list[KafkaError | None]:
-        """Create internal topics of Streams applications; 0 stands for the broker's own replication factor."""
-        new = [
-            NewTopic(topic.name, topic.partitions, topic.replication_factor or -1, configs=dict(topic.configs))
-            for topic in topics
-        ]
-        outcomes = self.controller.ask(CreateTopics(new))
-        return [outcome if isinstance(outcome, KafkaError) else None for outcome in outcomes]
-
-    def _make_share_partitions(self) -> SharePartitions:
-        from odradek.broker.coordinator.group.settings import share_settings
-        from odradek.broker.coordinator.share_state.service import ShareStateClient
-        from odradek.broker.partitions.share.dead_letters import SHARE_VERSION_WITH_QUEUES, DeadLetterQueues
-        from odradek.broker.partitions.share.manager import SharePartitions
-
-        configs = self.groups.configs
-
-        def settings_of(group_id: str) -> ShareSettings:
-            level = self.image.feature(SHARE_VERSION)
-            return share_settings(configs, group_id, queues=level >= SHARE_VERSION_WITH_QUEUES)
-
-        return SharePartitions(
-            self.clock,
-            ShareStateClient(self.services.share_persister),
-            settings_of,
-            self.start,
-            self.bug_log.report,
-            DeadLetterQueues(self.clock, self.config, self.topics, self._create_topic, self.start),
-        )
-
-    def _create_topic(self, name: str, configs: Mapping[str, str]) -> None:
-        self.controller.create_topic(NewTopic(name, configs=dict(configs)))
-
-    def _make_share_persister(self) -> Persister:
-        from odradek.broker.coordinator.share_state.persister import NoOpPersister
-
-        stored = self.config.get_str("group.share.persister.class.name") == DEFAULT_PERSISTER
-        return self.services.share_states() if stored else NoOpPersister()
-
-    def _make_share_states(self) -> ShareStateService:
-        from odradek.broker.coordinator.share_state.service import LiveSettings, ShareStateService
-
-        return ShareStateService(
-            self._internal_topic(SHARE_GROUP_STATE, "share.coordinator.state.topic.compression.codec"),
-            self._surroundings(),
-            LiveSettings(self.config),
-            self._partition_count,
-        )
-
-    def _partition_count(self, topic_id: bytes) -> int:
-        topic = self.image.topics_by_id.get(topic_id)
-        return 0 if topic is None else len(topic.partitions)
-
-    def _make_transactions(self) -> TransactionService:
-        from odradek.broker.coordinator.transaction.markers import MarkerWriter
-        from odradek.broker.coordinator.transaction.service import TransactionService
-
-        return TransactionService(
-            InternalTopic(self.topics, TRANSACTION_STATE, self.controller.ensure_topic),
-            self._surroundings(),
-            topics=self.topics,
-            config=self.config,
-            markers=MarkerWriter(self.topics, self.nodes, self.services.groups, self.clock, self.replicator.cuts),
-            transaction_version=lambda: self.image.feature(TRANSACTION_VERSION),
-            allocate=self.controller.producer_ids.allocate,
-            cuts=self.replicator.cuts,
-        )
-
     def _make_telemetry(self) -> TelemetryService:
         from odradek.broker.telemetry.service import TelemetryService
 
         return TelemetryService(self.config, self.clock, self.image)
-
-    def _surroundings(self) -> Surroundings:
-        return Surroundings(self.clock, self.start, self.bug_log.report, self.lane.new_journal)
 
     @property
     def groups(self) -> GroupService:
@@ -440,30 +346,6 @@ class Cluster:
     def controller_id(self) -> int:
         """The id of the node that Metadata shows as the controller."""
         return self.controller.controller_id
-
-    def _publish_to_coordinators(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        if self.coordinators_rest:
-            return
-        shared = self.services.share_partitions.made
-        if delta.features and shared is not None and not image.feature(SHARE_VERSION):
-            shared.forget_all()
-        made = (self.services.groups.made, self.services.transactions.made, self.services.share_states.made)
-        for service in [service for service in made if service is not None]:
-            for gone in delta.deleted.values():
-                service.topic_deleted(gone.name, len(gone.partitions))
-            own = image.topics.get(service.topic.name)
-            if own is None:
-                continue
-            for (topic_id, index), before in delta.moved.items():
-                if topic_id == own.topic_id and before.leader_epoch != own.partitions[index].leader_epoch:
-                    service.leader_changed(index)
-        groups = self.services.groups.made
-        if groups is not None:
-            changed = {*delta.created, *delta.grown, *_moved_elsewhere(delta, image)}
-            for topic_id in changed:
-                topic = image.topics_by_id.get(topic_id)
-                if topic is not None:
-                    groups.topic_changed(topic.name)
 
     def _publish_to_telemetry(self, delta: MetadataDelta, image: MetadataImage) -> None:
         """The first subscription makes the service, so that ApiVersions finds it made."""
@@ -650,14 +532,6 @@ class Cluster:
         if self.coordinator_nursery is None:
             raise RuntimeError("the cluster is not running")
         self.coordinator_nursery.start_soon(function, *arguments)
-
-
-def _moved_elsewhere(delta: MetadataDelta, image: MetadataImage) -> Iterator[bytes]:
-    """The ids of topics that have partitions on other nodes than before, and so maybe in other racks."""
-    for (topic_id, index), before in delta.moved.items():
-        topic = image.topics_by_id.get(topic_id)
-        if topic is not None and topic.partitions[index].replicas != before.replicas:
-            yield topic_id
 
 
 def _try_tls(listener: Listener, config: ListenerConfig) -> None:

@@ -49,14 +49,6 @@ def test_a_topic_of_another_cluster_keeps_its_id_and_replicas() -> None:
     assert topic.partitions[0].log.config.compact
 
 
-def test_coordinators_are_made_when_they_are_first_asked_for() -> None:
-    cluster = Cluster()
-    assert cluster.services.groups.made is None
-    assert cluster.groups is cluster.groups
-    assert cluster.services.groups.made is cluster.groups
-    assert CONSUMER_OFFSETS not in cluster.image.topics
-
-
 @pytest.mark.trio
 async def test_what_needs_tasks_needs_a_running_cluster() -> None:
     cluster = Cluster()

@@ -50,12 +50,12 @@ def go_to(cluster: Cluster, snapshot: Snapshot) -> None:
     cluster.set_faults([fault for fault in faults_of(cluster) if fault in snapshot.faults])
     cluster.clock.set_ms(snapshot.now_ms, frozen=snapshot.clock_frozen)
     _nodes(cluster, snapshot)
-    cluster.coordinators_rest = True
+    cluster.coordinators.resting = True
     try:
         with cluster.replicator.replaced():
             files = _metadata(cluster, snapshot)
     finally:
-        cluster.coordinators_rest = False
+        cluster.coordinators.resting = False
     _logs(cluster, snapshot, files)
     _coordinators(cluster, snapshot)
     cluster.maintenance.go_on_from(snapshot.maintained_ms)

@@ -1,0 +1,187 @@
+"""The coordinators of a cluster: made with their first use, and told of changes of the metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from odradek.broker.config.broker_config import DEFAULT_PERSISTER, BrokerConfig
+from odradek.broker.controller.commands import CreateTopics, NewTopic
+from odradek.broker.controller.controller import Controller
+from odradek.broker.controller.feature_levels import SHARE_VERSION
+from odradek.broker.coordinator.service import InternalTopic, Surroundings
+from odradek.broker.metadata.image import TRANSACTION_VERSION
+from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from odradek.broker.partitions.partition_registry import PartitionRegistry
+from odradek.broker.requests.deferred import Deferred
+from odradek.protocol.errors import KafkaError
+
+if TYPE_CHECKING:
+    from odradek.broker.coordinator.group.service import GroupService, Performers
+    from odradek.broker.coordinator.group.streams.topology import TopicInfo
+    from odradek.broker.coordinator.share_state.persister import Persister
+    from odradek.broker.coordinator.share_state.service import ShareStateService
+    from odradek.broker.coordinator.transaction.service import TransactionService
+    from odradek.broker.metadata.delta import MetadataDelta
+    from odradek.broker.metadata.image import MetadataImage
+    from odradek.broker.metadata.node import Node
+    from odradek.broker.partitions.share.manager import SharePartitions
+    from odradek.broker.partitions.share.states import ShareSettings
+
+
+class CoordinatorSet:
+    """Makes the services of groups, transactions and share groups. Owner: the cluster.
+
+    A start makes none of them and imports none of their modules. `resting`: whether the coordinators ignore changes of
+    the metadata, because they are about to get another state.
+    """
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        controller: Controller,
+        topics: PartitionRegistry,
+        nodes: Mapping[int, Node],
+        cuts: Collection[frozenset[int]],
+        surroundings: Surroundings,
+    ) -> None:
+        """`cuts`: pairs of nodes whose link a test has cut."""
+        self._config = config
+        self._controller = controller
+        self._topics = topics
+        self._nodes = nodes
+        self._cuts = cuts
+        self._surroundings = surroundings
+        self.resting = False
+        self.groups = Deferred(self._make_groups)
+        self.transactions = Deferred(self._make_transactions)
+        self.share_partitions = Deferred(self._make_share_partitions)
+        self.share_persister = Deferred(self._make_share_persister)
+        self.share_states = Deferred(self._make_share_states)
+
+    def _internal_topic(self, name: str, codec: str) -> InternalTopic:
+        return InternalTopic(self._topics, name, self._controller.ensure_topic, self._config.get_int(codec))
+
+    def _make_groups(self) -> GroupService:
+        from odradek.broker.coordinator.group.service import GroupService, read_settings
+        from odradek.broker.coordinator.group.settings import LiveConfigs
+        from odradek.broker.coordinator.group.topics import ImageTopics
+
+        return GroupService(
+            self._internal_topic(CONSUMER_OFFSETS, "offsets.topic.compression.codec"),
+            self._surroundings,
+            read_settings(self._config),
+            LiveConfigs(self._config, self._controller.image.configs),
+            ImageTopics(self._controller.image),
+            self._group_performers,
+        )
+
+    def _group_performers(self) -> Performers:
+        from odradek.broker.coordinator.group.share.share_state_effects import performers
+        from odradek.broker.coordinator.group.streams.internal_topics import performers as streams_performers
+
+        states = performers(self.share_persister, self._config.release.share_start_of_added_partitions)
+        return {**states, **streams_performers(self._create_internal_topics)}
+
+    def _create_internal_topics(self, topics: Sequence[TopicInfo]) -> list[KafkaError | None]:
+        """Create internal topics of Streams applications; 0 stands for the broker's own replication factor."""
+        new = [
+            NewTopic(topic.name, topic.partitions, topic.replication_factor or -1, configs=dict(topic.configs))
+            for topic in topics
+        ]
+        outcomes = self._controller.ask(CreateTopics(new))
+        return [outcome if isinstance(outcome, KafkaError) else None for outcome in outcomes]
+
+    def _make_share_partitions(self) -> SharePartitions:
+        from odradek.broker.coordinator.group.settings import share_settings
+        from odradek.broker.coordinator.share_state.service import ShareStateClient
+        from odradek.broker.partitions.share.dead_letters import SHARE_VERSION_WITH_QUEUES, DeadLetterQueues
+        from odradek.broker.partitions.share.manager import SharePartitions
+
+        configs = self.groups().configs
+
+        def settings_of(group_id: str) -> ShareSettings:
+            level = self._controller.image.feature(SHARE_VERSION)
+            return share_settings(configs, group_id, queues=level >= SHARE_VERSION_WITH_QUEUES)
+
+        return SharePartitions(
+            self._surroundings.clock,
+            ShareStateClient(self.share_persister),
+            settings_of,
+            self._surroundings.start,
+            self._surroundings.report,
+            DeadLetterQueues(
+                self._surroundings.clock, self._config, self._topics, self._create_topic, self._surroundings.start
+            ),
+        )
+
+    def _create_topic(self, name: str, configs: Mapping[str, str]) -> None:
+        self._controller.create_topic(NewTopic(name, configs=dict(configs)))
+
+    def _make_share_persister(self) -> Persister:
+        from odradek.broker.coordinator.share_state.persister import NoOpPersister
+
+        stored = self._config.get_str("group.share.persister.class.name") == DEFAULT_PERSISTER
+        return self.share_states() if stored else NoOpPersister()
+
+    def _make_share_states(self) -> ShareStateService:
+        from odradek.broker.coordinator.share_state.service import LiveSettings, ShareStateService
+
+        return ShareStateService(
+            self._internal_topic(SHARE_GROUP_STATE, "share.coordinator.state.topic.compression.codec"),
+            self._surroundings,
+            LiveSettings(self._config),
+            self._partition_count,
+        )
+
+    def _partition_count(self, topic_id: bytes) -> int:
+        topic = self._controller.image.topics_by_id.get(topic_id)
+        return 0 if topic is None else len(topic.partitions)
+
+    def _make_transactions(self) -> TransactionService:
+        from odradek.broker.coordinator.transaction.markers import MarkerWriter
+        from odradek.broker.coordinator.transaction.service import TransactionService
+
+        return TransactionService(
+            InternalTopic(self._topics, TRANSACTION_STATE, self._controller.ensure_topic),
+            self._surroundings,
+            topics=self._topics,
+            config=self._config,
+            markers=MarkerWriter(self._topics, self._nodes, self.groups, self._surroundings.clock, self._cuts),
+            transaction_version=lambda: self._controller.image.feature(TRANSACTION_VERSION),
+            allocate=self._controller.producer_ids.allocate,
+            cuts=self._cuts,
+        )
+
+    def publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        """Follow a change of the image."""
+        if self.resting:
+            return
+        shared = self.share_partitions.made
+        if delta.features and shared is not None and not image.feature(SHARE_VERSION):
+            shared.forget_all()
+        made = (self.groups.made, self.transactions.made, self.share_states.made)
+        for service in [service for service in made if service is not None]:
+            for gone in delta.deleted.values():
+                service.topic_deleted(gone.name, len(gone.partitions))
+            own = image.topics.get(service.topic.name)
+            if own is None:
+                continue
+            for (topic_id, index), before in delta.moved.items():
+                if topic_id == own.topic_id and before.leader_epoch != own.partitions[index].leader_epoch:
+                    service.leader_changed(index)
+        groups = self.groups.made
+        if groups is not None:
+            changed = {*delta.created, *delta.grown, *_moved_elsewhere(delta, image)}
+            for topic_id in changed:
+                topic = image.topics_by_id.get(topic_id)
+                if topic is not None:
+                    groups.topic_changed(topic.name)
+
+
+def _moved_elsewhere(delta: MetadataDelta, image: MetadataImage) -> Iterator[bytes]:
+    """The ids of topics that have partitions on other nodes than before, and so maybe in other racks."""
+    for (topic_id, index), before in delta.moved.items():
+        topic = image.topics_by_id.get(topic_id)
+        if topic is not None and topic.partitions[index].replicas != before.replicas:
+            yield topic_id
