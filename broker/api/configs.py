@@ -353,6 +353,8 @@ def _denied_change(ctx: RequestContext, change: Change) -> KafkaError | None:
         check_change(change)
     except KafkaError as error:
         return error
+    if kind is Resource.CLUSTER and not ctx.services.config.release.tells_refused_brokers:
+        return KafkaError(REFUSALS[kind])
     return KafkaError(REFUSALS[kind], REFUSAL_TEXTS[kind])
 
 

@@ -78,6 +78,7 @@ class Release:
         "task_offset_interval_ms",
         "tells_bounds_by_value",
         "tells_leader_not_available",
+        "tells_refused_brokers",
         "texts",
         "unknown_resources",
         "verifies_transactions",
@@ -140,6 +141,8 @@ class Release:
         """ShareFetch answers UNKNOWN_TOPIC_ID for the partition; before, the whole request fails."""
         self.limits_added_partitions = number >= (4, 4)
         """CreatePartitions refuses to add more partitions than a request may."""
+        self.tells_refused_brokers = number < (4, 4)
+        """The refusal to change a broker's configs has a text."""
         self.tells_leader_not_available = zookeeper
         """The first Metadata that creates a topic is answered LEADER_NOT_AVAILABLE, not UNKNOWN_TOPIC_OR_PARTITION."""
         self.texts: Mapping[str, str] = {

@@ -15,18 +15,19 @@ import pytest
 from odradek import KafkaBroker
 from odradek.broker.api.generated.index import INDEX
 from odradek.broker.api.served import SERVED as SERVED_HANDLERS
+from odradek.broker.releases.release import DEFAULT
 from odradek.broker.requests.access import Access, ByItem, Serve, Whole
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.security.denials import Denial
 from odradek.broker.security.principal import Principal
 from odradek.protocol.registry import API_BY_KEY, API_BY_NAME
+from tests.fakes.vectors import OTHER, vectors_of
 from tests.fakes.wire_client import WireClient
 from tests.scenarios import authorization
 from tests.scenarios.authorization import CONFIG, Stage, differing, recorded, tell_all
 from tests.scenarios.authorization_page import page
 
 ROOT = Path(__file__).parents[3]
-VECTORS = ROOT / "tests" / "vectors" / "authorization.json.gz"
 SERVED = {API_BY_KEY[key].name for key in INDEX}
 # A client of this module's broker has not logged in, and what it asks about tokens is refused whatever its rights.
 TOKENS = {"CreateDelegationToken", "RenewDelegationToken", "ExpireDelegationToken", "DescribeDelegationToken"}
@@ -52,24 +53,30 @@ def acting(guarded: Callable[[Any, Serve], Serve]) -> Callable[[Any, Serve], Ser
     return chosen
 
 
+@pytest.fixture(params=[DEFAULT, OTHER])
+def release(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture
-def users(monkeypatch: pytest.MonkeyPatch) -> Iterator[KafkaBroker]:
+def users(release: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[KafkaBroker]:
     """A broker whose clients act as the user that their client ids name. There are no delegation tokens."""
     for kind in (Access, Whole, ByItem):
         monkeypatch.setattr(kind, "guarded", acting(kind.guarded))
     monkeypatch.setattr(Stage, "_make_token", lambda stage: None)
     config = {name: value for name, value in CONFIG.items() if not name.startswith(("sasl.", "delegation."))}
-    with KafkaBroker(config={**config, "node.id": "0"}) as broker:
+    with KafkaBroker(config={**config, "node.id": "0"}, kafka_version=release) as broker:
         yield broker
 
 
 @pytest.mark.long
-def test_the_answers_are_kafkas(users: KafkaBroker) -> None:
+def test_the_answers_are_kafkas(users: KafkaBroker, release: str) -> None:
     denials = users.cluster.services.denials
     denials.entries = deque()
     host, _, port = users.bootstrap_servers.partition(":")
     told = tell_all(lambda user: WireClient(host, int(port), client_id=user), lambda row: row.api in HELD)
-    expected = {key: answers for key, answers in recorded(VECTORS).items() if key.split(" ")[0] in HELD}
+    kafkas = recorded(vectors_of("authorization", release))
+    expected = {key: answers for key, answers in kafkas.items() if key.split(" ")[0] in HELD}
     assert set(told) == set(expected)
     assert differing(told, expected) == {}
     _check_told({key.split(" ")[0] for key in told}, denials.entries)
@@ -93,7 +100,7 @@ def _check_told(asked: set[str], denials: Iterable[Denial]) -> None:
 
 def test_the_page_tells_what_was_recorded() -> None:
     """`make pages` writes it."""
-    assert (ROOT / "docs" / "authorization.md").read_text() == page(recorded(VECTORS))
+    assert (ROOT / "docs" / "authorization.md").read_text() == page(recorded(vectors_of("authorization")))
 
 
 def test_users_are_those_of_the_recording() -> None:
