@@ -11,12 +11,19 @@ from typing import Any
 import confluent_kafka
 import pytest
 
-from tests.conformance.real_kafka import CONFIG_COMMAND, run_tool
+from tests.conformance.real_kafka import CONFIG_COMMAND, RELEASE, run_tool
 from tests.scenarios.fixtures import MakeTopic
 from tests.scenarios.java_host import JavaHost, ToolResult
 from tests.scenarios.python_clients import KITS, Out, Settings
 from tests.scenarios.streams_conversation import StreamsConversation
 from tests.scenarios.target import Target, unique, wait_until
+
+EMPTY, ONGOING, PREPARE_COMMIT, COMPLETE_COMMIT = {
+    "4.3": (0, 1, 2, 4),
+    "4.4": ("Empty", "Ongoing", "PrepareCommit", "CompleteCommit"),
+}[RELEASE]
+"""How a release's formatter prints the states of transactions."""
+
 
 pytestmark = pytest.mark.jdk
 
@@ -192,7 +199,8 @@ def test_streams_groups(shell: Shell) -> None:
         (group, topic, str(partition)) for topic in (source, between) for partition in range(4)
     }
     state = shell.lines(command, "--describe", "--group", group, "--state", "--verbose")[-1].split()
-    assert [state[0], *state[3:]] == [group, "Stable", str(epoch), str(epoch), "1"]
+    assignor = {"4.3": [], "4.4": ["sticky"]}[RELEASE]
+    assert [state[0], *state[3:]] == [group, *assignor, "Stable", str(epoch), str(epoch), "1"]
     (member,) = shell.lines(command, "--describe", "--group", group, "--members", "--verbose")[1:]
     tasks = "0:[0,1,2,3]; 1:[0,1,2,3];"
     assert member.split()[:8] == [group, str(epoch), "0", "m-a", "streams", str(epoch), "p-m-a", "a"]
@@ -284,15 +292,15 @@ def test_transactions_tool_and_formatter(shell: Shell, make_topic: MakeTopic) ->
         lambda: _complete(internal_records(shell, "__transaction_state", "TransactionLogMessageFormatter", name)),
     )
     states = [each["value"]["data"]["transactionStatus"] for each in records if each["value"]]
-    assert states[0] == 0
-    assert 1 in states
-    assert states[-2:] == [2, 4]
-    ongoing = next(each["value"]["data"] for each in records if each["value"]["data"]["transactionStatus"] == 1)
+    assert states[0] == EMPTY
+    assert ONGOING in states
+    assert states[-2:] == [PREPARE_COMMIT, COMPLETE_COMMIT]
+    ongoing = next(each["value"]["data"] for each in records if each["value"]["data"]["transactionStatus"] == ONGOING)
     assert ongoing["transactionPartitions"] == [{"topic": topic, "partitionIds": [0]}]
 
 
 def _complete(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return records if records and records[-1]["value"]["data"]["transactionStatus"] == 4 else []
+    return records if records and records[-1]["value"]["data"]["transactionStatus"] == COMPLETE_COMMIT else []
 
 
 def test_verifiable_producer_and_consumer(java: JavaHost, shell: Shell, make_topic: MakeTopic) -> None:

@@ -22,7 +22,7 @@ from odradek.protocol.generated.messages.describe_quorum import (
 )
 from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.wire_client import ConnectionClosed, WireConnection, WireError
-from tests.conformance.real_kafka import CONFIG_COMMAND
+from tests.conformance.real_kafka import CONFIG_COMMAND, RELEASE
 from tests.scenarios.java_host import JavaHost
 from tests.scenarios.target import wait_until
 
@@ -150,15 +150,16 @@ def test_kafka_metadata_quorum(quorum: QuorumTarget, java: JavaHost) -> None:
 def test_kafka_features(quorum: QuorumTarget, java: JavaHost) -> None:
     told = java.tool(f"{TOOLS}.FeatureCommand", "--bootstrap-controller", controllers_text(quorum), "describe")
     assert told.status == 0, told
+    newest, share = {"4.3": ("4.3-IV0", 1), "4.4": ("4.4-IV2", 2)}[RELEASE]
     lines = (re.sub(r"Epoch: \d+$", "", line) for line in told.stdout.splitlines() if line.strip())
     assert [" ".join(line.split()) for line in lines] == [
         "Feature: eligible.leader.replicas.version SupportedMinVersion: 0 SupportedMaxVersion: 1 "
         "FinalizedVersionLevel: 1",
         "Feature: group.version SupportedMinVersion: 0 SupportedMaxVersion: 1 FinalizedVersionLevel: 1",
         "Feature: kraft.version SupportedMinVersion: 0 SupportedMaxVersion: 1 FinalizedVersionLevel: 0",
-        "Feature: metadata.version SupportedMinVersion: 3.3-IV3 SupportedMaxVersion: 4.3-IV0 "
-        "FinalizedVersionLevel: 4.3-IV0",
-        "Feature: share.version SupportedMinVersion: 0 SupportedMaxVersion: 1 FinalizedVersionLevel: 1",
+        f"Feature: metadata.version SupportedMinVersion: 3.3-IV3 SupportedMaxVersion: {newest} "
+        f"FinalizedVersionLevel: {newest}",
+        f"Feature: share.version SupportedMinVersion: 0 SupportedMaxVersion: {share} FinalizedVersionLevel: {share}",
         "Feature: streams.version SupportedMinVersion: 0 SupportedMaxVersion: 1 FinalizedVersionLevel: 1",
         "Feature: transaction.version SupportedMinVersion: 0 SupportedMaxVersion: 2 FinalizedVersionLevel: 2",
     ]

@@ -9,6 +9,7 @@ import pytest
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.definition import ConfigError
 from odradek.broker.config.quorum import Quorum, check_roles, quorum_of, voters_of
+from tests.scenarios.listener_rules import recorded
 
 VOTERS = "controller.quorum.voters"
 SERVERS = "controller.quorum.bootstrap.servers"
@@ -50,3 +51,12 @@ def test_separate_controllers() -> None:
 def test_a_process_has_brokers() -> None:
     with pytest.raises(ConfigError, match="roles=controller is not supported"):
         check_roles(BrokerConfig({"process.roles": "controller"}))
+
+
+@pytest.mark.parametrize("release", ["4.3", "4.4"])
+def test_two_ids_of_a_node_are_refused_in_the_words_of_the_release(release: str) -> None:
+    _, (refused, why) = recorded(release)["node id differs"]
+    assert refused == "refused"
+    with pytest.raises(ConfigError) as raised:
+        check_roles(BrokerConfig({"odradek.kafka.version": release, "node.id": "1", "broker.id": "2"}))
+    assert str(raised.value) == why
