@@ -24,6 +24,7 @@ from odradek.broker.config.node_config import (
     racks,
 )
 from odradek.broker.config.quorum import quorum_of
+from odradek.broker.config.requirements import check_requirements
 from odradek.broker.controller.announcements import announce
 from odradek.broker.controller.broker_configs import BrokerConfigPublisher
 from odradek.broker.controller.commands import Adopt, NewTopic
@@ -105,6 +106,7 @@ class Cluster:
         check_directories(self.config, directories, nodes)
         first = _first_node_id(self.config, directories)
         self.nodes: dict[int, Node] = {number: Node(number) for number in range(first, first + nodes)}
+        check_requirements(self.config, {})
         features_at_start(self.config)  # says what is wrong where the user sees it
         self.config.node_ids = tuple(self.nodes)
         self.config.directories_of = lambda node_id: self.nodes[node_id].directory_paths

@@ -20,6 +20,7 @@ from odradek.broker.config.client_selectors import IllegalSelectorError, parse_s
 from odradek.broker.config.definition import ConfigKey, keys_of
 from odradek.broker.config.keys import LIVE_LISTENERS, base_name
 from odradek.broker.config.listener_layout import NEEDS_OVERRIDES, OVERRIDES, PER_IP, check_connections, check_listeners
+from odradek.broker.config.requirements import check_requirements
 from odradek.broker.config.tiered_storage import check_dynamic as check_dynamic_limits
 from odradek.broker.config.tiered_storage import check_topic
 from odradek.broker.controller.commands import AlterConfigs
@@ -133,10 +134,8 @@ class ConfigControl:
                 check_supported(key, text)
                 if name in THREADS:
                     check_threads(name, int(checked[name]), broker.get_int(name, target))
-        if int(checked.get("log.retention.ms", "-1")) == 0:
-            text = "requirement failed: log.retention.ms must be unlimited (-1) or, greater than or equal to 1"
-            raise KafkaError(ErrorCode.INVALID_REQUEST, text)
         with _refused_as(ErrorCode.INVALID_REQUEST):
+            check_requirements(broker, checked, target)
             self._check_connections(checked, target)
             check_dynamic_limits(self._config, checked, target)
             if node_id is not None:
