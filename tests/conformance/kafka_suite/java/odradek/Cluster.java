@@ -241,8 +241,10 @@ public final class Cluster implements AutoCloseable {
             else
                 throw new Odradek.Refused("all nodes have one configuration, but " + name + " differs: " + values);
         }
-        for (String kind : List.of("api", "feature"))  // as Kafka's harness does
+        // As Kafka's harness does:
+        for (String kind : List.of("api", "feature"))
             found.putIfAbsent("unstable." + kind + ".versions.enable", "true");
+        found.putIfAbsent("log.cleaner.dedupe.buffer.size", "2097152");
         if (own != null) {
             found.computeIfPresent("listener.security.protocol.map", (any, map) -> map + "," + own + ":SASL_PLAINTEXT");
             String prefix = new ListenerName(own).configPrefix();
