@@ -2,8 +2,8 @@
 
 StreamsGroupHeartbeat (88) and StreamsGroupDescribe (89) in versions 0 and 1, StreamsGroupTopologyDescriptionUpdate (93)
 in version 0, which takes a plugin that only Java has. They are UNSUPPORTED_VERSION while `streams.version` is 0, or the
-broker does not offer the protocol. Topology updates, static members, patterns for source topics, task offsets and
-warm-up tasks are refused, as Kafka 4.3.1 does.
+broker does not offer the protocol. Topology updates and patterns for source topics are refused, as Kafka does; static
+members and task offsets are, before Kafka 4.4.
 
 The rules are the group coordinator's (`odradek.broker.coordinator.group.streams`).
 """
@@ -28,6 +28,7 @@ from odradek.broker.coordinator.group.streams.member import (
     Member,
     Owned,
     Target,
+    TaskOffsets,
     in_map_order,
 )
 from odradek.broker.coordinator.group.streams.topology import internal_error
@@ -47,7 +48,6 @@ from odradek.protocol.generated.messages.streams_group_topology_description_upda
 
 _STATIC_LEAVING = -2
 _ACCEPTABLE_RECOVERY_LAG = 10_000
-_DESCRIPTIONS_FROM = 1
 _NO_DESCRIPTION = 1
 """The status of a topology description where the broker has no plugin for them (KIP-1331)."""
 _HIDDEN_TOPICS = "The described group uses topics that the client is not authorized to describe."
@@ -75,13 +75,21 @@ def streams_group_heartbeat(
         names = list(dict.fromkeys(name for each in request.topology.subtopologies for name in _names(each)))
         _check_topic_names(names)
         require_topics(ctx, names)
-    _check_unsupported(request)
+    release = ctx.services.config.release
+    if release.has_static_streams_members:
+        check_text(request.instance_id, "InstanceId")
+    else:
+        _check_unsupported(request)
+    _check_regexes(request)
     _check(request)
     endpoint, tags = request.user_endpoint, request.client_tags
     command = StreamsGroupHeartbeat(
         request.group_id,
         request.member_id,
         request.member_epoch,
+        instance_id=request.instance_id,
+        offsets=_offsets(request.task_offsets),
+        end_offsets=_offsets(request.task_end_offsets),
         rack_id=request.rack_id,
         rebalance_timeout_ms=request.rebalance_timeout_ms,
         topology=None if request.topology is None else _topology(request.topology),
@@ -95,7 +103,6 @@ def streams_group_heartbeat(
         host=f"/{ctx.connection.peer_host}",
         forbidden=_forbidden_topics(ctx),
     )
-    release = ctx.services.config.release
     return later(ctx.services.groups().begin(request.group_id, command, ctx.node), partial(_response, release))
 
 
@@ -146,7 +153,7 @@ def _is_valid(name: str) -> bool:
 
 
 def _check_unsupported(request: h.StreamsGroupHeartbeatRequest) -> None:
-    """What Kafka 4.3.1 does not have yet."""
+    """What Kafka had not before 4.4."""
     if request.instance_id is not None:
         raise invalid("Static membership is not yet supported.")
     if request.task_offsets is not None:
@@ -155,6 +162,9 @@ def _check_unsupported(request: h.StreamsGroupHeartbeatRequest) -> None:
         raise invalid("TaskEndOffsets are not supported yet.")
     if request.warmup_tasks:
         raise invalid("WarmupTasks are not supported yet.")
+
+
+def _check_regexes(request: h.StreamsGroupHeartbeatRequest) -> None:
     if request.topology is not None and any(each.source_topic_regex for each in request.topology.subtopologies):
         raise invalid("Regular expressions for source topics are not supported yet.")
 
@@ -168,7 +178,8 @@ def _check(request: h.StreamsGroupHeartbeatRequest) -> None:
     if epoch == JOINING:
         _check_first(request)
     elif epoch == _STATIC_LEAVING:
-        raise invalid("InstanceId can't be null.")
+        if request.instance_id is None:
+            raise invalid("InstanceId can't be null.")
     elif epoch < LEAVING:
         raise invalid(f"MemberEpoch is {epoch}, but must be greater than or equal to -2.")
     if (request.active_tasks, request.standby_tasks, request.warmup_tasks).count(None) in (1, 2):
@@ -234,6 +245,10 @@ def _topic(topic: h.TopicInfo) -> t.TopicInfo:
     return t.TopicInfo(topic.name, topic.partitions, topic.replication_factor, configs)
 
 
+def _offsets(rows: Sequence[h.TaskOffset] | None) -> TaskOffsets | None:
+    return None if rows is None else tuple((row.subtopology_id, row.partition, row.offset) for row in rows)
+
+
 def _owned(request: h.StreamsGroupHeartbeatRequest) -> Owned | None:
     active, standby, warmup = request.active_tasks, request.standby_tasks, request.warmup_tasks
     if active is None or standby is None or warmup is None:
@@ -294,7 +309,8 @@ def streams_group_describe(
     shown, hidden = describable(ctx, request.group_ids)
     refused = [d.DescribedGroup(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED, group_id=each) for each in hidden]
     without_id = [d.DescribedGroup(error_code=ErrorCode.INVALID_GROUP_ID) for each in shown if not each]
-    groups = [_describe(ctx, group_id) for group_id in by_coordinator(ctx, filter(None, shown))]
+    status = _NO_DESCRIPTION if request.include_topology_description else 0
+    groups = [_describe(ctx, group_id, status) for group_id in by_coordinator(ctx, filter(None, shown))]
     if request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:
@@ -321,7 +337,7 @@ def _without_hidden_topics(ctx: RequestContext, groups: list[d.DescribedGroup]) 
     ]
 
 
-def _describe(ctx: RequestContext, group_id: str) -> d.DescribedGroup:
+def _describe(ctx: RequestContext, group_id: str, description_status: int) -> d.DescribedGroup:
     try:
         group = ctx.services.groups().machine_for(group_id, ctx.node).groups.existing(group_id)
         if not isinstance(group, StreamsGroup):
@@ -333,7 +349,7 @@ def _describe(ctx: RequestContext, group_id: str) -> d.DescribedGroup:
         group_state=group.state_name,
         group_epoch=group.epoch,
         assignment_epoch=group.assignment_epoch,
-        topology_description_status=_NO_DESCRIPTION if ctx.api_version >= _DESCRIPTIONS_FROM else 0,
+        topology_description_status=description_status,
         assignor_name="sticky",
         topology=_described_topology(group),
         members=[_described_member(group, member) for member in group.in_map_order()],
@@ -385,6 +401,8 @@ def _described_member(group: StreamsGroup, member: Member) -> d.Member:
         process_id=member.process_id,
         user_endpoint=None if endpoint is None else d.Endpoint(endpoint.host, endpoint.port),
         client_tags=[d.KeyValue(key, value) for key, value in member.client_tags],
+        task_offsets=[d.TaskOffset(*row) for row in group.soft.offsets.get(member.member_id, ())],
+        task_end_offsets=[d.TaskOffset(*row) for row in group.soft.end_offsets.get(member.member_id, ())],
         assignment=_assignment(has),
         target_assignment=_assignment(target),
     )

@@ -62,6 +62,7 @@ class Release:
         "finalized",
         "finds_max_timestamps",
         "finds_share_coordinators",
+        "has_static_streams_members",
         "indexes_quotas",
         "keeps_directories",
         "knows_networks",
@@ -77,6 +78,7 @@ class Release:
         "supported",
         "task_offset_interval_ms",
         "tells_bounds_by_value",
+        "tells_changed_endpoints",
         "tells_leader_not_available",
         "tells_refused_brokers",
         "texts",
@@ -119,6 +121,10 @@ class Release:
         """A consumer group gets another epoch when its members come to prefer another assignor."""
         self.knows_networks = number >= (4, 4)
         """The host of an access control entry may be a network (KIP-1276), and may not be empty."""
+        self.has_static_streams_members = number >= (4, 4)
+        """Members of streams groups may be static, tell the offsets of their tasks, and join a full group again."""
+        self.tells_changed_endpoints = number >= (4, 4)
+        """Members of a streams group hear at once of another end point of one of them."""
         self.stores_topic_ids_in_transactions = number >= (4, 4)
         """Offsets that are committed in a transaction are stored with the ids of their topics (KIP-1319)."""
         self.task_offset_interval_ms = 60_000 if number >= (4, 4) else 0

@@ -12,7 +12,7 @@ from odradek.broker.coordinator.group.commands import (
     MemberCommand,
     MemberInEpochCommand,
 )
-from odradek.broker.coordinator.group.streams.member import Endpoint, EndpointPartitions, Held, Owned
+from odradek.broker.coordinator.group.streams.member import Endpoint, EndpointPartitions, Held, Owned, TaskOffsets
 from odradek.broker.coordinator.group.streams.topology import Status, Topology
 from odradek.protocol.native import mypyc_attr
 
@@ -38,19 +38,23 @@ class StreamsGroupHeartbeat(GroupCommand):
 
     None, and -1 for the rebalance timeout, stand for "unchanged". ``host``: the client's address. ``shutdown``: the
     whole application is to end. ``endpoint_epoch``: of the endpoints that the member knows. ``forbidden``: which of
-    some internal topics the client may not create; None for none.
+    some internal topics the client may not create; None for none. ``offsets`` and ``end_offsets``: up to where the
+    member has restored its tasks, and where their changelogs end.
     """
 
     home: ClassVar[GroupType | None] = GroupType.STREAMS
     __slots__ = (
         "client_id",
         "client_tags",
+        "end_offsets",
         "endpoint",
         "endpoint_epoch",
         "forbidden",
         "host",
+        "instance_id",
         "member_epoch",
         "member_id",
+        "offsets",
         "owned",
         "process_id",
         "rack_id",
@@ -66,9 +70,12 @@ class StreamsGroupHeartbeat(GroupCommand):
         member_id: str,
         member_epoch: int,
         *,
+        instance_id: str | None = None,
         rack_id: str | None = None,
         rebalance_timeout_ms: int = -1,
         topology: Topology | None = None,
+        offsets: TaskOffsets | None = None,
+        end_offsets: TaskOffsets | None = None,
         owned: Owned | None = None,
         process_id: str | None = None,
         endpoint: Endpoint | None = None,
@@ -82,6 +89,9 @@ class StreamsGroupHeartbeat(GroupCommand):
         self.group_id = group_id
         self.member_id = member_id
         self.member_epoch = member_epoch
+        self.instance_id = instance_id
+        self.offsets = offsets
+        self.end_offsets = end_offsets
         self.rack_id = rack_id
         self.rebalance_timeout_ms = rebalance_timeout_ms
         self.topology = topology
@@ -100,6 +110,8 @@ class StreamsGroupHeartbeat(GroupCommand):
         """Whether it says nothing of the member, apart from where it is and which endpoints it knows."""
         return (
             self.owned is None
+            and self.offsets is None
+            and self.end_offsets is None
             and self.topology is None
             and self.endpoint is None
             and self.client_tags is None

@@ -25,7 +25,7 @@ from odradek.broker.coordinator.group.epoch_group import (
 )
 from odradek.broker.coordinator.group.groups import Groups
 from odradek.broker.coordinator.group.kinds import GroupChanged
-from odradek.broker.coordinator.group.streams.member import NO_TARGET, Member, Target
+from odradek.broker.coordinator.group.streams.member import NO_TARGET, Member, Target, TaskOffsets
 from odradek.broker.coordinator.group.streams.topology import ConfiguredTopology, Status, Topology
 from odradek.broker.coordinator.group.target import count_down, count_up
 from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Outcome, R, make_outcome
@@ -181,10 +181,20 @@ class SoftState:
 
     ``configured``: the topology held against the topics. ``topics_checked``: they have not changed since.
     ``shutdown_by``: the member that asked for the application's end. ``refused``: why internal topics could not be
-    created, and until when (milliseconds) that is not tried again.
+    created, and until when (milliseconds) that is not tried again. ``offsets`` and ``end_offsets``: what members have
+    told of their tasks, by member id.
     """
 
-    __slots__ = ("configured", "endpoint_epoch", "refused", "shutdown_by", "topics_checked", "waits_for_first")
+    __slots__ = (
+        "configured",
+        "end_offsets",
+        "endpoint_epoch",
+        "offsets",
+        "refused",
+        "shutdown_by",
+        "topics_checked",
+        "waits_for_first",
+    )
 
     def __init__(self) -> None:
         self.configured: ConfiguredTopology | None = None
@@ -193,6 +203,20 @@ class SoftState:
         self.shutdown_by: str | None = None
         self.waits_for_first = False
         self.refused: dict[str, tuple[str, int]] = {}
+        self.offsets: dict[str, TaskOffsets] = {}
+        self.end_offsets: dict[str, TaskOffsets] = {}
+
+    def note_offsets(self, member_id: str, offsets: TaskOffsets | None, end_offsets: TaskOffsets | None) -> None:
+        """What a member tells of its tasks; None leaves what it has told before."""
+        if offsets is not None:
+            self.offsets[member_id] = offsets
+        if end_offsets is not None:
+            self.end_offsets[member_id] = end_offsets
+
+    def forget_offsets(self, member_id: str) -> None:
+        """The member has gone."""
+        self.offsets.pop(member_id, None)
+        self.end_offsets.pop(member_id, None)
 
     def refused_at(self, now_ms: int) -> dict[str, tuple[str, int]]:
         """The internal topics that are not tried again yet."""
@@ -295,6 +319,10 @@ class StreamsGroup(EpochGroup):
         """Set a member's target."""
         return self.targets.get(member_id, NO_TARGET)
 
+    def static_member(self, instance_id: str) -> Member | None:
+        """The member with that instance id."""
+        return next((member for member in self.members.values() if member.instance_id == instance_id), None)
+
     def topics(self) -> Iterable[str]:
         """The topics that its topology needs."""
         return () if self.topology is None else self.topology.required_topics()
@@ -329,6 +357,7 @@ class StreamsGroup(EpochGroup):
         before = self.members.pop(member_id, None)
         if before is not None:
             self.holders.remove(before)
+        self.soft.forget_offsets(member_id)
         if not self.members:
             self.soft.shutdown_by = None
         self._state = None
@@ -339,10 +368,10 @@ class Step:
 
     ``epoch``: of the group once the records are stored. ``later``: changes of soft state that belong to the records:
     made once they are stored, on the group that then lives. Other soft state is changed at once; that of a new group
-    ends with the step.
+    ends with the step. ``replaced``: the id of the static member whose place another one takes.
     """
 
-    __slots__ = ("effects", "epoch", "group", "is_new", "later", "now_ms", "records", "statuses")
+    __slots__ = ("effects", "epoch", "group", "is_new", "later", "now_ms", "records", "replaced", "statuses")
 
     def __init__(self, group: StreamsGroup, now_ms: int, *, is_new: bool = False) -> None:
         self.group = group
@@ -353,6 +382,11 @@ class Step:
         self.effects: list[Effect] = []
         self.statuses: list[Status] = []
         self.later: list[Callable[[SoftState], None]] = []
+        self.replaced: str | None = None
+
+    def target_of(self, member: Member) -> Target:
+        """The member's target, or that of the one whose place it takes."""
+        return self.group.target_of(member.member_id if self.replaced is None else self.replaced)
 
     def outcome(self, reply: R, groups: Groups) -> Outcome[R]:
         """The outcome with all that was gathered."""

@@ -16,14 +16,24 @@ from odradek.broker.coordinator.group.streams.commands import (
     TopicsRefused,
 )
 from odradek.broker.coordinator.group.streams.group import Step, StreamsGroup, member_timers, session_key
-from odradek.broker.coordinator.group.streams.member import JOINING, Member, endpoints
+from odradek.broker.coordinator.group.streams.member import AWAY, JOINING, NOTHING_HELD, Member, endpoints
 from odradek.broker.coordinator.group.streams.progress import Progress, compute_targets
-from odradek.broker.coordinator.group.streams.readiness import Readiness, Topologies, check_epoch, check_room
+from odradek.broker.coordinator.group.streams.readiness import (
+    Readiness,
+    Topologies,
+    check_epoch,
+    check_instance,
+    check_released,
+    check_room,
+    known_static,
+)
 from odradek.broker.coordinator.group.streams.records import (
+    current_record,
     epoch_record,
     member_record,
     member_tombstones,
     target_epoch_record,
+    target_record,
 )
 from odradek.broker.coordinator.group.streams.topology import ConfiguredTopology, Status, TopicStatus
 from odradek.broker.coordinator.group.topics import TopicSource
@@ -61,7 +71,7 @@ class Heartbeats:
         if command.member_epoch < JOINING:
             return self._departures.leave(command, now_ms)
         step = self._step(command, now_ms)
-        before = self._member(step.group, command)
+        before = self._member(step, command)
         member = _updated(before, command)
         configs = self._configs.assignment_configs(command.group_id)
         ready = self._bring_up_to_date(step, command, before, member, configs)
@@ -85,6 +95,7 @@ class Heartbeats:
             member is None
             or member.epoch != command.member_epoch
             or not command.says_nothing
+            or command.instance_id not in (None, member.instance_id)
             or member.client_id != command.client_id
             or member.client_host != command.host
             or command.endpoint_epoch != group.soft.endpoint_epoch
@@ -111,7 +122,7 @@ class Heartbeats:
         group_id = command.group_id
         group = self._groups.get(group_id)
         if isinstance(group, StreamsGroup):
-            if command.member_epoch == JOINING:
+            if command.member_epoch == JOINING and not self._has_room(group, command):
                 check_room(group, self._configs.max_size)
             return Step(group, now_ms)
         if group is None and command.member_epoch:
@@ -125,7 +136,17 @@ class Heartbeats:
         check_room(step.group, self._configs.max_size)
         return step
 
-    def _member(self, group: StreamsGroup, command: StreamsGroupHeartbeat) -> Member:
+    def _has_room(self, group: StreamsGroup, command: StreamsGroupHeartbeat) -> bool:
+        """Whether the group, which may be full, has a place for this member already."""
+        if not self._configs.release.has_static_streams_members:
+            return False
+        static = command.instance_id is not None and group.static_member(command.instance_id) is not None
+        return static or command.member_id in group.members
+
+    def _member(self, step: Step, command: StreamsGroupHeartbeat) -> Member:
+        group = step.group
+        if command.instance_id is not None:
+            return self._static_member(step, command, command.instance_id)
         member = group.members.get(command.member_id)
         if member is None:
             if command.member_epoch != JOINING:
@@ -133,6 +154,28 @@ class Heartbeats:
             return Member(command.member_id)
         check_epoch(member, command.member_epoch, command.owned)
         return member
+
+    def _static_member(self, step: Step, command: StreamsGroupHeartbeat, instance_id: str) -> Member:
+        """The member with the instance id, which may have come back with another member id; or a new one."""
+        group, member_id = step.group, command.member_id
+        if command.member_epoch != JOINING:
+            member = known_static(group, instance_id)
+            check_instance(member, member_id)
+            check_epoch(member, command.member_epoch, command.owned)
+            return member
+        present = group.static_member(instance_id)
+        if present is None:
+            return group.members.get(member_id) or Member(member_id)
+        check_released(present, member_id)
+        step.replaced = present.member_id
+        successor = present._replace(member_id=member_id, epoch=JOINING, previous_epoch=JOINING)
+        step.records += [
+            *member_tombstones(group.group_id, present.member_id),
+            member_record(group.group_id, successor),
+            target_record(group.group_id, member_id, group.target_of(present.member_id)),
+            current_record(group.group_id, successor),
+        ]
+        return successor
 
     # -- what the member and the topics change
 
@@ -147,7 +190,8 @@ class Heartbeats:
         topology = self._topologies.declared(step, command)
         self._topologies.tell_stale(step, member)
         ready = self._topologies.readiness(step, command, topology)
-        if changed or ready.changed or configs != group.assignment_configs:
+        rebalances = changed if step.replaced is None else _matters(before, member)
+        if rebalances or ready.changed or configs != group.assignment_configs:
             record = epoch_record(group.group_id, group.epoch + 1, ready.metadata_hash, ready.validated, configs)
             step.records.append(record)
             step.epoch = group.epoch + 1
@@ -185,6 +229,9 @@ class Heartbeats:
     def _keep_alive(self, step: Step, command: StreamsGroupHeartbeat) -> None:
         member_id = command.member_id
         step.effects.append(self._session(command.group_id, member_id))
+        offsets, end_offsets = command.offsets, command.end_offsets
+        if not step.is_new and (offsets is not None or end_offsets is not None):
+            step.later.append(lambda live: live.note_offsets(member_id, offsets, end_offsets))
         soft = step.group.soft
         if command.shutdown and soft.shutdown_by is None:
             soft.shutdown_by = member_id
@@ -200,11 +247,13 @@ class Heartbeats:
         group, soft = step.group, step.group.soft
         interval_ms = self._configs.heartbeat_interval_ms(group.group_id)
         tells = command.member_epoch == JOINING or after.assigned != before.assigned
-        if tells and after.endpoint is not None:
+        moved = after.endpoint != before.endpoint and self._configs.release.tells_changed_endpoints
+        if (tells or moved) and after.endpoint is not None:
             soft.endpoint_epoch += 1
         known = None
         if soft.endpoint_epoch != command.endpoint_epoch:
-            others = [member for member in group.in_map_order() if member.member_id != after.member_id]
+            gone = (after.member_id, step.replaced)
+            others = [member for member in group.in_map_order() if member.member_id not in gone]
             known = endpoints([*others, after], configured, self._topics)
         self._topologies.tell_problem(step, command, configured, _RETRY_HEARTBEATS * interval_ms)
         if soft.shutdown_by is not None:
@@ -221,10 +270,21 @@ class Heartbeats:
         )
 
 
+def _matters(before: Member, after: Member) -> bool:
+    """Whether a static member that came back has changed in a way that the assignment depends on."""
+    return (before.topology_epoch, before.rack_id, before.client_tags, before.process_id) != (
+        after.topology_epoch,
+        after.rack_id,
+        after.client_tags,
+        after.process_id,
+    )
+
+
 def _updated(member: Member, command: StreamsGroupHeartbeat) -> Member:
     """The member with what the heartbeat says of it; None and -1 change nothing."""
     timeout_ms, topology = command.rebalance_timeout_ms, command.topology
     return member._replace(
+        instance_id=member.instance_id if command.instance_id is None else command.instance_id,
         rack_id=member.rack_id if command.rack_id is None else command.rack_id,
         rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
         topology_epoch=member.topology_epoch if topology is None else topology.epoch,
@@ -251,8 +311,23 @@ class Departures(MemberExpiry):
             raise not_streams(command.group_id)
         if command.shutdown and group.soft.shutdown_by is None:
             group.soft.shutdown_by = command.member_id
-        member = group.member(command.member_id)
+        if command.instance_id is None:
+            member = group.member(command.member_id)
+        else:
+            member = known_static(group, command.instance_id)
+            check_instance(member, command.member_id)
+            if command.member_epoch == AWAY:
+                return self._go_away(group, member, now_ms)
         return self._remove(group, member, HeartbeatReply(command.member_id, command.member_epoch), now_ms)
+
+    def _go_away(self, group: StreamsGroup, member: Member, now_ms: int) -> Outcome[HeartbeatReply]:
+        """Its tasks count as assigned in epoch 0 from now on, so that its successor may commit their offsets."""
+        held = member.assigned
+        kept = {subtopology: dict.fromkeys(partitions, 0) for subtopology, partitions in held.active.items()}
+        away = member._replace(epoch=AWAY, assigned=held._replace(active=kept), revoking=NOTHING_HELD)
+        step = Step(group, now_ms)
+        step.records.append(current_record(group.group_id, away))
+        return step.outcome(HeartbeatReply(member.member_id, AWAY), self._groups)
 
     def _expire(self, group: StreamsGroup, member: Member, now_ms: int) -> Outcome[None]:
         return self._remove(group, member, None, now_ms)

@@ -139,20 +139,26 @@ def compute_targets(
     configured: ConfiguredTopology,
     configs: Mapping[str, str],
     now_ms: int,
+    replaced: str | None = None,
 ) -> tuple[dict[str, Target], list[NewRecord]]:
     """The targets of all members, and the records of those that are new or change, and of the epoch.
 
-    ``changed``: a member as it is going to be. Nobody has tasks while the topology is not ready.
+    ``changed``: a member as it is going to be; ``replaced``: the one whose place it takes. Nobody has tasks while the
+    topology is not ready.
     """
     more = () if changed is None else (changed.member_id,)
+    present = dict(group.targets)
+    if changed is not None and replaced is not None:
+        present[changed.member_id] = present.pop(replaced, NO_TARGET)
+    staying = [member_id for member_id in group.members if member_id != replaced]
     specs: dict[str, MemberSpec] = {}
-    for member_id in member_order(list(group.members), group.peak, more):
+    for member_id in member_order(staying, group.peak, more):
         member = changed if changed is not None and changed.member_id == member_id else group.members[member_id]
-        specs[member_id] = MemberSpec(member.process_id, group.target_of(member_id))
+        specs[member_id] = MemberSpec(member.process_id, present.get(member_id, NO_TARGET))
     targets = _assigned(specs, configured, configs)
     records: list[NewRecord] = []
     for member_id, target in targets.items():
-        if group.targets.get(member_id) != target:
+        if present.get(member_id) != target:
             records.append(target_record(group.group_id, member_id, target))
     records.append(target_epoch_record(group.group_id, epoch, now_ms))
     return targets, records
@@ -198,12 +204,12 @@ class Progress:
             step.statuses.append(Status(TopicStatus.ASSIGNMENT_DELAYED, text))
             return group.assignment_epoch, NO_TARGET
         if group.assignment_epoch >= epoch:
-            return group.assignment_epoch, group.target_of(member.member_id)
+            return group.assignment_epoch, step.target_of(member)
         if not self.may_assign(group, step.now_ms):
             text = "Assignment delayed due to the configured assignment interval."
             step.statuses.append(Status(TopicStatus.ASSIGNMENT_DELAYED, text))
-            return group.assignment_epoch, group.target_of(member.member_id)
-        targets, records = compute_targets(group, member, epoch, configured, configs, step.now_ms)
+            return group.assignment_epoch, step.target_of(member)
+        targets, records = compute_targets(group, member, epoch, configured, configs, step.now_ms, step.replaced)
         step.records += records
         return epoch, targets[member.member_id]
 

@@ -1,0 +1,170 @@
+"""Conversations about what streams groups have since Kafka 4.4: static members, task offsets, changed end points.
+
+As `streams_group_conversations`. The transcripts of a real Kafka 4.4.0 lie in
+``tests/vectors/streams_static_members.json.gz``; this writes them:
+
+    python -m tests.scenarios.streams_static_members HOST:PORT tests/vectors/streams_static_members.json.gz
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from collections.abc import Callable
+
+from odradek.protocol.generated.messages.streams_group_describe import StreamsGroupDescribeRequest
+from odradek.protocol.generated.messages.streams_group_heartbeat import Endpoint, TaskOffset
+from odradek.protocol.generated.messages.streams_group_topology_description_update import (
+    StreamsGroupTopologyDescriptionUpdateRequest,
+)
+from tests.scenarios.group_conversations import Transcript
+from tests.scenarios.streams_conversation import StreamsConversation
+from tests.scenarios.target import wait_until
+
+
+def successors(c: StreamsConversation) -> None:
+    """A member leaves for a while, and another one with its instance id takes over what it had."""
+    c.start("m-1", instance="i")
+    c.beat_as("m-1", 2, instance="i")
+    c.start("m-2", instance="i")
+    c.beat_as("m-1", -2, instance="i")
+    c.show_group()
+    c.start("m-2", instance="i")
+    c.show_group()
+    c.beat_as("m-1", 2, instance="i")
+    c.beat_as("m-2", 2, instance="i")
+    c.beat_as("m-2", 2)
+    c.log()
+
+
+def departures(c: StreamsConversation) -> None:
+    """Wrong instance ids, and the end of a static member."""
+    c.start("m-1", instance="i")
+    c.beat_as("m-1", 2, instance="j")
+    c.beat_as("m-2", 2, instance="i")
+    c.beat_as("m-1", -2, instance="j")
+    c.beat_as("m-2", -2, instance="i")
+    c.beat_as("m-2", -1, instance="i")
+    c.beat_as("m-1", -2)
+    c.beat_as("m-1", -1, instance="i")
+    c.show_group()
+    c.log()
+
+
+def the_same_again(c: StreamsConversation) -> None:
+    """A static member that comes back with its own id."""
+    c.start("m-1", instance="i")
+    c.start("m-1", instance="i")
+    c.beat_as("m-1", -2, instance="i")
+    c.start("m-1", instance="i")
+    c.show_group()
+    c.log()
+
+
+def two_places(c: StreamsConversation) -> None:
+    """A static member among others: its tasks wait for its successor."""
+    c.start("m-1", instance="i")
+    c.start("m-2", instance="j", who="b")
+    c.beat_as("m-1", 2, instance="i", active=(0, 1))
+    c.beat_as("m-1", 2, instance="i", active=(0, 1))
+    c.beat_as("m-2", 3, instance="j", who="b")
+    c.beat_as("m-1", -2, instance="i")
+    c.show_group()
+    c.beat_as("m-2", 3, instance="j", who="b")
+    c.start("m-3", instance="i")
+    c.beat_as("m-2", 3, instance="j", who="b")
+    c.show_group()
+    c.log()
+
+
+def sessions(c: StreamsConversation) -> None:
+    """A static member that stays away is dropped after its session timeout."""
+    c.configure(streams_session_timeout_ms="600", streams_heartbeat_interval_ms="150")
+    c.start("m-1", instance="i")
+    c.beat_as("m-1", -2, instance="i")
+    wait_until("its end", lambda: not c.described().members)
+    c.show_group()
+    c.log()
+
+
+def changes(c: StreamsConversation) -> None:
+    """What a member may change without another epoch for the group."""
+    c.start("m-a")
+    c.beat_as("m-a", 2, endpoint=Endpoint("h", 1))
+    c.beat_as("m-a", 2, rebalance=40_000)
+    c.beat_as("m-a", 2, who="b")
+    c.show_group()
+    c.beat_as("m-a", 2, who="b", rack="r")
+    c.beat_as("m-a", 3, who="b", tags=[("zone", "z")])
+    c.beat_as("m-a", 4, who="b", process="p")
+    c.show_group()
+    c.log()
+
+
+def task_offsets(c: StreamsConversation) -> None:
+    """Offsets of tasks are taken, and not stored."""
+    c.start("m-a", c.plain())
+    c.beat_as("m-a", 2, offsets=[TaskOffset("0", 0, 5)], end_offsets=[TaskOffset("0", 0, 9)])
+    c.beat_as("m-a", 2, offsets=[TaskOffset("7", 9, -5)])
+    c.beat_as("m-a", 2, offsets=[])
+    c.beat_as("m-a", 2, end_offsets=[TaskOffset("7", 9, -5)])
+    c.show_group()
+    c.log()
+
+
+def descriptions(c: StreamsConversation) -> None:
+    """Topology descriptions without a plugin, and the newest version of the describing request."""
+    c.start("m-a")
+    c.ask(StreamsGroupDescribeRequest([c.group], False, True), 1)
+    c.ask(StreamsGroupDescribeRequest([c.group], False, False), 1)
+    c.ask(StreamsGroupDescribeRequest([f"{c.group}-none"], False, True), 1)
+    c.ask(StreamsGroupTopologyDescriptionUpdateRequest(group_id=c.group, member_id="m-a", topology_epoch=0), 0)
+
+
+def odd_first_heartbeats(c: StreamsConversation) -> None:
+    """What is refused of static members and of those that say too much."""
+    c.start("m-a", instance="")
+    c.start("m-a", offsets=[TaskOffset("0", 0, 5)])
+    c.start("m-a", warmup=(0,))
+    c.beat_as("m-b", 3, instance="")
+    c.show_group()
+
+
+CONVERSATIONS: dict[str, Callable[[StreamsConversation], None]] = {
+    talk.__name__: talk
+    for talk in (
+        successors,
+        departures,
+        the_same_again,
+        two_places,
+        sessions,
+        changes,
+        task_offsets,
+        descriptions,
+        odd_first_heartbeats,
+    )
+}
+
+
+def transcribe(name: str, host: str, port: int) -> Transcript:
+    """Hold one conversation."""
+    conversation = StreamsConversation(host, port)
+    try:
+        CONVERSATIONS[name](conversation)
+    finally:
+        conversation.close()
+    result: Transcript = json.loads(json.dumps(conversation.transcript))
+    return result
+
+
+def main() -> None:
+    host, port = sys.argv[1].rsplit(":", 1)
+    names = sys.argv[3:] or list(CONVERSATIONS)
+    transcripts = {name: transcribe(name, host, int(port)) for name in names}
+    with gzip.GzipFile(sys.argv[2], "w", mtime=0) as out:
+        out.write(json.dumps(transcripts, indent=1, sort_keys=True).encode())
+
+
+if __name__ == "__main__":
+    main()
