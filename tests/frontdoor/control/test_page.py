@@ -13,6 +13,7 @@ from odradek.protocol.generated.messages.produce import PartitionProduceData, Pr
 from odradek.protocol.record_batch import Record, build_batch
 from tests.fakes.chromium import PROGRAM, Page, chromium
 from tests.fakes.wire_client import WireClient
+from tests.frontdoor.control.conftest import ask
 
 pytestmark = [
     pytest.mark.slow,
@@ -251,3 +252,18 @@ def test_a_million_records_are_looked_at(page: Page) -> None:
         page.open(f"{server.url}/#records/t")
         page.wait(f"{has('1,000,000')} && {has('another')}")
         page.open("about:blank")
+
+
+def test_records_are_decoded_by_the_registry_and_its_requests_are_listed(page: Page) -> None:
+    page.told.clear()
+    schema = {"schema": '{"type":"record","name":"Order","fields":[{"name":"number","type":"int"}]}'}
+    with odradek.KafkaBroker(topics=["orders"], registry=True) as broker, ControlServer(broker) as server:
+        registered = ask(broker.schema_registry_url, "POST", "/subjects/orders-value/versions", schema)
+        assert registered == (200, {"id": 1})
+        broker.produce("orders", b"\x00\x00\x00\x00\x01\x0e")
+        page.open(f"{server.url}/#records/orders")
+        page.wait(has('{"number":7}'))
+        page.open(f"{server.url}/#requests")
+        page.wait(has("SchemaRegistry"))
+        page.open("about:blank")
+    assert page.told == []
