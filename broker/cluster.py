@@ -23,7 +23,7 @@ from odradek.broker.config.node_config import (
     metadata_directory,
     racks,
 )
-from odradek.broker.config.quorum import quorum_of
+from odradek.broker.config.quorum_config import quorum_of
 from odradek.broker.config.requirements import check_requirements
 from odradek.broker.controller.announcements import announce
 from odradek.broker.controller.broker_configs import BrokerConfigPublisher
@@ -556,6 +556,6 @@ def _lane_of(config: BrokerConfig) -> Lane:
     """The fast lane, unless the config or the environment turns it off."""
     if os.environ.get("ODRADEK_FAST") == "0" or not config.get_bool("odradek.fast"):
         return PlainLane()
-    from odradek.broker.fast.lane import FastLane
+    from odradek.broker.fast.fast_lane import FastLane
 
     return FastLane()

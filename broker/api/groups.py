@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from odradek.broker.api.deferred_answer import Later, later
 from odradek.broker.api.group_admin import visible_topics
 from odradek.broker.api.group_requests import may_read, require_read
-from odradek.broker.api.later import Later, later
 from odradek.broker.coordinator.group.classic.commands import (
     Heartbeat,
     JoinGroup,

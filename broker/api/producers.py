@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.api.later import Later, later
+from odradek.broker.api.deferred_answer import Later, later
 from odradek.broker.api.partition_lookup import find_partition
 from odradek.broker.coordinator.transaction.commands import ProducerIdentity
 from odradek.broker.metadata.topic_name_rules import check_topic_name

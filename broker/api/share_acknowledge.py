@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from odradek.broker.api.deferred_answer import Later
 from odradek.broker.api.group_requests import require_read
-from odradek.broker.api.later import Later
 from odradek.broker.api.leader_hints import leader_endpoints
 from odradek.broker.api.share_groups import check_served
 from odradek.broker.partitions.share.manager import Stored

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from odradek.broker.api.later import Later
+from odradek.broker.api.deferred_answer import Later
 from odradek.broker.api.leader_hints import leader_endpoints
 from odradek.broker.api.share_acknowledge import (
     LEADER_ERRORS,

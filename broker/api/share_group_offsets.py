@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from odradek.broker.api.later import Later, later
+from odradek.broker.api.deferred_answer import Later, later
 from odradek.broker.api.share_groups import check_served
 from odradek.broker.coordinator.group.share.commands import (
     AlterShareOffsets,

@@ -6,9 +6,9 @@ group coordinator's (`odradek.broker.coordinator.group.share`).
 
 from __future__ import annotations
 
+from odradek.broker.api.deferred_answer import Later, later
 from odradek.broker.api.group_admin import HIDDEN_TOPICS, by_coordinator, describable, require_topics
 from odradek.broker.api.group_requests import check_text, invalid, require_read
-from odradek.broker.api.later import Later, later
 from odradek.broker.controller.feature_levels import SHARE_VERSION
 from odradek.broker.coordinator.group.assignment import Partitions
 from odradek.broker.coordinator.group.share.commands import HeartbeatReply, ShareGroupHeartbeat

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from odradek.broker.api.later import later_all
+from odradek.broker.api.deferred_answer import later_all
 from odradek.broker.coordinator.share_state.commands import (
     DeleteState,
     InitializeState,

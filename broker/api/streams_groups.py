@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
+from odradek.broker.api.deferred_answer import Later, later
 from odradek.broker.api.group_admin import by_coordinator, describable, require_topics
 from odradek.broker.api.group_requests import check_text, invalid, is_offered, require_read
-from odradek.broker.api.later import Later, later
 from odradek.broker.controller.feature_levels import STREAMS_VERSION
 from odradek.broker.coordinator.group.commands import Forbidden
 from odradek.broker.coordinator.group.streams import topology as t

@@ -5,7 +5,7 @@ Versions 1-2: v2 carries the transaction version, with which markers need a new 
 
 from __future__ import annotations
 
-from odradek.broker.api.later import Later
+from odradek.broker.api.deferred_answer import Later
 from odradek.broker.api.merged_topics import together
 from odradek.broker.coordinator.transaction.markers import UncommittedMarker
 from odradek.broker.coordinator.transaction.transaction import TopicPartition

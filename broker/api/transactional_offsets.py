@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Coroutine, Hashable
 from functools import partial
 from typing import Any
 
+from odradek.broker.api.deferred_answer import Later, later
 from odradek.broker.api.group_offsets import topic_of
 from odradek.broker.api.group_requests import require_read
-from odradek.broker.api.later import Later, later
 from odradek.broker.api.merged_topics import merged
 from odradek.broker.api.transactions import group_partition
 from odradek.broker.coordinator.group.commands import OffsetToCommit, TxnOffsetCommit

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
+from odradek.broker.api.deferred_answer import Later, later, later_all
 from odradek.broker.api.group_requests import require_read
-from odradek.broker.api.later import Later, later, later_all
 from odradek.broker.api.merged_topics import together
 from odradek.broker.coordinator.transaction.commands import (
     AddPartitions,

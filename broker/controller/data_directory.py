@@ -10,10 +10,9 @@ from weakref import WeakSet
 
 import trio
 
-from odradek.broker.config.quorum import quorum_of
+from odradek.broker.config.quorum_config import quorum_of
 from odradek.broker.controller.controller import OtherReleaseError
 from odradek.broker.controller.disk_metadata_log import FOLDER, DiskMetadataLog
-from odradek.broker.controller.kept_logs import KeptLogs, remove_left
 from odradek.broker.controller.log_directories import LogDirectories
 from odradek.broker.controller.membership import CONTROLLER_LISTENER, Membership
 from odradek.broker.controller.node_directories import NodeDirectories, Place, copy_folder
@@ -24,6 +23,7 @@ from odradek.broker.controller.several_directories import (
     directory_id,
     stored_cluster_id,
 )
+from odradek.broker.controller.snapshot_files import KeptLogs, remove_left
 from odradek.broker.controller.takeover import records_of_folders, records_of_old_format, retire_old_format
 from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS
 from odradek.protocol.generated.metadata_records.topic_record import TopicRecord

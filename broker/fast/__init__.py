@@ -1,7 +1,7 @@
 """Faster ways for parts of the plain path, bought with knowledge of CPython, mypyc, trio's insides or Linux.
 
-`lane.FastLane` hands them to the cluster through the seam `odradek.broker.lane`; nothing below imports this package.
-In come sockets that can be read, frames, responses and the records of coordinators. Out go the same bytes in the same
+`fast_lane.FastLane` hands them to the cluster through the seam `odradek.broker.lane`; nothing below imports this
+package. Readable sockets, frames, responses and the records of coordinators enter. The same bytes leave in the same
 order as from the plain path, in fewer steps.
 
 State and its owners: a poller (one for each server) owns the epoll, the connections that wait for a request or are

@@ -13,6 +13,7 @@ from os.path import dirname, exists, join
 
 MODULES: Sequence[str] = (
     "broker.api.consumer_groups",
+    "broker.api.deferred_answer",
     "broker.api.fetch",
     "broker.api.fetch_reader",
     "broker.api.fetch_sources",
@@ -21,7 +22,6 @@ MODULES: Sequence[str] = (
     "broker.api.groups",
     "broker.api.guards.fetch",
     "broker.api.guards.produce",
-    "broker.api.later",
     "broker.api.merged_topics",
     "broker.api.produce",
     "broker.api.produce_transaction",

@@ -12,7 +12,7 @@ from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.listeners import Listener, SecurityProtocol
 from odradek.broker.controller.feature_levels import NEW_CLUSTER
-from odradek.broker.fast.lane import FastLane
+from odradek.broker.fast.fast_lane import FastLane
 from odradek.broker.lane import Lane
 from odradek.broker.metadata.image import MetadataImage
 from odradek.broker.metadata.node import Endpoint, Node

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.fast.lane import FastLane
+from odradek.broker.fast.fast_lane import FastLane
 from odradek.broker.fast.poller import EpollPoller
 from odradek.broker.fast.sleeping_poller import SleepingPoller
 from odradek.broker.lane import Lane, PlainLane

@@ -61,7 +61,7 @@ print("imported")
 
 RUNNING = """
 import odradek
-from odradek.broker.fast import lane
+from odradek.broker.fast import fast_lane as lane
 from odradek.broker.net import sending
 lane.select = types.SimpleNamespace()  # trio itself needs the real one here
 sending.HAS_SENDMSG = False

@@ -18,7 +18,7 @@ from odradek.broker.facade.generated.blocking.transcript import Transcript
 from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.groups.view import GroupView
 from odradek.broker.facade.records.record import ProducerRecord
-from odradek.broker.facade.remote.hints import hints_of
+from odradek.broker.facade.remote.type_hints import hints_of
 from odradek.broker.facade.state.snapshot import Snapshot
 from odradek.broker.facade.transcript_view import TranscriptView
 

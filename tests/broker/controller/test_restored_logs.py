@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.controller.commands import Adopt
-from odradek.broker.controller.kept_logs import KeptLogs
+from odradek.broker.controller.snapshot_files import KeptLogs
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.generated.metadata_records.no_op_record import NoOpRecord
 from odradek.protocol.record_batch import build_batch

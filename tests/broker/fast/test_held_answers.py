@@ -13,9 +13,9 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from odradek.broker.clock import BrokerClock
+from odradek.broker.fast.fast_lane import FastLane
 from odradek.broker.fast.held_answers import HeldAnswers
 from odradek.broker.fast.held_appends import HeldAppends
-from odradek.broker.fast.lane import FastLane
 from odradek.broker.fast.socket_batch import NOT_NOW
 from odradek.broker.net.connection import Connection
 from odradek.broker.net.server import Server

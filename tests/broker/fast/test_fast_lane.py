@@ -10,7 +10,7 @@ import trio
 from trio.testing import MockClock
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.fast.lane import FastLane
+from odradek.broker.fast.fast_lane import FastLane
 from odradek.broker.fast.poller import EpollPoller
 from odradek.broker.fast.sleeping_poller import EventLoop, SleepingPoller, event_loop
 

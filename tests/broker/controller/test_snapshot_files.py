@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.controller.kept_logs import KeptLogs, remove_left
+from odradek.broker.controller.snapshot_files import KeptLogs, remove_left
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from odradek.storage.backend import StorageError

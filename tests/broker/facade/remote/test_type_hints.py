@@ -13,7 +13,7 @@ from odradek.broker.facade.generated.blocking.nodes import NodeVerbs
 from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.groups.info import OffsetInfo, StreamsGroupInfo
 from odradek.broker.facade.overview import Overview
-from odradek.broker.facade.remote.hints import hints_of
+from odradek.broker.facade.remote.type_hints import hints_of
 from odradek.broker.facade.transactions import TransactionInfo
 
 

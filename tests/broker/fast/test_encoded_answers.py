@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from odradek.broker.fast.answer_cache import KeptAnswers
+from odradek.broker.fast.encoded_answers import KeptAnswers
 
 
 def test_a_newer_version_empties_the_table_of_its_api_alone() -> None:

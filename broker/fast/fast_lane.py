@@ -6,7 +6,7 @@ import select
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from odradek.broker.fast.answer_cache import KeptAnswers
+from odradek.broker.fast.encoded_answers import KeptAnswers
 from odradek.broker.fast.held_appends import HeldAppends, HoldingJournal
 from odradek.broker.fast.pacing import do_not_pace
 from odradek.broker.fast.poller import EpollPoller

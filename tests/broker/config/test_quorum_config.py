@@ -8,7 +8,7 @@ import pytest
 
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.definition import ConfigError
-from odradek.broker.config.quorum import Quorum, check_roles, quorum_of, voters_of
+from odradek.broker.config.quorum_config import Quorum, check_roles, quorum_of, voters_of
 from tests.scenarios.listener_rules import recorded
 
 VOTERS = "controller.quorum.voters"

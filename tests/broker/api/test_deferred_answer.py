@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import trio
 
-from odradek.broker.api.later import later, later_all
+from odradek.broker.api.deferred_answer import later, later_all
 from odradek.broker.clock import BrokerClock
 from odradek.broker.requests.parked_request import Parked
 from odradek.broker.runtime.replies import ReplySlot
