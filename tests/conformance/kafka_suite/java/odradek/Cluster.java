@@ -1,6 +1,7 @@
 package odradek;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.io.File;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -521,16 +522,19 @@ public final class Cluster implements AutoCloseable {
         if (state == null || !state.path("replica_ends").has("" + id))
             return Option.empty();
         Uuid topicId = Uuid.fromString(found.path("topic_id").asText());
-        return Option.apply(Inside.of(UnifiedLog.class, Map.of(
-            "topicPartition", any -> of,
-            "name", any -> of.toString(),
-            "topicId", any -> Optional.of(topicId),
-            "logStartOffset", any -> partition(of).path("log_start_offset").asLong(),
-            "logEndOffset", any -> partition(of).path("replica_ends").path("" + id).asLong(),
-            "highWatermark", any -> partition(of).path("high_watermark").asLong(),
-            "lastStableOffset", any -> partition(of).path("last_stable_offset").asLong(),
-            "size", any -> partition(of).path("size_bytes").asLong(),
-            "config", any -> logConfig(of.topic()))));
+        Map<String, Inside.Answer> known = new HashMap<>();
+        known.put("topicPartition", any -> of);
+        known.put("name", any -> of.toString());
+        known.put("topicId", any -> Optional.of(topicId));
+        known.put("dir", any -> new File(directory(id, of), of.toString()));
+        known.put("parentDir", any -> directory(id, of));
+        known.put("logStartOffset", any -> partition(of).path("log_start_offset").asLong());
+        known.put("logEndOffset", any -> partition(of).path("replica_ends").path("" + id).asLong());
+        known.put("highWatermark", any -> partition(of).path("high_watermark").asLong());
+        known.put("lastStableOffset", any -> partition(of).path("last_stable_offset").asLong());
+        known.put("size", any -> partition(of).path("size_bytes").asLong());
+        known.put("config", any -> logConfig(of.topic()));
+        return Option.apply(Inside.of(UnifiedLog.class, known));
     }
 
     /** A partition that a broker has a replica of; none where it has none. */
@@ -546,6 +550,14 @@ public final class Cluster implements AutoCloseable {
 
     private boolean leads(int id, TopicPartition of) {
         return leaderAndIsr(of.topic(), of.partition()).map(LeaderAndIsr::leader).orElse(-1) == id;
+    }
+
+    /** The log directory of a replica, as DescribeLogDirs tells. */
+    private String directory(int id, TopicPartition of) throws Exception {
+        for (var directory : admin().describeLogDirs(List.of(id)).allDescriptions().get().get(id).entrySet())
+            if (directory.getValue().replicaInfos().containsKey(of) && !directory.getValue().replicaInfos().get(of).isFuture())
+                return directory.getKey();
+        throw new IllegalStateException("no replica of " + of + " on " + id);
     }
 
     private JsonNode partition(TopicPartition of) {
