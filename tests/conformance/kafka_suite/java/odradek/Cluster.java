@@ -105,6 +105,8 @@ public final class Cluster implements AutoCloseable {
     private Map<String, Short> features = Map.of();
     private final boolean looksAgain;
     private final String own;
+    /** Nodes to start with; the process begins when something is asked of it, as a test may add a node until then. */
+    private final Set<Integer> wanted = ConcurrentHashMap.newKeySet();
     private Odradek process;
     private Principals principals;
     private Admin admin;
@@ -147,6 +149,25 @@ public final class Cluster implements AutoCloseable {
         return properties.get(id).equals(asked);
     }
 
+    /** A further node; only before anything was asked of the others. */
+    public void add(int id, Map<String, String> values) {
+        if (process != null)
+            throw new Odradek.Refused("no node joins a running cluster");
+        properties.put(id, values);
+        configs.put(id, new KafkaConfig(values, false));
+        brokers.put(id, broker(id));
+    }
+
+    private synchronized Odradek running() {
+        if (process == null && !wanted.isEmpty()) {
+            start();
+            properties.keySet().stream().filter(id -> !wanted.contains(id)).forEach(this::stopNode);
+        }
+        if (process == null)
+            throw new IllegalStateException("the cluster has not started");
+        return process;
+    }
+
     /** Whether its nodes were started, and none is up. */
     private boolean isEnded() {
         return process != null && down.containsAll(properties.keySet());
@@ -163,8 +184,12 @@ public final class Cluster implements AutoCloseable {
         config.put("node.id", "" + first);
         config.put("listeners", listeners());
         String advertised = properties.get(first).get("advertised.listeners");
-        if (advertised != null)
-            config.put("advertised.listeners", own == null ? advertised : advertised + "," + own + "://localhost:" + ports.get(own));
+        if (advertised == null)  // Kafka's default; odradek's is what the client has dialled
+            advertised = Arrays.stream(config.get("listeners").split(","))
+                .filter(listener -> !listener.startsWith(controllerListener + ":")).collect(Collectors.joining(","));
+        else if (own != null)
+            advertised += "," + own + "://localhost:" + ports.get(own);
+        config.put("advertised.listeners", advertised);
         config.put("controller.listener.names", controllerListener);
         config.put("process.roles", combined ? "broker,controller" : "broker");
         if (!onDisk)
@@ -197,9 +222,10 @@ public final class Cluster implements AutoCloseable {
 
     /** An administrator who may do everything. */
     public synchronized Admin admin() {
-        if (process == null || isEnded())
+        if (process == null && wanted.isEmpty() || isEnded())
             throw Inside.needed("a controller while no broker runs");
         if (admin == null) {
+            running();
             Map<String, Object> config = new HashMap<>();
             if (own == null) {
                 config.put("bootstrap.servers", bootstrapServers(plainListener().orElseThrow()));
@@ -382,7 +408,7 @@ public final class Cluster implements AutoCloseable {
 
     public int port(int id, String listener) {
         if (ports.isEmpty())
-            throw new IllegalStateException("the cluster has not started");
+            running();
         Integer first = ports.get(listener);
         if (first == null)
             throw new IllegalArgumentException("no listener " + listener + " among " + ports.keySet());
@@ -409,12 +435,16 @@ public final class Cluster implements AutoCloseable {
     }
 
     public boolean isDown(int id) {
-        return process == null || down.contains(id) || id < 0;
+        return process == null ? !wanted.contains(id) : down.contains(id) || id < 0;
     }
 
     public synchronized void stopNode(int id) {
         if (isDown(id))
             return;
+        if (process == null) {
+            wanted.remove(id);
+            return;
+        }
         down.add(id);
         process.post("stop-node", Map.of("node_id", id));
         if (isEnded())
@@ -423,7 +453,7 @@ public final class Cluster implements AutoCloseable {
 
     public synchronized void startNode(int id) {
         if (process == null)
-            start();
+            wanted.add(id);
         if (down.remove(id))
             process.post("start-node", Map.of("node_id", id));
     }
@@ -436,13 +466,13 @@ public final class Cluster implements AutoCloseable {
 
     /** What the control API says of a topic; null for one that is not there. */
     public JsonNode topic(String name) {
-        JsonNode topics = process.get("all-topics");
+        JsonNode topics = running().get("all-topics");
         return topics.get(name);
     }
 
     private Map<String, Uuid> topicIds() {
         Map<String, Uuid> found = new HashMap<>();
-        process.get("all-topics").fields()
+        running().get("all-topics").fields()
             .forEachRemaining(topic -> found.put(topic.getKey(), Uuid.fromString(topic.getValue().path("topic_id").asText())));
         return found;
     }
@@ -503,13 +533,14 @@ public final class Cluster implements AutoCloseable {
             "initialUnfenceFuture", any -> CompletableFuture.completedFuture(null),
             "state", any -> isDown(id) ? BrokerState.NOT_RUNNING : BrokerState.RUNNING));
         known.put("lifecycleManager", any -> life);
+        QuotaManagers quotas = quotas(() -> this);
+        known.put("quotaManagers", any -> quotas);
         KafkaApis requests = Inside.of(KafkaApis.class, Map.of(
+            "quotas", any -> quotas,
             "clusterId", any -> clusterId(),
             "authorizerPlugin", any -> authorizer(() -> this),
             "metadataCache", any -> metadata));
         known.put("dataPlaneRequestProcessor", any -> requests);
-        QuotaManagers quotas = quotas(() -> this);
-        known.put("quotaManagers", any -> quotas);
         SharedServer shared = sharedServer();
         known.put("sharedServer", any -> shared);
         return Inside.of(BrokerServer.class, known);
@@ -544,6 +575,8 @@ public final class Cluster implements AutoCloseable {
         return Option.apply(Inside.of(Partition.class, Map.of(
             "topicPartition", any -> of,
             "isLeader", any -> leads(id, of),
+            "leaderReplicaIdOpt", any -> Option.apply(leaderAndIsr(of.topic(), of.partition()).orElseThrow().leader()),
+            "getLeaderEpoch", any -> leaderAndIsr(of.topic(), of.partition()).orElseThrow().leaderEpoch(),
             "leaderLogIfLocal", any -> leads(id, of) ? log(id, of) : Option.empty(),
             "localLogOrException", any -> log(id, of).get())));
     }
@@ -600,6 +633,15 @@ public final class Cluster implements AutoCloseable {
         known.put("getPartitionLeaderEndpoint", of -> leaderAndIsr((String) of[0], (int) of[1]).map(LeaderAndIsr::leader)
             .map(leader -> isDown(leader) ? Node.noNode()
                 : new Node(leader, "localhost", port(leader, ((ListenerName) of[2]).value()))));
+        known.put("getPartitionReplicaEndpoints", of -> {
+            Map<Integer, Node> found = new HashMap<>();
+            partition((TopicPartition) of[0]).path("replica_ends").fieldNames().forEachRemaining(name -> {
+                int id = Integer.parseInt(name);
+                if (!isDown(id))
+                    found.put(id, new Node(id, "localhost", port(id, ((ListenerName) of[1]).value()), configs.get(id).rack().orElse(null)));
+            });
+            return found;
+        });
         known.put("getAllTopics", any -> topicIds().keySet());
         known.put("getTopicId", topic -> topicIds().getOrDefault((String) topic[0], Uuid.ZERO_UUID));
         known.put("getTopicName", id -> topicIds().entrySet().stream()

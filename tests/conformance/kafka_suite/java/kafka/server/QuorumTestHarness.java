@@ -184,7 +184,7 @@ public abstract class QuorumTestHarness implements Logging {
             cluster = new Cluster(nodes, "CONTROLLER", scramUsers, true);
             cluster.controlledBy(List.of(CONTROLLER), false).formattedWith(features);
         } else if (!cluster.brokers().containsKey(config.brokerId()))
-            throw new Odradek.Refused("no node joins a running cluster");
+            cluster.add(config.brokerId(), asked);
         else if (!cluster.isOf(config.brokerId(), asked))
             throw new Odradek.Refused("no node of a cluster starts again with another configuration");
         KafkaBroker broker = cluster.brokers().get(config.brokerId());
