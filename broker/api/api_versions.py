@@ -64,10 +64,10 @@ def told_versions(
     """The answer with these APIs. `name`: under which it is kept. Remembers the client and its software."""
     ctx.connection.client_id = ctx.client_id
     if ctx.api_version >= _FIRST_VERSION_WITH_SOFTWARE:
-        name, version = request.client_software_name, request.client_software_version
-        if not (_SOFTWARE_NAME.fullmatch(name) and _SOFTWARE_NAME.fullmatch(version)):
+        software, version = request.client_software_name, request.client_software_version
+        if not (_SOFTWARE_NAME.fullmatch(software) and _SOFTWARE_NAME.fullmatch(version)):
             return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
-        ctx.connection.client_software_name = name
+        ctx.connection.client_software_name = software
         ctx.connection.client_software_version = version
     if request.cluster_id is not None or request.node_id != _NO_NODE:
         if request.cluster_id is None or request.node_id == _NO_NODE:

@@ -77,6 +77,16 @@ def test_only_what_controllers_serve_is_listed(broker: KafkaBroker) -> None:
         ask(broker, LEADER, MetadataRequest(None))
 
 
+def test_one_client_hears_of_controllers_and_brokers_what_each_serves(broker: KafkaBroker) -> None:
+    listed = {
+        node_id: {each.api_key for each in ask(broker, node_id, ApiVersionsRequest("x", "1")).api_keys}
+        for node_id in (LEADER, BROKER, LEADER)
+    }
+    (metadata,) = (key for key, api in API_BY_KEY.items() if api.name == "Metadata")
+    assert metadata not in listed[LEADER]
+    assert metadata in listed[BROKER]
+
+
 def test_an_older_and_a_newer_release_list_their_own() -> None:
     listed = {name: controller_handlers_of(release_of(name)).advertised() for name in ("3.9", "4.3", "4.4")}
     assert [94 in apis for apis in listed.values()] == [False, False, True]
