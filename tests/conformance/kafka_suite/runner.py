@@ -72,6 +72,8 @@ class Worker:
             if line is None:
                 line = {"failed": f"the JVM ended ({process.poll()})"}
             if "end" in line:
+                if any(not result.test for result in found):
+                    self.stop()  # a class left threads behind, which the next one would be blamed for
                 return found
             if "began" in line:
                 under_way = line["began"]
