@@ -63,6 +63,11 @@ class ListenerConfig:
             raise TypeError(f"{key} is not text: {value!r}")
         return value
 
+    def switch(self, key: str) -> bool | None:
+        """The value of a boolean config that only some releases have; None where the broker's release has none."""
+        text = self._text(key)
+        return None if text is None else text.strip().lower() == "true"
+
     def get_list(self, key: str) -> tuple[str, ...]:
         """The value of a list config; nothing where it is null."""
         value = self.get(key)

@@ -19,7 +19,7 @@ from odradek.protocol.generated.metadata_records.no_op_record import NoOpRecord
 from odradek.protocol.message import MetadataRecord
 
 _UPGRADE, _SAFE_DOWNGRADE, _UNSAFE_DOWNGRADE = 1, 2, 3
-_METADATA_LEVELS_WITH_CHANGES = frozenset({7, 8, 11, 13, 14, 15, 17, 23, 30})
+_METADATA_LEVELS_WITH_CHANGES = frozenset({7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33})
 """Levels of `metadata.version` that brought new records or fields: a downgrade past one could lose metadata."""
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.config.definition import ConfigError
 from odradek.broker.metadata.image import ELR_VERSION, METADATA_VERSION, TRANSACTION_VERSION
-from odradek.broker.releases.release import DEFAULT, Release
+from odradek.broker.releases.release import Release
 from odradek.protocol.metadata_records import MIN_METADATA_VERSION
 
 if TYPE_CHECKING:
@@ -24,12 +24,14 @@ RELEASES: Sequence[str] = (
     *("3.3-IV3", "3.4-IV0", "3.5-IV0", "3.5-IV1", "3.5-IV2", "3.6-IV0", "3.6-IV1", "3.6-IV2"),
     *("3.7-IV0", "3.7-IV1", "3.7-IV2", "3.7-IV3", "3.7-IV4", "3.8-IV0", "3.9-IV0"),
     *("4.0-IV0", "4.0-IV1", "4.0-IV2", "4.0-IV3", "4.1-IV0", "4.1-IV1", "4.2-IV0", "4.2-IV1", "4.3-IV0"),
+    *("4.4-IV0", "4.4-IV1", "4.4-IV2"),
 )
 """The levels of `metadata.version` from the lowest one on."""
 _RELEASE, _FEATURES = "odradek.release.version", "odradek.features"
-_LATEST = MIN_METADATA_VERSION + len(RELEASES) - 1
-_UNSTABLE = _LATEST + 1
-"""4.4-IV0, which no release has finalized."""
+_LATEST = MIN_METADATA_VERSION + RELEASES.index("4.3-IV0")
+"""The newest level of the default release."""
+_UNSTABLE = {"3.7": 20, "3.8": 21, "3.9": 23, "4.0": 26, "4.1": 29, "4.2": 30, "4.3": 31, "4.4": 34}
+"""Release -> its highest level, with those that no release has finalized."""
 SCRAM_SINCE, TRANSACTIONS_SINCE, TOKENS_SINCE, CONTROLLERS_SINCE = 11, 13, 14, 15
 """Levels of `metadata.version` that brought SCRAM users, metadata transactions, delegation tokens, and controllers that
 are registered (KIP-919)."""
@@ -46,24 +48,29 @@ SUPPORTED: Mapping[str, tuple[int, int]] = {
 }
 NEEDED_METADATA_VERSION: Mapping[str, tuple[int, int]] = {ELR_VERSION: (1, 23)}
 """Feature -> (its level, the level of `metadata.version` that it depends on)."""
-_SINCE: Mapping[str, tuple[int, int]] = {
-    ELR_VERSION: (1, 26),
-    GROUP_VERSION: (1, 22),
-    SHARE_VERSION: (1, 28),
-    STREAMS_VERSION: (1, 29),
-    TRANSACTION_VERSION: (2, 24),
-}
-"""Feature -> (its level in a new cluster, the level of `metadata.version` from which on it has it)."""
+_SINCE: Sequence[tuple[str, int, int]] = (
+    (ELR_VERSION, 1, 26),
+    (GROUP_VERSION, 1, 22),
+    (SHARE_VERSION, 1, 28),
+    (SHARE_VERSION, 2, 31),
+    (STREAMS_VERSION, 1, 29),
+    (TRANSACTION_VERSION, 2, 24),
+)
+"""Feature, its level in a new cluster, and the level of `metadata.version` from which on it has it."""
 
 
-def _at(metadata_version: int) -> dict[str, int]:
+def _at(metadata_version: int, supported: Mapping[str, tuple[int, int]]) -> dict[str, int]:
     """The features of a new cluster of a release, in the order in which Kafka writes them."""
-    features = {name: level for name, (level, since) in _SINCE.items() if metadata_version >= since}
+    features = {
+        name: level
+        for name, level, since in _SINCE
+        if metadata_version >= since and name in supported and level <= supported[name][1]
+    }
     return {METADATA_VERSION: metadata_version, **features}
 
 
 # What a newly formatted Kafka 4.3.1 cluster has finalized, in the order in which it writes it.
-NEW_CLUSTER: Mapping[str, int] = _at(_LATEST)
+NEW_CLUSTER: Mapping[str, int] = _at(_LATEST, SUPPORTED)
 
 
 def supported_features(config: BrokerConfig) -> Mapping[str, tuple[int, int]]:
@@ -72,7 +79,7 @@ def supported_features(config: BrokerConfig) -> Mapping[str, tuple[int, int]]:
     if METADATA_VERSION not in supported or not config.get_bool("unstable.feature.versions.enable"):
         return supported
     low, high = supported[METADATA_VERSION]
-    return {**supported, METADATA_VERSION: (low, max(high, _UNSTABLE) if config.release.supported is None else high)}
+    return {**supported, METADATA_VERSION: (low, _UNSTABLE.get(config.release.name, high))}
 
 
 def supported_by(release: Release) -> Mapping[str, tuple[int, int]]:
@@ -102,15 +109,19 @@ def features_at_start(config: BrokerConfig) -> Mapping[str, int]:
     given = dict(_feature(text) for text in config.get_list(_FEATURES))
     if release is None and not given:
         return new_cluster_of(config.release)
-    if config.release.finalized is not None:
-        raise ConfigError(f"{_RELEASE} and {_FEATURES} are for Kafka {DEFAULT}: {config.release} has its own features")
+    if config.release.zookeeper:
+        raise ConfigError(f"{_RELEASE} and {_FEATURES} are for KRaft: Kafka {config.release} has no features")
+    supported = supported_by(config.release)
+    newest = supported[METADATA_VERSION][1]
     if release is not None and METADATA_VERSION in given:
         raise ConfigError("Use --release-version instead of --feature metadata.version=X to avoid ambiguity.")
-    level = given.pop(METADATA_VERSION, _LATEST) if release is None else _level_of(str(release))
+    level = given.pop(METADATA_VERSION, newest) if release is None else _level_of(str(release), newest)
     _check_level(METADATA_VERSION, level, supported_features(config))
-    features = _at(level)
+    features = _at(level, supported)
+    # `kraft.version` is up to the quorum, no record of the metadata log.
+    finalizable = {name: levels for name, levels in supported.items() if name not in (KRAFT_VERSION, METADATA_VERSION)}
     for name, chosen in given.items():
-        _check_level(name, chosen, _FINALIZED)
+        _check_level(name, chosen, finalizable)
         features[name] = chosen
         since, needed = NEEDED_METADATA_VERSION.get(name, (0, 0))
         if since and chosen >= since and level < needed:
@@ -121,10 +132,6 @@ def features_at_start(config: BrokerConfig) -> Mapping[str, int]:
     return {name: features[name] for name in names if features[name]}
 
 
-_FINALIZED = {name: levels for name, levels in SUPPORTED.items() if name not in (KRAFT_VERSION, METADATA_VERSION)}
-"""The features that the metadata log finalizes at the start; `kraft.version` is up to the quorum."""
-
-
 def _feature(text: str) -> tuple[str, int]:
     match = re.fullmatch(r"\s*([\w.]+)\s*=\s*(\d+)\s*", text)
     if match is None:
@@ -132,13 +139,12 @@ def _feature(text: str) -> tuple[str, int]:
     return match[1], int(match[2])
 
 
-def _level_of(release: str) -> int:
-    """The level of `3.9-IV0`; of `3.9` the newest of that release."""
-    found = [
-        level for level, name in enumerate(RELEASES, MIN_METADATA_VERSION) if release in (name, name.split("-")[0])
-    ]
+def _level_of(release: str, newest: int) -> int:
+    """The level of `3.9-IV0`; of `3.9` the newest of that release. `newest`: the highest level there is."""
+    names = RELEASES[: newest - MIN_METADATA_VERSION + 1]
+    found = [level for level, name in enumerate(names, MIN_METADATA_VERSION) if release in (name, name.split("-")[0])]
     if not found:
-        text = f"Unknown metadata.version '{release}'. Supported metadata.version are: {', '.join(RELEASES)}"
+        text = f"Unknown metadata.version '{release}'. Supported metadata.version are: {', '.join(names)}"
         raise ConfigError(text)
     return found[-1]
 

@@ -32,9 +32,9 @@ _ALGORITHMS = (
 
 
 class Expectations(NamedTuple):
-    """The required claims. With an empty audience a token must not name one."""
+    """The required claims. With an empty audience a token must not name one; None takes any."""
 
-    audiences: frozenset[str]
+    audiences: frozenset[str] | None
     issuer: str | None
     skew_s: int
     scope_claim: str
@@ -58,13 +58,39 @@ def signed_validator(config: ListenerConfig, options: Mapping[str, str], clock: 
         config.get_int("sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms"),
     )
     expected = Expectations(
-        frozenset(config.get_list("sasl.oauthbearer.expected.audience")),
-        (config.get_text("sasl.oauthbearer.expected.issuer") or "").strip() or None,
+        _audiences(config),
+        _issuer(config),
         config.get_int("sasl.oauthbearer.clock.skew.seconds"),
         _claim_name(config, "sasl.oauthbearer.scope.claim.name"),
         _claim_name(config, "sasl.oauthbearer.sub.claim.name"),
     )
     return SignedValidator(key_source(url, pace, clock, lambda: _tls(options)), expected)
+
+
+def _audiences(config: ListenerConfig) -> frozenset[str] | None:
+    """The audiences of which a token has to name one; None where any will do."""
+    key, switch = "sasl.oauthbearer.expected.audience", "sasl.oauthbearer.allow.unverified.audience"
+    audiences, any_will_do = frozenset(config.get_list(key)), config.switch(switch)
+    if not audiences and any_will_do is False:
+        raise ConfigError(
+            f'The OAuth validator for the broker requires "{key}" to be configured so that the token\'s audience '
+            f'("aud") claim can be verified, but it was not set. Set "{key}" to the audience(s) that identify this '
+            f'cluster, or set "{switch}" to true to accept tokens regardless of their audience.'
+        )
+    return None if not audiences and any_will_do else audiences
+
+
+def _issuer(config: ListenerConfig) -> str | None:
+    """The issuer that a token has to name; None where any will do."""
+    key, switch = "sasl.oauthbearer.expected.issuer", "sasl.oauthbearer.allow.unverified.issuer"
+    issuer = (config.get_text(key) or "").strip()
+    if not issuer and config.switch(switch) is False:
+        raise ConfigError(
+            f'The OAuth validator for the broker requires "{key}" to be configured so that the token\'s issuer ("iss") '
+            f'claim can be verified, but it was not set. Set "{key}" to the issuer URL of the OAuth/OIDC provider that '
+            f'signs the tokens, or set "{switch}" to true to accept tokens regardless of their issuer.'
+        )
+    return issuer or None
 
 
 def _need_joserfc() -> None:
@@ -225,12 +251,15 @@ def _time(claims: Mapping[str, Any], name: str) -> int | None:
     return int(value)
 
 
-def check_audience(claim: Any, expected: frozenset[str]) -> None:
-    """TokenRefused unless the token names an expected audience, or names none where none is expected."""
+def check_audience(claim: Any, expected: frozenset[str] | None) -> None:
+    """TokenRefused unless the token names an expected audience, or names none where none is expected.
+
+    None expects nothing.
+    """
     named = [claim] if isinstance(claim, str) else claim
     if named is not None and not (isinstance(named, list) and all(isinstance(name, str) for name in named)):
         raise TokenRefused("the claim aud is neither text nor a list of texts")
-    if (named is not None or expected) and not expected.intersection(named or ()):
+    if expected is not None and (named is not None or expected) and not expected.intersection(named or ()):
         raise TokenRefused("another audience")
 
 

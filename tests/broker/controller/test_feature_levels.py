@@ -30,6 +30,7 @@ from odradek.protocol.generated.messages.create_delegation_token import CreateDe
 from odradek.protocol.generated.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from tests.fakes.ask import ask
 
+KNOWN = RELEASES[: RELEASES.index("4.3-IV0") + 1]
 RELEASE, FEATURES = "odradek.release.version", "odradek.features"
 UNSTABLE = {"unstable.feature.versions.enable": "true"}
 BEFORE_SCRAM, BEFORE_CONTROLLERS = "3.5-IV1", "3.6-IV2"
@@ -50,7 +51,7 @@ def test_the_newest_release() -> None:
         "streams.version",
         "transaction.version",
     ]
-    assert SUPPORTED[METADATA_VERSION] == (7, 6 + len(RELEASES))
+    assert SUPPORTED[METADATA_VERSION] == (7, 6 + len(KNOWN))
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,10 @@ def test_what_format_writes(values: dict[str, str], features: dict[str, int]) ->
 @pytest.mark.parametrize(
     ("values", "why"),
     [
-        ({"release": "9.9"}, f"Unknown metadata.version '9.9'. Supported metadata.version are: {', '.join(RELEASES)}"),
+        (
+            {"release": "9.9"},
+            f"Unknown metadata.version '9.9'. Supported metadata.version are: {', '.join(RELEASES[:24])}",
+        ),
         (
             {"release": "3.9-IV0", "features": "eligible.leader.replicas.version=1"},
             "eligible.leader.replicas.version could not be set to 1 because it depends on metadata.version level 23",
@@ -105,6 +109,30 @@ def test_levels_that_are_not_ours_to_give() -> None:
     for features, why in (("foo=1", "Unsupported feature: foo"), ("kraft.version=1", "kraft"), ("x", "not name=level")):
         with pytest.raises(ConfigError, match=why):
             at_start(features=features)
+
+
+@pytest.mark.parametrize(
+    ("values", "features"),
+    [
+        ({"release": "4.4-IV0"}, {**NEW_CLUSTER, METADATA_VERSION: 31, "share.version": 2}),
+        ({"release": "4.3"}, NEW_CLUSTER),
+        ({"features": "share.version=1"}, {**NEW_CLUSTER, METADATA_VERSION: 33}),
+        ({"release": "3.9"}, {METADATA_VERSION: 21}),
+    ],
+)
+def test_what_format_of_4_4_writes(values: dict[str, str], features: dict[str, int]) -> None:
+    names = {"release": RELEASE, "features": FEATURES}
+    config = {"odradek.kafka.version": "4.4"} | {names[name]: text for name, text in values.items()}
+    assert features_at_start(BrokerConfig(config)) == features
+
+
+def test_a_release_gives_the_levels_that_it_has() -> None:
+    older = {"odradek.kafka.version": "4.0", RELEASE: "4.0-IV0"}
+    assert features_at_start(BrokerConfig(older)) == {METADATA_VERSION: 22, "group.version": 1}
+    with pytest.raises(ConfigError, match=r"Unknown metadata\.version '4\.1'.*, 4\.0-IV3$"):
+        features_at_start(BrokerConfig({**older, RELEASE: "4.1"}))
+    with pytest.raises(ConfigError, match=r"are for KRaft: Kafka 3\.9 \(ZooKeeper\) has no features"):
+        features_at_start(BrokerConfig({"odradek.kafka.version": "3.9", "odradek.zookeeper": True, RELEASE: "3.9"}))
 
 
 def test_unstable_levels_are_asked_for() -> None:

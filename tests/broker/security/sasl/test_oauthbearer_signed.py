@@ -80,6 +80,28 @@ def test_without_an_expected_issuer_any_will_do_and_without_an_audience_none(sig
         lenient.validate(signer.token(aud="kafka"), now_ms())
 
 
+def as_4_4(signer: TokenSigner, **changes: str) -> SignedValidator:
+    """The validator of a broker of 4.4, whose switches have defaults."""
+    switches = {"allow__unverified__audience": "false", "allow__unverified__issuer": "false"}
+    return validator(signer, **(switches | changes))
+
+
+def test_4_4_takes_any_audience_and_issuer_only_where_it_is_told_to(signer: TokenSigner) -> None:
+    for claim, what in (("audience", 'audience \\("aud"\\)'), ("issuer", 'issuer \\("iss"\\)')):
+        with pytest.raises(ConfigError, match=f"so that the token's {what} claim can be verified, but it was not set"):
+            as_4_4(signer, **{f"expected__{claim}": ""})
+    any_audience = as_4_4(signer, expected__audience="", allow__unverified__audience="true")
+    assert any_audience.validate(signer.token(aud="somebody"), now_ms())
+    assert any_audience.validate(signer.token(aud=None), now_ms())
+    with pytest.raises(TokenRefused, match="another issuer"):
+        any_audience.validate(signer.token(iss="anybody"), now_ms())
+    any_issuer = as_4_4(signer, expected__issuer="", allow__unverified__issuer="true")
+    assert any_issuer.validate(signer.token(iss="anybody"), now_ms())
+    named = as_4_4(signer, allow__unverified__audience="true")
+    with pytest.raises(TokenRefused, match="another audience"):
+        named.validate(signer.token(aud="somebody"), now_ms())
+
+
 def test_the_skew_counts_in_whole_seconds() -> None:
     claims = {"exp": 1000, "iat": 900, "nbf": 950}
     check_times(claims, 1029, 30)
