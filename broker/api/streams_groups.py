@@ -48,6 +48,8 @@ from odradek.protocol.generated.messages.streams_group_topology_description_upda
 
 _STATIC_LEAVING = -2
 _ACCEPTABLE_RECOVERY_LAG = 10_000
+_TAGS_FROM = 1
+"""The version of StreamsGroupHeartbeat in which members hear of tags that they lack."""
 _NO_DESCRIPTION = 1
 """The status of a topology description where the broker has no plugin for them (KIP-1331)."""
 _HIDDEN_TOPICS = "The described group uses topics that the client is not authorized to describe."
@@ -102,6 +104,7 @@ def streams_group_heartbeat(
         client_id=ctx.client_id or "",
         host=f"/{ctx.connection.peer_host}",
         forbidden=_forbidden_topics(ctx),
+        hears_of_tags=ctx.api_version >= _TAGS_FROM,
     )
     return later(ctx.services.groups().begin(request.group_id, command, ctx.node), partial(_response, release))
 

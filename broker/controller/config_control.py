@@ -32,7 +32,7 @@ from odradek.broker.controller.dynamic_configs import (
     check_operations,
     check_threads,
 )
-from odradek.broker.controller.group_configs import check_group_configs
+from odradek.broker.controller.group_configs import check_group_configs, check_group_texts
 from odradek.broker.controller.reconfigurables import check_reconfigurables
 from odradek.broker.metadata.image import ELR_VERSION, METADATA_VERSION, MetadataImage, ResourceType
 from odradek.broker.metadata.topic_name_rules import check_topic_name
@@ -220,7 +220,10 @@ class ConfigControl:
             for name in result:
                 if name not in keys:
                     raise ConfigError(f"Unknown group config name: {name}")
+            check_group_texts(result)
             checked = {name: keys[name].normal(text) for name, text in result.items()}
+            for name, text in checked.items():
+                check_supported(keys[name], text)
             check_group_configs(checked, self._config)
         return checked
 

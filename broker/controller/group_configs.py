@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from odradek.broker.config.broker_config import BrokerConfig, ConfigError
 from odradek.broker.config.keys import BOUNDED, bounds_of
 
 _KINDS = ("consumer", "share", "streams")
+STREAMS_ASSIGNOR = "sticky"
 _DEAD_LETTER_TOPIC = "errors.deadletterqueue.topic.name"
+
+
+_TAGS = "streams.rack.aware.assignment.tags"
+_ASSIGNOR = "streams.assignor.name"
+_COMMAS = re.compile(r"\s*,\s*")
+
+
+def check_group_texts(own: Mapping[str, str]) -> None:
+    """ConfigError for values that Kafka refuses before it looks at their types. `own`: as they were given."""
+    tags = own.get(_TAGS, "").strip()
+    if len(set(_COMMAS.split(tags))) < len(_COMMAS.split(tags)):
+        raise ConfigError(f"{_TAGS} must not contain duplicate tag keys.")
 
 
 def check_group_configs(own: Mapping[str, str], broker: BrokerConfig) -> None:
@@ -21,6 +35,9 @@ def check_group_configs(own: Mapping[str, str], broker: BrokerConfig) -> None:
     for name in BOUNDED:
         if name in own:
             _check_bounds(name, int(own[name]), broker)
+    if own.get(_ASSIGNOR, STREAMS_ASSIGNOR) != STREAMS_ASSIGNOR:
+        known = f"is not a registered task assignor. Registered assignors are: [{STREAMS_ASSIGNOR}]."
+        raise ConfigError(f"{_ASSIGNOR} '{own[_ASSIGNOR]}' {known}")
     for kind in _KINDS:
         session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
         if _in_force(session, own, broker) <= _in_force(heartbeat, own, broker):

@@ -67,6 +67,7 @@ class Release:
         "keeps_directories",
         "knows_networks",
         "knows_share_topics_by_partition",
+        "knows_tags_of_standbys",
         "limits_added_partitions",
         "name",
         "patch",
@@ -125,6 +126,8 @@ class Release:
         """Members of streams groups may be static, tell the offsets of their tasks, and join a full group again."""
         self.tells_changed_endpoints = number >= (4, 4)
         """Members of a streams group hear at once of another end point of one of them."""
+        self.knows_tags_of_standbys = number >= (4, 4)
+        """Streams groups may name client tags by which standby tasks are to be spread."""
         self.stores_topic_ids_in_transactions = number >= (4, 4)
         """Offsets that are committed in a transaction are stored with the ids of their topics (KIP-1319)."""
         self.task_offset_interval_ms = 60_000 if number >= (4, 4) else 0

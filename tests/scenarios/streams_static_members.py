@@ -13,6 +13,11 @@ import json
 import sys
 from collections.abc import Callable
 
+from odradek.protocol.generated.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from odradek.protocol.generated.messages.streams_group_describe import StreamsGroupDescribeRequest
 from odradek.protocol.generated.messages.streams_group_heartbeat import Endpoint, TaskOffset
 from odradek.protocol.generated.messages.streams_group_topology_description_update import (
@@ -131,6 +136,30 @@ def odd_first_heartbeats(c: StreamsConversation) -> None:
     c.show_group()
 
 
+def configs(c: StreamsConversation) -> None:
+    """What the configs of tags and assignors take and refuse."""
+    tags, assignor = "streams.rack.aware.assignment.tags", "streams.assignor.name"
+    values = ("zone", "zone,zone", "zone,", ",zone", "zone,,rack", " zone , rack ", ",", " ", "a b", "", "zone, zone")
+    for name, value in [*((tags, value) for value in values), *((assignor, each) for each in ("nope", "sticky", ""))]:
+        resource = AlterConfigsResource(32, c.group, [AlterableConfig(name, 0, value)])
+        c.ask(IncrementalAlterConfigsRequest([resource], True), 1)
+
+
+def tags(c: StreamsConversation) -> None:
+    """Members hear of tags that they lack, in the newest version; the assignor does not look at them."""
+    c.configure(streams_rack_aware_assignment_tags="zone,rack")
+    first = {"rebalance": 30_000, "active": (), "process": "p", "topology": c.plain(), "tags": [("zone", "a")]}
+    c.ask(c.request("m-a", 0, dict(first)), 1)
+    c.ask(c.request("m-a", 2, {}), 0)
+    c.ask(c.request("m-a", 2, {}), 1)
+    c.ask(c.request("m-a", 2, {"tags": [("rack", "b"), ("zone", "a"), ("other", "c")]}), 1)
+    c.ask(c.request("m-a", 3, {"tags": []}), 1)
+    c.show_group()
+    c.configure(streams_rack_aware_assignment_tags=" rack ")
+    c.ask(c.request("m-a", 4, {}), 1)
+    c.log()
+
+
 CONVERSATIONS: dict[str, Callable[[StreamsConversation], None]] = {
     talk.__name__: talk
     for talk in (
@@ -143,6 +172,8 @@ CONVERSATIONS: dict[str, Callable[[StreamsConversation], None]] = {
         task_offsets,
         descriptions,
         odd_first_heartbeats,
+        configs,
+        tags,
     )
 }
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, Protocol
 
-from odradek.broker.config.broker_config import CONSUMER_ASSIGNORS, BrokerConfig, broker_keys
+from odradek.broker.config.broker_config import CONSUMER_ASSIGNORS, BrokerConfig
 from odradek.broker.config.definition import ConfigKey
 from odradek.broker.config.keys import bounds_of
 from odradek.broker.metadata.image import ResourceType
@@ -74,8 +74,8 @@ class LiveConfigs:
                 return self._within_bounds(name, _parsed(self._config.keys.group[name], text))
         value = self._in_force.get(name)
         if value is None:
-            behind = _broker_config_behind(name)
-            value = self._config.keys.group[name].default_value() if behind is None else self._config.get(behind)
+            behind, keys = f"group.{name}", self._config.keys
+            value = self._config.get(behind) if behind in keys.broker else keys.group[name].default_value()
             self._in_force[name] = value
         return value
 
@@ -90,11 +90,6 @@ class LiveConfigs:
         if lowest is not None:
             value = max(value, self._config.get(lowest))
         return value
-
-
-def _broker_config_behind(name: str) -> str | None:
-    behind = "group." + name
-    return behind if behind in broker_keys() else None
 
 
 @lru_cache(maxsize=1 << 10)
@@ -177,6 +172,7 @@ class ConsumerConfigs:
 
 
 STANDBYS = "num.standby.replicas"
+TAGS = "rack.aware.assignment.tags"
 
 
 class StreamsConfigs:
@@ -185,6 +181,7 @@ class StreamsConfigs:
     def __init__(self, configs: GroupConfigs) -> None:
         self.release = configs.release
         self._configs = configs
+        self._knows_tags = configs.release.knows_tags_of_standbys
 
     @property
     def max_size(self) -> int:
@@ -209,12 +206,13 @@ class StreamsConfigs:
 
     def assignment_configs(self, group_id: str) -> Mapping[str, str]:
         """The assignor's configs, as the group's record stores them. Do not change them."""
-        return _with_standbys(self._configs.group(group_id, "streams.num.standby.replicas"))
+        tags = self._configs.group(group_id, "streams.rack.aware.assignment.tags") if self._knows_tags else ()
+        return _assignment_configs(self._configs.group(group_id, "streams.num.standby.replicas"), tuple(tags))
 
 
 @lru_cache
-def _with_standbys(count: int) -> Mapping[str, str]:
-    return {STANDBYS: str(count)}
+def _assignment_configs(standbys: int, tags: tuple[str, ...]) -> Mapping[str, str]:
+    return {STANDBYS: str(standbys), **({TAGS: ",".join(tags)} if tags else {})}
 
 
 def share_settings(configs: GroupConfigs, group_id: str, *, queues: bool = False) -> ShareSettings:

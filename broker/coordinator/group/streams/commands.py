@@ -39,7 +39,8 @@ class StreamsGroupHeartbeat(GroupCommand):
     None, and -1 for the rebalance timeout, stand for "unchanged". ``host``: the client's address. ``shutdown``: the
     whole application is to end. ``endpoint_epoch``: of the endpoints that the member knows. ``forbidden``: which of
     some internal topics the client may not create; None for none. ``offsets`` and ``end_offsets``: up to where the
-    member has restored its tasks, and where their changelogs end.
+    member has restored its tasks, and where their changelogs end. ``hears_of_tags``: the member
+    wants to know which client tags it lacks.
     """
 
     home: ClassVar[GroupType | None] = GroupType.STREAMS
@@ -50,6 +51,7 @@ class StreamsGroupHeartbeat(GroupCommand):
         "endpoint",
         "endpoint_epoch",
         "forbidden",
+        "hears_of_tags",
         "host",
         "instance_id",
         "member_epoch",
@@ -85,6 +87,7 @@ class StreamsGroupHeartbeat(GroupCommand):
         client_id: str = "",
         host: str = "",
         forbidden: Forbidden | None = None,
+        hears_of_tags: bool = False,
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
@@ -104,6 +107,7 @@ class StreamsGroupHeartbeat(GroupCommand):
         self.client_id = client_id
         self.host = host
         self.forbidden = forbidden
+        self.hears_of_tags = hears_of_tags
 
     @property
     def says_nothing(self) -> bool:

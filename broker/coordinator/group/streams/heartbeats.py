@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
 from odradek.broker.coordinator.group.epoch_group import MemberExpiry
 from odradek.broker.coordinator.group.groups import Groups
-from odradek.broker.coordinator.group.settings import StreamsConfigs
+from odradek.broker.coordinator.group.settings import TAGS, StreamsConfigs
 from odradek.broker.coordinator.group.streams.commands import (
     EndInitialDelay,
     FenceMember,
@@ -96,6 +96,7 @@ class Heartbeats:
             or member.epoch != command.member_epoch
             or not command.says_nothing
             or command.instance_id not in (None, member.instance_id)
+            or self._missing_tags(command, member)
             or member.client_id != command.client_id
             or member.client_host != command.host
             or command.endpoint_epoch != group.soft.endpoint_epoch
@@ -259,6 +260,11 @@ class Heartbeats:
         if soft.shutdown_by is not None:
             text = f"Streams group member {soft.shutdown_by} encountered a fatal error and requested a shutdown"
             step.statuses.append(Status(TopicStatus.SHUTDOWN_APPLICATION, f"{text} for the entire application."))
+        missing = self._missing_tags(command, after)
+        if missing:
+            text = f"Missing required client tags for rack-aware standby assignment: [{', '.join(missing)}]."
+            text += " Configure them via 'client.tag.<tagKey>' in your Streams config."
+            step.statuses.append(Status(TopicStatus.MISSING_CLIENT_TAGS, text))
         return HeartbeatReply(
             after.member_id,
             after.epoch,
@@ -268,6 +274,14 @@ class Heartbeats:
             0 if step.is_new else soft.endpoint_epoch,
             known,
         )
+
+    def _missing_tags(self, command: StreamsGroupHeartbeat, member: Member) -> list[str]:
+        """The tags that the group's config names and the member has not, where the member wants to know."""
+        if not command.hears_of_tags:
+            return []
+        wanted = self._configs.assignment_configs(command.group_id).get(TAGS, "")
+        has = {tag for tag, _ in member.client_tags}
+        return [tag for tag in wanted.split(",") if wanted and tag not in has]
 
 
 def _matters(before: Member, after: Member) -> bool:
