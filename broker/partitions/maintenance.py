@@ -110,8 +110,8 @@ class Maintenance:
         self._report = report
         self._changed = trio.Event()
         self._rounds = (
-            _Round("retention", RETENTION_INTERVAL, lambda config: True, _retention),
             _Round("tiering", TIERING_INTERVAL, lambda config: config.remote_storage_enable, _tiering),
+            _Round("retention", RETENTION_INTERVAL, lambda config: True, _retention),
             _Round("compaction", COMPACTION_INTERVAL, self._cleaner_works, _compaction),
             _Round("producer expiration", EXPIRATION_INTERVAL, lambda config: True, _expiration),
         )

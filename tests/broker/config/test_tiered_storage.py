@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -95,3 +96,19 @@ def test_a_log_is_tiered_where_broker_and_topic_say_so() -> None:
     assert not BrokerConfig(forgets).log_config(tiered).remote_storage_keeps
     forgets = {**ON, "remote.log.metadata.manager.class.name": FORGETS_METADATA}
     assert not BrokerConfig(forgets).log_config(tiered).remote_storage_keeps
+
+
+def test_a_restart_keeps_what_is_tiered(tmp_path: Path) -> None:
+    topic = {"remote.storage.enable": "true", "internal.segment.bytes": "100", "local.retention.bytes": "1"}
+    with KafkaBroker(config=ON, data_dir=tmp_path) as broker:
+        broker.clock.freeze()
+        broker.create_topic("t", config=topic)
+        broker.produce_all("t", [b"v" * 30])
+        broker.produce_all("t", [b"v" * 30])
+        broker.clock.advance(minutes=6)
+        log = broker.cluster.topics.by_name("t").partitions[0].log
+        assert log.tier == (1, 0)
+    with KafkaBroker(config=ON, data_dir=tmp_path) as broker:
+        assert len(list(broker.records("t"))) == 2
+        log = broker.cluster.topics.by_name("t").partitions[0].log
+        assert (log.log_start_offset, log.tier) == (0, (0, -1)), "everything is local until the next rounds"

@@ -176,3 +176,32 @@ async def test_segment_bytes_and_retention_bytes_bound_the_log(plane: DataPlane,
     for _ in range(100):
         plane.produce("t", plane.batch(size=100_000))
     assert first(plane, "t").log.size_bytes <= 4 << 20, "as soon as a segment is full, not later"
+
+
+TIERED = {
+    "remote.log.storage.system.enable": "true",
+    "remote.log.storage.manager.class.name": "org.apache.kafka.server.log.remote.storage.LocalTieredStorage",
+}
+
+
+@pytest.mark.trio
+async def test_closed_segments_are_tiered_and_stop_being_local(autojump_clock: MockClock) -> None:
+    plane = DataPlane(frozen=False, config=TIERED)
+    async with plane.cluster.run():
+        plane.topic("t", remote_storage_enable="true", internal_segment_bytes="100", local_retention_bytes="1")
+        for _ in range(3):
+            plane.produce("t", plane.batch())
+        log = first(plane, "t").log
+        assert len(log.segments) == 3
+        await settle(plane, seconds=29)
+        assert log.tier == (0, -1)
+        await settle(plane, seconds=2)
+        assert log.tier == (0, 1)
+        await settle(plane, minutes=5)
+        assert log.tier == (2, 1)
+        assert offsets_of(partitions_of(plane.fetch({"t": 0}))[0]) == [0]
+        set_configs(
+            plane.cluster, ResourceType.TOPIC, "t", {"retention.ms": str(HOUR_MS), "remote.storage.enable": "true"}
+        )
+        await settle(plane, hours=2)
+        assert log.log_start_offset >= 2
