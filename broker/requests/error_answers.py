@@ -112,7 +112,7 @@ SHAPES: dict[str, tuple[Shape, ...]] = {
             (_named("markers", "markers", "producer_id"), _named("topics", "topics", "name"), _PARTITION_NUMBERS),
         ),
     ),
-    "TxnOffsetCommit": (Shape(0, (_named("topics", "topics", "name"), _PARTITIONS)),),
+    "TxnOffsetCommit": (Shape(0, (_named("topics", "topics", "name", "topic_id"), _PARTITIONS)),),
     "CreateAcls": (Shape(0, (Level("results", "creations", {}),)),),
     "DeleteAcls": (Shape(0, (Level("filter_results", "filters", {}),)),),
     "DescribeConfigs": (Shape(0, (_named("results", "resources", "resource_type", "resource_name"),)),),

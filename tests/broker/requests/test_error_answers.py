@@ -10,6 +10,11 @@ import pytest
 from odradek.broker.requests.error_answers import SHAPES, error_response
 from odradek.protocol import schema
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.generated.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
 from odradek.protocol.message import Message
 from odradek.protocol.message_codec import codec
 from odradek.protocol.registry import API_BY_KEY, ApiSpec
@@ -93,3 +98,11 @@ def test_produce_says_which_partitions() -> None:
         for each in topic.partition_responses
     ]
     assert answered == [("a", 3, -1, -1), ("a", 5, -1, -1)]
+
+
+def test_refused_offsets_name_their_topics_by_id() -> None:
+    """As a real 4.4.0 answers TxnOffsetCommit v6 of a client without rights."""
+    topic = TxnOffsetCommitRequestTopic(topic_id=bytes(range(16)), partitions=[TxnOffsetCommitRequestPartition(3)])
+    refused = error_response(TxnOffsetCommitRequest(topics=[topic]), 6, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    ((row, (partition,)),) = [(each, each.partitions) for each in refused.topics]
+    assert (row.topic_id, partition.partition_index, partition.error_code) == (bytes(range(16)), 3, 53)
