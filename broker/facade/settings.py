@@ -72,8 +72,11 @@ class Settings:
         texts = config_texts(config or {})
         self.secured: Secured | None = None
         if security is not None:
-            from odradek.broker.facade.security_settings import Secured
+            from odradek.broker.facade.security_settings import Secured, Security
 
+            given: object = security
+            if not isinstance(given, Security):
+                raise TypeError(f"security={given!r}: expected an odradek.Security")
             self.secured = Secured(security, host, port)
             texts = self.secured.config(texts)
             host, port = _ANY_ADDRESS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +55,8 @@ Topics = Mapping[str, "int | Mapping[str, Any] | TopicSpec"] | Collection[str]
 
 def topic_specs(topics: Topics) -> dict[str, TopicSpec]:
     """The specs by topic name. Raises TypeError or ValueError, which name the topic, for a bad spec."""
-    if isinstance(topics, str):
+    given: object = topics
+    if isinstance(given, str) or not isinstance(given, Iterable):
         raise TypeError(f"topics={topics!r}: expected names in a list, or a mapping from names to partitions")
     if not isinstance(topics, Mapping):
         names = list(topics)

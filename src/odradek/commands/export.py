@@ -58,12 +58,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise CommandError(str(error)) from error
     for remark in report.remarks:
         print(remark, file=sys.stderr)
-    copied = (
-        f"{report.topics} topics, {report.partitions} partitions, {report.batches} batches, {report.size_bytes} bytes"
-    )
+    copied = f"topics: {report.topics}, partitions: {report.partitions}, batches: {report.batches}"
+    copied += f", bytes: {report.size_bytes}"
     served = f"odradek serve --data-dir {arguments.directory}"
     if registry is not None:
-        copied, served = f"{copied}, {report.schemas} versions of schemas", f"{served} --registry-port 8081"
+        copied, served = f"{copied}, versions of schemas: {report.schemas}", f"{served} --registry-port 8081"
     print(f"{copied}; serve them with: {served}")
     return 0
 

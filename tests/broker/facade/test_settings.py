@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from odradek.broker.clock import BrokerClock
@@ -15,3 +17,9 @@ def test_listeners_and_an_address_exclude_each_other() -> None:
     assert Settings(1, None, None, None, "127.0.0.1", 9092, None, None, None).address == ("127.0.0.1", 9092)
     with pytest.raises(ValueError, match="listeners sets the address"):
         Settings(1, None, config, None, "127.0.0.1", 9092, BrokerClock(), None, None)
+
+
+def test_security_is_an_object() -> None:
+    security: Any = True
+    with pytest.raises(TypeError, match="security=True: expected"):
+        Settings(1, None, None, None, "127.0.0.1", 0, None, None, security)

@@ -27,6 +27,7 @@ def test_names_of_topics_are_enough() -> None:
     ("topics", "error", "message"),
     [
         ("orders", TypeError, "topics='orders': expected names in a list"),
+        (6, TypeError, "topics=6: expected names in a list"),
         (["a", "a"], ValueError, "a topic is named twice"),
         ({"orders": "6"}, TypeError, "topic 'orders': expected a number of partitions"),
         ({"orders": {"partition": 6}}, ValueError, "topic 'orders': a topic has config, partitions"),

@@ -65,7 +65,7 @@ def test_a_copy_is_served_as_the_original_was(
     assert main(["export", str(copy), "--registry", broker.schema_registry_url]) == 0
     told = capsys.readouterr().out
     assert "s: 2 versions\n" in told
-    assert "6 versions of schemas; serve them with: odradek serve --data-dir" in told
+    assert "versions of schemas: 6; serve them with: odradek serve --data-dir" in told
     with odradek.KafkaBroker(data_dir=copy, registry=True) as again:
         url = again.schema_registry_url
         assert {path: ask(url, "GET", path) for path in SEEN} == expected
