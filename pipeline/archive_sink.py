@@ -23,7 +23,7 @@ from pyspark.sql.datasource import WriterCommitMessage
 
 from odradek.pipeline.arrow_writers import DataSourceArrowWriter, StreamWriterBase
 from odradek.pipeline.cluster_client import TopicPartition
-from odradek.pipeline.sink_rows import ROW_COLUMNS, check_columns, joined, query_of_task, record_rows
+from odradek.pipeline.sink_rows import ROW_COLUMNS, SPARKS_OPTIONS, check_columns, joined, query_of_task, record_rows
 from odradek.pipeline.source_options import OptionError
 
 if TYPE_CHECKING:
@@ -52,8 +52,6 @@ _FILE_COLUMNS: Mapping[str, str] = {
     "sequence": "int32",
 }
 _KNOWN = {"path", "topic"}
-_IGNORED = {"checkpointlocation"}
-"""Spark's own option, which it hands on."""
 _OURS = "_odradek"
 _TOPIC = re.compile(r"(?!\.{1,2}\Z)[a-zA-Z0-9._-]{1,249}\Z")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
@@ -73,7 +71,7 @@ class ArchiveOptions:
         options = {name.lower(): value for name, value in given.items()}
         if "kafka.bootstrap.servers" in options or "bootstrap.servers" in options:
             raise OptionError("give a folder (save(path)) or kafka.bootstrap.servers: one of the two")
-        if unknown := set(options) - _KNOWN - _IGNORED:
+        if unknown := set(options) - _KNOWN - SPARKS_OPTIONS:
             raise OptionError(f"unknown option {', '.join(sorted(unknown))}; known of an archive: path, topic")
         path = re.sub(r"^file:(//)?", "", options["path"])
         if scheme := _SCHEME.match(path):

@@ -22,7 +22,7 @@ from odradek.client_security import ClientSecurity
 from odradek.client_security.options import security_options
 from odradek.pipeline.arrow_writers import DataSourceArrowWriter, StreamWriterBase
 from odradek.pipeline.cluster_client import ClusterClient, TopicPartition
-from odradek.pipeline.sink_rows import Outgoing, check_columns, query_of_task, record_rows
+from odradek.pipeline.sink_rows import SPARKS_OPTIONS, Outgoing, check_columns, query_of_task, record_rows
 from odradek.pipeline.source_options import OptionError, positive_number, security_of
 from odradek.pipeline.transaction_writer import (
     Transaction,
@@ -42,8 +42,6 @@ _KNOWN = {
     "transactionalid",
     "transactiontimeout",
 }
-_IGNORED = {"checkpointlocation"}
-"""Spark's own option, which it hands on."""
 _DEFAULT_ID = "odradek"
 _TIMEOUT_MS = 600_000
 
@@ -64,7 +62,7 @@ class SinkOptions:
         """From the options and the columns of a writer; raises OptionError."""
         options = {name.lower(): value for name, value in given.items()}
         security = security_options(options, "kafka.")
-        if unknown := set(options) - _KNOWN - _IGNORED - {f"kafka.{name}" for name in security}:
+        if unknown := set(options) - _KNOWN - SPARKS_OPTIONS - {f"kafka.{name}" for name in security}:
             known = [*sorted(_KNOWN), "kafka.security.*", "kafka.sasl.*", "kafka.ssl.*"]
             raise OptionError(f"unknown option {', '.join(sorted(unknown))}; known: {', '.join(known)}")
         servers = options.get("kafka.bootstrap.servers") or options.get("bootstrap.servers")

@@ -24,6 +24,9 @@ ROW_COLUMNS: Mapping[str, tuple[str, ...]] = {
 }
 """What a record has, and the Spark types it may come in."""
 
+SPARKS_OPTIONS = {"checkpointlocation", "queryname"}
+"""Spark's own options, which it hands on."""
+
 _QUERY_ID = "sql.streaming.queryId"
 """Spark's name for the local property that holds the id of a streaming query; the checkpoint keeps the id."""
 _ROWS_AT_ONCE = 10_000

@@ -8,6 +8,7 @@ output has no others, and none twice. Compaction and retention leave gaps too: a
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from odradek.pipeline.jobs.logs import LogPlace
@@ -97,14 +98,22 @@ def run(
         committed = place.read(spark, [name], columns=["offset"], isolation="read_committed", includeControl="false")
         verdict.counts[f"{name} records"] = raw.where("control is null").count()
         verdict.counts[f"{name} committed"] = committed.count()
-        verdict.add(sequence_findings(raw))
-    if output is None:
-        if by is not None:
-            verdict.add(_duplicates(_identified(place, spark, topic, by)))
-    else:
-        source, target = (_identified(place, spark, name, by or "key") for name in (topic, output))
-        verdict.add(_duplicates(target).unionByName(_missing(source, target)).unionByName(_unexpected(source, target)))
+    verdict.add(findings(spark, place, topic, output, by=by))
     return verdict
+
+
+def findings(
+    spark: SparkSession, place: LogPlace, topic: str, output: str | None = None, *, by: str | None = None
+) -> DataFrame:
+    """What `run` finds, as a table: ``check``, ``topic``, ``partition``, ``offset``, ``detail``."""
+    names = [topic] if output is None else [topic, output]
+    found = [sequence_findings(place.read(spark, [name], columns=_SEQUENCED)) for name in names]
+    if output is not None:
+        source, target = (_identified(place, spark, name, by or "key") for name in (topic, output))
+        found += [_duplicates(target), _missing(source, target), _unexpected(source, target)]
+    elif by is not None:
+        found.append(_duplicates(_identified(place, spark, topic, by)))
+    return reduce(lambda one, other: one.unionByName(other), found)
 
 
 def sequence_findings(rows: DataFrame) -> DataFrame:

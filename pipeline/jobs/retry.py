@@ -32,40 +32,23 @@ from odradek.pipeline.cluster_client import ClusterClient
 from odradek.pipeline.jobs.handlers import BatchHandler, Calling, Handler, handling, handling_in_order
 from odradek.pipeline.jobs.retry_policy import (
     HEADERS,
-    RETRY_ERROR,
     RETRY_NUMBER,
     RETRY_ORIGIN,
-    RETRY_TIMESTAMP,
     RetryPolicy,
 )
+from odradek.pipeline.jobs.retry_rows import COLUMNS, ROW, due_after, header_text, next_step, parsed
 from odradek.pipeline.jobs.state_folder import StateFolder
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
 _BUCKET_MS = 60_000
 _CLAIM = "job.json"
 _STATE_VERSION = 1
 """Of what lies under the checkpoint. A later version that reads it differently has another number."""
-_COLUMNS = {
-    "topic": "string",
-    "partition": "int",
-    "offset": "bigint",
-    "timestamp_ms": "bigint",
-    "key": "binary",
-    "value": "binary",
-    "headers": "array<struct<key: string, value: binary>>",
-    "retry_number": "int",
-    "due_ms": "bigint",
-    "origin": "string",
-}
-_ROW = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
-
-
 _OUTCOME = "error string, behind int, behind_origin string"
 _BLOCKED = "key binary, origin string, retry_number int, due_ms bigint"
-_PARTS = 1_000_000
 
 
 class BatchReport(NamedTuple):
@@ -145,16 +128,7 @@ class RetryJob:
     def prepare_topics(self) -> list[str]:
         """Create the topics of the pipeline that are missing; return their names. Errors are those of `start`."""
         with self._client() as client:
-            found = client.topics(self.policy.all_topics, missing_ok=True)
-            if self.policy.main_topic not in found:
-                raise ValueError(f"no topic {self.policy.main_topic}")
-            missing = [name for name in self.policy.all_topics if name not in found]
-            if missing and not self.create_topics:
-                raise ValueError(f"no topic {', '.join(missing)}: create them, or let the job do it")
-            count = self.partitions or len(found[self.policy.main_topic])
-            if missing:
-                client.create_topics(dict.fromkeys(missing, count))
-        return missing
+            return prepare_topics(client, self.policy, create=self.create_topics, partitions=self.partitions)
 
     def _client(self) -> ClusterClient:
         security = ClientSecurity.parse(security_options(self.kafka, "kafka."))
@@ -220,9 +194,28 @@ class RetryJob:
         """
         reader = spark.readStream.format("kafka").option("startingOffsets", "earliest")
         reader = reader.options(**self.reader_options()).option("includeHeaders", "true")
-        messages = _parsed(reader.option("subscribe", ",".join(self.policy.all_topics)).load(), self.policy)
+        messages = parsed(reader.option("subscribe", ",".join(self.policy.all_topics)).load(), self.policy)
         tick = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
         return messages.unionByName(tick.selectExpr("cast(null as string) as topic"), allowMissingColumns=True)
+
+
+def prepare_topics(
+    client: ClusterClient, policy: RetryPolicy, *, create: bool = True, partitions: int | None = None
+) -> list[str]:
+    """Create the topics of a pipeline that are missing, with ``partitions`` or as many as the main topic has.
+
+    Returns their names. ValueError for a main topic that is missing, and for another one unless ``create``. KafkaError
+    if the topics cannot be looked at or created.
+    """
+    found = client.topics(policy.all_topics, missing_ok=True)
+    if policy.main_topic not in found:
+        raise ValueError(f"no topic {policy.main_topic}")
+    missing = [name for name in policy.all_topics if name not in found]
+    if missing and not create:
+        raise ValueError(f"no topic {', '.join(missing)}: create them, or let the job do it")
+    if missing:
+        client.create_topics(dict.fromkeys(missing, partitions or len(found[policy.main_topic])))
+    return missing
 
 
 class _Batch:
@@ -285,7 +278,7 @@ class _Batch:
         ]
         if not paths:
             return None
-        reader = self.spark.read.schema(f"{_ROW}, bucket bigint, batch bigint")
+        reader = self.spark.read.schema(f"{ROW}, bucket bigint, batch bigint")
         rows = reader.option("basePath", self.state.path("pending")).parquet(*paths)
         due = f"due_ms > {self.previous_ms} and due_ms <= {self.now_ms} and batch < {self.number}"
         return rows.where(due).drop("bucket", "batch")
@@ -322,7 +315,7 @@ class _Batch:
         if not self.state.exists(f"{outcome}/_SUCCESS"):
             handled = self._handled(due.dropDuplicates(["origin", "retry_number"]))
             handled.write.mode("overwrite").parquet(self.state.path(outcome))
-        found = self.spark.read.schema(f"{_ROW}, {_OUTCOME}").parquet(self.state.path(outcome))
+        found = self.spark.read.schema(f"{ROW}, {_OUTCOME}").parquet(self.state.path(outcome))
         output = self._next_steps(found.where("error is not null")).persist()
         try:
             counts = {row["topic"]: int(row["count"]) for row in output.groupBy("topic").count().collect()}
@@ -343,13 +336,13 @@ class _Batch:
         calling = Calling(job.by_batch, job.isolated, job.timeout_s)
         if not job.in_order:
             handle = handling(job.handler, calling)
-            return messages.mapInArrow(handle, f"{_ROW}, error string").where("error is not null")
+            return messages.mapInArrow(handle, f"{ROW}, error string").where("error is not null")
         place = f.split("origin", "/")
         offset = [f.try_element_at(place, f.lit(at)).try_cast("bigint") for at in (-2, -1)]
         by_key = messages.repartition(f.coalesce("key", f.col("origin").cast("binary")))
         ordered = by_key.sortWithinPartitions("key", *offset, "retry_number")
         handle = handling_in_order(job.handler, len(self.policy.steps), calling)
-        handled = ordered.mapInArrow(handle, f"{_ROW}, {_OUTCOME}")
+        handled = ordered.mapInArrow(handle, f"{ROW}, {_OUTCOME}")
         return handled.where("error is not null or behind is not null")
 
     # -- order within a key
@@ -375,8 +368,11 @@ class _Batch:
 
     def _behind(self, outcome: DataFrame) -> DataFrame:
         """What is held behind a failure of this batch, until that is due again."""
+        from pyspark.sql import functions as f
+
         held = outcome.where("behind is not null").drop("due_ms")
-        return held.select(*(self._due(name) if name == "due_ms" else name for name in _COLUMNS))
+        due = due_after(self.policy, f.lit(self.now_ms), f.col("behind"), f.col("behind_origin")).alias("due_ms")
+        return held.select(*(due if name == "due_ms" else name for name in COLUMNS))
 
     def _block(self, handled: DataFrame, blocked: DataFrame | None, output: DataFrame) -> None:
         """Note which attempts keys wait for after this batch."""
@@ -390,41 +386,16 @@ class _Batch:
         """Failures as messages for the topic of their next delay or the failed topic."""
         from pyspark.sql import functions as f
 
-        steps = self.policy.steps
-        number = f.col("retry_number")
-        left = number < f.lit(len(steps))
-        topic = _choice([f.lit(step.topic) for step in steps], number, f.lit(self.policy.failed_topic))
-        due = self._due("due_ms", number, f.col("origin"))
-        next_number = f.when(left, number + 1).otherwise(number)
-        kept = f.filter(f.coalesce("headers", f.array()), lambda each: ~each["key"].isin(list(HEADERS)))
-        ours = f.array(
-            _made_header(RETRY_NUMBER, next_number),
-            _made_header(RETRY_TIMESTAMP, due),
-            _made_header(RETRY_ORIGIN, f.col("origin")),
-            _made_header(RETRY_ERROR, f.col("error")),
-        )
-        ours = f.filter(ours, lambda each: each["value"].isNotNull())
+        step = next_step(self.policy, f.lit(self.now_ms))
         return failures.select(
-            topic.alias("topic"),
+            step.topic.alias("topic"),
             "key",
             "value",
-            f.concat(kept, ours).alias("headers"),
+            step.headers.alias("headers"),
             "origin",
-            next_number.alias("retry_number"),
-            due,
+            step.retry_number.alias("retry_number"),
+            step.due_ms.alias("due_ms"),
         )
-
-    def _due(self, name: str, number: Column | None = None, origin: Column | None = None) -> Column:
-        """When a message that failed now is due again; null if no retry is left. A repeated batch finds the same."""
-        from pyspark.sql import functions as f
-
-        number = f.col("behind") if number is None else number
-        origin = f.col("behind_origin") if origin is None else origin
-        # A part from 0 to 1 that no other message has, and each of its attempts has another.
-        part = f.pmod(f.xxhash64(origin, number), f.lit(_PARTS)) / f.lit(_PARTS) if self.policy.jitter else f.lit(0)
-        delays = [f.lit(step.delay_ms) * (1 + part * f.lit(self.policy.jitter)) for step in self.policy.steps]
-        due = _choice([f.lit(self.now_ms) + delay.cast("bigint") for delay in delays], number, f.lit(None))
-        return due.cast("bigint").alias(name)
 
     def _write(self, output: DataFrame) -> None:
         writer = output.select("topic", "key", "value", "headers").write.format("kafka")
@@ -438,8 +409,8 @@ class _Batch:
         reader = reader.option("subscribe", ",".join(ends)).option("startingOffsets", json.dumps(ends))
         written = reader.load().select(
             "topic",
-            _header(RETRY_ORIGIN).alias("origin"),
-            _header(RETRY_NUMBER).try_cast("int").alias("retry_number"),
+            header_text(RETRY_ORIGIN).alias("origin"),
+            header_text(RETRY_NUMBER).try_cast("int").alias("retry_number"),
         )
         return output.join(written, ["topic", "origin", "retry_number"], "left_anti")
 
@@ -451,51 +422,3 @@ class _Batch:
             if self.policy.main_topic in offsets:
                 return {topic: offsets[topic] for topic in self.policy.output_topics}
         raise RuntimeError(f"the checkpoint has no offsets for batch {self.number}: {log[:200]!r}")
-
-
-def _parsed(records: DataFrame, policy: RetryPolicy) -> DataFrame:
-    """The messages with what their headers say; on the main topic every message is at its beginning."""
-    from pyspark.sql import functions as f
-
-    retried = f.col("topic") != f.lit(policy.main_topic)
-    fresh = f.concat_ws("/", "topic", "partition", "offset")
-    number = _header(RETRY_NUMBER).try_cast("int")
-    due = _header(RETRY_TIMESTAMP).try_cast("bigint")
-    messages = records.where(f.col("topic").isin([policy.main_topic, *policy.retry_topics]))
-    return messages.select(
-        "topic",
-        "partition",
-        "offset",
-        f.unix_millis("timestamp").alias("timestamp_ms"),
-        "key",
-        "value",
-        "headers",
-        # Whoever else writes to a retry topic starts at retry 1, due at once.
-        f.when(retried, f.coalesce(number, f.lit(1))).otherwise(0).cast("int").alias("retry_number"),
-        f.when(retried, f.coalesce(due, f.lit(0))).otherwise(0).cast("bigint").alias("due_ms"),
-        f.when(retried, f.coalesce(_header(RETRY_ORIGIN), fresh)).otherwise(fresh).alias("origin"),
-    )
-
-
-def _header(name: str) -> Column:
-    """The last header of a name as text; null without one."""
-    from pyspark.sql import functions as f
-
-    found = f.filter("headers", lambda each: each["key"] == f.lit(name))
-    return f.try_element_at(found, f.lit(-1))["value"].cast("string")
-
-
-def _made_header(name: str, value: Column) -> Column:
-    from pyspark.sql import functions as f
-
-    return f.struct(f.lit(name).alias("key"), value.cast("string").cast("binary").alias("value"))
-
-
-def _choice(options: list[Column], index: Column, otherwise: Column) -> Column:
-    """The option of that index, or the last one."""
-    from pyspark.sql import functions as f
-
-    chosen = otherwise
-    for number, option in enumerate(options):
-        chosen = f.when(index == number, option).otherwise(chosen)
-    return chosen

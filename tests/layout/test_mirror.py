@@ -39,6 +39,10 @@ TESTED_ELSEWHERE: dict[str, str] = {
         ["broker/api/transaction_listing.py", "broker/api/transaction_markers.py"],
         "in stories recorded from Kafka, with the other APIs of transactions: tests/broker/api/test_transactions.py",
     ),
+    **dict.fromkeys(
+        ["pipeline/project/try_it.py", "pipeline/project/transformations/kafka.py"],
+        "written into a project, which runs in tests/pipeline/test_declarative.py",
+    ),
     "pipeline/record_columns.py": "its columns are compared with the codec in tests/pipeline/test_rows.py",
 }
 """Module to the reason why it has no test module of its own."""

@@ -148,7 +148,7 @@ def test_spark_writes_a_stream_once(spark: Any, kafka_broker: odradek.KafkaBroke
     def run() -> None:
         rows = spark.readStream.format("odradek").options(**where, subscribe="in").load()
         writer = rows.select("key", "value", "headers", "timestamp").writeStream.format("odradek")
-        writer = writer.options(**where, topic="out", checkpointLocation=str(checkpoint))
+        writer = writer.options(**where, topic="out", checkpointLocation=str(checkpoint)).queryName("named")
         assert writer.trigger(availableNow=True).start().awaitTermination(PATIENCE_S)
 
     produce(kafka_broker, "in", ["a", "b", "c"])

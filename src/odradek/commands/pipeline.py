@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odradek.client_config_file import add_client_config, client_options, client_security, connector_options
@@ -29,6 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the jobs and their options."""
     jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True)
     _add(jobs, "jars", "download the connector's jars into the cache", _jars)
+    init = _add(jobs, "init", "write a project of Spark's declarative pipelines that uses the jobs", _init)
+    init.add_argument("folder", help="directory to create")
     retry = _add(jobs, "retry", "process a topic and retry failed messages after growing delays", _retry)
     retry.add_argument(
         "--handler",
@@ -250,6 +254,20 @@ def _jars(arguments: argparse.Namespace) -> int:
         _spark(arguments, kafka=True).stop()
     for jar in cached_jars(spark):
         print(jar)
+    return 0
+
+
+def _init(arguments: argparse.Namespace) -> int:
+    from odradek.pipeline.declarative import check_pipelines, write_project
+    from odradek.pipeline.installed_spark import installed_spark, java_command
+
+    spark = installed_spark()
+    java_command(spark)
+    check_pipelines(spark)
+    folder = Path(arguments.folder)
+    for file in write_project(folder):
+        print(file)
+    print(f"to try it against a broker of its own: {shlex.join(['python', str(folder / 'try_it.py')])}")
     return 0
 
 

@@ -1,0 +1,118 @@
+"""The jobs as queries for the flows of a declarative pipeline (`pyspark.pipelines`, from Spark 4.1 on).
+
+`odradek pipeline init DIR` writes a project that uses them. Tables of `odradek.pipeline.jobs.groups`, and the findings
+of `odradek.pipeline.jobs.audit`, are such queries as they are. Build them outside of a flow's function: within, Spark
+allows nothing that looks at a schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from odradek.pipeline.archive_sink import ARCHIVE_COLUMNS
+from odradek.pipeline.jobs.handlers import BatchHandler, Calling, Handler, handling
+from odradek.pipeline.jobs.logs import LogPlace
+from odradek.pipeline.jobs.retry import prepare_topics
+from odradek.pipeline.jobs.retry_policy import RetryPolicy
+from odradek.pipeline.jobs.retry_rows import ROW, next_step, parsed
+from odradek.pipeline.session import register
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+_ONE_CALL_EACH = Calling()
+
+
+_ACCUMULATORS = "__python_accumulator__"
+
+
+def session() -> SparkSession:
+    """The session of the `spark-pipelines` that reads a project's file; it knows the format `odradek` then.
+
+    Spark 4.2.0 reports what the planning of a Python data source counted, and its own client ends with status 1 over
+    that when the run is completed. So the reports are left out.
+    """
+    from pyspark.sql import SparkSession
+
+    spark = register(SparkSession.active())
+    client: Any = spark.client
+    fetch = client._execute_and_fetch_as_iterator
+
+    def without_reports(*arguments: Any, **named: Any) -> Iterator[Any]:
+        return (each for each in fetch(*arguments, **named) if getattr(each, "name", None) != _ACCUMULATORS)
+
+    client._execute_and_fetch_as_iterator = without_reports
+    return spark
+
+
+def records(spark: SparkSession, place: LogPlace, topics: Iterable[str]) -> DataFrame:
+    """The committed records of topics as a stream, with the columns of an archive."""
+    reader = spark.readStream.format("odradek").option("subscribe", ",".join(topics))
+    reader = reader.option("isolation", "read_committed").option("includeControl", "false")
+    if place.path is not None:
+        rows = reader.load(place.path)
+    else:
+        reader = reader.option("kafka.bootstrap.servers", place.bootstrap_servers or "")
+        rows = reader.options(**{f"kafka.{name}": value for name, value in place.security.items()}).load()
+    return rows.select(*ARCHIVE_COLUMNS)
+
+
+def retry(
+    spark: SparkSession,
+    place: LogPlace,
+    handler: Handler | BatchHandler,
+    policy: RetryPolicy,
+    calling: Calling = _ONE_CALL_EACH,
+) -> DataFrame:
+    """What a retry pipeline writes to its topics, as a stream for the sink `odradek`: one row for each failure.
+
+    Each run calls the handler for the messages of the main topic and for those of the retry topics that are due. A
+    message that is not due is written to the end of its topic again. So nothing but the stream's offsets is kept, and
+    a run costs what waits: `RetryJob` keeps what waits in files, and suits more of it. The sink's transactions keep
+    each message once in the topics; the handler is called at least once.
+
+    Creates the retry topics and the failed topic if they are missing. Raises ValueError without the main topic.
+    """
+    from pyspark.sql import functions as f
+
+    with place.client() as client:
+        prepare_topics(client, policy)
+    messages = parsed(records(spark, place, [policy.main_topic, *policy.retry_topics]), policy)
+    timed = messages.selectExpr("*", "unix_millis(current_timestamp()) as now_ms")
+    handled = timed.mapInArrow(_handling_due(handler, calling), f"{ROW}, now_ms bigint, error string")
+    step = next_step(policy, f.col("now_ms"))
+    early = f.col("due_ms") > f.col("now_ms")
+    return handled.where(early | f.col("error").isNotNull()).select(
+        f.when(early, f.col("topic")).otherwise(step.topic).alias("topic"),
+        "key",
+        "value",
+        f.when(early, f.col("headers")).otherwise(step.headers).alias("headers"),
+    )
+
+
+def _handling_due(handler: Any, calling: Calling) -> Any:
+    """The function that Spark maps over Arrow batches: messages that are due with their error, others without one."""
+    handle = handling(handler, calling)
+
+    def run(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow
+        import pyarrow.compute as pc
+
+        early: list[pa.RecordBatch] = []
+
+        def due() -> Iterator[pa.RecordBatch]:
+            for chunk in chunks:
+                waits = pc.greater(chunk["due_ms"], chunk["now_ms"])
+                early.append(chunk.filter(waits))
+                yield chunk.filter(pc.invert(waits))
+
+        for chunk in handle(due()):
+            yield chunk
+            for rest in early:
+                nulls = pyarrow.nulls(rest.num_rows, pyarrow.string())
+                yield pyarrow.RecordBatch.from_arrays([*rest.columns, nulls], names=[*rest.schema.names, "error"])
+            early.clear()
+
+    return run
