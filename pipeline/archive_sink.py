@@ -73,6 +73,8 @@ class ArchiveOptions:
             raise OptionError("give a folder (save(path)) or kafka.bootstrap.servers: one of the two")
         if unknown := set(options) - _KNOWN - SPARKS_OPTIONS:
             raise OptionError(f"unknown option {', '.join(sorted(unknown))}; known of an archive: path, topic")
+        if not options["path"]:
+            raise OptionError("an archive needs a folder: path is empty")
         path = re.sub(r"^file:(//)?", "", options["path"])
         if scheme := _SCHEME.match(path):
             raise OptionError(f"an archive is a folder that all workers see under one path, not {scheme[0]}//...")
@@ -165,7 +167,7 @@ class ArchiveStreamWriter(_Writer, StreamWriterBase):
         works = {message.work for message in messages if isinstance(message, Archived)}
         for work in works:  # one, or none of a micro-batch without tasks
             note = self._ours / f"{work}.json"
-            noted: dict[str, Any] = json.loads(note.read_text()) if note.exists() else {"batch": -1, "moves": {}}
+            noted = _noted(note)
             if noted["batch"] < batchId:
                 noted = {"batch": batchId, "moves": self._moves(messages, batchId)}
                 _write_whole(note, json.dumps(noted))
@@ -247,6 +249,16 @@ def _column(rows: pa.RecordBatch, name: str, kind: str) -> pa.Array:
     if name not in rows.schema.names:
         return pa.nulls(rows.num_rows, pa.type_for_alias(kind))
     return rows[name].cast(pa.type_for_alias(kind)) if kind else rows[name]
+
+
+def _noted(note: Path) -> dict[str, Any]:
+    if not note.exists():
+        return {"batch": -1, "moves": {}}
+    try:
+        noted: dict[str, Any] = json.loads(note.read_text())
+        return {"batch": int(noted["batch"]), "moves": dict(noted["moves"])}
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(f"{note} is damaged: it no longer says which micro-batch was archived last") from None
 
 
 def _write_whole(file: Path, text: str) -> None:

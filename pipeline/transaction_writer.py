@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.pipeline.cluster_client import GROUP, TRANSACTION, ClusterClient, TopicPartition
+from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from odradek.protocol.generated.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from odradek.protocol.generated.messages.end_txn import EndTxnRequest
@@ -23,6 +24,8 @@ from odradek.protocol.record_batch import TRANSACTIONAL_FLAG, assemble
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_ENDED = {ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.INVALID_TXN_STATE}
 
 
 class Transaction(NamedTuple):
@@ -91,7 +94,14 @@ def end_transaction(client: ClusterClient, transaction: Transaction, *, commit: 
     """Commit or abort; KafkaError if the transaction was ended by its time-out or by a later writer of the id."""
     name, producer_id, epoch = transaction
     request = EndTxnRequest(transactional_id=name, producer_id=producer_id, producer_epoch=epoch, committed=commit)
-    client.ask_coordinator(TRANSACTION, name, request, 4, lambda found: [found.error_code])
+    try:
+        client.ask_coordinator(TRANSACTION, name, request, 4, lambda found: [found.error_code])
+    except KafkaError as error:
+        if error.code not in _ENDED:
+            raise
+        raise KafkaError(
+            error.code, f"{name}: its time-out or a later writer of this id has ended the transaction"
+        ) from None
 
 
 def note_in_transaction(

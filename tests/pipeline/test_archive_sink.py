@@ -55,6 +55,8 @@ def test_options_that_are_wrong(tmp_path: Path) -> None:
         parse({"kafka.bootstrap.servers": "h:1"})
     with pytest.raises(OptionError, match="unknown option transactionalid"):
         parse({"transactionalId": "x"})
+    with pytest.raises(OptionError, match="path is empty"):
+        parse({"path": ""})
     with pytest.raises(OptionError, match=r"all workers see under one path, not s3a://"):
         parse({"path": "s3a://bucket/archive"})
     with pytest.raises(OptionError, match="needs a column partition and a column offset"):
@@ -132,6 +134,15 @@ def test_a_micro_batch_that_is_repeated_is_there_once(
     assert sorted(archived(tmp_path)) == ["1", "2", "3", "4", "6"]
     assert [file.name for file in (tmp_path / "_odradek").iterdir()] == ["query.json"]
     assert json.loads((tmp_path / "_odradek/query.json").read_text())["batch"] == 2
+
+
+def test_a_damaged_note_is_named(as_task: Any, tmp_path: Path) -> None:
+    writer = ArchiveStreamWriter(options(tmp_path))
+    (tmp_path / "_odradek").mkdir()
+    (tmp_path / "_odradek" / "query.json").write_text('{"batch": 1}')
+    with pytest.raises(ValueError, match=r"_odradek/query\.json is damaged"):
+        writer.commit([as_task(writer, 0, row("1"))], 2)
+    assert archived(tmp_path) == []
 
 
 def test_an_aborted_micro_batch_leaves_nothing(as_task: Any, tmp_path: Path) -> None:

@@ -98,6 +98,16 @@ def test_another_query_counts_from_its_own_beginning(kafka_broker: odradek.Kafka
 
 
 @pytest.mark.kafka(topics={"out": 1})
+def test_a_cluster_that_refuses_is_told(kafka_broker: odradek.KafkaBroker, as_task: Any) -> None:
+    with pytest.raises(odradek.KafkaError, match="UNKNOWN_TOPIC_OR_PARTITION: topic nope"):
+        as_task(BatchWriter(options(kafka_broker, topic="nope")), 0, Row(value=b"x"))
+    with pytest.raises(odradek.KafkaError, match="MESSAGE_TOO_LARGE: Produce of out-0"):
+        as_task(BatchWriter(options(kafka_broker)), 0, Row(value=b"x" * 2_000_000))
+    with pytest.raises(odradek.KafkaError, match="INVALID_TRANSACTION_TIMEOUT"):
+        as_task(BatchWriter(options(kafka_broker, transactionTimeout="99999999")), 0, Row(value=b"x"))
+
+
+@pytest.mark.kafka(topics={"out": 1})
 def test_a_task_that_fails_leaves_nothing_open(kafka_broker: odradek.KafkaBroker, as_task: Any) -> None:
     writer = StreamWriter(options(kafka_broker))
     rows = [Row(value="good", partition=0), Row(value="bad", partition=7)]
