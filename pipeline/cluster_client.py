@@ -10,7 +10,7 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 from odradek.client_security.options import PLAIN_TEXT, ClientSecurity
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -41,7 +41,8 @@ _COORDINATOR_BUSY = {
     ErrorCode.CONCURRENT_TRANSACTIONS,
     ErrorCode.UNSTABLE_OFFSET_COMMIT,
 }
-_COORDINATOR_PAUSE_S = 0.05
+_LEADER_MOVES = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.LEADER_NOT_AVAILABLE}
+_PAUSE_S = 0.05
 _LAST_PRODUCE_WITH_ADDED_PARTITIONS = 11
 """Later versions add the partitions to the transaction by themselves, and its end raises the epoch (KIP-890)."""
 
@@ -54,6 +55,8 @@ _NEWEST = {
 """The newest versions this client speaks where that is not the newest of all: Fetch and Produce by topic name."""
 
 TopicPartition = tuple[str, int]
+
+T = TypeVar("T")
 
 
 class Fetched(NamedTuple):
@@ -200,10 +203,15 @@ class ClusterClient:
             isolation_level=int(read_committed),
             topics=[FetchTopic(topic=topic, partitions=[asked])],
         )
-        answer = self._ask(self._connection(self._leader(topic, partition)), request)
-        _check(answer.error_code, "Fetch", topic, partition)
-        data = answer.responses[0].partitions[0]
-        _check(data.error_code, "Fetch", topic, partition)
+
+        def ask(leader: WireClient) -> Any:
+            answer = self._ask(leader, request)
+            _check(answer.error_code, "Fetch", topic, partition)
+            data = answer.responses[0].partitions[0]
+            _check(data.error_code, "Fetch", topic, partition)
+            return data
+
+        data = self._of_leader(topic, partition, ask)
         aborted = [
             (transaction.producer_id, transaction.first_offset) for transaction in data.aborted_transactions or ()
         ]
@@ -218,19 +226,25 @@ class ClusterClient:
         request = ProduceRequest(
             acks=-1, timeout_ms=30_000, topic_data=[TopicProduceData(name=topic, partition_data=[part])]
         )
-        answer = self._ask(self._connection(self._leader(topic, partition)), request)
-        result = answer.responses[0].partition_responses[0]
-        _check(result.error_code, "Produce", topic, partition)
-        return int(result.base_offset)
+
+        def ask(leader: WireClient) -> int:
+            result = self._ask(leader, request).responses[0].partition_responses[0]
+            _check(result.error_code, "Produce", topic, partition)
+            return int(result.base_offset)
+
+        return self._of_leader(topic, partition, ask)
 
     def append(self, topic: str, partition: int, batch: bytes, transactional_id: str) -> None:
         """Append one batch of a transaction, acknowledged by all in-sync replicas."""
         part = PartitionProduceData(index=partition, records=batch)
         data = [TopicProduceData(name=topic, partition_data=[part])]
         request = ProduceRequest(transactional_id=transactional_id, acks=-1, timeout_ms=30_000, topic_data=data)
-        broker = self._connection(self._leader(topic, partition))
-        answer = broker.request(request, max_version=_LAST_PRODUCE_WITH_ADDED_PARTITIONS)
-        _check(answer.responses[0].partition_responses[0].error_code, "Produce", topic, partition)
+
+        def ask(leader: WireClient) -> None:
+            answer = leader.request(request, max_version=_LAST_PRODUCE_WITH_ADDED_PARTITIONS)
+            _check(answer.responses[0].partition_responses[0].error_code, "Produce", topic, partition)
+
+        self._of_leader(topic, partition, ask)
 
     # -- coordinators
 
@@ -257,7 +271,7 @@ class ClusterClient:
             if code not in _COORDINATOR_BUSY or time.monotonic() > deadline:
                 what = type(request).__name__.removesuffix("Request")
                 raise KafkaError(code, f"{what} of {key}")
-            time.sleep(_COORDINATOR_PAUSE_S)
+            time.sleep(_PAUSE_S)
 
     def _coordinator(self, kind: int, key: str) -> WireClient:
         found = self._any().request(FindCoordinatorRequest(key=key, key_type=kind), max_version=3)
@@ -274,6 +288,18 @@ class ClusterClient:
         if leader is None:
             raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"{topic}-{partition} has no leader")
         return leader
+
+    def _of_leader(self, topic: str, partition: int, ask: Callable[[WireClient], T]) -> T:
+        """What the leader of a partition answers. Waits while another one is elected, or does not know of it yet."""
+        deadline = time.monotonic() + self._timeout_s
+        while True:
+            try:
+                return ask(self._connection(self._leader(topic, partition)))
+            except KafkaError as error:
+                if error.code not in _LEADER_MOVES or time.monotonic() > deadline:
+                    raise
+            self._leaders.pop((topic, partition), None)
+            time.sleep(_PAUSE_S)
 
     def _ask(self, broker: WireClient, request: Any) -> Any:
         return broker.request(request, max_version=_NEWEST.get(request.API_KEY))

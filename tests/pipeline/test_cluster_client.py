@@ -9,6 +9,8 @@ import pytest
 import odradek
 from odradek.broker.faults.fault import FaultContext
 from odradek.pipeline.cluster_client import ClusterClient
+from odradek.protocol.record_batch import build_batch, iter_batches
+from odradek.protocol.records import Record
 
 
 def names_a_topic(_: FaultContext, request: Any) -> bool:
@@ -51,3 +53,28 @@ def test_sizes_of_partitions_are_asked_for_at_their_leaders(kafka_broker: odrade
         kafka_broker.set_faults(odradek.Fault("DescribeLogDirs", answer=code))
         with pytest.raises(odradek.KafkaError, match="CLUSTER_AUTHORIZATION_FAILED: DescribeLogDirs"):
             client.sizes(keys)
+
+
+@pytest.mark.parametrize("api", ["Produce", "Fetch"])
+@pytest.mark.kafka(topics={"orders": 1})
+def test_a_leader_that_moves_is_looked_for(kafka_broker: odradek.KafkaBroker, api: str) -> None:
+    moved = odradek.Fault(api, answer=odradek.ErrorCode.NOT_LEADER_OR_FOLLOWER, times=2)
+    with ClusterClient(kafka_broker.bootstrap_servers) as client:
+        kafka_broker.set_faults(moved)
+        client.produce("orders", 0, build_batch([Record(0, 1, b"k", b"v", ())]))
+        (batch,) = iter_batches(client.fetch("orders", 0, 0).records)
+        assert moved.hits == 2
+        assert [record.value for record in batch.records()] == [b"v"]
+        kafka_broker.set_faults(odradek.Fault(api, answer=odradek.ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+        with pytest.raises(odradek.KafkaError, match=f"TOPIC_AUTHORIZATION_FAILED: {api} of orders-0"):
+            client.fetch("orders", 0, 0) if api == "Fetch" else client.produce("orders", 0, build_batch([Record(0)]))
+
+
+@pytest.mark.kafka(topics={"orders": 1})
+def test_a_leader_that_is_not_found_in_time_is_told(kafka_broker: odradek.KafkaBroker) -> None:
+    kafka_broker.set_faults(odradek.Fault("Fetch", answer=odradek.ErrorCode.NOT_LEADER_OR_FOLLOWER))
+    with (
+        ClusterClient(kafka_broker.bootstrap_servers, timeout_s=0.2) as client,
+        pytest.raises(odradek.KafkaError, match="NOT_LEADER_OR_FOLLOWER: Fetch of orders-0"),
+    ):
+        client.fetch("orders", 0, 0)

@@ -54,9 +54,7 @@ def test_a_later_writer_of_an_id_aborts_what_is_open(kafka_broker: odradek.Kafka
         early.append(("out", 0), rows(b"early"))
         late = TransactionWriter(client, "id", 60_000)
         late.append(("out", 0), rows(b"late"))
-        with pytest.raises(
-            odradek.KafkaError, match=r"(_EPOCH|_FENCED): id: its time-out or a later writer"
-        ):
+        with pytest.raises(odradek.KafkaError, match=r"(_EPOCH|_FENCED): id: its time-out or a later writer"):
             end_transaction(client, early.transaction, commit=True)
         end_transaction(client, late.transaction, commit=True)
     assert committed(kafka_broker) == [b"late"]
