@@ -1,4 +1,4 @@
-"""The oldest Spark that the pipeline takes: the data source and the retry journey there, in a process of its own."""
+"""The oldest Spark that the pipeline takes: data source, sink and retry journey there, in a process of its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ from odradek.pipeline.installed_spark import PipelineUnavailable, installed_spar
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 OLDEST = ("pyspark==4.0.0", "py4j==0.10.9.9")
-TESTS = ("test_source.py", "test_session.py", "test_batch_errors.py", "jobs/test_retry.py")
+TESTS = (
+    "test_source.py",
+    "test_session.py",
+    "test_batch_errors.py",
+    "test_sink.py",
+    "test_archive_sink.py",
+    "jobs/test_retry.py",
+)
 REPOSITORY = Path(__file__).parents[2]
 
 

@@ -230,6 +230,58 @@ def test_a_key_waits_for_its_predecessor(spark: Any, kafka_broker: odradek.Kafka
     assert [call for call in called() if call.startswith("a")] == expected
 
 
+@pytest.mark.slow
+@pytest.mark.kafka(topics=TOPICS)
+def test_a_crash_at_any_step_keeps_the_order(
+    spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The driver dies before and after each step that changes something; each time with new messages on their way."""
+    from odradek.pipeline.jobs import retry
+
+    calls = tmp_path / "calls"
+
+    def handle(message: Any) -> None:
+        with calls.open("a") as file:
+            file.write(f"{message.value.decode()}/{message.retry_number}\n")
+        if message.value.startswith(b"bad"):
+            raise ValueError("no")
+
+    policy = RetryPolicy(delays=("5m",))
+    options: dict[str, Any] = {"policy": policy, "in_order": True}
+    crashes = [(step, after) for step in ("_write", "_block", "_park") for after in (False, True)]
+    for number, (step, after) in enumerate(crashes):
+        send(kafka_broker, f"bad {number}", f"behind {number}", key=f"key {number}")
+        with monkeypatch.context() as patch:
+            real = getattr(retry._Batch, step)
+
+            def crash(*arguments: Any, real: Any = real, after: bool = after) -> None:
+                if after:
+                    real(*arguments)
+                raise ZeroDivisionError("the driver dies")
+
+            patch.setattr(retry._Batch, step, crash)
+            running = Running(spark, kafka_broker, tmp_path / "checkpoint", handle, **options)
+            with running, pytest.raises(Exception, match="the driver dies"):
+                running.query.awaitTermination(PATIENCE_S)
+    numbers = range(len(crashes))
+    with Running(spark, kafka_broker, tmp_path / "checkpoint", handle, **options) as running:
+        running.wait(lambda: len(stored(kafka_broker, "retry_5m_topic")) >= len(crashes))
+        running.wait_batches(2)
+        kafka_broker.clock.advance(minutes=5)
+        running.wait(lambda: len(stored(kafka_broker, "failed_topic")) >= len(crashes))
+        running.wait_batches(1)
+        running.wait(lambda: all(f"behind {number}/0" in calls.read_text() for number in numbers))
+    for topic in ("retry_5m_topic", "failed_topic"):
+        assert sorted(each.value.decode() for each in stored(kafka_broker, topic)) == [
+            f"bad {each}" for each in numbers
+        ]
+    called = calls.read_text().splitlines()
+    for number in numbers:
+        own = [call for call in called if call.partition("/")[0].endswith(f" {number}")]
+        assert list(dict.fromkeys(own)) == [f"bad {number}/0", f"bad {number}/1", f"behind {number}/0"]
+        assert own.count(f"behind {number}/0") == 1
+
+
 @pytest.mark.kafka(topics=TOPICS)
 def test_a_poisonous_message_fails_alone(spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path) -> None:
     def handle(message: Any) -> None:
