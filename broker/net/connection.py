@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("odradek.broker.net")
 
-_REQUESTS_AT_ONCE: Final = 16  # answered for one connection before the others get their turn
+_REQUESTS_AT_ONCE: Final = 16  # requests answered for one connection before the others get their turn
 _BYTES_AT_ONCE: Final = 4 * 1024 * 1024  # and so many bytes read
 _JOIN_BELOW_BYTES: Final = 16 * 1024
 
@@ -47,10 +47,10 @@ class Transport(Protocol):
         """Read at most `space`; 0 at the end of the stream."""
 
     def recv(self, size: int, flags: int, /) -> bytes:
-        """Look at what has come (MSG_PEEK)."""
+        """Look at received bytes without taking them (MSG_PEEK)."""
 
     def send(self, data: bytes | memoryview, /) -> int:
-        """Send some of `data`; to be called with the same bytes again if it raised BlockingIOError."""
+        """Send some of `data`. After a BlockingIOError call it again with the same bytes."""
 
     def sendmsg(self, parts: list[bytes | memoryview], /) -> int:
         """Send some of the parts, in order, as `send` does."""
@@ -66,19 +66,19 @@ class Poller(Protocol):
     """
 
     def add(self, connection: Connection) -> None:
-        """Watch a connection's socket until it is closed."""
+        """Watch a connection's socket until the socket is closed."""
 
     def watch(self, connection: Connection, begin: Callable[[], None]) -> None:
         """Serve a new connection, which is watched; `begin` is called when it needs a task of its own."""
 
     def forget(self, connection: Connection) -> None:
-        """Leave a connection alone that `watch` was called for."""
+        """Undo `watch` for a connection."""
 
     def park(self, connection: Connection, parked: Parked) -> None:
-        """Answer the connection's request when it is woken or its deadline comes."""
+        """Answer the connection's request when the request is woken or its deadline comes."""
 
     def wake(self, connection: Connection) -> None:
-        """Read a watched connection's socket, in which something may have come unseen."""
+        """Read a watched connection's socket, which may have unread bytes without an event."""
 
     async def idle(self, connection: Connection) -> None:
         """Serve the connection; return when it needs its own task."""
@@ -87,7 +87,7 @@ class Poller(Protocol):
         """Serve until cancelled."""
 
     def close(self) -> None:
-        """Give back what the system holds for it; called when all tasks have ended."""
+        """Free the poller's system resources. Called when all tasks have ended."""
 
 
 _WATCHED: Final[ConnectionState] = ConnectionState.WATCHED
@@ -102,17 +102,17 @@ _CLOSED: Final[ConnectionState] = ConnectionState.CLOSED
 class Connection:
     """Serves one socket until the client, an error or the server ends it.
 
-    `state` says who reads and what is waited for (`connection_states`). The connection's own task runs
+    `state` says who reads and what the connection waits for (`connection_states`). The connection's own task runs
     `serve`. The next request is read when the last one is answered (Kafka mutes a connection in the same way), so
-    answers need no reordering. Where there is a poller, it reads and answers while the connection is watched or parked,
-    and the task begins when something else has to be waited for (`ConnectionTask`).
+    answers need no reordering. A poller, if there is one, reads and answers while the connection is watched or parked.
+    The task begins when the connection has to wait for something else (`ConnectionTask`).
 
-    `unread`: whether the socket may have something that nobody was told of; False only if the last read took all there
-    was, and no event has come since. It is asked when a parked request has been answered.
-    `wire` stands in the socket's place while a test makes the link to the client a bad one; `new_wire` makes one.
-    `_pending`: the request that is parked or waits. `_unsent`: what the socket had no room for. `_error`: why the
-    connection is closed. `_held`: the answer to the last request while the poller holds it back (`_holds`), which is
-    never longer than its turn.
+    `unread`: whether the socket may have bytes without a pending event. It is False only if the last read took
+    everything and no event has come since. It is checked when a parked request has been answered. `wire` replaces the
+    socket while a test makes the link to the client bad; `new_wire` makes one. `_pending`: the parked or waiting
+    request. `_unsent`: the part of an answer for which the socket had no room. `_error`: why the connection is closed.
+    `_held`: the answer to the last request while the poller holds it back (`_holds`), which is never longer than its
+    turn.
     """
 
     __slots__ = (
@@ -153,7 +153,7 @@ class Connection:
         max_request_bytes: int,
         new_gate: NewGate | None = None,
     ) -> None:
-        """`new_gate`: makes what clients log in at, for a listener where they have to."""
+        """`new_gate`: makes the gate for the log-in, on a listener that requires one."""
         self.node = node
         self.info = info
         self.state = _SERVING
@@ -187,12 +187,12 @@ class Connection:
         return self._socket.fileno()
 
     def waits_for(self, parked: Parked) -> bool:
-        """Whether this is the request that the connection is parked with."""
+        """Whether this is the connection's parked request."""
         pending = self._pending
         return self.state is _PARKED and pending is not None and pending.response is parked
 
     def client_has_gone(self) -> bool:
-        """Whether the client has closed its end; to be asked while nobody reads."""
+        """Whether the client has closed its end. Call it only while nobody reads."""
         try:
             return self._socket.recv(1, socket.MSG_PEEK) == b""
         except BlockingIOError:
@@ -207,32 +207,32 @@ class Connection:
         self._buffer.limit(self._max_request_bytes if max_bytes is None else max_bytes, on_growth)
 
     def open_gate(self) -> None:
-        """The client has logged in for good: requests go to the dispatcher."""
+        """Send requests to the dispatcher from now on, because the client has logged in."""
         self._gate = None
         self._choose_begin()
 
     def logs_in_since(self, ms: int) -> bool:
-        """Whether the client began to log in before this time of the broker's clock and has not ended."""
+        """Whether the client began its log-in before this time of the broker's clock and has not finished it."""
         gate = self._gate
         return gate is not None and gate.logging_in and gate.since_ms < ms
 
     # -- for links
 
     def put_wire(self, wire: Wire) -> None:
-        """Read and send through a wire, which has the connection's socket."""
+        """Read and send through a wire over the connection's socket."""
         self.wire = wire
         self._socket = wire
         self.unread = True
 
     def take_wire(self) -> None:
-        """Read and send without the wire again."""
+        """Read and send through the socket again."""
         if self.wire is not None:
             self._socket = self.wire.inner
             self.wire = None
             self.unread = True
 
     def watch_requests(self, look: Look | None) -> None:
-        """Let `look` see each request first; None for nobody."""
+        """Call `look` with each request first; None stops that."""
         self._look = look
         self._choose_begin()
 
@@ -242,7 +242,7 @@ class Connection:
 
     @property
     def transport(self) -> Transport:
-        """The socket, or what stands in its place."""
+        """The socket, or the wire in its place."""
         return self._socket
 
     @property
@@ -254,7 +254,7 @@ class Connection:
         return self.info.client_id
 
     def cut(self, why: str) -> None:
-        """Nothing more is read or answered, not even what has come already; to be called with a cancelled scope."""
+        """Read and answer nothing more, not even received requests. Call it with a cancelled scope."""
         response = None if self._pending is None else self._pending.response
         if isinstance(response, CoroutineType) and not response.cr_suspended:
             response.close()  # it has not begun
@@ -264,7 +264,7 @@ class Connection:
 
     @property
     def may_begin_watched(self) -> bool:
-        """Whether there is nothing to wait for but a first request."""
+        """Whether the connection waits only for its first request."""
         return self._gate is None
 
     def begin_watched(self) -> None:
@@ -274,7 +274,7 @@ class Connection:
     # -- in the connection's own task
 
     async def serve(self) -> None:
-        """Answer requests until the connection ends. Raises only bugs, and when it is cancelled."""
+        """Answer requests until the connection ends. Raises bugs and Cancelled only."""
         try:
             with nullcontext() if self._gate is None else self._gate.scope:
                 while self.state is not _CLOSED:
@@ -296,7 +296,7 @@ class Connection:
             self.close()
 
     async def _step(self) -> None:
-        """Do what the state asks of the connection's task; it has another state then, or has let others run."""
+        """Do the task's work in the present state. Afterwards the state has changed, or other tasks have run."""
         if self.state is _SERVING:
             if self.wire is not None:
                 await self.wire.until_free()
@@ -320,7 +320,7 @@ class Connection:
             await self._wait_for_request()
 
     async def _wait_for_request(self) -> None:
-        """Wait until there is something to read, and serve it; `wake` may be faster."""
+        """Wait until there is something to read, and serve it. `wake` may serve it first."""
         with trio.CancelScope() as self._nap:
             await trio.lowlevel.wait_readable(self.fileno())
             if self.wire is not None:
@@ -347,7 +347,7 @@ class Connection:
             self._go_on(_SERVING)
 
     async def _send_rest(self) -> None:
-        """Wait for room in the socket, and send some of what is left."""
+        """Wait for room in the socket, and send some of the rest."""
         if self.wire is None:
             await trio.lowlevel.wait_writable(self._socket)
         else:
@@ -359,13 +359,13 @@ class Connection:
             self._go_on(_MUTED if self._muted_until_ms else _SERVING)
 
     def _disturb(self, answer: Disturbed) -> None:
-        """Let an answer leave as a fault says."""
+        """Send an answer in the way of a fault."""
         self.new_wire(self).play(answer.steps)
         self._muted_until_ms = answer.until_ms
         self._go_on(_MUTED if answer.until_ms else _SERVING)
 
     async def _let_in(self, unreached: Unreached) -> None:
-        """Answer a request that was read when it became known that its client is cut off, now that it is not."""
+        """Answer a request that was read while its client was cut off, now that the client is reachable."""
         if self.wire is not None:
             await self.wire.until_free()
             if self.state is _CLOSED:
@@ -378,7 +378,9 @@ class Connection:
             self._send(answer)
 
     def close(self) -> None:
-        """Close the socket, and drop what is owed. Only in the connection's task, or where there are none any more."""
+        """Close the socket, and drop unsent answers. Call it only in the connection's task, or when all tasks have
+        ended.
+        """
         if self._pending is not None:
             self._dispatcher.abandoned(self._pending)
             if isinstance(self._pending.response, Parked):
@@ -394,7 +396,7 @@ class Connection:
     # -- while it is watched or parked: in its own task, or in the poller's
 
     def wake(self) -> None:
-        """Something may have come unseen: serve it now, in the caller's turn."""
+        """Serve bytes that may have come without an event, in the caller's turn."""
         self.unread = True
         if self.state is _WATCHED:
             self.last_used_ms = self._clock.now_ms()
@@ -403,10 +405,10 @@ class Connection:
                 self._nap.cancel()
 
     def serve_now(self, *, until_empty: bool, hold: bool = False) -> bool:
-        """The socket of a watched connection can be read: answer what has come, up to a request that has to wait.
+        """Read a watched connection's socket, and answer the received requests up to one that has to wait.
 
         `until_empty`: there may be more than one read takes, such as the end of the stream. `hold`: the answer to the
-        last request may be held back until `send_held`; tells whether one is.
+        last request may be held back until `send_held`. Returns whether one is.
         """
         self._holds = hold
         try:
@@ -417,7 +419,7 @@ class Connection:
         return self._held is not None
 
     def send_held(self) -> None:
-        """Send what was held back; to be called in the same turn."""
+        """Send the held answer. Call it in the same turn."""
         try:
             self._release()
         except Exception as error:
@@ -441,7 +443,7 @@ class Connection:
         return b"".join(small)
 
     def was_sent(self, answer: bytes, sent: int) -> None:
-        """Only so many bytes of what `take_held` gave were sent; negative: the number of the socket's error."""
+        """Note that only so many bytes of the taken answer were sent; a negative number is the socket's error."""
         if sent >= 0:
             self._enter(_SENDING, unsent=[memoryview(answer)[sent:]])
         elif -sent == errno.EAGAIN:
@@ -450,9 +452,9 @@ class Connection:
             self._fail(OSError(-sent, os.strerror(-sent)))
 
     def resume(self, *, hold: bool = False) -> bool:
-        """Look again at the request that the connection is parked with.
+        """Look again at the connection's parked request.
 
-        `hold`: the answer may be held back until `send_held`; tells whether it is.
+        `hold`: the answer may be held back until `send_held`. Returns whether it is.
         """
         pending = self._pending
         assert pending is not None
@@ -475,7 +477,7 @@ class Connection:
         return self._held is not None
 
     def _fail(self, error: Exception) -> None:
-        """Leave the error to the connection's task."""
+        """Keep the error for the connection's task."""
         if self._pending is not None and isinstance(self._pending.response, Parked):
             self._pending.response.abandon()
         self._enter(_CLOSED, error=error)
@@ -496,11 +498,11 @@ class Connection:
         self._pending, self._unsent, self._error = pending, unsent, error
 
     def _go_on(self, state: ConnectionState) -> None:
-        """The answer that was owed is sent."""
+        """Go on with the next request, because the answer is sent."""
         self._enter(_CLOSED if self.closing else state)
 
     def _read(self, *, until_empty: bool) -> None:
-        """Read and answer until the socket is empty, something has to be waited for, or the turn is used up."""
+        """Read and answer until the socket is empty, a request has to wait, or the turn is used up."""
         buffer = self._buffer
         budget = _BYTES_AT_ONCE
         try:
@@ -513,7 +515,7 @@ class Connection:
                 if not self._answer_received():
                     return
                 if not self.unread:
-                    return  # it was all there is: what comes later is a new event
+                    return  # the read took everything: later bytes are a new event
                 budget -= count
         except BlockingIOError:
             if self.state is _SERVING:
@@ -524,7 +526,7 @@ class Connection:
             self._enter(_SERVING)
 
     def _answer_received(self) -> bool:
-        """Answer the whole frames of the buffer; False if something has to be waited for or the turn is used up."""
+        """Answer the whole frames of the buffer; False if a request has to wait or the turn is used up."""
         for _ in range(_REQUESTS_AT_ONCE):
             frame = self._buffer.next_frame()
             if frame is None:
@@ -535,7 +537,7 @@ class Connection:
         return False
 
     def _answer(self, frame: Frame) -> bool:
-        """Answer a request; False if something has to be waited for."""
+        """Answer a request; False if it has to wait."""
         answer = self._begin(self.node, self.info, frame)
         if isinstance(answer, Pending):
             self._wait_for(answer)
@@ -546,7 +548,7 @@ class Connection:
         return self._send(answer)
 
     def _release(self) -> bool:
-        """Send what was held back, unless the connection was cut; False if the socket does not take all of it now."""
+        """Send the held answer, unless the connection was cut; False if the socket does not take all of it now."""
         held, self._held = self._held, None
         return held is None or self.state is _CLOSED or self._send(held)
 
@@ -577,7 +579,7 @@ class Connection:
         return False
 
     def _send_now(self, parts: Parts) -> Parts | None:
-        """Send what the socket takes, small answers joined, large ones without a copy; returns what is left."""
+        """Send as much as the socket takes, small answers joined, large ones without a copy; returns the rest."""
         size = 0
         for part in parts:
             size += len(part)
@@ -593,5 +595,5 @@ class Connection:
 
 
 def _no_wire(connection: Connection) -> Wire:
-    """Without a server that makes wires."""
+    """The wire of a connection without a server: none."""
     raise RuntimeError("no wire can be had")

@@ -9,10 +9,10 @@ import trio
 
 
 class ConnectionTask:
-    """Starts a connection's task, once, and cancels it. Owner: the server.
+    """Starts a connection's task once, and cancels it. Owner: the server.
 
-    Where there is a poller, a connection has none until it needs one: to wait for something else than its next request,
-    or to end. `forget` is called when it is cancelled before it has begun, so that the poller leaves it alone.
+    With a poller a connection has no task until it needs one: to wait for something other than its next request, or to
+    end. `forget` is called if the task is cancelled before it has begun, so that the poller drops the connection.
     """
 
     __slots__ = ("_forget", "_run", "_scope", "_tasks")
@@ -32,7 +32,7 @@ class ConnectionTask:
             self._tasks.start(self)
 
     def cancel(self) -> None:
-        """End the connection. If there is no task yet, one begins that does it."""
+        """End the connection. If there is no task yet, one begins for that."""
         if self._scope is None:
             if self._forget is not None:
                 self._forget()
@@ -53,7 +53,7 @@ class ConnectionTask:
 
 
 class ConnectionTasks:
-    """Starts tasks in the order in which they were asked for: trio starts those of one turn in any order."""
+    """Starts tasks in the order in which they were requested. trio starts the tasks of one turn in any order."""
 
     def __init__(self, nursery: trio.Nursery) -> None:
         self._nursery = nursery

@@ -39,7 +39,7 @@ _log = logging.getLogger("odradek.broker.net")
 
 _BACKLOG = 1024
 _OUT_OF_DESCRIPTORS = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
-_ACCEPTED_AT_ONCE = 16  # connections before others get their turn
+_ACCEPTED_AT_ONCE = 16  # connections accepted before others get their turn
 _PAUSE_S = 0.1
 _LONGEST_IDLE_CHECK_S = 60.0
 _SHORTEST_IDLE_CHECK_S = 0.05
@@ -50,14 +50,15 @@ def _no_poller(clock: BrokerClock) -> None:
 
 
 def _leave_alone(sock: socket.socket) -> None:
-    """A connection within this machine is one like any other."""
+    """Connections within this machine get no special settings."""
 
 
 class _Listening:
-    """A socket on which a node listens. `scope`: of the task that accepts, once there is one.
+    """A socket on which a node listens.
 
-    `terms`: of a TLS listener, else None. `paused`: where connections wait in the backlog meanwhile, what ends it.
-    `refuses`: the socket only keeps the address, and nobody is let in.
+    `scope`: the scope of the accepting task, once there is one. `terms`: the TLS terms; None without TLS. `paused`: the
+    event that ends a pause, in which connections wait in the backlog. `refuses`: the socket only keeps the address and
+    accepts nobody.
     """
 
     __slots__ = ("endpoint", "node", "paused", "refuses", "scope", "socket", "terms")
@@ -85,7 +86,7 @@ class _Listening:
         self.socket.close()
 
     def listen(self, *, refuse: bool) -> None:
-        """Take the address anew, to accept connections or to keep it while nobody is let in."""
+        """Take the address again, to accept connections or only to keep the address."""
         self.close()
         self.socket = _listen(self.endpoint.host, self.endpoint.port, backlog=None if refuse else _BACKLOG)
         self.refuses = refuse
@@ -94,8 +95,8 @@ class _Listening:
 class Server:
     """Accepts connections for the nodes of a cluster and closes the idle ones.
 
-    Owner: the cluster, whose connection nursery the tasks run in. Invariant: whatever happens to one connection or one
-    listener's client, the others go on.
+    Owner: the cluster, whose connection nursery the tasks run in. Invariant: an error of one connection does not affect
+    the others.
     """
 
     def __init__(
@@ -112,9 +113,10 @@ class Server:
         tune_local: Callable[[socket.socket], None] = _leave_alone,
         controllers: Dispatcher | None = None,
     ) -> None:
-        """`controllers`: serves who comes through a controller's listener. `gates`: where clients log in, by the name
-        of the listener. `open_tls`: opens the stores of a TLS listener; ConfigError if they cannot be used.
-        `new_poller`, `tune_local`: see `Lane`."""
+        """`controllers`: the dispatcher of the controllers' listeners. `gates`: the gates for log-ins, by the name of
+        the listener. `open_tls`: opens the stores of a TLS listener; ConfigError if they cannot be used. `new_poller`,
+        `tune_local`: see `Lane`.
+        """
         self._gates = {(node_id, name): gate for node_id in nodes for name, gate in gates.items()}
         self._open_tls = open_tls
         self._handshakes: Handshakes | None = None
@@ -127,9 +129,9 @@ class Server:
         self._config = config
         self._bugs = bugs
         self._listening: list[_Listening] = []
-        self._kept: dict[tuple[int, str], socket.socket] = {}  # addresses of nodes that are down, by listener
+        self._kept: dict[tuple[int, str], socket.socket] = {}  # the addresses of nodes that are down, by listener
         self._connections: dict[Connection, ConnectionTask] = {}
-        self._limits: dict[tuple[int, bool], ConnectionLimits] = {}  # a controller counts for itself
+        self._limits: dict[tuple[int, bool], ConnectionLimits] = {}  # a controller has limits of its own
         config.watchers.append(self._config_changed)
         self._numbers = itertools.count(1)
         self._drained: trio.Event | None = None
@@ -173,8 +175,7 @@ class Server:
         nursery.start_soon(self._close_idle)
 
     def bind(self, node: Node, endpoints: Iterable[Endpoint] | None = None) -> None:
-        """Take the addresses of a node's endpoints, all or some, which know their ports then; see `start`. An error
-        takes none."""
+        """Take the addresses of all or some endpoints, and set their ports; see `start`. An error takes none."""
         bound = []
         try:
             for endpoint in node.all_endpoints if endpoints is None else endpoints:
@@ -200,7 +201,7 @@ class Server:
                 )
 
     def _socket_for(self, node: Node, endpoint: Endpoint) -> socket.socket:
-        """One that listens at the endpoint's address, which may have been kept for it."""
+        """A socket that listens at the endpoint's address, which may have been kept for it."""
         kept = self._kept.pop((node.id, endpoint.listener.name), None)
         if kept is None:
             return _listen(endpoint.host, endpoint.port)
@@ -213,8 +214,9 @@ class Server:
         return self._nursery is not None
 
     def add_listener(self, node: Node, endpoint: Endpoint, gate: NewGate | None) -> None:
-        """Listen at one more address of a node that is up. `gate`: where its clients log in. OSError and ConfigError as
-        for `start`."""
+        """Listen at one more address of a node that is up. `gate`: makes the gate for log-ins. OSError and ConfigError
+        as for `start`.
+        """
         assert self._nursery is not None
         assert gate is not None or not endpoint.listener.protocol.sasl
         self.bind(node, [endpoint])
@@ -225,7 +227,7 @@ class Server:
         self.accept(self._nursery)
 
     def remove_listener(self, node: Node, name: str) -> None:
-        """Listen no more at one address of a node; who came through it is cut."""
+        """Stop listening at one address of a node, and cut its connections."""
         for listening in self._of(node, name):
             listening.close()
             self._listening.remove(listening)
@@ -251,7 +253,7 @@ class Server:
         return self._open_tls(node, endpoint)
 
     def accept(self, nursery: trio.Nursery) -> None:
-        """Start a task for each address that is taken, which accepts its connections."""
+        """Start a task for each taken address, which accepts its connections."""
         for listening in self._listening:
             if listening.scope is None and not listening.refuses:
                 listening.scope = trio.CancelScope()
@@ -261,7 +263,7 @@ class Server:
         """Close a node's listeners and cut its connections, as a broker that dies does. Nobody else gets its ports."""
         for listening in [each for each in self._listening if each.node is node]:
             self._listening.remove(listening)
-            with suppress(OSError):  # somebody was faster: `bind` says so
+            with suppress(OSError):  # the address was taken meanwhile: `bind` says so
                 listening.listen(refuse=True)
                 self._kept[node.id, listening.endpoint.listener.name] = listening.socket
         for connection, task in list(self._connections.items()):
@@ -290,7 +292,7 @@ class Server:
         return self._connections
 
     def wake(self, connection: Connection) -> None:
-        """Read what has come unseen."""
+        """Read received bytes without an event."""
         if self._poller is None:
             connection.wake()
         else:
@@ -311,14 +313,14 @@ class Server:
             self._bugs.report("a connection's wire", error)
 
     def freeze(self, node: Node) -> None:
-        """Keep a node's sockets open, and neither accept, read nor send anything."""
+        """Keep a node's sockets open, but accept, read and send nothing."""
         for listening in self._listening:
             if listening.node is node and listening.paused is None:
                 listening.paused = trio.Event()
         self.links.freeze(node.id)
 
     def thaw(self, node: Node) -> None:
-        """Undo `freeze`; what waits in the sockets is served."""
+        """Undo `freeze`, and serve what waits in the sockets."""
         for listening in self._listening:
             if listening.node is node and listening.paused is not None:
                 paused, listening.paused = listening.paused, None
@@ -326,7 +328,7 @@ class Server:
         self.links.thaw(node.id)
 
     def cut_all(self, why: str) -> None:
-        """Cut every connection at once: no request is taken and no answer given any more. Listeners go on."""
+        """Cut every connection at once, without another answer. Listeners stay open."""
         for connection, task in list(self._connections.items()):
             task.cancel()
             connection.cut(why)
@@ -334,11 +336,11 @@ class Server:
             limits.forget_rates()
 
     def set_connection_fault(self, fault: Callable[[int, str], Serve | None] | None) -> None:
-        """Do with new connections as `fault` says; see `connection_fault`. None: serve them."""
+        """Set the fault of new connections; see `connection_fault`. None serves them."""
         self.connection_fault = _no_fault if fault is None else fault
 
     def refuse(self, node: Node, listener: str | None = None) -> None:
-        """Let nobody in at a node (through one listener of it); what is open stays."""
+        """Refuse new connections to a node (or to one of its listeners). Open ones stay."""
         for listening in self._of(node, listener):
             if not listening.refuses:
                 listening.listen(refuse=True)
@@ -378,7 +380,7 @@ class Server:
                 await self._drained.wait()
 
     def release(self) -> None:
-        """Called when all tasks have ended: close what had none."""
+        """Close the connections without a task. Called when all tasks have ended."""
         for connection in list(self._connections):
             connection.close()
         self._connections.clear()
@@ -390,7 +392,7 @@ class Server:
     async def _accept(
         self, nursery: trio.Nursery, listening: _Listening, listener: socket.socket, scope: trio.CancelScope
     ) -> None:
-        """`listener`: the socket that it has now; with another one comes another task."""
+        """Accept the connections of a socket. A listener with a new socket gets a new task."""
         with scope:
             accepted = 0
             while True:
@@ -443,7 +445,7 @@ class Server:
         return self._limits[listening.node.id, listening.endpoint.of_controller]
 
     async def _turn_away(self, sock: socket.socket, peer: Any, delay_ms: int) -> None:
-        """Close a connection of an address that has too many new ones: late, so that its client does not hurry."""
+        """Close a connection of an address with too many new ones, after a delay that slows its client down."""
         _log.info("%s:%d is closed in %d ms: too many new connections from there", peer[0], peer[1], delay_ms)
         with sock:
             await self._clock.sleep(delay_ms / 1000)
@@ -472,7 +474,7 @@ class Server:
             limits.changed()
 
     def _open(self, listening: _Listening, sock: socket.socket, peer: Any) -> None:
-        """Serve a connection that has been let in: the poller does, unless it needs a task from the beginning."""
+        """Serve an admitted connection, by the poller unless it needs a task from the beginning."""
         listener = listening.endpoint.listener
         try:
             sock.setblocking(False)
@@ -553,7 +555,7 @@ class Server:
             oldest = clock.now_ms() - limit_ms
             for connection, task in list(self._connections.items()):
                 if connection.wire is not None and connection.wire.terms.held:
-                    continue  # nobody could have noticed
+                    continue  # no reader could have noticed
                 cut = RULES[connection.state].cut
                 if (cut is Cut.CLIENT_GONE and connection.client_has_gone()) or (
                     cut is Cut.IDLE

@@ -33,17 +33,17 @@ class OwnTopic(Protocol):
 
 
 class Replicates(Protocol):
-    """Copies and commits records while the replicas differ."""
+    """The replicator: copies and commits records while the replicas differ."""
 
     def replicate(self, partition: Partition) -> None:
-        """The partition has records, or a leader, that others may lack."""
+        """Replicate: the partition has new records or a new leader."""
 
     def now_ms(self) -> int:
         """The broker's time."""
 
 
 class HoldsRecords(Protocol):
-    """Holds records back before they are appended: see `HeldAppends`."""
+    """The holder of records that are not appended yet; see `HeldAppends`."""
 
     def write(self) -> None:
         """Append them."""
@@ -62,16 +62,16 @@ class Leadership(NamedTuple):
 class Partition:
     """One partition of a topic.
 
-    Owner: the `PartitionRegistry` makes and closes it, and lets it follow its registration in the metadata image.
-    Every mutation is a sync call in the broker's task; readers that wait are in `waiters` and are told by the
-    mutators here, so write through this class and never to `log` directly.
+    Owner: the `PartitionRegistry` makes and closes it, and lets it follow its registration in the metadata image. Every
+    mutation is a sync call in the broker's task. It tells the waiting readers in `waiters`, so write through this class
+    and never to `log` directly.
 
-    As long as all replicas have everything there is one log for all of them, and `replica_set` is None. It is there
-    once something is kept from a replica or a node is down; then `log` is the leader's, and `replicator` copies and
-    commits. `replicas` and `isr` are what Metadata shows and what `min.insync.replicas` is held against. `leader_id`
-    is -1 while no replica's node is up. `on_activity` is called once, with the first append (and again after a changed
-    config): maintenance looks after such logs only. `held`: who holds records back that belong at the log's end; they
-    are appended before anybody gets to see the log.
+    While all replicas have everything there is one log for all of them, and `replica_set` is None. There is a
+    `replica_set` while a test holds records back from a replica or a node is down. Then `log` is the leader's, and
+    `replicator` copies and commits. Metadata shows `replicas` and `isr`, and `min.insync.replicas` is compared with
+    `isr`. `leader_id` is -1 while no replica's node is up. `on_activity` is called once, with the first append (and
+    again after a changed config): maintenance cares for such logs only. `held`: the holder of records that belong at
+    the log's end. They are appended before anybody sees the log.
     """
 
     __slots__ = (
@@ -131,16 +131,17 @@ class Partition:
 
     @property
     def log(self) -> PartitionLog:
-        """The log; opened when it is first asked for, since thousands of idle partitions must cost next to nothing.
+        """The log.
 
-        Raises StorageError where the medium has no log that could be read.
+        It is opened with its first use, because thousands of idle partitions must cost next to nothing. Raises
+        StorageError if the medium has no readable log.
         """
         if self.held is not None:
             self.write_held()
         return self._log or self.open()
 
     def open(self) -> PartitionLog:
-        """Open the log now; a log that holds data is looked after from then on."""
+        """Open the log now. Maintenance cares for it from now on if it has data."""
         if self._log is None:
             log = self._log = self._open_log(self)
             if self.leader_id >= 0:
@@ -197,12 +198,12 @@ class Partition:
 
     @property
     def may_hold(self) -> bool:
-        """Whether appends can be held back: nothing that could refuse them later, medium or follower, has a say."""
+        """Whether appends can be held back: neither the medium nor a follower could refuse them later."""
         alone = self.replica_set is None and self.durability is None
         return alone and not self.deleted and self.log.takes_all
 
     def write_held(self) -> None:
-        """Append what is held back."""
+        """Append the held records."""
         held, self.held = self.held, None
         if held is not None:
             held.write()
@@ -210,7 +211,7 @@ class Partition:
     def _append_apart(
         self, replicas: ReplicaSet, log: PartitionLog, records: Buffer, now_ms: int, origin: AppendOrigin
     ) -> Appended:
-        """Append where replicas differ: what commits the records, and wakes readers, is that they are copied."""
+        """Append while replicas differ. Copying the records commits them and wakes readers."""
         appended = log.append_plainly(records, now_ms, self.leader_epoch, origin)
         if not appended[4]:
             replicas.appended(now_ms)
@@ -231,7 +232,7 @@ class Partition:
         return self.replica_set
 
     def join_replicas(self) -> None:
-        """All replicas have the same log again."""
+        """Go back to one log, because all replicas have the same records again."""
         if self.replica_set is not None:
             self.replica_set = self.replicator = None
             self.log.release_high_watermark()
@@ -246,7 +247,7 @@ class Partition:
         self._report(error)
 
     def _report(self, error: StorageError) -> None:
-        """Log what is wrong with the medium, once and not for each request that meets it."""
+        """Log an error of the medium once, and not for each request that meets it."""
         if self.reported != error.message:
             self.reported = error.message or ""
             _log.error("%s-%d cannot be written: %s", self.topic.name, self.index, error.message)
@@ -306,7 +307,7 @@ class Partition:
         self.leader_id, self.leader_epoch, self.isr, self.replica_set, self._log = known
 
     def fork(self, log: PartitionLog, end: int) -> PartitionLog:
-        """A log of its own that begins as another one does."""
+        """A separate log that begins like another one."""
         return self._fork(log, end)
 
     def _fork(self, log: PartitionLog, end: int) -> PartitionLog:
@@ -343,7 +344,7 @@ class Partition:
     # -- life
 
     def config_changed(self) -> None:
-        """To be called after `log.config` was replaced: retention or compaction may have become due."""
+        """Call this after `log.config` was replaced: retention or compaction may have become due."""
         if self.active:
             self._on_activity(self)
 
@@ -368,9 +369,10 @@ class Partition:
                 log.delete()
 
     def relocate(self, move: Callable[[], None]) -> None:
-        """Close the log, let `move` bring its files elsewhere, and go on with it; waiting readers look again.
+        """Close the log, let `move` bring its files elsewhere, and continue with it.
 
-        StorageError, of `move` too: the log is where it was, or can't be used until its files can be read again.
+        Waiting readers look again. After a StorageError, also of `move`, the log is where it was, or unusable until its
+        files can be read again.
         """
         log = self.log
         log.close()
@@ -383,16 +385,16 @@ class Partition:
         self._reopen(log)
 
     def let_go(self) -> None:
-        """Close the logs; `go_on_with` says what comes in their place."""
+        """Close the logs. `go_on_with` replaces them."""
         self.write_held()
         for log in self._logs():
             log.close(clean=False)
         self._log = self.replica_set = self.replicator = None
 
     def go_on_with(self, log: PartitionLog | None, replicas: ReplicaSet | None, replicator: Replicates) -> None:
-        """Have this log from now on (None: one that is opened when it is needed), and these replicas.
+        """Replace the closed logs by this log (None.
 
-        What it had is closed; waiting readers look again.
+        One that is opened with its first use) and these replicas. Waiting readers look again.
         """
         self.let_go()
         self._log = log
@@ -410,7 +412,7 @@ class Partition:
         self.waiters.wake_all()
 
     def _logs(self) -> list[PartitionLog]:
-        """The log, and those of replicas that have parted from it."""
+        """The log, and the separate logs of replicas."""
         logs = [] if self._log is None else [self._log]
         if self.replica_set is not None:
             logs += [log for log in self.replica_set.logs() if log is not self._log]
