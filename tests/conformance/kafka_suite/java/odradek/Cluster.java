@@ -103,7 +103,6 @@ public final class Cluster implements AutoCloseable {
     private final SortedMap<Integer, Integer> controllers = new TreeMap<>();
     private boolean combined;
     private Map<String, Short> features = Map.of();
-    private final boolean looksAgain;
     private final String own;
     /** Nodes to start with; the process begins when something is asked of it, as a test may add a node until then. */
     private final Set<Integer> wanted = ConcurrentHashMap.newKeySet();
@@ -114,16 +113,9 @@ public final class Cluster implements AutoCloseable {
 
     /** Properties by the id of the broker, as they would stand in its server.properties. In memory. */
     public Cluster(SortedMap<Integer, Map<String, String>> properties, String controllerListener, List<String> scramUsers) {
-        this(properties, controllerListener, scramUsers, false);
-    }
-
-    /** `looksAgain`: what a broker says of its configuration is read anew each time, as the test may have changed it. */
-    public Cluster(SortedMap<Integer, Map<String, String>> properties, String controllerListener, List<String> scramUsers,
-            boolean looksAgain) {
         this.properties = properties;
         this.controllerListener = controllerListener;
         this.scramUsers = scramUsers;
-        this.looksAgain = looksAgain;
         this.configs = new TreeMap<>();
         properties.forEach((id, values) -> configs.put(id, new KafkaConfig(values, false)));
         boolean open = properties.get(properties.firstKey()).getOrDefault("authorizer.class.name", "").isEmpty();
@@ -494,7 +486,7 @@ public final class Cluster implements AutoCloseable {
     private BrokerServer broker(int id) {
         KafkaConfig config = configs.get(id);
         Map<String, Inside.Answer> known = new HashMap<>();
-        known.put("config", any -> looksAgain ? config(id) : config);
+        known.put("config", any -> config(id));
         known.put("authorizerPlugin", any -> authorizer(() -> this));
         known.put("clusterId", any -> clusterId());
         known.put("boundPort", listener -> port(id, ((ListenerName) listener[0]).value()));

@@ -181,7 +181,7 @@ public abstract class QuorumTestHarness implements Logging {
             if (this instanceof KafkaServerTestHarness harness)
                 CollectionConverters.asJava(harness.configs()).forEach(each -> nodes.put(each.brokerId(), properties(each)));
             nodes.put(config.brokerId(), asked);
-            cluster = new Cluster(nodes, "CONTROLLER", scramUsers, true);
+            cluster = new Cluster(nodes, "CONTROLLER", scramUsers);
             cluster.controlledBy(List.of(CONTROLLER), false).formattedWith(features);
         } else if (!cluster.brokers().containsKey(config.brokerId()))
             cluster.add(config.brokerId(), asked);
