@@ -6,7 +6,7 @@ what is copied and one that forgets it, and a manager of its metadata of each ki
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from odradek.broker.config.broker_config import BrokerConfig, ConfigError, TopicConfig
 from odradek.broker.config.definition import ConfigValue, invalid_value
@@ -75,6 +75,16 @@ def check_topic(broker: BrokerConfig, before: Mapping[str, str], after: Mapping[
                     f"When `remote.log.copy.disable` is set to true, the `{local}` and `{whole}` must be set to the "
                     "identical value because there will be no more logs copied to the remote storage."
                 )
+
+
+def check_stored(broker: BrokerConfig, topics: Iterable[Mapping[str, str]]) -> None:
+    """ConfigError where the log directory has a tiered topic, and the broker does not tier any more. `topics`: their
+    settings."""
+    if not broker.get_bool(SYSTEM) and any(settings.get("remote.storage.enable") == "true" for settings in topics):
+        raise ConfigError(
+            "You have to delete all topics with the property remote.storage.enable=true before disabling tiered "
+            "storage cluster-wide"
+        )
 
 
 def check_dynamic(broker: BrokerConfig, values: Mapping[str, str], node_id: int | None) -> None:

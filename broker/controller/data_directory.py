@@ -11,6 +11,7 @@ from weakref import WeakSet
 import trio
 
 from odradek.broker.config.quorum_config import quorum_of
+from odradek.broker.config.tiered_storage import check_stored
 from odradek.broker.controller.controller import OtherReleaseError
 from odradek.broker.controller.disk_metadata_log import FOLDER, DiskMetadataLog
 from odradek.broker.controller.log_directories import LogDirectories
@@ -25,6 +26,7 @@ from odradek.broker.controller.several_directories import (
 )
 from odradek.broker.controller.snapshot_files import KeptLogs, remove_left
 from odradek.broker.controller.takeover import records_of_folders, records_of_old_format, retire_old_format
+from odradek.broker.metadata.image import ResourceType
 from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS
 from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
 from odradek.protocol.generated.stored.voters_record import Endpoint, KRaftVersionFeature, Voter, VotersRecord
@@ -121,6 +123,8 @@ class DataDirectory:
             topics.backend = self._durability.directory = self._logs
             first = {node: directory_id(backend) for node, backend in self._backends.items()}
             metadata = self._open_metadata(controller, first)
+            image = controller.image
+            check_stored(self._config, (image.configs_of(ResourceType.TOPIC, name) for name in image.topics))
             ids = {node: tuple(map(directory_id, self._log_backends(node))) for node in self._node_ids}
             membership.keep_directories(ids, metadata)
             self._look_at_folders(controller)

@@ -83,6 +83,18 @@ def test_a_topic_is_not_tiered_where_the_broker_is_not() -> None:
     )
 
 
+def test_a_directory_with_a_tiered_topic_needs_the_tier(tmp_path: Path) -> None:
+    with KafkaBroker(config=ON, data_dir=tmp_path) as broker:
+        broker.create_topic("t", config={"remote.storage.enable": "true"})
+        broker.create_topic("u", config={"remote.storage.enable": "false"})
+    with pytest.raises(ConfigError, match="You have to delete all topics with the property"):
+        KafkaBroker(data_dir=tmp_path).start()
+    with KafkaBroker(config=ON, data_dir=tmp_path) as broker:
+        broker.delete_topic("t")
+    with KafkaBroker(data_dir=tmp_path) as broker:
+        assert "u" in broker.topics
+
+
 def test_a_log_is_tiered_where_broker_and_topic_say_so() -> None:
     tiered = {"remote.storage.enable": "true"}
     log = BrokerConfig({**ON, "log.local.retention.ms": "1000"}).log_config(tiered)
