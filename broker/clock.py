@@ -20,7 +20,7 @@ from odradek.broker.clock_face import ClockFace
 
 _SETTLE_TIMEOUT_S = 5.0
 _LAST_MS = 253_402_300_799_999
-"""The end of the year 9999: what is added to a time still fits into the 64 bits that Kafka has for it."""
+"""The end of the year 9999. A time with an addition still fits into Kafka's 64 bits."""
 _MAX_CHANGES = 1000
 _ROUNDING_S = 1e-6
 """More than the sum of two times since 1970 may lose: a clock that runs on does not show a millisecond less."""
@@ -117,7 +117,7 @@ class BrokerClock(trio.abc.Clock):
 
     @property
     def changes(self) -> list[ClockChange]:
-        """How this clock was moved, oldest first; the first says how it began. At most the last 1,000."""
+        """The moves of this clock, oldest first; the first is its start. At most the last 1,000."""
         return self._changes.copy()
 
     @property
@@ -150,9 +150,10 @@ class BrokerClock(trio.abc.Clock):
         self._change(self._go_on)
 
     def set_ms(self, now_ms: int | None, *, frozen: bool = False) -> None:
-        """Show another time, also an earlier one, as a clock does that is set; waits last as long as they would have.
+        """Set the clock to another time, also an earlier one.
 
-        For a broker that goes back to an earlier state, in the broker's own thread. None: the machine's time.
+        Waits keep their length. A broker that goes back to an earlier state calls this, in the broker's own thread.
+        None: the machine's time.
         """
 
         def change() -> None:
@@ -195,7 +196,7 @@ class BrokerClock(trio.abc.Clock):
 
     @contextmanager
     def move_on_after(self, seconds: float) -> Iterator[trio.CancelScope]:
-        """Like `trio.move_on_after`, on this clock; a wait that should be over already is over at once."""
+        """Like `trio.move_on_after`, on this clock. A deadline in the past ends the wait at once."""
         if not self._hosted:
             with trio.move_on_after(max(0.0, seconds)) as scope:
                 yield scope
@@ -259,7 +260,9 @@ class BrokerClock(trio.abc.Clock):
             del self._changes[1]
 
     def _change(self, change: Callable[[], None]) -> None:
-        """Make a change on the broker's thread, between two steps of its tasks, and wait until it has acted on it."""
+        """Make a change in the broker's thread, between two steps of its tasks, and wait until the broker has acted on
+        it.
+        """
         token = self._token
         if token is not None and threading.get_ident() != self._thread_id:
             change = _once(change, self._lock)
@@ -267,7 +270,7 @@ class BrokerClock(trio.abc.Clock):
             with suppress(trio.RunFinishedError):
                 token.run_sync_soon(self._start_settling, change, settled)
                 settled.wait(_SETTLE_TIMEOUT_S)
-            change()  # if the run did not, as it is over or stands still
+            change()  # if the run did not act, because it is over or stands still
             return
         with self._lock:
             change()

@@ -1,4 +1,4 @@
-"""A change of configuration as a client asks for it, and what it makes of a resource's settings.
+"""A requested change of configuration, and its result for a resource's settings.
 
 One `Change` is what AlterConfigs (replace everything) or IncrementalAlterConfigs (single operations, KIP-339)
 asks of one resource. Codes and texts are those that Kafka 4.3.1 answers.

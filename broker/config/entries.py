@@ -52,7 +52,7 @@ def _topic_entry(broker: BrokerConfig, key: ConfigKey, overrides: Mapping[str, s
 
 
 def broker_entries(broker: BrokerConfig, node_id: int, own: Mapping[str, str]) -> list[ConfigEntry]:
-    """The configs of a node, in Kafka's order. `own`: what its place in the cluster gives it (id, listeners, ...)."""
+    """The configs of a node, in Kafka's order. `own`: the values from its place in the cluster (id, listeners, ...)."""
     keys = broker.keys.broker
     given = dict.fromkeys((*broker.static, *broker.dynamic_default, *broker.dynamic_nodes.get(node_id, {})))
     names = [name for name, key in keys.items() if name in own or name in given or _is_shown(key)]

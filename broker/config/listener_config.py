@@ -19,7 +19,7 @@ _NEVER_SHARED = frozenset(
 
 
 class ListenerConfig:
-    """Reads `listener.name.<name>.<key>` first, then `<key>`; always what is in force now.
+    """Reads `listener.name.<name>.<key>` first, then `<key>`; always the present one.
 
     `text_of`: a broker config's text by its full name, None where nobody set it and it has no default.
     """

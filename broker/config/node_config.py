@@ -59,7 +59,7 @@ def racks(config: BrokerConfig) -> list[str | None]:
 def read_config_file(path: str | Path) -> dict[str, str]:
     """Names and values of a file in Java's properties format, a later line before an earlier one.
 
-    OSError if it cannot be read; ConfigError for what is no properties file.
+    OSError if it cannot be read; ConfigError if it is no properties file.
     """
     try:
         return parse_properties(Path(path).read_bytes())

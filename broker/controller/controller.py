@@ -71,7 +71,7 @@ class Controller:
     # -- life
 
     def open(self, log: MetadataLog, adopted: Callable[[], Sequence[MetadataRecord]] = tuple) -> None:
-        """Replay `log`, begin an epoch in it, and publish what it says.
+        """Replay `log`, begin an epoch in it, and publish its content.
 
         A new log gets a cluster's first records, and with them what `adopted` returns: what is known of the cluster
         from elsewhere. Either all of it is in the log then, or the next start finds a new log again.
@@ -142,7 +142,7 @@ class Controller:
         return self._machine
 
     def image_copied(self) -> MetadataImage:
-        """The image as it is now, which nothing changes any more."""
+        """A copy of the present image, which does not change."""
         return self._machine.image_copied()
 
     # -- asking

@@ -116,7 +116,7 @@ class DataDirectory:
     # -- opening
 
     def open(self, controller: Controller, membership: Membership, topics: PartitionRegistry) -> None:
-        """Take the directories and everything in them; StorageError names the file that stands in the way."""
+        """Take the directories and everything in them; StorageError names the file that prevents it."""
         try:
             self._open_directories()
             self._logs = self._directories(controller, topics)

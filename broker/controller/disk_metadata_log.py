@@ -1,6 +1,6 @@
 """The metadata log on disk: `__cluster_metadata-0` in Kafka's own batches, with snapshots, as KRaft keeps it (KIP-630).
 
-The leader is the node that the folder belongs to; the quorum is this process, so what is appended is committed.
+The leader is the node that the folder belongs to; the quorum is this process, so an append is committed at once.
 """
 
 from __future__ import annotations
@@ -61,10 +61,9 @@ _KEY: _Key = (CLUSTER_METADATA, 0)
 class DiskMetadataLog:
     """See `odradek.broker.controller.metadata_log.MetadataLog`.
 
-    `node_ids`: the nodes of the quorum. `founders`: the same, as a new log with kraft.version 1 has them; None
-    founds a log with kraft.version 0, whose voters each node's configuration names. `on_append` is told after each
-    append, in the same step.
-    Owner: the data directory, which opens and closes it with the other logs.
+    `node_ids`: the nodes of the quorum. `founders`: the same, as a new log with kraft.version 1 has them; None founds a
+    log with kraft.version 0, whose voters each node's configuration names. `on_append` is called after each append, in
+    the same step. Owner: the data directory, which opens and closes it with the other logs.
     """
 
     deleted = False

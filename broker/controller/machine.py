@@ -1,4 +1,4 @@
-"""The controller: decides what becomes of commands, and makes the image of what is in the metadata log."""
+"""The controller's machine: decides on commands, and builds the image from the metadata log."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ class ControllerMachine:
         return (ImageChanged(MetadataDelta.of_everything(self.image)),)
 
     def image_copied(self) -> MetadataImage:
-        """The image as it is now, which nothing changes any more."""
+        """A copy of the present image, which does not change."""
         return self._writer.fork().image
 
     # -- the life of the log

@@ -103,7 +103,7 @@ class Membership:
         self._quorum.joined(node_id)
 
     def awake(self, node_id: int) -> None:
-        """A node that was only silent goes on; it is the controller if no other node is up."""
+        """A node that was only silent continues; it is the controller if no other node is up."""
         self._crashed.discard(node_id)
         if node_id in self._controller.image.brokers:
             self._controller.ask(UnfenceBrokers([node_id]))

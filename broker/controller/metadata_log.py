@@ -30,7 +30,9 @@ class MetadataLog(Journal[MetadataRecord, StoredRecord], Protocol):
         """A controller takes over: a higher epoch begins with a LeaderChangeMessage."""
 
     def take_snapshot_if_due(self, image: MetadataImage, now_ms: int) -> None:
-        """Write a snapshot of `image` if the log has grown enough since the last one, and drop what is old."""
+        """Write a snapshot of `image` if the log has grown enough since the last one, and drop older snapshots and
+        records.
+        """
 
 
 class Batch(NamedTuple):

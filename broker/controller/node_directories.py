@@ -155,7 +155,7 @@ class NodeDirectories(DirectoryGroup):
         raise StorageError(f"no directory is left for another log of {name}", name)
 
     def move_home(self, place: Place, folder: Path) -> None:
-        """The partition goes on with the log in this folder."""
+        """The partition continues with the log in this folder."""
         self._homes[place] = next(node for node, one in self.backends.items() if one.directory == folder.parent)
 
     def spread_copies(self) -> None:
@@ -177,7 +177,7 @@ class NodeDirectories(DirectoryGroup):
 
 
 def latest_epoch(backend: DiskBackend, topic: str, index: int) -> int:
-    """The newest leader epoch of a folder, -1 without one. A damaged file is told when the log is opened."""
+    """The newest leader epoch of a folder, -1 without one. Opening the log reports a damaged file."""
     path = backend.directory / f"{topic}-{index}" / LEADER_EPOCHS
     if not path.exists():
         return -1
@@ -189,7 +189,7 @@ def latest_epoch(backend: DiskBackend, topic: str, index: int) -> int:
 
 
 def copy_folder(backend: DiskBackend, source: Path) -> None:
-    """Put a durable copy of a log's folder into another log directory, in place of what is there under its name."""
+    """Put a durable copy of a log's folder into another log directory, replacing a folder of that name."""
     target = backend.directory / source.name
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(source, target)

@@ -1,4 +1,4 @@
-"""Topics: what is created, grown and deleted, and what Kafka says to a description that does not fit."""
+"""Topics: creation, growth and deletion, and Kafka's errors for invalid descriptions."""
 
 from __future__ import annotations
 

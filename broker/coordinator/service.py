@@ -200,7 +200,7 @@ class CoordinatorService(Generic[M]):
         return self.shard_for(key, node).ask_now(command)
 
     def machine_for(self, key: str, node: HasId | None = None) -> M:
-        """The machine of `key`, to read what is committed; raises like `begin`."""
+        """The machine of `key`, to read committed state; raises like `begin`."""
         return self.shard_for(key, node).open_machine()
 
     def complete_transaction(

@@ -15,9 +15,9 @@ class MetadataDelta:
     """The resources that changed; the image says what they are now.
 
     `created`, `deleted`: topics by id. `grown`: topic id -> first new index, for topics that were there before.
-    `moved`: (topic id, index) -> the registration before, for partitions that were there before. `configs`:
-    resource -> what it set before. `brokers`: id -> the registration before (None: a new one). `acls`: id -> the entry
-    before (None: a new one).
+    `moved`: (topic id, index) -> the registration before, for partitions that were there before. `configs`: resource ->
+    its settings before. `brokers`: id -> the registration before (None: a new one). `acls`: id -> the entry before
+    (None: a new one).
     """
 
     __slots__ = ("acls", "brokers", "configs", "created", "deleted", "features", "grown", "moved", "quotas", "security")

@@ -1,7 +1,7 @@
-"""The records that lead from one image to another: how a broker goes back to what its metadata said before.
+"""The records that lead from one image to another, with which a broker goes back to earlier metadata.
 
-The log goes on, so whoever follows the image needs to know nothing of it. Brokers and controllers are left out: they
-are what runs now. Producer ids never go back, as two producers must not get the same one.
+The log only grows, so followers of the image need no special case. Brokers and controllers are left out: they are what
+runs now. Producer ids never go back, as two producers must not get the same one.
 """
 
 from __future__ import annotations

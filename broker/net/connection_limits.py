@@ -111,7 +111,7 @@ class ConnectionLimits:
         self._wake()
 
     def changed(self) -> None:
-        """The configuration is another one: look again who may come, and who has to go."""
+        """The configuration is another one: check again which connections may enter, and which have to go."""
         self._own.clear()
         self._wake()
         self._trim()

@@ -82,7 +82,7 @@ class LiveListeners:
         return [each for each in layout_with(self._config, node_id, values).listeners if each.name not in known]
 
     def _follow(self, node_id: int, values: Mapping[str, str]) -> None:
-        """What cannot be done is told and left: the log says it, and others go on."""
+        """A listener that cannot be opened is logged and skipped."""
         node = self._nodes.get(node_id)
         if node is None:
             return

@@ -1,4 +1,4 @@
-"""The gate of a SASL listener: who has not logged in gets no further than the requests for it.
+"""The gate of a SASL listener: before the log-in it accepts only the requests for the log-in.
 
 The frames of a log-in come in a fixed order: one ApiVersions, if the client likes; SaslHandshake, which names the
 mechanism; then tokens, in SaslAuthenticate requests or (after SaslHandshake v0) without any header. A gate stands where
@@ -105,7 +105,7 @@ class RawPending(Pending):
 
 
 class LoginGate:
-    """Where one connection stands in its log-in. `begin` and `finish` take the dispatcher's place.
+    """The state of one connection's log-in. `begin` and `finish` take the dispatcher's place.
 
     `since_ms`: when the log-in began, on the broker's clock. `scope`: the connection runs in it.
     """

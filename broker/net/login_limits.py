@@ -88,7 +88,7 @@ class LoginBytes:
         self._held: dict[Holder, int] = {}
 
     def hold(self, login: Holder, size: int) -> None:
-        """A log-in's buffer has so many bytes now."""
+        """Note the present size of a log-in's buffer."""
         self.release(login)
         self._held[login] = size
         self.sum += size

@@ -19,7 +19,7 @@ _TLS_HANDSHAKE: Final = 0x1603  # how a client begins that speaks TLS, where a f
 
 
 class SpeaksTlsError(ProtocolError):
-    """A client that speaks TLS has come to a listener of plain text."""
+    """A client speaks TLS at a plaintext listener."""
 
 
 class Source(Protocol):
@@ -50,7 +50,7 @@ class ReceiveBuffer:
         self.was_filled = False
 
     def limit(self, max_frame_bytes: int, on_growth: Callable[[int], None] | None = None) -> None:
-        """Allow frames of up to so many bytes from the next one on. `on_growth` is told a larger buffer's size."""
+        """Allow frames of up to so many bytes from the next one on. `on_growth` gets the size of a larger buffer."""
         self._max_frame_bytes = max_frame_bytes
         self._on_growth = on_growth
 

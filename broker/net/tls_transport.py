@@ -207,7 +207,7 @@ class TlsTransport:
             at += write(view[at : at + _RECORD])
 
     def _flush(self) -> bool:
-        """Give the socket what is encrypted; False if it does not take all of it."""
+        """Send the encrypted bytes; False if it does not take all of it."""
         while True:
             if self._unsent is None:
                 if not self._outgoing.pending:

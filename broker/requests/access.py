@@ -72,7 +72,7 @@ class Whole(Access):
         return checked
 
     def check(self, ctx: Asking) -> None:
-        """CLUSTER_AUTHORIZATION_FAILED without any of the rights; only the last one's refusal is told of."""
+        """CLUSTER_AUTHORIZATION_FAILED without any of the rights; only the refusal of the last one is reported."""
         from odradek.broker.security.acl import CLUSTER_NAME
 
         last = len(self.needs) - 1

@@ -61,7 +61,7 @@ class BugLog:
         self.on_bug: Callable[[Bug], None] | None = None
 
     def report(self, where: str, error: BaseException, frame: bytes = b"") -> None:
-        """Keep an exception with what is needed to find its cause."""
+        """Keep an exception with the context that helps to find its cause."""
         text = "".join(traceback.format_exception(error))
         if len(self.bugs) >= _MAX_BUGS or any(bug.traceback == text for bug in self.bugs):
             return

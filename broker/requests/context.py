@@ -139,7 +139,7 @@ class RequestContext:
     # -- rights; without an authorizer everybody may do everything
 
     def allows(self, operation: Operation, resource: Resource, name: str, *, tell: bool = True) -> bool:
-        """Whether the client may do this. A refusal is told of (log, `Denials`) unless it only filters a list."""
+        """Whether the client may do this. A refusal is recorded (log, `Denials`) unless it only filters a list."""
         authorizer = self.services.authorizer
         if authorizer is None:
             return True

@@ -47,8 +47,8 @@ AnswerWriter = Callable[[int, Any], bytes | None]
 class Route:
     """Everything that one (key, version) needs, looked up once.
 
-    `guarded`: whether the cluster has an authorizer, so that rights are checked; without one the handler is called as
-    it is. `writer`: writes the API's most frequent answer with its header, if the lane has such a function.
+    `guarded`: whether the cluster has an authorizer, so that rights are checked; without one the plain handler is
+    called. `writer`: writes the API's most frequent answer with its header, if the lane has such a function.
     `whole_bytes`: see `RecentRequests`.
     """
 
@@ -141,7 +141,7 @@ class Disturbed(Pending):
 
 
 class ActingFault(Protocol):
-    """A fault that stands in the place of an answer; see `odradek.broker.faults.fault.Fault`."""
+    """A fault that replaces an answer; see `odradek.broker.faults.fault.Fault`."""
 
     drop: bool
 
@@ -161,7 +161,7 @@ class Faults(Protocol):
         """One by one."""
 
     async def apply(self, context: RequestContext, request: Any, clock: BrokerClock) -> ActingFault | None:
-        """Act on the request; return the fault that stands in the place of the answer, or None to serve as usual."""
+        """Act on the request; returns the fault that replaces the answer, or None to serve as usual."""
 
 
 class _Tampered:
@@ -186,7 +186,7 @@ class AppendWatch(Protocol):
         """The number of the last append."""
 
     def must_wait(self, since: int) -> bool:
-        """Whether an answer has to wait for what was appended after `since`."""
+        """Whether an answer has to wait for the appends after `since`."""
 
     async def flushed(self) -> None:
         """Return when everything appended so far is durable."""
@@ -348,7 +348,7 @@ class Dispatcher:
         return self._answer(pending.route, pending.context, pending.request, response)
 
     async def finish(self, pending: Pending) -> Parts | Throttled | Disturbed | None:
-        """Wait for the response, and until what the request appended is durable: it may not be told before."""
+        """Wait for the response, and until the request's appends are durable."""
         route, context = pending.route, pending.context
         watch = self.append_watch
         try:
@@ -420,7 +420,7 @@ class Dispatcher:
         return parts if throttle is None else Throttled(parts, throttle.until_ms)
 
     def set_meter(self, quotas: Quotas | None) -> None:
-        """Count from now on what requests cost, or nothing any more (None). Requests under way are not counted."""
+        """Set the meter of requests; None ends metering. Requests under way are not counted."""
         self._routes.clear()
         if quotas is None:
             self.meter = None
@@ -493,7 +493,7 @@ class Dispatcher:
         return self._kept(route, context, response, parts, size + 4)
 
     def _kept(self, route: Route, context: RequestContext, response: Any, parts: Parts, size: int) -> Parts:
-        """Keep an answer of so many bytes, as far as it is kept."""
+        """Keep the part of an answer that the transcript keeps."""
         exchange = context.exchange
         exchange[ANSWERED] = self._face.source()
         exchange[ANSWER_SIZE] = size - 4
@@ -509,7 +509,9 @@ class Dispatcher:
         return parts
 
     def error_answer(self, context: RequestContext, request: Any, error: Exception, frame: Frame) -> Any:
-        """The response for a handler that raised: KafkaError and damaged data as they say, all else as a bug."""
+        """The response for a handler that raised: the code of a KafkaError or of damaged data; any other exception is a
+        bug.
+        """
         from odradek.broker.requests.error_answers import error_response
 
         if isinstance(error, KafkaError | CorruptDataError):
@@ -543,7 +545,9 @@ class Dispatcher:
         return route
 
     def _refuse_version(self, key: int, correlation_id: int, connection: ConnectionInfo, frame: Frame) -> Parts:
-        """ApiVersions in an unknown version is answered in v0 (KIP-511); anything else that is not served closes."""
+        """ApiVersions in an unknown version is answered in v0 (KIP-511). Any other unserved request closes the
+        connection.
+        """
         handler = self._handlers.find(key)
         if handler is None or key != API_VERSIONS_KEY:
             from odradek.broker.requests.unsupported_requests import unsupported_request
@@ -562,7 +566,7 @@ class Dispatcher:
     def _decode_client_id(self, raw: bytes) -> str:
         """Client ids repeat with every request, so each is decoded once; bad UTF-8 becomes replacement characters.
 
-        Long ones are not kept: 4,096 of the longest would be 256 MB, for who has not even logged in.
+        Long ones are not kept: 4,096 of the longest would be 256 MB, for clients that have not even logged in.
         """
         text = raw.decode("utf-8", "replace")
         if len(raw) > _LONGEST_KEPT_CLIENT_ID:

@@ -1,7 +1,7 @@
 """Where each API carries an error that concerns a whole request: the one place that maps it.
 
-Most responses have a field for it at the top. The others repeat what was asked (topics, partitions, groups, ...)
-with the error beside each item; `SHAPES` says which response list repeats which request list, level by level.
+Most responses have a field for it at the top. The others repeat the items of the request (topics, partitions, groups,
+...) with the error beside each; `SHAPES` says which response list repeats which request list, level by level.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Parked:
-    """A handler returns one in the place of a response that it cannot give yet.
+    """A handler returns one if it cannot give the response yet.
 
     Its holder sets `wake`. It calls `resume` after each wake-up and at `deadline_ms` (on the broker's clock) until
     `resume` returns the response, or `abandon` when nobody wants the response any more. A wake-up may come at any time

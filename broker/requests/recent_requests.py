@@ -49,9 +49,8 @@ class RecentRequests:
     """A ring of requests with their answers. Owner: the cluster; the dispatcher fills it.
 
     With `messages` it is a transcript: the last 10,000 requests and what they said, in at most 35 MB (usually a fifth
-    of it). Without, it has the last 64 and nothing of what they said.
-    `whole_bytes`: up to which size the dispatcher keeps messages by itself; -1: not at all. `watchers` are called when
-    a request has been answered or cut.
+    of it). Without, it has the last 64 and nothing of what they said. `whole_bytes`: the size up to which the
+    dispatcher keeps whole messages; -1: not at all. `watchers` are called when a request has been answered or cut.
     """
 
     __slots__ = ("_large", "_large_bytes", "entries", "messages", "watchers", "whole_bytes")
@@ -86,7 +85,7 @@ class RecentRequests:
     # -- messages that are not kept as they are
 
     def keep_request(self, exchange: RawExchange, request: Any, frame: Frame, topics: TopicsById) -> None:
-        """Keep what is worth it of a request above `whole_bytes`."""
+        """Keep the useful part of a request above `whole_bytes`."""
         size = len(frame)
         if exchange[API_KEY] == _PRODUCE_KEY:
             data = request.topic_data
@@ -109,7 +108,7 @@ class RecentRequests:
             self._keep_parts(exchange, FRAME, [bytes(frame)], size)
 
     def keep_answer(self, exchange: RawExchange, response: Any, parts: list[Part], size: int) -> None:
-        """Keep what is worth it of an answer above `whole_bytes`; `size` includes the four bytes of it."""
+        """Keep the useful part of an answer above `whole_bytes`; `size` includes the four bytes of it."""
         if exchange[API_KEY] in SECRET_REQUESTS:
             from odradek.broker.requests.error_summary import problems_of
 

@@ -1,8 +1,8 @@
 """The registry of request handlers.
 
-A handler is a function `handler(ctx, request) -> response` (or `async def`). `handles` registers it beside
-its definition. A handler that need not wait is a plain function: it is answered without a task switch. One that
-returns a coroutine must not rely on what it saw before, because other requests may be served until the coroutine
+A handler is a function `handler(ctx, request) -> response` (or `async def`). `handles` registers it beside its
+definition. A handler that need not wait is a plain function: it is answered without a task switch. A handler that
+returns a coroutine must not rely on earlier observations, because other requests may be served until the coroutine
 starts.
 
 A start imports no handler. An index says which APIs are served and by which modules; `Registry` imports a module

@@ -33,14 +33,13 @@ if TYPE_CHECKING:
 class Services:
     """What a handler finds in `ctx.services`.
 
-    The cluster makes one for all its nodes and fills it once; only `cluster_id` changes later: a log directory has
-    its own. `face` is the clock's, to be read with every request. `image` is the cluster's metadata, to be read;
-    whoever changes it asks the `controller`. `topics` has the live partitions. `answers` may have encoded answers.
-    `fetch_sessions` has node ids as keys.
-    `authorizer` is None where everybody may do everything; `denials` has what was refused. `auto_created`: topics that
-    were created as a client asked for them -> its id. `unserved`: the last requests in versions that are not served.
-    `share_persister` keeps the states of share groups: `share_states`, or nobody.
-    `quotas` is None unless some user or client id has a quota.
+    The cluster makes one for all its nodes and fills it once; only `cluster_id` changes later: a log directory has its
+    own. `face` is the clock's, to be read with every request. `image` is the cluster's metadata, to be read; whoever
+    changes it asks the `controller`. `topics` has the live partitions. `answers` may have encoded answers.
+    `fetch_sessions` has node ids as keys. `authorizer` is None where everybody may do everything; `denials` has the
+    refusals. `auto_created`: topics that were created as a client asked for them -> its id. `unserved`: the last
+    requests in versions that are not served. `share_persister` keeps the states of share groups: `share_states`, or
+    nobody. `quotas` is None unless some user or client id has a quota.
     """
 
     __slots__ = (

@@ -147,7 +147,7 @@ class Commits:
     def step(
         self, command: Command[Any], outcome: Outcome[Any], now_ms: int, slot: ReplySlot[Any] | None
     ) -> Any | ReplySlot[Any]:
-        """Carry an outcome out; see `Executor.step`, for which this stands in."""
+        """Carry an outcome out; this replaces `Executor.step`."""
         if not self._waiting and not self._journal.apart:
             self._executor.apply((Cancel(LATE_TIMER),), now_ms)
             self._executor.drop_commits()

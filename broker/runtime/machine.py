@@ -255,7 +255,7 @@ class Machine(Protocol):
         """
 
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:
-        """The log has been replayed: create timers anew and resume what was under way."""
+        """The log has been replayed: create the timers again and resume work under way."""
 
 
 class ReplicatedMachine(Machine, Protocol):

@@ -47,7 +47,7 @@ UNSTABLE = FetchedOffset(-1, -1, "", ErrorCode.UNSTABLE_OFFSET_COMMIT)
 
 
 class OffsetBook:
-    """Decides on the commands about offsets of groups of every kind, and answers what is committed.
+    """Decides on the commands about offsets of groups of every kind, and looks up committed offsets.
 
     Owner: the group machine. `simple_group` takes in the group of a first commit that names no member.
     """

@@ -193,7 +193,7 @@ class StreamsConfigs:
         return int(self._configs.group(group_id, "streams.session.timeout.ms"))
 
     def heartbeat_interval_ms(self, group_id: str) -> int:
-        """The heartbeat interval that members are told."""
+        """The heartbeat interval in answers to members."""
         return int(self._configs.group(group_id, "streams.heartbeat.interval.ms"))
 
     def initial_delay_ms(self, group_id: str) -> int:

@@ -34,7 +34,7 @@ class TopicFacts(NamedTuple):
 class TopicSource(Protocol):
     """The current topics. The answers are values, which never change.
 
-    A machine may use this in `decide` only, never in `replay`: the records must store what was decided.
+    A machine may use this in `decide` only, never in `replay`: the records must store the decision.
     """
 
     def named(self, name: str) -> TopicFacts | None:

@@ -1,4 +1,4 @@
-"""A live group of the classic protocol: its state, its join phase, and what it permits."""
+"""A live group of the classic protocol: its state, its join phase, and the operations that it permits."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class ClassicGroup(Roster):
 
     @classmethod
     def from_stored(cls, group_id: str, stored: StoredGroup) -> ClassicGroup:
-        """The group as it is right after its coordinator has loaded."""
+        """A group right after its coordinator has loaded."""
         group = cls(group_id, stored.state_timestamp)
         for member in stored.members:
             group.add(Member.from_stored(group_id, stored.protocol, member))

@@ -145,8 +145,8 @@ class Rebalance:
         """End the join phase. The next generation consists of the members that joined, and static members with a live
         session.
 
-        The phase goes on while only such static members are left and none has joined. A group without members is stored
-        at once; any other one when its leader brings the assignment.
+        The phase continues while only such static members are left and none has joined. A group without members is
+        stored at once; any other one when its leader brings the assignment.
         """
         changes.effects += (Cancel(_join_timer(group)), Cancel(_pause_timer(group)))
         for member in [m for m in group.members.values() if m.join_ticket is None and m.instance_id is None]:

@@ -1,4 +1,4 @@
-"""A member of a consumer group: what it said of itself, and how far it has come with its assignment.
+"""A member of a consumer group: its subscription, and the progress of its assignment.
 
 Members are values. A decision makes a new one from the old; only a replayed record puts it into the group.
 """

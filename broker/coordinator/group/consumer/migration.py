@@ -71,8 +71,8 @@ class Migration:
     def upgrade(self, classic: ClassicGroup, now_ms: int) -> Step:
         """A consumer member joins a classic group that has members: they come along, as classic members.
 
-        They are in the epoch of their generation, stable, with what they had assigned; whoever waits for a rebalance
-        is told to join again. GROUP_ID_NOT_FOUND where the group cannot change.
+        They are in the epoch of their generation, stable, with what they had assigned; members that wait for a
+        rebalance are told to join again. GROUP_ID_NOT_FOUND where the group cannot change.
         """
         self._check_upgrade(classic)
         members = [self._upgraded(classic, member) for member in _in_order(classic.members)]

@@ -1,4 +1,4 @@
-"""A member's way from what it has to its target: give up first, then take what is free (KIP-848).
+"""A member's way from its assignment to its target: give up first, then take what is free (KIP-848).
 
 ```
             target ahead, nothing to give up                 all partitions were free

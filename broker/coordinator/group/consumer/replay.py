@@ -191,4 +191,6 @@ REPLAYS: Final[dict[int, tuple[type[CoordinatorRecord], Change]]] = {
         (ConsumerGroupRegularExpressionKey, _apply_regex),
     )
 }
-"""By record type: the class of its key, and what it does to its group. Tombstones of what is not there do nothing."""
+"""By record type: the class of its key, and what it does to its group. A tombstone of something that does not exist
+does nothing.
+"""
