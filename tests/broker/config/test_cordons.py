@@ -105,6 +105,12 @@ def test_a_node_whose_directories_are_all_cordoned_gets_no_replicas(cluster: Clu
     assert create(cluster, "u") == grow(cluster, "t", 2) == (0, None)
 
 
+def test_a_partition_that_is_placed_by_hand_gets_a_directory_all_the_same(cluster: Cluster) -> None:
+    alter(cluster, "*")
+    cluster.create_topic("t", assignments={0: [1]})
+    assert sorted(described(cluster).values()) == [(True, 0), (True, 1)]
+
+
 def test_other_nodes_get_them() -> None:
     cluster = Cluster(nodes=2)
     alter(cluster, "*")

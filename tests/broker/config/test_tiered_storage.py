@@ -120,6 +120,7 @@ def test_a_restart_keeps_what_is_tiered(tmp_path: Path) -> None:
         broker.clock.advance(minutes=6)
         log = broker.cluster.topics.by_name("t").partitions[0].log
         assert log.tier == (1, 0)
+        assert list(broker.topics) == ["t"], "no topic keeps what is known of the tier"
     with KafkaBroker(config=ON, data_dir=tmp_path) as broker:
         assert len(list(broker.records("t"))) == 2
         log = broker.cluster.topics.by_name("t").partitions[0].log
