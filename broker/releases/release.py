@@ -57,6 +57,7 @@ class Release:
     __slots__ = (
         "apis",
         "assigns_empty_groups",
+        "assigns_streams_by_holdings",
         "configs",
         "counts_assignors",
         "finalized",
@@ -69,6 +70,7 @@ class Release:
         "knows_share_topics_by_partition",
         "knows_tags_of_standbys",
         "limits_added_partitions",
+        "moves_own_tasks_at_once",
         "name",
         "patch",
         "reads_unknown_timestamps",
@@ -116,6 +118,8 @@ class Release:
             kind for kind, since in ((_CLIENT_METRICS, (3, 7)), (_GROUP, (4, 0))) if number < since
         )
         """Types of resources that have no configs yet: client metrics (KIP-714), groups (KIP-848)."""
+        self.assigns_streams_by_holdings = number >= (4, 4)
+        """Tasks are assigned by what members have and have restored; before, by what they were to have."""
         self.assigns_empty_groups = number >= (4, 4)
         """When its last member leaves, a group's assignment epoch becomes its epoch."""
         self.counts_assignors = number >= (4, 4)
@@ -125,9 +129,11 @@ class Release:
         self.has_static_streams_members = number >= (4, 4)
         """Members of streams groups may be static, tell the offsets of their tasks, and join a full group again."""
         self.tells_changed_endpoints = number >= (4, 4)
-        """Members of a streams group hear at once of another end point of one of them."""
+        """Members of a streams group hear at once of another's new end point; one that joins without has none."""
         self.knows_tags_of_standbys = number >= (4, 4)
         """Streams groups may name client tags by which standby tasks are to be spread."""
+        self.moves_own_tasks_at_once = number >= (4, 4)
+        """A member that has given an active task up gets it as a standby at once, and the other way round."""
         self.stores_topic_ids_in_transactions = number >= (4, 4)
         """Offsets that are committed in a transaction are stored with the ids of their topics (KIP-1319)."""
         self.task_offset_interval_ms = 60_000 if number >= (4, 4) else 0

@@ -73,6 +73,8 @@ class Heartbeats:
         step = self._step(command, now_ms)
         before = self._member(step, command)
         member = _updated(before, command)
+        if command.member_epoch == JOINING and self._configs.release.tells_changed_endpoints:
+            member = member._replace(endpoint=command.endpoint)
         configs = self._configs.assignment_configs(command.group_id)
         ready = self._bring_up_to_date(step, command, before, member, configs)
         epoch, target = self._progress.target(step, member, step.epoch, ready.configured, configs)
@@ -212,7 +214,8 @@ class Heartbeats:
             return make_outcome()
         step = Step(group, now_ms)
         configs = group.assignment_configs
-        _, records = compute_targets(group, None, group.epoch, configured, configs, now_ms)
+        by_holdings = self._configs.release.assigns_streams_by_holdings
+        _, records = compute_targets(group, None, group.epoch, configured, configs, now_ms, by_holdings=by_holdings)
         step.records += records
         return step.outcome(None, self._groups)
 
@@ -249,7 +252,7 @@ class Heartbeats:
         interval_ms = self._configs.heartbeat_interval_ms(group.group_id)
         tells = command.member_epoch == JOINING or after.assigned != before.assigned
         moved = after.endpoint != before.endpoint and self._configs.release.tells_changed_endpoints
-        if (tells or moved) and after.endpoint is not None:
+        if moved or (tells and after.endpoint is not None):
             soft.endpoint_epoch += 1
         known = None
         if soft.endpoint_epoch != command.endpoint_epoch:

@@ -7,7 +7,7 @@ once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from odradek.broker.coordinator.group.assignment import member_order
@@ -49,26 +49,31 @@ class _Parts(NamedTuple):
     waits: bool
 
 
-def reconcile(member: Member, epoch: int, target: Target, owned: Owned | None, holders: Holders) -> Member:
-    """The member one step further towards its target of ``epoch``. ``owned``: None where it did not say."""
+def reconcile(
+    member: Member, epoch: int, target: Target, owned: Owned | None, holders: Holders, *, at_once: bool = False
+) -> Member:
+    """The member one step further towards its target of ``epoch``. ``owned``: None where it did not say.
+
+    ``at_once``: see `Release.moves_own_tasks_at_once`.
+    """
     if member.state is MemberState.STABLE:
         if member.epoch == epoch:
             return member
-        return _next(member, member.epoch, epoch, target, owned, holders)
+        return _next(member, member.epoch, epoch, target, owned, holders, at_once)
     if member.state is MemberState.UNREVOKED_TASKS:
         if owned is None or owned.any_of(member.revoking):
             return member
-        return _next(member, member.epoch + 1, epoch, target, owned, holders)
+        return _next(member, member.epoch + 1, epoch, target, owned, holders, at_once)
     if member.state is MemberState.UNRELEASED_TASKS:
-        return _next(member, member.epoch, epoch, target, owned, holders)
+        return _next(member, member.epoch, epoch, target, owned, holders, at_once)
     if owned is None or owned.active or owned.standby or owned.warmup:
         text = "The streams group member is in a unknown state. The member must abandon all its tasks and rejoin."
         raise KafkaError(ErrorCode.FENCED_MEMBER_EPOCH, text)
-    return _next(member, epoch, epoch, target, owned, holders)
+    return _next(member, epoch, epoch, target, owned, holders, at_once)
 
 
 def _next(
-    member: Member, member_epoch: int, epoch: int, target: Target, owned: Owned | None, holders: Holders
+    member: Member, member_epoch: int, epoch: int, target: Target, owned: Owned | None, holders: Holders, at_once: bool
 ) -> Member:
     process, has = member.process_id, member.assigned
 
@@ -76,22 +81,28 @@ def _next(
         return holders.has_copy(process, subtopology, partition)
 
     def active_taken(subtopology: str, partition: int) -> bool:
-        return holders.active(subtopology, partition) is not None or has_copy(subtopology, partition)
+        own = at_once and partition in has.standby.get(subtopology, ())
+        return holders.active(subtopology, partition) is not None or (has_copy(subtopology, partition) and not own)
 
     def copy_taken(subtopology: str, partition: int) -> bool:
-        return holders.active(subtopology, partition) == process or has_copy(subtopology, partition)
+        own = at_once and partition in has.active.get(subtopology, ())
+        ran = holders.active(subtopology, partition) == process
+        return (ran and not own) or has_copy(subtopology, partition)
 
     active = _compare(has.active, target.active, active_taken)
     standby = _compare(has.standby, target.standby, copy_taken)
     warmup = _compare(has.warmup, target.warmup, copy_taken)
     kept = _epochs_of(has, active.stay)
-    revoking = Held(_epochs_of(has, active.give_up), standby.give_up, warmup.give_up)
+    promoted = _both(has.standby, target.active) if at_once else {}
+    revoking = Held(_epochs_of(has, active.give_up), _without(standby.give_up, promoted), warmup.give_up)
     if not revoking.is_empty and (owned is None or owned.any_of(revoking)):
-        assigned = Held(kept, standby.stay, warmup.stay)
+        recycled = _both(standby.take_up, has.active) if at_once else {}
+        assigned = Held(kept, _merged(standby.stay, _merged(recycled, promoted)), warmup.stay)
         return _moved(member, MemberState.UNREVOKED_TASKS, member_epoch, assigned, revoking)
     for subtopology, partitions in active.take_up.items():
         kept[subtopology] = {**kept.get(subtopology, {}), **dict.fromkeys(partitions, epoch)}
-    assigned = Held(kept, _joined(standby), _joined(warmup))
+    copies = _merged(_joined(standby), _without(promoted, active.take_up))
+    assigned = Held(kept, copies, _joined(warmup))
     waits = active.waits or standby.waits or warmup.waits
     state = MemberState.UNRELEASED_TASKS if waits else MemberState.STABLE
     return _moved(member, state, epoch, assigned, NOTHING_HELD)
@@ -126,10 +137,24 @@ def _epochs_of(has: Held, tasks: Tasks) -> dict[str, dict[int, int]]:
 
 
 def _joined(parts: _Parts) -> dict[str, frozenset[int]]:
-    joined = dict(parts.stay)
-    for subtopology, partitions in parts.take_up.items():
-        joined[subtopology] = joined.get(subtopology, frozenset()) | partitions
-    return joined
+    return _merged(parts.stay, parts.take_up)
+
+
+def _merged(one: Tasks, other: Tasks) -> dict[str, frozenset[int]]:
+    merged = {subtopology: frozenset(partitions) for subtopology, partitions in one.items()}
+    for subtopology, partitions in other.items():
+        merged[subtopology] = merged.get(subtopology, frozenset()) | partitions
+    return merged
+
+
+def _without(one: Tasks, other: Tasks) -> dict[str, frozenset[int]]:
+    left = {name: frozenset(partitions) - frozenset(other.get(name, ())) for name, partitions in one.items()}
+    return {name: partitions for name, partitions in left.items() if partitions}
+
+
+def _both(one: Tasks, other: Mapping[str, Iterable[int]]) -> dict[str, frozenset[int]]:
+    both = {name: frozenset(partitions) & frozenset(other.get(name, ())) for name, partitions in one.items()}
+    return {name: partitions for name, partitions in both.items() if partitions}
 
 
 def compute_targets(
@@ -140,11 +165,13 @@ def compute_targets(
     configs: Mapping[str, str],
     now_ms: int,
     replaced: str | None = None,
+    *,
+    by_holdings: bool = False,
 ) -> tuple[dict[str, Target], list[NewRecord]]:
     """The targets of all members, and the records of those that are new or change, and of the epoch.
 
     ``changed``: a member as it is going to be; ``replaced``: the one whose place it takes. Nobody has tasks while the
-    topology is not ready.
+    topology is not ready. ``by_holdings``: see `Release.assigns_streams_by_holdings`.
     """
     more = () if changed is None else (changed.member_id,)
     present = dict(group.targets)
@@ -154,8 +181,11 @@ def compute_targets(
     specs: dict[str, MemberSpec] = {}
     for member_id in member_order(staying, group.peak, more):
         member = changed if changed is not None and changed.member_id == member_id else group.members[member_id]
-        specs[member_id] = MemberSpec(member.process_id, present.get(member_id, NO_TARGET))
-    targets = _assigned(specs, configured, configs)
+        if by_holdings:
+            specs[member_id] = MemberSpec(member.process_id, _has(member.assigned), _restored(group, member_id))
+        else:
+            specs[member_id] = MemberSpec(member.process_id, present.get(member_id, NO_TARGET))
+    targets = _assigned(specs, configured, configs, passes_over=by_holdings)
     records: list[NewRecord] = []
     for member_id, target in targets.items():
         if present.get(member_id) != target:
@@ -165,12 +195,22 @@ def compute_targets(
 
 
 def _assigned(
-    specs: dict[str, MemberSpec], configured: ConfiguredTopology, configs: Mapping[str, str]
+    specs: dict[str, MemberSpec], configured: ConfiguredTopology, configs: Mapping[str, str], *, passes_over: bool
 ) -> dict[str, Target]:
     if not configured.is_ready or configured.subtopologies is None:
         return dict.fromkeys(specs, NO_TARGET)
     shape = {name: SubtopologySpec(each.tasks, each.is_stateful) for name, each in configured.subtopologies.items()}
-    return assign(specs, shape, int(configs.get(STANDBYS, 0)))
+    return assign(specs, shape, int(configs.get(STANDBYS, 0)), passes_over=passes_over)
+
+
+def _has(held: Held) -> Target:
+    """What a member has, in the form of a target."""
+    active = {subtopology: frozenset(partitions) for subtopology, partitions in held.active.items()}
+    return Target(active, held.standby, held.warmup)
+
+
+def _restored(group: StreamsGroup, member_id: str) -> dict[tuple[str, int], int]:
+    return {(subtopology, index): offset for subtopology, index, offset in group.soft.offsets.get(member_id, ())}
 
 
 class Progress:
@@ -209,7 +249,10 @@ class Progress:
             text = "Assignment delayed due to the configured assignment interval."
             step.statuses.append(Status(TopicStatus.ASSIGNMENT_DELAYED, text))
             return group.assignment_epoch, step.target_of(member)
-        targets, records = compute_targets(group, member, epoch, configured, configs, step.now_ms, step.replaced)
+        by_holdings = self._configs.release.assigns_streams_by_holdings
+        targets, records = compute_targets(
+            group, member, epoch, configured, configs, step.now_ms, step.replaced, by_holdings=by_holdings
+        )
         step.records += records
         return epoch, targets[member.member_id]
 
@@ -224,7 +267,8 @@ class Progress:
         if member.is_reconciled_to(epoch):
             return member
         group_id = step.group.group_id
-        after = reconcile(member, epoch, target, owned, step.group.holders)
+        at_once = self._configs.release.moves_own_tasks_at_once
+        after = reconcile(member, epoch, target, owned, step.group.holders, at_once=at_once)
         if after == member:
             return member
         step.records.append(current_record(group_id, after))

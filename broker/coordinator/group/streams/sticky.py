@@ -2,7 +2,7 @@
 
 The choice of members is exactly Kafka's. It depends on the order in which Java's hash maps and heaps return members of
 equal load, so there is a heap here that returns equal items in the order of `java.util.PriorityQueue`. Source:
-behaviour of the assignor of 4.3.1, recorded in the tests' vectors.
+behaviour of the assignors of 4.3.1 and 4.4.0, recorded in the tests' vectors.
 """
 
 from __future__ import annotations
@@ -75,10 +75,14 @@ Task = tuple[str, int]
 
 
 class MemberSpec(NamedTuple):
-    """A member as the assignor sees it: its process, and the tasks that it was to have until now."""
+    """A member as the assignor sees it: its process, and the tasks that it was to have, or has, until now.
+
+    ``offsets``: up to where it has restored tasks, as it has told.
+    """
 
     process_id: str
     target: Target
+    offsets: Mapping[Task, int] = {}
 
 
 class SubtopologySpec(NamedTuple):
@@ -158,9 +162,15 @@ class _Assignment:
     """One run of the assignor."""
 
     def __init__(
-        self, members: Mapping[str, MemberSpec], subtopologies: Mapping[str, SubtopologySpec], standbys: int
+        self,
+        members: Mapping[str, MemberSpec],
+        subtopologies: Mapping[str, SubtopologySpec],
+        standbys: int,
+        *,
+        passes_over: bool,
     ) -> None:
         self._members = members
+        self._passes_over = passes_over
         self._standbys = standbys
         self._active = [(name, index) for name, spec in subtopologies.items() for index in range(spec.tasks)]
         self._stateful = [task for task in self._active if subtopologies[task[0]].stateful]
@@ -169,9 +179,10 @@ class _Assignment:
         self._processes: dict[str, _Process] = {}
         self._order = HashTable(hash_of_text, slots=slots_for(len(members)))
         self._had_active: dict[Task, str] = {}
-        self._had_standby: dict[Task, list[str]] = {}
+        self._candidates: dict[Task, list[tuple[int, int, str]]] = {}
         for member_id, spec in members.items():
             self._enter(member_id, spec)
+        self._had_standby = {task: _ranked(found) for task, found in self._candidates.items()}
 
     def _enter(self, member_id: str, spec: MemberSpec) -> None:
         process = self._processes.get(spec.process_id)
@@ -181,8 +192,11 @@ class _Assignment:
         process.add_member(member_id)
         for task in _tasks(spec.target.active):
             self._had_active[task] = member_id
+        offsets = dict(spec.offsets)
         for task in _tasks(spec.target.standby):
-            self._had_standby.setdefault(task, []).append(member_id)
+            self._candidates.setdefault(task, []).append((_HAD, offsets.pop(task, 0), member_id))
+        for task, offset in offsets.items():
+            self._candidates.setdefault(task, []).append((_RESTORED, offset, member_id))
 
     def _process_of(self, member_id: str) -> _Process:
         return self._processes[self._members[member_id].process_id]
@@ -219,7 +233,12 @@ class _Assignment:
         self._quota.given(count)
 
     def _least_loaded(self, members: Sequence[str] | None, task: Task | None = None) -> str | None:
-        """The first of the members, or one with less load; None if the first one's process has the task."""
+        """The first of the members, or one with less load.
+
+        If the first one's process has the task there is none, or that one is passed over.
+        """
+        if task is not None and self._passes_over and members:
+            members = [each for each in members if task not in self._process_of(each).held]
         if not members:
             return None
         chosen = members[0]
@@ -293,18 +312,32 @@ class _Assignment:
 
 
 def assign(
-    members: Mapping[str, MemberSpec], subtopologies: Mapping[str, SubtopologySpec], standbys: int
+    members: Mapping[str, MemberSpec],
+    subtopologies: Mapping[str, SubtopologySpec],
+    standbys: int,
+    *,
+    passes_over: bool = False,
 ) -> dict[str, Target]:
     """The target of each member. ``members`` stand in Kafka's order, ``subtopologies`` in the order of their ids.
 
-    ``standbys``: how many standby tasks each stateful task is to have, on other processes.
+    ``standbys``: how many standby tasks each stateful task is to have, on other processes. ``passes_over``: of those
+    that had a standby, one whose process has the task already is passed over (Kafka 4.4).
     """
-    run = _Assignment(members, subtopologies, standbys)
+    run = _Assignment(members, subtopologies, standbys, passes_over=passes_over)
     if members:
         run.assign_active()
         if standbys > 0:
             run.assign_standby()
     return run.targets()
+
+
+_HAD, _RESTORED = range(2)
+"""A candidate for a standby: it has the standby, or has told an offset of the task."""
+
+
+def _ranked(candidates: list[tuple[int, int, str]]) -> list[str]:
+    """Those that have the standby come first, and of equals those that have restored most."""
+    return [member_id for *_, member_id in sorted(candidates, key=lambda each: (each[0], -each[1]))]
 
 
 def _tasks(tasks: Tasks) -> list[Task]:
