@@ -160,6 +160,24 @@ def tags(c: StreamsConversation) -> None:
     c.log()
 
 
+def restored(c: StreamsConversation) -> None:
+    """Tasks go to members that have restored them, those that have restored most first."""
+    c.configure(streams_num_standby_replicas="1")
+    c.start("m-a", c.counting())
+    c.wait_for_internal("counts-changelog", 4)
+    c.beat_as("m-a", 2)
+    c.start("m-b", c.counting(), offsets=[TaskOffset("0", index, 50) for index in range(4)])
+    c.show_group()
+    c.start("m-c", c.counting(), offsets=[TaskOffset("0", index, 20 + 40 * index) for index in range(4)])
+    c.show_group()
+    c.beat_as("m-c", 5, offsets=[TaskOffset("0", index, 90) for index in range(4)])
+    c.start("m-d", c.counting())
+    c.show_group()
+    c.stop("m-a")
+    c.beat_as("m-b", 4)
+    c.show_group()
+
+
 CONVERSATIONS: dict[str, Callable[[StreamsConversation], None]] = {
     talk.__name__: talk
     for talk in (
@@ -174,6 +192,7 @@ CONVERSATIONS: dict[str, Callable[[StreamsConversation], None]] = {
         odd_first_heartbeats,
         configs,
         tags,
+        restored,
     )
 }
 

@@ -77,6 +77,7 @@ class Heartbeats:
             member = member._replace(endpoint=command.endpoint)
         configs = self._configs.assignment_configs(command.group_id)
         ready = self._bring_up_to_date(step, command, before, member, configs)
+        step.group.soft.note_offsets(command.member_id, command.offsets, command.end_offsets)
         epoch, target = self._progress.target(step, member, step.epoch, ready.configured, configs)
         after = self._progress.reconciled(step, member, epoch, target, command.owned)
         self._keep_alive(step, command)
@@ -233,9 +234,6 @@ class Heartbeats:
     def _keep_alive(self, step: Step, command: StreamsGroupHeartbeat) -> None:
         member_id = command.member_id
         step.effects.append(self._session(command.group_id, member_id))
-        offsets, end_offsets = command.offsets, command.end_offsets
-        if not step.is_new and (offsets is not None or end_offsets is not None):
-            step.later.append(lambda live: live.note_offsets(member_id, offsets, end_offsets))
         soft = step.group.soft
         if command.shutdown and soft.shutdown_by is None:
             soft.shutdown_by = member_id
