@@ -74,7 +74,7 @@ class TopicControl:
         return CreatedTopic(topic.name, self._new_id(), assignments, configs)
 
     def _check_name(self, name: str) -> None:
-        check_topic_name(name)
+        check_topic_name(name, self._config.release.text)
         if name in self._image.topics:
             raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
         key = collision_key(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Protocol
 
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -17,19 +18,33 @@ MAX_NAME_LENGTH = 249
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+\Z")
 
 
-def check_topic_name(name: str) -> None:
+class Wording(Protocol):
+    """How a release of Kafka says what it refuses: see `Release.text`."""
+
+    def __call__(self, refusal: str, default: str, /, **values: object) -> str:
+        """The text for this refusal; `default` where the release has no other."""
+
+
+def _as_ever(refusal: str, default: str, /, **values: object) -> str:
+    return default
+
+
+def check_topic_name(name: str, wording: Wording = _as_ever) -> None:
     """INVALID_TOPIC_EXCEPTION if `name` cannot name a topic."""
     if name == "":
-        problem = "the empty string is not allowed"
+        refusal, problem = "empty name", "the empty string is not allowed"
     elif name in (".", ".."):
-        problem = f"'{name}' is not allowed"
+        refusal, problem = "name of dots", f"'{name}' is not allowed"
     elif len(name) > MAX_NAME_LENGTH:
+        refusal = "long name"
         problem = f"the length of '{name}' is longer than the max allowed length {MAX_NAME_LENGTH}"
     elif not _LEGAL_NAME.match(name):
+        refusal = "characters of a name"
         problem = f"'{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
     else:
         return
-    raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
+    text = wording(refusal, f"Topic name is invalid: {problem}", name=name)
+    raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, text)
 
 
 def collision_key(name: str) -> str | None:

@@ -32,6 +32,12 @@ _TEXTS_BEFORE_3_9 = {
     "coordinator type": "This most likely occurs because of a request being malformed by the client library or the "
     "message was sent to an incompatible broker. See the broker logs for more details.",
 }
+_TEXTS_OF_2_8 = {
+    "name of dots": 'Topic name cannot be "." or ".."',
+    "long name": "Topic name is illegal, it can't be longer than 249 characters, topic name: {name}",
+    "characters of a name": 'Topic name "{name}" is illegal, it contains a character other than ASCII alphanumerics, '
+    "'.', '_' and '-'",
+}
 _TEXTS_OF_ZOOKEEPER = {
     "replication factor": "Replication factor: {factor} larger than available brokers: {brokers}.",
     "no brokers": "Replication factor: {factor} larger than available brokers: 0.",
@@ -165,6 +171,7 @@ class Release:
             **(_TEXTS_OF_KRAFT if number < (4, 3) else {}),
             **(_TEXTS_BEFORE_3_9 if number < (3, 9) else {}),
             **(_TEXTS_OF_ZOOKEEPER if zookeeper else {}),
+            **(_TEXTS_OF_2_8 if number < (3, 0) else {}),
         }
         """Refusals in other words than the default release's, see `text`."""
 

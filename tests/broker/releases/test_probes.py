@@ -88,10 +88,10 @@ def test_refusals_of_topics(prober: Prober) -> None:
     assert [result.error_code, result.error_message] == prober.probes["create_partitions_0"]
 
 
-def test_names_that_collide(prober: Prober) -> None:
-    recorded = dict(prober.probes["topic_names"])
-    assert prober.create("col.a") == recorded["col.a"]
-    assert prober.create("col_a") == recorded["col_a"]
+def test_names_of_topics(prober: Prober) -> None:
+    recorded = prober.probes["topic_names"]
+    whole = {"x" * 10: "x" * 250}  # what the recording cut
+    assert [[name, prober.create(whole.get(name, name))] for name, _ in recorded] == recorded
 
 
 def test_configs_of_topics(prober: Prober) -> None:
