@@ -22,6 +22,8 @@ _LINGER_S = 5.0
 """A closing connection is read for this time, so that a client that still sends its body can read the answer."""
 _PIECE_BYTES = 64 * 1024
 _NO_CONTENT = 204
+_UNREAD = (h11.SEND_BODY, h11.ERROR)
+"""States of a client whose request is not read to its end."""
 
 
 class HttpError(Exception):
@@ -218,7 +220,7 @@ class HttpConnection:
                 headers["Content-Type"] = response.media_type
             if isinstance(body, bytes) and response.status != _NO_CONTENT:
                 headers["Content-Length"] = str(len(body))
-            if self._http.their_state is not h11.DONE:
+            if self._http.their_state in _UNREAD:
                 headers["Connection"] = "close"
             head = h11.Response(status_code=response.status, headers=list(headers.items()))
             if only_head:

@@ -88,6 +88,13 @@ def test_requests_come_one_after_the_other_on_a_connection(application: Applicat
     assert found.count(b"Connection: close") == 1
 
 
+def test_a_client_that_offers_http_2_keeps_its_connection() -> None:
+    offer = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAAB\r\n"
+    found = answers(unread, asked("/1", headers=offer, close=False) + asked("/2"))
+    assert found.index(b"/1") < found.index(b"/2")
+    assert found.count(b"Connection: close") == 1
+
+
 def test_a_body_that_nobody_asked_for_ends_the_connection() -> None:
     sent = asked("/1", method="PUT", headers="Content-Length: 4\r\n", body="body", close=False)
     head, _, body = answers(unread, sent).partition(b"\r\n\r\n")

@@ -6,6 +6,7 @@ import json
 import math
 from collections import deque
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,7 +19,7 @@ from odradek.broker.facade.records.decoded import decoded_records
 from odradek.broker.facade.records.watching import AT_ONCE, RecordFollow
 from odradek.broker.facade.remote.encoding import encoded, error_told
 from odradek.broker.facade.remote.operations import Operation, Parameter, operation_of
-from odradek.broker.facade.thread_bridge import trio_settled
+from odradek.broker.facade.thread_bridge import BrokerClosedError, trio_settled
 from odradek.broker.transcript.request_list import Selection
 from odradek.http_server import HttpResponse
 from odradek.protocol.errors import KafkaError
@@ -99,7 +100,8 @@ class RequestStream:
     async def end(self) -> None:
         """Follow no longer."""
         if self._undo is not None:
-            await trio.to_thread.run_sync(self._undo.undo)
+            with suppress(BrokerClosedError):
+                await trio.to_thread.run_sync(self._undo.undo)
 
     def _taken(self) -> str:
         matching = [each for each in self._queue if self._selection.matches(each)]

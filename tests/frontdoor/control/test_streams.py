@@ -181,3 +181,10 @@ def test_a_reader_that_hangs_up_is_followed_no_longer(broker: odradek.KafkaBroke
     with stream(broker, "/v1/requests/stream"):
         assert len(broker.cluster.recent.watchers) == 1
     assert not broker.cluster.recent.watchers
+
+
+def test_a_stream_may_outlive_its_broker(caplog: pytest.LogCaptureFixture) -> None:
+    broker = odradek.KafkaBroker().start()
+    with stream(broker, "/v1/requests/stream"):
+        broker.close()
+    assert caplog.text == ""
