@@ -23,6 +23,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.StreamSupport;
 import javax.security.auth.login.AppConfigurationEntry;
@@ -48,6 +49,7 @@ import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.acl.AclBinding;
 import org.apache.kafka.common.acl.AclBindingFilter;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.config.types.Password;
 import org.apache.kafka.common.internals.Plugin;
 import org.apache.kafka.common.metrics.Quota;
 import org.apache.kafka.common.network.ChannelBuilders;
@@ -87,6 +89,8 @@ public final class Cluster implements AutoCloseable {
     /** Where odradek has defaults of its own. */
     private static final Map<String, String> KAFKAS_DEFAULTS = Map.of(
         "group.initial.rebalance.delay.ms", "3000", "group.streams.initial.rebalance.delay.ms", "3000");
+    /** Of each node's machine; clients trust the keys of all, and here all nodes show those of the first. */
+    private static final Pattern OF_A_MACHINE = Pattern.compile("(^|\\.)ssl\\.(keystore|truststore|key)\\.");
     private static final Set<ConfigEntry.ConfigSource> OWN = Set.of(ConfigEntry.ConfigSource.DYNAMIC_TOPIC_CONFIG,
         ConfigEntry.ConfigSource.DYNAMIC_GROUP_CONFIG, ConfigEntry.ConfigSource.DYNAMIC_BROKER_CONFIG);
     private static final String BUILDER = "principal.builder.class";
@@ -253,7 +257,7 @@ public final class Cluster implements AutoCloseable {
             if (name.endsWith(BUILDER) && values.stream().allMatch(Cluster::isOfTheTest))
                 continue;
             values.forEach(value -> refuseClassesOfTheTest(name, value));
-            if (new HashSet<>(values).size() == 1)
+            if (new HashSet<>(values).size() == 1 || OF_A_MACHINE.matcher(name).find() && values.get(0) != null)
                 found.put(name, values.get(0));
             else if (name.equals("broker.rack") && !values.contains(null))
                 found.put(name, String.join(",", values));
@@ -375,6 +379,15 @@ public final class Cluster implements AutoCloseable {
     private static boolean ofMechanism(String module, String mechanism) {
         String word = mechanism.startsWith("SCRAM") ? "Scram" : mechanism.equals("GSSAPI") ? "Krb5" : mechanism;
         return module.substring(module.lastIndexOf('.') + 1).toLowerCase().startsWith(word.toLowerCase());
+    }
+
+    /** A value as it would stand in a server.properties. */
+    public static String text(Object value) {
+        if (value instanceof Password secret)
+            return secret.value();
+        if (value instanceof Class<?> type)
+            return type.getName();
+        return value instanceof List<?> list ? list.stream().map(Cluster::text).collect(Collectors.joining(",")) : String.valueOf(value);
     }
 
     private static String text(AppConfigurationEntry entry) {

@@ -151,6 +151,7 @@ public abstract class QuorumTestHarness implements Logging {
                 scramUsers.addAll((List<String>) users[0]);
                 return self[0];
             },
+            "setClusterId", id -> self[0],
             "setFeatureLevel", of -> {
                 features.put((String) of[0], (Short) of[1]);
                 return self[0];
@@ -198,7 +199,7 @@ public abstract class QuorumTestHarness implements Logging {
         Map<String, String> found = new HashMap<>();
         config.originals().forEach((name, value) -> {
             if (value != null)
-                found.put(name, value instanceof org.apache.kafka.common.config.types.Password secret ? secret.value() : value.toString());
+                found.put(name, Cluster.text(value));
         });
         return found;
     }

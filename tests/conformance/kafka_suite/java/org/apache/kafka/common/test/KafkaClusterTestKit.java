@@ -68,7 +68,7 @@ public class KafkaClusterTestKit implements AutoCloseable {
         /** What stands in the server.properties of a node. */
         private Map<String, String> properties(TestKitNode node, boolean controls) {
             Map<String, String> found = new HashMap<>();
-            config.forEach((name, value) -> found.put(name, String.valueOf(value)));
+            config.forEach((name, value) -> found.put(name, Cluster.text(value)));
             String broker = nodes.brokerListenerName().value();
             String controller = nodes.controllerListenerName().value();
             SecurityProtocol protocol = nodes.brokerListenerProtocol();
