@@ -98,7 +98,13 @@ class Worker:
         said = Path(self._folder.name) / "said.txt"
         with said.open("ab") as output:
             process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=output, stderr=output, pass_fds=[writes], start_new_session=True
+                command,
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=output,
+                pass_fds=[writes],
+                start_new_session=True,
+                cwd=self._folder.name,
             )
         os.close(writes)
         lines: queue.Queue[dict[str, Any] | None] = queue.Queue()
