@@ -242,7 +242,7 @@ public final class Cluster implements AutoCloseable {
         return Arrays.stream(properties.get(properties.firstKey()).get("listeners").split(","))
             .map(listener -> listener.substring(0, listener.indexOf("://")).trim())
             .filter(name -> !name.equals(controllerListener))
-            .filter(name -> any.effectiveListenerSecurityProtocolMap().get(new ListenerName(name)) == SecurityProtocol.PLAINTEXT)
+            .filter(name -> any.effectiveListenerSecurityProtocolMap().get(ListenerName.normalised(name)) == SecurityProtocol.PLAINTEXT)
             .findFirst();
     }
 
@@ -355,7 +355,7 @@ public final class Cluster implements AutoCloseable {
         Set<String> names = new HashSet<>(ports.keySet());
         names.add(controllerListener);
         for (String name : names) {
-            ListenerName listener = new ListenerName(name);
+            ListenerName listener = ListenerName.normalised(name);
             if (name.equals(own))
                 continue;
             String protocol = any.effectiveListenerSecurityProtocolMap().get(listener).name;
@@ -580,6 +580,7 @@ public final class Cluster implements AutoCloseable {
         return Option.apply(Inside.of(Partition.class, Map.of(
             "topicPartition", any -> of,
             "isLeader", any -> leads(id, of),
+            "leaderIdIfLocal", any -> leads(id, of) ? Option.apply(id) : Option.empty(),
             "leaderReplicaIdOpt", any -> Option.apply(leaderAndIsr(of.topic(), of.partition()).orElseThrow().leader()),
             "getLeaderEpoch", any -> leaderAndIsr(of.topic(), of.partition()).orElseThrow().leaderEpoch(),
             "leaderLogIfLocal", any -> leads(id, of) ? log(id, of) : Option.empty(),
