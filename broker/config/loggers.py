@@ -28,6 +28,8 @@ _PYTHON_LEVELS = {
     "ERROR": logging.ERROR,
     "FATAL": logging.CRITICAL,
 }
+_KAFKAS = "odradek.kafka."
+"""Where loggers with Kafka's names are, which keep the levels that were set. Nobody logs to them."""
 PYTHON_LOGGERS = {
     ROOT: "odradek",
     "kafka.server.KafkaApis": "odradek.broker.api",
@@ -49,8 +51,7 @@ def names() -> Mapping[str, str]:
     """Kafka's name of each logger, in the order of its answers, to the name of the Python logger."""
     text = (Path(__file__).parent / "definitions" / "loggers.txt").read_text(encoding="utf-8")
     others = (line for line in text.splitlines() if not line.startswith("#"))
-    # Nobody logs to those that odradek has no logger for; they keep the level that they were given.
-    known = {**{name: f"odradek.kafka.{name}" for name in others}, **PYTHON_LOGGERS}
+    known = {**{name: f"{_KAFKAS}{name}" for name in others}, **PYTHON_LOGGERS}
     return {name: known[name] for name in response_order(list(known))}
 
 
@@ -74,7 +75,23 @@ def check(name: str, level: str | None = None) -> None:
 def set_level(name: str, level: str | None) -> None:
     """Set a checked level; None goes back to the one of the logger above."""
     number = logging.NOTSET if level is None else _PYTHON_LEVELS[level]
-    logging.getLogger(names()[name]).setLevel(number)
+    if name == ROOT:
+        logging.getLogger(PYTHON_LOGGERS[ROOT]).setLevel(number)
+        return
+    logging.getLogger(f"{_KAFKAS}{name}").setLevel(number)
+    for kafkas, python in PYTHON_LOGGERS.items():
+        if kafkas == name or kafkas.startswith(f"{name}."):
+            logging.getLogger(python).setLevel(_given(kafkas))
+
+
+def _given(name: str) -> int:
+    """The level that was set for a logger, or else for the next one above it; the root does not count."""
+    while name:
+        level = logging.getLogger(f"{_KAFKAS}{name}").level
+        if level != logging.NOTSET:
+            return level
+        name = name.rpartition(".")[0]
+    return logging.NOTSET
 
 
 def _name_of(number: int) -> str:

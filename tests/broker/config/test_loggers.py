@@ -133,6 +133,29 @@ def test_kafkas_other_loggers_keep_their_levels() -> None:
         loggers.set_level(REAPER, None)
 
 
+def test_a_level_counts_for_the_loggers_below() -> None:
+    before = loggers.levels()
+    below = ("kafka.server.ControllerServer", "kafka.server.KafkaApis")
+    other = "org.apache.kafka.raft.KafkaRaftClient"
+    try:
+        loggers.set_level("kafka", "TRACE")
+        told = loggers.levels()
+        assert [told[name] for name in ("kafka", *below)] == ["TRACE"] * 3
+        assert PYTHON.isEnabledFor(5), "it has its effect"
+        assert told[other] == before[other]
+        for name in below:
+            loggers.set_level(name, "INFO")
+            assert loggers.levels()[name] == "INFO"
+            loggers.set_level(name, None)
+            assert loggers.levels()[name] == "TRACE"
+        loggers.set_level("kafka.server.KafkaApis", "INFO")
+        loggers.set_level("kafka", None)
+        assert loggers.levels() == {**before, "kafka.server.KafkaApis": "INFO"}
+    finally:
+        for name in ("kafka", *below):
+            loggers.set_level(name, None)
+
+
 def test_loggers_are_told_in_the_order_of_kafkas_hash_map() -> None:
     first = ["org.apache.kafka.coordinator.group.GroupConfig", "org.apache.kafka.storage.internals.log.TimeIndex"]
     names = list(loggers.levels())
