@@ -30,6 +30,12 @@ START_MS = 1_800_000_000_000
 """Where the clock of these clusters stands at first."""
 
 
+def without_tasks(cluster: Cluster) -> None:
+    """Let the coordinators of a cluster that does not run have no tasks: their timers stand still."""
+    coordinators = cluster.coordinators
+    coordinators._surroundings = coordinators._surroundings._replace(start=lambda run: None)
+
+
 class DataPlane:
     """A cluster, its clock standing at `START_MS` unless it is run, and short forms of the usual requests."""
 

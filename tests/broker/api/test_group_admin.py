@@ -16,7 +16,7 @@ from odradek.protocol.generated.messages.describe_groups import DescribeGroupsRe
 from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
 from odradek.protocol.generated.messages.list_groups import ListGroupsRequest
 from odradek.protocol.primitives import ZERO_UUID
-from tests.fakes.data_plane import DataPlane
+from tests.fakes.data_plane import DataPlane, without_tasks
 from tests.fakes.wire_client import WireClient
 
 
@@ -25,7 +25,7 @@ class Plane(DataPlane):
 
     def __init__(self, nodes: int = 1) -> None:
         super().__init__(nodes=nodes)
-        self.cluster.start = lambda *_: None  # type: ignore[method-assign]
+        without_tasks(self.cluster)
         self.cluster.groups.topic.ensure()
 
     def commit(self, group_id: str) -> None:

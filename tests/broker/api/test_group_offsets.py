@@ -23,7 +23,7 @@ from odradek.protocol.generated.messages.offset_fetch import (
     OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
 )
-from tests.fakes.data_plane import DataPlane
+from tests.fakes.data_plane import DataPlane, without_tasks
 
 E = ErrorCode
 
@@ -31,7 +31,7 @@ E = ErrorCode
 @pytest.fixture
 def plane() -> DataPlane:
     plane = DataPlane(nodes=2, topics={"t": 2})
-    plane.cluster.start = lambda *_: None  # type: ignore[method-assign]
+    without_tasks(plane.cluster)
     plane.cluster.groups.topic.ensure()
     return plane
 

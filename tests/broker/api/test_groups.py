@@ -14,13 +14,13 @@ from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
 from odradek.protocol.generated.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from odradek.protocol.generated.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from odradek.protocol.generated.messages.sync_group import SyncGroupRequest
-from tests.fakes.data_plane import DataPlane
+from tests.fakes.data_plane import DataPlane, without_tasks
 
 
 @pytest.fixture
 def plane() -> DataPlane:
     plane = DataPlane()
-    plane.cluster.start = lambda *_: None  # type: ignore[method-assign]
+    without_tasks(plane.cluster)
     plane.cluster.groups.topic.ensure()
     return plane
 
