@@ -49,11 +49,17 @@ def test_the_quickstart_runs() -> None:
     assert any("b'order 4' (('kind', b'book'),)" in line for line in lines)
 
 
+TEMPLATES = (ROOT / "pipeline/project",)
+"""Files that are copied for a user: data of the package above, though some are Python."""
+
+
 def packages_in(folder: Path, name: str) -> set[str]:
     """Every folder with Python modules, as the name of its package."""
     found = set()
     for module in folder.rglob("*.py"):
         inner = module.parent.relative_to(folder)
+        if any(parent in TEMPLATES for parent in module.parents):
+            continue
         if "__pycache__" not in inner.parts and not any((folder / part).is_symlink() for part in inner.parts[:1]):
             found.add(".".join([name, *inner.parts]))
     return found
@@ -78,6 +84,7 @@ def test_data_files_are_packaged() -> None:
                 continue
             if path.is_symlink() or path in LINKS or path.name == "README.md":  # for readers of the sources
                 continue
-            inner = path.parent.relative_to(ROOT / folder)
+            home = next((parent.parent for parent in path.parents if parent in TEMPLATES), path.parent)
+            inner = home.relative_to(ROOT / folder)
             package = ".".join(["odradek", *([] if name == "odradek" else [name]), *inner.parts])
             assert any(path.match(pattern) for pattern in patterns.get(package, [])), f"{path} is not packaged"
