@@ -6,6 +6,7 @@ from odradek.broker.requests.context import RequestContext
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 THE_LEADER = "The active controller appears to be node {}."
+NOT_THIS_ONE = "This is not the correct controller for this cluster."
 _NOBODY = -1
 
 
@@ -19,6 +20,18 @@ def told_controller(ctx: RequestContext) -> int:
     if leader_id in services.nodes:
         return leader_id
     return next((node.id for node in services.up_nodes()), _NOBODY)
+
+
+def is_for_another(ctx: RequestContext) -> bool:
+    """Whether only the controller may answer, which is another node, and this one hands nothing on to it."""
+    services = ctx.services
+    return not services.config.release.forwards_to_controller and ctx.node.id != services.controller.controller_id
+
+
+def check_forwards(ctx: RequestContext, why: str | None = None) -> None:
+    """NOT_CONTROLLER, with this text, for what is for another node."""
+    if is_for_another(ctx):
+        raise KafkaError(ErrorCode.NOT_CONTROLLER, why)
 
 
 def check_leads(ctx: RequestContext, why: str | None = THE_LEADER) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping
 
-from odradek.broker.api.active_controller import told_controller
+from odradek.broker.api.active_controller import NOT_THIS_ONE, check_forwards, told_controller
 from odradek.broker.api.leader_hints import reachable
 from odradek.broker.api.metadata import NOT_ASKED, authorized_on_cluster
 from odradek.broker.config.cordons import SINCE as CORDONS_SINCE
@@ -210,6 +210,7 @@ def _sized(partition: Partition, node_id: int) -> DescribeLogDirsPartition:
 @handles(UpdateFeaturesRequest, access=Whole(Operation.ALTER))
 def update_features(ctx: RequestContext, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
     """Finalize feature levels, all of them or none (KIP-584)."""
+    check_forwards(ctx, NOT_THIS_ONE)
     updates = {update.feature: _feature_update(update, ctx.api_version) for update in request.feature_updates}
     try:
         ctx.services.controller.ask(UpdateFeatures(list(updates.values()), validate_only=request.validate_only))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from odradek.broker.api.active_controller import NOT_THIS_ONE, check_forwards, is_for_another
 from odradek.broker.controller.commands import ElectLeaders, Reassignment, ReassignPartitions
 from odradek.broker.metadata.image import TopicImage
 from odradek.broker.requests.access import Whole
@@ -53,6 +54,8 @@ def elect_leaders(ctx: RequestContext, request: ElectLeadersRequest) -> ElectLea
     if unknown:
         text = f"Unknown election type {request.election_type}"
         errors: list[KafkaError | None] = [KafkaError(ErrorCode.INVALID_REQUEST, text)] * len(places)
+    elif is_for_another(ctx):
+        errors = [KafkaError(ErrorCode.NOT_CONTROLLER)] * len(places)
     else:
         command = ElectLeaders(places, unclean=request.election_type == _UNCLEAN)
         errors = ctx.services.controller.ask(command)
@@ -81,6 +84,8 @@ def alter_partition_reassignments(
     ctx: RequestContext, request: AlterPartitionReassignmentsRequest
 ) -> AlterPartitionReassignmentsResponse:
     """Give partitions other replicas, or (null replicas) cancel what is under way."""
+    if is_for_another(ctx):
+        return AlterPartitionReassignmentsResponse(error_code=ErrorCode.NOT_CONTROLLER, error_message=NOT_THIS_ONE)
     asked = [
         Reassignment((topic.name, partition.partition_index), partition.replicas)
         for topic in request.topics
@@ -112,6 +117,7 @@ def list_partition_reassignments(
     ctx: RequestContext, request: ListPartitionReassignmentsRequest
 ) -> ListPartitionReassignmentsResponse:
     """The reassignments that are under way, of all topics or of those that are named."""
+    check_forwards(ctx, NOT_THIS_ONE)
     topics = ctx.services.image.topics
     if request.topics is None:
         asked = [(topic, range(len(topic.partitions))) for topic in topics.values()]

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from odradek.broker.api.active_controller import check_forwards
 from odradek.broker.config.entries import topic_entries
 from odradek.broker.controller.commands import (
     CreatedTopic,
@@ -72,6 +73,7 @@ _FIRST_STRICT_CREATION, _FIRST_STRICT_DELETION, _FIRST_STRICT_GROWTH = 6, 5, 3
 )
 def create_topics(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
     """Create each topic, or only say what would become of it; a name given twice is refused once."""
+    check_forwards(ctx, "")
     counts = Counter(topic.name for topic in request.topics)
     names = [name for name, count in counts.items() if count == 1]
     allowed = [name for name in names if name != CLUSTER_METADATA]
@@ -165,6 +167,7 @@ def _created(ctx: RequestContext, topic: CreatedTopic) -> CreatableTopicResult:
 )
 def delete_topics(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
     """Delete topics by name or, from v6, by id; a topic given twice is refused once and stays."""
+    check_forwards(ctx)
     if not ctx.services.config.get_bool("delete.topic.enable"):
         if ctx.api_version < _FIRST_DELETION_DISABLED:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Topic deletion is disabled.")
@@ -270,6 +273,7 @@ def _checked_deletion(
 @handles(CreatePartitionsRequest, access=ByItem((Operation.ALTER, Resource.TOPIC)))
 def create_partitions(ctx: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
     """Let topics grow, or only say what would become of it."""
+    check_forwards(ctx)
     counts = Counter(topic.name for topic in request.topics)
     results = [
         CreatePartitionsTopicResult(name, ErrorCode.INVALID_REQUEST, _DUPLICATE)

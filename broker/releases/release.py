@@ -69,6 +69,7 @@ class Release:
         "finalized",
         "finds_max_timestamps",
         "finds_share_coordinators",
+        "forwards_to_controller",
         "has_static_streams_members",
         "indexes_quotas",
         "keeps_directories",
@@ -164,6 +165,8 @@ class Release:
         """CreatePartitions refuses to add more partitions than a request may."""
         self.tells_refused_brokers = number < (4, 4)
         """The refusal to change a broker's configs has a text."""
+        self.forwards_to_controller = not zookeeper
+        """Brokers hand on what only the controller may do; without that they answer NOT_CONTROLLER."""
         self.tells_leader_not_available = zookeeper
         """The first Metadata that creates a topic is answered LEADER_NOT_AVAILABLE, not UNKNOWN_TOPIC_OR_PARTITION."""
         self.texts: Mapping[str, str] = {
