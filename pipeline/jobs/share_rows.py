@@ -20,7 +20,7 @@ SHARE_SCHEMA = (
 """``kind``: ``ShareSnapshot`` (the whole state), ``ShareUpdate`` (what changed since; -1: unchanged), ``unknown`` or
 ``malformed``."""
 
-DELIVERY_STATES = {0: "AVAILABLE", 1: "ACQUIRED", 2: "ACKNOWLEDGED", 4: "ARCHIVED"}
+DELIVERY_STATES = {0: "AVAILABLE", 1: "ACQUIRED", 2: "ACKNOWLEDGED", 3: "ARCHIVING", 4: "ARCHIVED"}
 
 
 def share_row(key: bytes, value: bytes | None) -> Row:
