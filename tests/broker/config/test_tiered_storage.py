@@ -11,6 +11,7 @@ import pytest
 from odradek import KafkaBroker
 from odradek.broker.config.broker_config import BrokerConfig, ConfigError
 from odradek.broker.config.tiered_storage import FORGETS, FORGETS_METADATA, STORAGES, check_broker, check_topic
+from odradek.storage.tiering import Tier
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.tiered_storage import BROKER, CASES, VECTORS, transcribe
 
@@ -125,3 +126,27 @@ def test_a_restart_keeps_what_is_tiered(tmp_path: Path) -> None:
         assert len(list(broker.records("t"))) == 2
         log = broker.cluster.topics.by_name("t").partitions[0].log
         assert (log.log_start_offset, log.tier) == (0, (0, -1)), "everything is local until the next rounds"
+
+
+def test_snapshots_and_forks_know_what_is_tiered() -> None:
+    topic = {"remote.storage.enable": "true", "internal.segment.bytes": "100", "local.retention.bytes": "1"}
+
+    def fill(broker: KafkaBroker) -> None:
+        for _ in range(3):
+            broker.produce_all("t", [b"v" * 30])
+        broker.clock.advance(minutes=6)
+
+    def tier(broker: KafkaBroker) -> Tier | None:
+        return broker.cluster.topics.by_name("t").partitions[0].log.tier
+
+    with KafkaBroker(config=ON) as broker:
+        broker.clock.freeze()
+        broker.create_topic("t", config=topic)
+        fill(broker)
+        snapshot = broker.snapshot()
+        fill(broker)
+        assert tier(broker) == (5, 4)
+        with broker.fork() as fork:
+            assert tier(fork) == (5, 4)
+        broker.restore(snapshot)
+        assert tier(broker) == (2, 1)
