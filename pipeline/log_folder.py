@@ -1,9 +1,10 @@
 """Log directories as Spark tasks: which segments there are, and which part of each holds the wanted records.
 
-One task for each segment. Offsets prune whole segments by their names and the start within one by its `.index`; a first
-timestamp prunes segments by the last entry of their `.timeindex` and the start within one by its entries. Works
-on folders that Kafka or odradek wrote, also running ones and ones that a crash left behind: the last segment ends where
-whole batches end. Damage in an earlier segment is an error, as nothing but a fault of the medium explains it.
+A part for each segment, and small parts packed into one task. Offsets prune whole segments by their names and the start
+within one by its `.index`; a first timestamp prunes segments by the last entry of their `.timeindex` and the start
+within one by its entries. Works on folders that Kafka or odradek wrote, also running ones and ones that a crash left
+behind: the last segment ends where whole batches end. Damage in an earlier segment is an error, as nothing but a fault
+of the medium explains it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import mmap
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -59,6 +60,8 @@ class SegmentTask(NamedTuple):
     """Aborted transactions to leave out (read_committed)."""
     is_last: bool = True
     """Whether the segment is the partition's last one."""
+    size: int = 0
+    """About how many bytes of the file that is."""
 
 
 def partitions_in(root: Path) -> dict[tuple[str, int], list[Segment]]:
@@ -119,7 +122,7 @@ def plan(
     records: int | None = None,
     size: int | None = None,
 ) -> Iterator[SegmentTask]:
-    """A task for each segment that may hold wanted records, or for each so many offsets or bytes of one.
+    """A part for each segment that may hold wanted records, or for each so many offsets or bytes of one.
 
     Sizes are as exact as the offset index: an entry for every `index.interval.bytes`.
     """
@@ -133,13 +136,29 @@ def plan(
             for transaction in aborted
             if transaction.first_offset < segment.end and transaction.last_offset >= segment.base
         )
+        stored = segment.path.stat().st_size if segment.path.exists() else 0
         begins = indexes.cuts(first, last, size) if size else range(first, last, records or last - first)
-        for begin, end in pairwise([*begins, last]):
+        parts = list(pairwise([*begins, last]))
+        for begin, end in parts:
             position = indexes.position_of_offset(begin)
             if wanted.from_ms is not None:
                 position = max(position, indexes.position_of_time(wanted.from_ms))
             part = wanted._replace(start=begin, end=end)
-            yield SegmentTask(str(segment.path), position, part, inside, segment.is_last)
+            yield SegmentTask(str(segment.path), position, part, inside, segment.is_last, stored // len(parts))
+
+
+def packed(tasks: Iterable[SegmentTask], size: int) -> Iterator[list[SegmentTask]]:
+    """Neighbours of so many bytes together: a task of Spark costs as much as reading some megabytes."""
+    waiting: list[SegmentTask] = []
+    held = 0
+    for task in tasks:
+        if waiting and held + task.size > size:
+            yield waiting
+            waiting, held = [], 0
+        waiting.append(task)
+        held += task.size
+    if waiting:
+        yield waiting
 
 
 def read(task: SegmentTask) -> Iterator[RecordBatch]:

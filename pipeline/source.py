@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 Offsets = dict[TopicPartition, int]
+_PACKED_BYTES = 32 * 1024 * 1024
+"""Small segments are read by one task, up to so many bytes of them."""
 _GO_ON = "set failOnDataLoss to false to go on with what is left"
 
 
@@ -63,10 +65,10 @@ class FetchTask(NamedTuple):
 
 
 class Task(InputPartition):
-    """What one Spark task reads."""
+    """What one Spark task reads, one after the other."""
 
-    def __init__(self, work: log_folder.SegmentTask | FetchTask) -> None:
-        super().__init__(work)
+    def __init__(self, works: Sequence[log_folder.SegmentTask | FetchTask]) -> None:
+        super().__init__(works)
 
 
 class OdradekDataSource(DataSource):
@@ -121,7 +123,7 @@ def chosen_columns(schema: Any) -> tuple[str, ...]:
 
 
 class BatchReader(DataSourceReader):
-    """Plans one task for each segment or range of a live partition."""
+    """Plans one task for each segment, for some small ones together, or for a range of a live partition."""
 
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
         self._options, self._columns = options, columns
@@ -133,10 +135,10 @@ class BatchReader(DataSourceReader):
             bounds = place.bounds()
             start = place.resolve(options.starting, bounds)
             end = place.resolve(options.ending, bounds)
-            return [Task(work) for work in place.plan(start, end)]
+            return [Task(works) for works in place.plan(start, end)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return read_task(partition.value)
+        return read_works(partition.value)
 
 
 class NarrowedReader(BatchReader):
@@ -201,10 +203,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             for key in last:
                 first.setdefault(key, bounds[key][0] if key in bounds else 0)
             first = _without_lost(first, last, bounds, fail=self._options.fail_on_data_loss)
-            return [Task(work) for work in place.plan(first, last)]
+            return [Task(works) for works in place.plan(first, last)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return read_task(partition.value)
+        return read_works(partition.value)
 
     def _running(self) -> _Place:
         """What a stream that has begun reads: a topic may have vanished since, if lost data does not matter."""
@@ -218,10 +220,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             )
 
 
-def read_task(work: log_folder.SegmentTask | FetchTask) -> Iterator[pa.RecordBatch]:
+def read_works(works: Iterable[log_folder.SegmentTask | FetchTask]) -> Iterator[pa.RecordBatch]:
     """The rows of a task as Arrow; runs on the executors."""
-    batches = _stored(work) if isinstance(work, log_folder.SegmentTask) else _fetched(work)
-    return arrow_chunks(batches, work.wanted)
+    for work in works:
+        batches = _stored(work) if isinstance(work, log_folder.SegmentTask) else _fetched(work)
+        yield from arrow_chunks(batches, work.wanted)
 
 
 def _stored(work: log_folder.SegmentTask) -> Iterator[RecordBatch]:
@@ -333,8 +336,8 @@ class _Place(ABC):
         """By partition, the offset of the first record from a timestamp on; the end offset where there is none."""
 
     @abstractmethod
-    def plan(self, start: Offsets, end: Offsets) -> Iterator[log_folder.SegmentTask | FetchTask]:
-        """The tasks that read from `start` to before `end`."""
+    def plan(self, start: Offsets, end: Offsets) -> Iterator[Sequence[log_folder.SegmentTask | FetchTask]]:
+        """What each of the tasks does that read from `start` to before `end`."""
 
     def resolve(self, position: Position, bounds: Mapping[TopicPartition, tuple[int, int]]) -> Offsets:
         """A position as offsets within the bounds; DataLossError for an offset that is gone."""
@@ -394,7 +397,12 @@ class _Folder(_Place):
     def offsets_at(self, timestamp: int, bounds: Mapping[TopicPartition, tuple[int, int]]) -> Offsets:
         return {key: log_folder.offset_at(segments, timestamp) for key, segments in self._segments.items()}
 
-    def plan(self, start: Offsets, end: Offsets) -> Iterator[log_folder.SegmentTask]:
+    def plan(self, start: Offsets, end: Offsets) -> Iterator[Sequence[log_folder.SegmentTask]]:
+        if self.options.records_per_task:
+            return ([part] for part in self._parts(start, end))
+        return log_folder.packed(self._parts(start, end), self.options.bytes_per_task or _PACKED_BYTES)
+
+    def _parts(self, start: Offsets, end: Offsets) -> Iterator[log_folder.SegmentTask]:
         for key, first, last in self.ranges(start, end):
             wanted = self.wanted(key, first, last)
             parts = {"records": self.options.records_per_task, "size": self.options.bytes_per_task}
@@ -431,7 +439,7 @@ class _Cluster(_Place):
         found = self._client.offsets(dict.fromkeys(bounds, timestamp))
         return {key: found[key] if found[key] >= 0 else bounds[key][1] for key in bounds}
 
-    def plan(self, start: Offsets, end: Offsets) -> Iterator[FetchTask]:
+    def plan(self, start: Offsets, end: Offsets) -> Iterator[Sequence[FetchTask]]:
         ranges = list(self.ranges(start, end))
         young: Offsets = {}
         if self.from_ms is not None:
@@ -442,7 +450,7 @@ class _Cluster(_Place):
             step = self._step(key, sizes.get(key, 0)) or max(last - first, 1)
             for begin in range(first, last, step):
                 wanted = self.wanted(key, begin, min(begin + step, last))
-                yield FetchTask(self._servers, wanted, self.options.read_committed, self.options.security)
+                yield [FetchTask(self._servers, wanted, self.options.read_committed, self.options.security)]
 
     def _step(self, key: TopicPartition, size: int) -> int | None:
         """How many offsets a task reads: as said, or as many as hold so many bytes on the average; None for all."""

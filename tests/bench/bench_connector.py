@@ -16,6 +16,7 @@ import random
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -139,10 +140,7 @@ def sink_rows(spark: Any, kafka: Kafka, count: int) -> None:
         writer = writer.options(**{"kafka.bootstrap.servers": kafka.address, "topic": topic})
         title = "sink, the connector" if form == "kafka" else "sink, odradek"
         rate = row(title, count, writer.save, rate or None)
-        with ClusterClient(kafka.address) as client:
-            ends = client.offsets({(topic, partition): LATEST for partition in range(PARTITIONS)}, read_committed=True)
-        if not count <= sum(ends.values()) <= count + 2 * PARTITIONS:  # a marker for each transaction and partition
-            raise AssertionError(f"{topic} has {sum(ends.values())} of {count}")
+        check_count(kafka.address, topic, count)
     with tempfile.TemporaryDirectory(prefix="odradek-bench-") as folder:
         archived = spark.range(count).selectExpr(
             "id as offset", "'t' as topic", f"cast(id % {PARTITIONS} as int) as partition", *_KEY_AND_VALUE
@@ -151,9 +149,22 @@ def sink_rows(spark: Any, kafka: Kafka, count: int) -> None:
         row("sink, odradek, to an archive", count, lambda: archive.save(folder), rate)
 
 
+def check_count(address: str, topic: str, count: int) -> None:
+    """The end of a transaction is answered before all partitions have its marker: committed records may come late."""
+    deadline = time.monotonic() + 30
+    with ClusterClient(address) as client:
+        while True:
+            ends = client.offsets({(topic, partition): LATEST for partition in range(PARTITIONS)}, read_committed=True)
+            if count <= sum(ends.values()) <= count + 2 * PARTITIONS:  # a marker for each transaction and partition
+                return
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{topic} has {sum(ends.values())} of {count}")
+            time.sleep(0.1)
+
+
 @contextmanager
 def real_kafka() -> Iterator[Kafka]:
-    config = {"log.segment.bytes": str(SEGMENT_BYTES), "offsets.topic.num.partitions": "1"}
+    config = {"log.segment.bytes": str(SEGMENT_BYTES), "offsets.topic.num.partitions": "1", "log.retention.ms": "-1"}
     kafka = Kafka({**config, "transaction.state.log.num.partitions": "1"})
     try:
         yield kafka

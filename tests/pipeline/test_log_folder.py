@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.pipeline.log_folder import end_offset, plan, read, scan, segments_in
+from odradek.pipeline.log_folder import end_offset, packed, plan, read, scan, segments_in
 from odradek.pipeline.rows import Wanted
 from odradek.protocol.errors import CorruptDataError
 from odradek.storage.formats.log_file import OldFormatError
@@ -59,3 +59,15 @@ def test_parts_by_size_hold_each_record_once(golden_log_dir: Path, size: int) ->
         assert len(parts) <= Path(path).stat().st_size // size + 1
     assert len(tasks) == 4 if size == 10**9 else len(tasks) >= 4
     assert size > 1 or len(tasks) > 8
+
+
+def test_small_parts_are_packed_in_their_order(golden_log_dir: Path) -> None:
+    parts = list(plan(segments_in(golden_log_dir / "d-seg-0"), Wanted("d-seg", 0, 0, 360)))
+    sizes = [part.size for part in parts]
+    assert sizes == [Path(part.path).stat().st_size for part in parts]
+    assert list(packed(parts, sum(sizes))) == [parts]
+    assert next(packed(parts, sizes[0] + sizes[1])) == parts[:2]
+    assert list(packed(parts, 1)) == [[part] for part in parts]
+    assert list(packed([], 1)) == []
+    halves = list(plan(segments_in(golden_log_dir / "d-seg-0"), Wanted("d-seg", 0, 0, 360), records=50))
+    assert abs(sum(part.size for part in halves) - sum(sizes)) < len(halves)

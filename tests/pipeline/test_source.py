@@ -104,23 +104,24 @@ def test_payloads_of_every_codec(spark: Any, golden_log_dir: Path, golden_dump: 
     assert {row.codec for row in rows} == {"none", "gzip", "snappy", "lz4", "zstd"}
 
 
-def test_one_task_for_each_segment_and_ranges_prune_them(spark: Any, golden_log_dir: Path) -> None:
+def test_small_segments_are_read_by_one_task_and_ranges_prune_them(spark: Any, golden_log_dir: Path) -> None:
     def tasks_and_offsets(**options: Any) -> tuple[int, list[int]]:
         rows = odradek_rows(spark, subscribe="d-seg", **options).load(str(golden_log_dir))
         return rows.rdd.getNumPartitions(), sorted(row.offset for row in rows.select("offset").collect())
 
-    assert tasks_and_offsets() == (4, list(range(360)))
+    assert tasks_and_offsets() == (1, list(range(360)))
+    assert tasks_and_offsets(recordsPerTask=1000) == (4, list(range(360)))
     start, end = json.dumps({"d-seg": {"0": 150}}), json.dumps({"d-seg": {"0": 250}})
-    assert tasks_and_offsets(startingOffsets=start, endingOffsets=end) == (2, list(range(150, 250)))
+    part = {"startingOffsets": start, "endingOffsets": end, "recordsPerTask": 1000}
+    assert tasks_and_offsets(**part) == (2, list(range(150, 250)))
 
 
 def test_a_time_range_reads_only_segments_that_can_hold_it(spark: Any, golden_log_dir: Path) -> None:
-    source = odradek_rows(spark, subscribe="d-seg").load(str(golden_log_dir))
+    alone: dict[str, Any] = {"subscribe": "d-seg", "recordsPerTask": 1000}  # each segment has a task
+    source = odradek_rows(spark, **alone).load(str(golden_log_dir))
     times = {row.offset: row.t for row in source.selectExpr("offset", "unix_millis(timestamp) as t").collect()}
     first, last = times[220], times[300]
-    rows = odradek_rows(spark, subscribe="d-seg", startingTimestamp=first, endingTimestamp=last).load(
-        str(golden_log_dir)
-    )
+    rows = odradek_rows(spark, **alone, startingTimestamp=first, endingTimestamp=last).load(str(golden_log_dir))
     expected = sorted(offset for offset, time in times.items() if first <= time < last)
     assert sorted(row.offset for row in rows.collect()) == expected
     assert rows.rdd.getNumPartitions() < source.rdd.getNumPartitions()
@@ -295,6 +296,7 @@ def test_partitions_of_a_broker_are_split_by_size(kafka_broker: odradek.KafkaBro
     kafka_broker.produce("in", "x", partition=1)
     where = {"kafka.bootstrap.servers": kafka_broker.bootstrap_servers, "subscribe": "in"}
     options = SourceOptions.parse({**where, "bytesPerTask": "50500"})
-    wanted = [task.value.wanted for task in BatchReader(options, ("offset",)).partitions()]
+    tasks = BatchReader(options, ("offset",)).partitions()
+    wanted = [work.wanted for task in tasks for work in task.value]
     ranges = [(each.partition, each.start, each.end) for each in wanted]
     assert ranges == [(0, 0, 5), (0, 5, 10), (0, 10, 15), (0, 15, 20), (1, 0, 1)]
