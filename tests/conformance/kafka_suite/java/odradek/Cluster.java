@@ -13,6 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Properties;
 import java.util.Set;
 import java.util.SortedMap;
@@ -43,6 +44,7 @@ import kafka.server.ReplicationQuotaManager;
 import kafka.server.SharedServer;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.QuorumInfo;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
@@ -68,6 +70,8 @@ import org.apache.kafka.metadata.BrokerState;
 import org.apache.kafka.metadata.KRaftMetadataCache;
 import org.apache.kafka.metadata.LeaderAndIsr;
 import org.apache.kafka.metadata.LeaderRecoveryState;
+import org.apache.kafka.raft.KafkaRaftClient;
+import org.apache.kafka.raft.LeaderAndEpoch;
 import org.apache.kafka.raft.LogOffsetMetadata;
 import org.apache.kafka.raft.RaftLog;
 import org.apache.kafka.server.BrokerLifecycleManager;
@@ -593,6 +597,8 @@ public final class Cluster implements AutoCloseable {
 
     /** The log directory of a replica, as DescribeLogDirs tells. */
     private String directory(int id, TopicPartition of) throws Exception {
+        if (isDown(id))
+            throw Inside.needed("the log directory of a broker that is down");
         for (var directory : admin().describeLogDirs(List.of(id)).allDescriptions().get().get(id).entrySet())
             if (directory.getValue().replicaInfos().containsKey(of) && !directory.getValue().replicaInfos().get(of).isFuture())
                 return directory.getKey();
@@ -671,10 +677,20 @@ public final class Cluster implements AutoCloseable {
         return Inside.of(SharedServer.class, Map.of("loader", any -> loader));
     }
 
+    /** The object that stands for a voter of the quorum: it knows who leads, as DescribeQuorum tells. */
+    @SuppressWarnings("unchecked")
+    public static <T> KafkaRaftManager<T> raft(Supplier<Cluster> of) {
+        RaftLog log = Inside.of(RaftLog.class, Map.of("endOffset", any -> new LogOffsetMetadata(0)));
+        KafkaRaftClient<?> client = Inside.of(KafkaRaftClient.class, Map.of("leaderAndEpoch", any -> {
+            QuorumInfo quorum = of.get().admin().describeMetadataQuorum().quorumInfo().get();
+            return new LeaderAndEpoch(OptionalInt.of(quorum.leaderId()), (int) quorum.leaderEpoch());
+        }));
+        return Inside.of(KafkaRaftManager.class, Map.of("raftLog", any -> log, "client", any -> client));
+    }
+
     /** The object that stands for the controller. */
     public static ControllerServer controller(Supplier<Cluster> of, int id, Supplier<KafkaConfig> config) {
-        RaftLog log = Inside.of(RaftLog.class, Map.of("endOffset", any -> new LogOffsetMetadata(0)));
-        KafkaRaftManager<?> raft = Inside.of(KafkaRaftManager.class, Map.of("raftLog", any -> log));
+        KafkaRaftManager<?> raft = raft(of);
         Controller decides = Inside.of(Controller.class, Map.of(
             "isActive", any -> of.get().isActive(id),
             "findAllTopicIds", any -> CompletableFuture.completedFuture(of.get().topicIds()),

@@ -27,6 +27,7 @@ public class KafkaClusterTestKit implements AutoCloseable {
     private final TestKitNodes nodes;
     private final Cluster cluster;
     private final Map<Integer, ControllerServer> controllers = new HashMap<>();
+    private final Map<Integer, KafkaRaftManager<ApiMessageAndVersion>> raft = new HashMap<>();
     private final Map<String, Short> features = new TreeMap<>();
     private final MockFaultHandler fatal = new MockFaultHandler("fatalFaultHandler");
     private final MockFaultHandler nonFatal = new MockFaultHandler("nonFatalFaultHandler");
@@ -112,6 +113,8 @@ public class KafkaClusterTestKit implements AutoCloseable {
         cluster = new Cluster(properties, nodes.controllerListenerName().value(), List.of())
             .controlledBy(nodes.controllerNodes().keySet(), nodes.isCombined(nodes.controllerNodes().firstKey()))
             .formattedWith(features);
+        nodes.brokerNodes().keySet().forEach(id -> raft.put(id, Cluster.raft(() -> cluster)));
+        nodes.controllerNodes().keySet().forEach(id -> raft.put(id, Cluster.raft(() -> cluster)));
         nodes.controllerNodes().forEach((id, node) ->
             controllers.put(id, Cluster.controller(() -> cluster, id, () -> new KafkaConfig(builder.properties(node, true), false))));
     }
@@ -191,7 +194,7 @@ public class KafkaClusterTestKit implements AutoCloseable {
     }
 
     public Map<Integer, KafkaRaftManager<ApiMessageAndVersion>> raftManagers() {
-        throw Inside.needed("KafkaRaftManager");
+        return raft;
     }
 
     public TestKitNodes nodes() {
