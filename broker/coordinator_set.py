@@ -33,7 +33,8 @@ class CoordinatorSet:
     """Makes the services of groups, transactions and share groups. Owner: the cluster.
 
     A start makes none of them and imports none of their modules. `resting`: whether the coordinators ignore changes of
-    the metadata, because they are about to get another state.
+    the metadata, because they are about to get another state. `surroundings`: each coordinator gets them when it is
+    made.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class CoordinatorSet:
         self._topics = topics
         self._nodes = nodes
         self._cuts = cuts
-        self._surroundings = surroundings
+        self.surroundings = surroundings
         self.resting = False
         self.groups = Deferred(self._make_groups)
         self.transactions = Deferred(self._make_transactions)
@@ -69,7 +70,7 @@ class CoordinatorSet:
 
         return GroupService(
             self._internal_topic(CONSUMER_OFFSETS, "offsets.topic.compression.codec"),
-            self._surroundings,
+            self.surroundings,
             read_settings(self._config),
             LiveConfigs(self._config, self._controller.image.configs),
             ImageTopics(self._controller.image),
@@ -105,13 +106,13 @@ class CoordinatorSet:
             return share_settings(configs, group_id, queues=level >= SHARE_VERSION_WITH_QUEUES)
 
         return SharePartitions(
-            self._surroundings.clock,
+            self.surroundings.clock,
             ShareStateClient(self.share_persister),
             settings_of,
-            self._surroundings.start,
-            self._surroundings.report,
+            self.surroundings.start,
+            self.surroundings.report,
             DeadLetterQueues(
-                self._surroundings.clock, self._config, self._topics, self._create_topic, self._surroundings.start
+                self.surroundings.clock, self._config, self._topics, self._create_topic, self.surroundings.start
             ),
         )
 
@@ -129,7 +130,7 @@ class CoordinatorSet:
 
         return ShareStateService(
             self._internal_topic(SHARE_GROUP_STATE, "share.coordinator.state.topic.compression.codec"),
-            self._surroundings,
+            self.surroundings,
             LiveSettings(self._config),
             self._partition_count,
         )
@@ -144,10 +145,10 @@ class CoordinatorSet:
 
         return TransactionService(
             InternalTopic(self._topics, TRANSACTION_STATE, self._controller.ensure_topic),
-            self._surroundings,
+            self.surroundings,
             topics=self._topics,
             config=self._config,
-            markers=MarkerWriter(self._topics, self._nodes, self.groups, self._surroundings.clock, self._cuts),
+            markers=MarkerWriter(self._topics, self._nodes, self.groups, self.surroundings.clock, self._cuts),
             transaction_version=lambda: self._controller.image.feature(TRANSACTION_VERSION),
             allocate=self._controller.producer_ids.allocate,
             cuts=self._cuts,

@@ -33,7 +33,7 @@ START_MS = 1_800_000_000_000
 def without_tasks(cluster: Cluster) -> None:
     """Let the coordinators of a cluster that does not run have no tasks: their timers stand still."""
     coordinators = cluster.coordinators
-    coordinators._surroundings = coordinators._surroundings._replace(start=lambda run: None)
+    coordinators.surroundings = coordinators.surroundings._replace(start=lambda run: None)
 
 
 class DataPlane:
