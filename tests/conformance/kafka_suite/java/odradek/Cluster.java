@@ -184,6 +184,9 @@ public final class Cluster implements AutoCloseable {
         config.put("node.id", "" + first);
         config.put("listeners", listeners());
         String advertised = properties.get(first).get("advertised.listeners");
+        if (advertised != null)  // one for each node where they differ
+            advertised = properties.values().stream().map(node -> node.get("advertised.listeners")).distinct()
+                .collect(Collectors.joining(","));
         if (advertised == null)  // Kafka's default; odradek's is what the client has dialled
             advertised = Arrays.stream(config.get("listeners").split(","))
                 .filter(listener -> !listener.startsWith(controllerListener + ":")).collect(Collectors.joining(","));
