@@ -28,7 +28,10 @@ CONFIG = {
     "group.consumer.session.timeout.ms": "10000",
     "group.consumer.migration.policy": "UPGRADE",
 }
-subscriptions = st.sampled_from([("t",), ("t",), ("t", "u"), ("u", "v"), ("t", "u", "v"), ()])
+joining = st.sampled_from([("t",), ("t",), ("t", "u"), ("u", "v"), ("t", "u", "v")])
+"""Topics of a member that joins: at least one. To Kafka a newcomer without topics changes no subscription. So an
+assignment that is due then still takes the group as homogeneous, and gives partitions to a member that wants none."""
+subscriptions = joining | st.just(())
 
 
 class ClassicClient:
@@ -110,13 +113,13 @@ class GroupLife(RuleBasedStateMachine):
 
     # -- members
 
-    @initialize(topics=st.tuples(subscriptions, subscriptions))
+    @initialize(topics=st.tuples(joining, joining))
     def begin(self, topics: tuple[tuple[str, ...], tuple[str, ...]]) -> None:
         for each in topics:
             self.join(each, static=False)
 
     @precondition(lambda self: len(self.clients) < len(NAMES))
-    @rule(topics=subscriptions, static=st.booleans())
+    @rule(topics=joining, static=st.booleans())
     def join(self, topics: tuple[str, ...], static: bool) -> None:
         name = self._free_name()
         client = Client(self.driver, self._fresh(name), f"i-{name}" if static else None)
@@ -130,7 +133,7 @@ class GroupLife(RuleBasedStateMachine):
             del self.clients[name]
 
     @precondition(lambda self: len(self.clients) < len(NAMES))
-    @rule(topics=subscriptions)
+    @rule(topics=joining)
     def join_as_classic(self, topics: tuple[str, ...]) -> None:
         name = self._free_name()
         if name in self.away or not any(isinstance(client, Client) for client in self.clients.values()):
