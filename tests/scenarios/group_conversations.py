@@ -65,7 +65,8 @@ _MEMBER_ID = re.compile(r"^(.*)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-
 _SECRET = re.compile(r"[0-9a-f]{12}")
 _UNSEEN = frozenset({"throttleTimeMs", "currentStateTimestamp", "commitTimestamp"})
 _BYTES = frozenset({"memberMetadata", "memberAssignment", "subscription", "assignment"})
-_SORTED = {"members": "memberId", "topics": "name", "partitions": "partitionIndex"}
+_SORTED = {"members": "memberId", "topics": "name", "partitions": "partitionIndex", "responses": "topicId"}
+"""Lists in an order of no meaning, such as one by the hashes of topic ids, and by which field they are put in order."""
 INTERNAL = "__consumer_offsets"
 
 
