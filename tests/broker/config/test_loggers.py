@@ -19,13 +19,18 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(autouse=True)
 def levels_as_before() -> Iterator[None]:
-    names = ("odradek", "odradek.broker.api")
-    kept = {name: logging.getLogger(name).level for name in names}
-    for name in names:
-        logging.getLogger(name).setLevel(logging.NOTSET)
+    loggers.levels()  # makes them all
+    ours = [
+        each
+        for name, each in logging.root.manager.loggerDict.items()
+        if name.startswith("odradek") and isinstance(each, logging.Logger)
+    ]
+    kept = [each.level for each in ours]
+    for each in ours:
+        each.setLevel(logging.NOTSET)
     yield
-    for name, level in kept.items():
-        logging.getLogger(name).setLevel(level)
+    for each, level in zip(ours, kept, strict=True):
+        each.setLevel(level)
 
 
 def test_a_level_has_its_effect_on_pythons_logger() -> None:
