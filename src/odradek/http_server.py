@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any, Generic, TypeVar
 from urllib.parse import parse_qsl, unquote
 from wsgiref.handlers import format_date_time
@@ -222,7 +223,8 @@ class HttpConnection:
                 headers["Content-Length"] = str(len(body))
             if self._http.their_state in _UNREAD:
                 headers["Connection"] = "close"
-            head = h11.Response(status_code=response.status, headers=list(headers.items()))
+            reason = HTTPStatus(response.status).phrase.encode()
+            head = h11.Response(status_code=response.status, reason=reason, headers=list(headers.items()))
             if only_head:
                 await self._send(head, h11.EndOfMessage())
             elif isinstance(body, bytes):

@@ -72,7 +72,7 @@ def test_a_request_is_told_to_the_application() -> None:
     headers = "X: 1\r\nx: 2\r\nContent-Type: Text/Plain; charset=utf-8\r\nContent-Length: 4\r\n"
     found = answers(echo, asked("/a%2Fb?n=1&n=2&m=", method="POST", headers=headers, body="body"))
     told = b"POST /a%2Fb [('n', '1'), ('n', '2'), ('m', '')] 1, 2 text/plain body"
-    head = b"HTTP/1.1 200 \r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
     assert found == head % len(told) + told
 
 
@@ -118,13 +118,13 @@ def test_an_answer_without_content() -> None:
     async def nothing(request: HttpRequest) -> HttpResponse:
         return HttpResponse(status=204)
 
-    assert answers(nothing, asked("/")) == b"HTTP/1.1 204 \r\nConnection: close\r\n\r\n"
+    assert answers(nothing, asked("/")) == b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"
 
 
 @pytest.mark.parametrize("application", [echo, pieces])
 def test_head_has_the_head_of_get_alone(application: Application) -> None:
     found = answers(application, asked("/", method="HEAD"))
-    assert found.startswith(b"HTTP/1.1 200 ")
+    assert found.startswith(b"HTTP/1.1 200 OK\r")
     assert found.partition(b"\r\n\r\n")[2] == b""
 
 
@@ -158,7 +158,7 @@ def test_a_client_that_waits_for_leave_to_send_its_body_gets_it() -> None:
 
     talk(echo, client)
     assert received[0] == b"HTTP/1.1 100 \r\n\r\n"
-    assert received[1].startswith(b"HTTP/1.1 200 ")
+    assert received[1].startswith(b"HTTP/1.1 200 OK\r")
 
 
 async def refusing(request: HttpRequest) -> HttpResponse:
