@@ -192,7 +192,7 @@ def run(
 def _once_more(worker: Worker, results: list[Result]) -> list[Result]:
     """The same results, those of failed tests replaced by a second try's if that passes."""
     failed = [result for result in results if result.outcome == "failed" and "/" in result.id]
-    if not 0 < len(failed) <= 4:
+    if not 0 < len(failed) <= 8:
         return results
     better = {}
     for result in failed:

@@ -37,7 +37,8 @@ public final class Odradek implements AutoCloseable {
     }
 
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final Random RANDOM = new Random();
+    private static final int FIRST_PORT = 15_000, LAST_PORT = 31_500;
+    private static int nextPort = new Random().nextInt(FIRST_PORT, LAST_PORT);
     private static Process forks;
     private static BufferedReader forked;
     private final ProcessHandle process;
@@ -106,10 +107,14 @@ public final class Odradek implements AutoCloseable {
         return ProcessHandle.of(Long.parseLong(id)).orElseThrow();
     }
 
-    /** The first of so many ports in a row that are free, below those that a system gives to clients. */
-    public static int freePorts(int count) {
+    /** The first of so many ports in a row that are free, below those that a system gives to clients. No port comes
+     *  twice, as the first caller may not listen yet when the next one asks. */
+    public static synchronized int freePorts(int count) {
         while (true) {
-            int first = 15_000 + RANDOM.nextInt(16_500 - count);
+            if (nextPort + count > LAST_PORT)
+                nextPort = FIRST_PORT;
+            int first = nextPort;
+            nextPort += count;
             if (allFree(first, count))
                 return first;
         }
