@@ -499,6 +499,16 @@ def refused(c: ConsumerConversation) -> None:
     c.log()
 
 
+def newcomer_without_topics(c: ConsumerConversation) -> None:
+    """A member without topics joins while an assignment is due: the group still counts as homogeneous."""
+    c.enter_group("m-a")
+    c.enter_group("m-b", who="b")
+    c.quit("m-a")
+    c.enter_group("m-c", who="c", names=[])
+    c.hb("m-b", 3, who="b", owned=())
+    c.show()
+
+
 def static_members(c: ConsumerConversation) -> None:
     """Instances that come back, or do not."""
     c.enter_group("m-a", instance="i")
@@ -904,6 +914,7 @@ CONVERSATIONS: dict[str, Callable[[ConsumerConversation], None]] = {
         three_members,
         fencing,
         refused,
+        newcomer_without_topics,
         static_members,
         subscriptions,
         session_expiry,
