@@ -19,8 +19,9 @@ from odradek.broker.config.broker_config import CONSUMER_ASSIGNORS
 from odradek.broker.controller.feature_levels import GROUP_VERSION
 from odradek.broker.coordinator.group.consumer.commands import ConsumerGroupHeartbeat, HeartbeatReply
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
-from odradek.broker.coordinator.group.consumer.member import AWAY, LEAVING, Member
+from odradek.broker.coordinator.group.consumer.member import LEAVING, Member
 from odradek.broker.coordinator.group.consumer.targets import preferred_assignor
+from odradek.broker.coordinator.group.epoch_group import AWAY
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import handles

@@ -23,6 +23,9 @@ from odradek.protocol.native import mypyc_attr
 
 EMPTY, ASSIGNING, RECONCILING, STABLE = "Empty", "Assigning", "Reconciling", "Stable"
 
+AWAY = -2
+"""The member epoch of a static member that has left for a while; its place is kept for the session timeout."""
+
 _FIRST_EPOCH = 1
 
 
@@ -41,14 +44,27 @@ class EpochMember(Protocol):
         """Whether it has arrived at the target assignment of that epoch."""
 
 
+class StaticMember(EpochMember, Protocol):
+    """A member that may have an instance id."""
+
+    @property
+    def member_id(self) -> str:
+        """The id that it has in the group."""
+
+    @property
+    def instance_id(self) -> str | None:
+        """The id of the instance of the application; None for a dynamic member."""
+
+
 M = TypeVar("M", bound=EpochMember)
+S = TypeVar("S", bound=StaticMember)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class EpochGroup(ABC):
     """Members in their epochs, on their way to the target assignment of the group. Changed by replay only.
 
-    Subclasses have the members, in `_by_id`.
+    Subclasses have the members, in `_by_id`. `static_ids`: the id of the member with each instance id.
     """
 
     expires: ClassVar[bool] = True
@@ -60,6 +76,7 @@ class EpochGroup(ABC):
         self.assignment_epoch = _FIRST_EPOCH
         self.assignment_timestamp = 0
         self.peak = 1
+        self.static_ids: dict[str, str] = {}
         self._state: str | None = None
 
     def __repr__(self) -> str:
@@ -108,6 +125,17 @@ class EpochGroup(ABC):
 
     # -- changing, from records
 
+    def note_static(self, member: StaticMember) -> None:
+        """A member was put: if it is static, its instance id finds it."""
+        if member.instance_id is not None:
+            self.static_ids[member.instance_id] = member.member_id
+
+    def forget_static(self, member: StaticMember | None) -> None:
+        """A member was removed: its instance id finds it no longer, if it still did."""
+        instance_id = None if member is None else member.instance_id
+        if member is not None and instance_id is not None and self.static_ids.get(instance_id) == member.member_id:
+            del self.static_ids[instance_id]
+
     def set_assignment(self, epoch: int, timestamp: int) -> None:
         """A target assignment is complete."""
         self.assignment_epoch = epoch
@@ -121,6 +149,41 @@ def known_member(group_id: str, members: Mapping[str, M], member_id: str | None)
     if member is None:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group_id}.")
     return member
+
+
+def known_static(member: S | None, instance_id: str) -> S:
+    """The member found by that instance id; raises UNKNOWN_MEMBER_ID if there is none."""
+    if member is None:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+    return member
+
+
+def check_instance(member: StaticMember, member_id: str) -> None:
+    """FENCED_INSTANCE_ID for anybody but the member that has the instance id."""
+    if member.member_id != member_id:
+        text = (
+            f"Static member {member_id} with instance id {member.instance_id} was fenced by member {member.member_id}."
+        )
+        raise KafkaError(ErrorCode.FENCED_INSTANCE_ID, text)
+
+
+def check_released(member: StaticMember, member_id: str) -> None:
+    """UNRELEASED_INSTANCE_ID while the member that has the instance id has not left for a while."""
+    if member.epoch != AWAY:
+        text = (
+            f"Static member {member_id} with instance id {member.instance_id} cannot join the group because the "
+            f"instance id is owned by {member.member_id} member."
+        )
+        raise KafkaError(ErrorCode.UNRELEASED_INSTANCE_ID, text)
+
+
+def fenced(protocol: str, how: str, epoch: int, member: EpochMember) -> KafkaError:
+    """The error for a member whose heartbeat has an epoch that is not its own. ``how``: "greater" or "smaller"."""
+    return KafkaError(
+        ErrorCode.FENCED_MEMBER_EPOCH,
+        f"The {protocol} group member has a {how} member epoch ({epoch}) than the one known by the group coordinator "
+        f"({member.epoch}). The member must abandon all its partitions and rejoin.",
+    )
 
 
 class MemberTimers(NamedTuple):

@@ -38,8 +38,9 @@ from odradek.broker.coordinator.group.consumer.member import (
 )
 from odradek.broker.coordinator.group.consumer.migration import Migration
 from odradek.broker.coordinator.group.consumer.progress import Progress, RegexChange
-from odradek.broker.coordinator.group.consumer.reconciliation import check_instance, check_room, known_static
+from odradek.broker.coordinator.group.consumer.reconciliation import check_room
 from odradek.broker.coordinator.group.consumer.targets import Change, last_target
+from odradek.broker.coordinator.group.epoch_group import check_instance, known_static
 from odradek.broker.coordinator.group.groups import Groups
 from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.broker.runtime.machine import Cancel, Effect, Outcome, Schedule, make_outcome
@@ -117,7 +118,7 @@ class ClassicMembers:
         present = group.static_member(command.instance_id)
         if not command.member_id:
             return Member(member_id) if present is None else replace_static(step, present, member_id)
-        member = known_static(group, command.instance_id)
+        member = known_static(group.static_member(command.instance_id), command.instance_id)
         check_instance(member, member_id)
         return member
 
@@ -215,7 +216,7 @@ class ClassicMembers:
                 if instance_id is None:
                     member = group.member(member_id)
                 else:
-                    member = known_static(group, instance_id)
+                    member = known_static(group.static_member(instance_id), instance_id)
                     if member_id:
                         check_instance(member, member_id)
             except KafkaError as error:
@@ -233,7 +234,7 @@ class ClassicMembers:
         if instance_id is None:
             member = group.member(member_id)
         else:
-            member = known_static(group, instance_id)
+            member = known_static(group.static_member(instance_id), instance_id)
             check_instance(member, member_id)
         if member.classic is None:
             text = f"Member {member_id} does not use the classic protocol."

@@ -140,7 +140,6 @@ class ConsumerGroup(EpochGroup):
         super().__init__(group_id)
         self.members: dict[str, Member] = {}
         self.order = MemberOrder()
-        self.static_ids: dict[str, str] = {}
         self.target = TargetAssignment()
         self.subscriptions = Subscriptions()
         self.regexes: dict[str, ResolvedRegex] = {}
@@ -269,8 +268,7 @@ class ConsumerGroup(EpochGroup):
             self._move(before.revoking, member.revoking)
         if len(self.members) >= self.peak:
             self.peak = len(self.members) + 1
-        if member.instance_id is not None:
-            self.static_ids[member.instance_id] = member.member_id
+        self.note_static(member)
         self._state = None
 
     def remove_member(self, member_id: str) -> None:
@@ -281,9 +279,7 @@ class ConsumerGroup(EpochGroup):
             self._count(before, count_down, -1)
             self._move(before.assigned, {})
             self._move(before.revoking, {})
-        instance_id = None if before is None else before.instance_id
-        if instance_id is not None and self.static_ids.get(instance_id) == member_id:
-            del self.static_ids[instance_id]
+        self.forget_static(before)
         self.asked_to_join.discard(member_id)
         self._state = None
 

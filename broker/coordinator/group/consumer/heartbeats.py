@@ -8,7 +8,6 @@ from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
 from odradek.broker.coordinator.group.consumer.commands import ConsumerGroupHeartbeat, HeartbeatReply
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup, Step, member_timers, session
 from odradek.broker.coordinator.group.consumer.member import (
-    AWAY,
     LEAVING,
     NOTHING,
     Member,
@@ -22,10 +21,7 @@ from odradek.broker.coordinator.group.consumer.migration import Migration
 from odradek.broker.coordinator.group.consumer.progress import Progress
 from odradek.broker.coordinator.group.consumer.reconciliation import (
     check_epoch,
-    check_instance,
-    check_released,
     check_room,
-    known_static,
 )
 from odradek.broker.coordinator.group.consumer.records import (
     current_record,
@@ -37,7 +33,13 @@ from odradek.broker.coordinator.group.consumer.records import (
     target_record,
 )
 from odradek.broker.coordinator.group.consumer.targets import Change
-from odradek.broker.coordinator.group.epoch_group import MemberExpiry
+from odradek.broker.coordinator.group.epoch_group import (
+    AWAY,
+    MemberExpiry,
+    check_instance,
+    check_released,
+    known_static,
+)
 from odradek.broker.coordinator.group.groups import Groups
 from odradek.broker.coordinator.group.target import count_down
 from odradek.broker.coordinator.group.topics import TopicCache
@@ -154,7 +156,7 @@ class Heartbeats:
     def _static_member(self, step: Step, command: ConsumerGroupHeartbeat, member_id: str, instance_id: str) -> Member:
         group = step.group
         if command.member_epoch:
-            member = known_static(group, instance_id)
+            member = known_static(group.static_member(instance_id), instance_id)
             check_instance(member, member_id)
             check_epoch(member, command.member_epoch, command.owned)
             return member
@@ -228,7 +230,7 @@ class Departures(MemberExpiry):
         if command.instance_id is None:
             member = group.member(command.member_id)
         else:
-            member = known_static(group, command.instance_id)
+            member = known_static(group.static_member(command.instance_id), command.instance_id)
             check_instance(member, command.member_id)
             if command.member_epoch == AWAY:
                 return self._go_away(group, member, now_ms)

@@ -20,8 +20,6 @@ NOTHING: Final[Epochs] = {}
 
 LEAVING = -1
 """The member epoch of a request that leaves the group."""
-AWAY = -2
-"""The member epoch of a static member that has left for a while; its place is kept for the session timeout."""
 
 
 class MemberState(IntEnum):

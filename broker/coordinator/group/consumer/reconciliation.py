@@ -20,7 +20,6 @@ from typing import final
 from odradek.broker.coordinator.group.assignment import Partitions
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
 from odradek.broker.coordinator.group.consumer.member import (
-    AWAY,
     STABLE,
     UNRELEASED_PARTITIONS,
     UNREVOKED_PARTITIONS,
@@ -28,6 +27,7 @@ from odradek.broker.coordinator.group.consumer.member import (
     Member,
     in_epoch,
 )
+from odradek.broker.coordinator.group.epoch_group import fenced
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.native import mypyc_attr
 
@@ -174,43 +174,9 @@ def check_epoch(member: Member, epoch: int, owned: Owned | None) -> None:
     if epoch in (0, member.epoch):
         return
     if epoch > member.epoch:
-        what = "greater"
-    elif epoch == member.previous_epoch and _is_part_of(owned, member.assigned):
-        return
-    else:
-        what = "smaller"
-    raise KafkaError(
-        ErrorCode.FENCED_MEMBER_EPOCH,
-        f"The consumer group member has a {what} member epoch ({epoch}) than the one known by the group coordinator "
-        f"({member.epoch}). The member must abandon all its partitions and rejoin.",
-    )
-
-
-def known_static(group: ConsumerGroup, instance_id: str) -> Member:
-    """The member with that instance id; raises UNKNOWN_MEMBER_ID without one."""
-    member = group.static_member(instance_id)
-    if member is None:
-        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
-    return member
-
-
-def check_instance(member: Member, member_id: str) -> None:
-    """FENCED_INSTANCE_ID for anybody but the member that has the instance id."""
-    if member.member_id != member_id:
-        text = (
-            f"Static member {member_id} with instance id {member.instance_id} was fenced by member {member.member_id}."
-        )
-        raise KafkaError(ErrorCode.FENCED_INSTANCE_ID, text)
-
-
-def check_released(member: Member, member_id: str) -> None:
-    """UNRELEASED_INSTANCE_ID while the member that has the instance id has not left for a while."""
-    if member.epoch != AWAY:
-        text = (
-            f"Static member {member_id} with instance id {member.instance_id} cannot join the group because the "
-            f"instance id is owned by {member.member_id} member."
-        )
-        raise KafkaError(ErrorCode.UNRELEASED_INSTANCE_ID, text)
+        raise fenced("consumer", "greater", epoch, member)
+    if epoch != member.previous_epoch or not _is_part_of(owned, member.assigned):
+        raise fenced("consumer", "smaller", epoch, member)
 
 
 def _is_part_of(owned: Owned | None, assigned: Epochs) -> bool:

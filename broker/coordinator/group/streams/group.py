@@ -321,7 +321,8 @@ class StreamsGroup(EpochGroup):
 
     def static_member(self, instance_id: str) -> Member | None:
         """The member with that instance id."""
-        return next((member for member in self.members.values() if member.instance_id == instance_id), None)
+        member = self.members.get(self.static_ids.get(instance_id, ""))
+        return member if member is not None and member.instance_id == instance_id else None
 
     def topics(self) -> Iterable[str]:
         """The topics that its topology needs."""
@@ -350,6 +351,7 @@ class StreamsGroup(EpochGroup):
         self.members[member.member_id] = member
         self.peak = max(self.peak, len(self.members) + 1)
         self.holders.add(member)
+        self.note_static(member)
         self._state = None
 
     def remove_member(self, member_id: str) -> None:
@@ -357,6 +359,7 @@ class StreamsGroup(EpochGroup):
         before = self.members.pop(member_id, None)
         if before is not None:
             self.holders.remove(before)
+        self.forget_static(before)
         self.soft.forget_offsets(member_id)
         if not self.members:
             self.soft.shutdown_by = None

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
-from odradek.broker.coordinator.group.epoch_group import MemberExpiry
+from odradek.broker.coordinator.group.epoch_group import (
+    AWAY,
+    MemberExpiry,
+    check_instance,
+    check_released,
+    known_static,
+)
 from odradek.broker.coordinator.group.groups import Groups
 from odradek.broker.coordinator.group.settings import TAGS, StreamsConfigs
 from odradek.broker.coordinator.group.streams.commands import (
@@ -16,16 +22,13 @@ from odradek.broker.coordinator.group.streams.commands import (
     TopicsRefused,
 )
 from odradek.broker.coordinator.group.streams.group import Step, StreamsGroup, member_timers, session_key
-from odradek.broker.coordinator.group.streams.member import AWAY, JOINING, NOTHING_HELD, Member, endpoints
+from odradek.broker.coordinator.group.streams.member import JOINING, NOTHING_HELD, Member, endpoints
 from odradek.broker.coordinator.group.streams.progress import Progress, compute_targets
 from odradek.broker.coordinator.group.streams.readiness import (
     Readiness,
     Topologies,
     check_epoch,
-    check_instance,
-    check_released,
     check_room,
-    known_static,
 )
 from odradek.broker.coordinator.group.streams.records import (
     current_record,
@@ -163,7 +166,7 @@ class Heartbeats:
         """The member with the instance id, which may have come back with another member id; or a new one."""
         group, member_id = step.group, command.member_id
         if command.member_epoch != JOINING:
-            member = known_static(group, instance_id)
+            member = known_static(group.static_member(instance_id), instance_id)
             check_instance(member, member_id)
             check_epoch(member, command.member_epoch, command.owned)
             return member
@@ -329,7 +332,7 @@ class Departures(MemberExpiry):
         if command.instance_id is None:
             member = group.member(command.member_id)
         else:
-            member = known_static(group, command.instance_id)
+            member = known_static(group.static_member(command.instance_id), command.instance_id)
             check_instance(member, command.member_id)
             if command.member_epoch == AWAY:
                 return self._go_away(group, member, now_ms)

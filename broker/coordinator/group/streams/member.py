@@ -92,8 +92,6 @@ def _within(one: Mapping[str, Collection[int]], other: Mapping[str, Collection[i
 
 JOINING = 0
 LEAVING = -1
-AWAY = -2
-"""The epoch of a static member that has left for a while."""
 
 TaskOffsets = tuple[tuple[str, int, int], ...]
 """Subtopology, partition and offset."""

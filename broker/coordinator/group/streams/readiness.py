@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from odradek.broker.coordinator.group.epoch_group import fenced
 from odradek.broker.coordinator.group.streams.commands import StreamsGroupHeartbeat
 from odradek.broker.coordinator.group.streams.group import SoftState, Step, StreamsGroup
 from odradek.broker.coordinator.group.streams.internal_topics import CreateInternalTopics
-from odradek.broker.coordinator.group.streams.member import AWAY, Member, Owned
+from odradek.broker.coordinator.group.streams.member import Member, Owned
 from odradek.broker.coordinator.group.streams.records import topology_record
 from odradek.broker.coordinator.group.streams.topology import (
     ConfiguredSubtopology,
@@ -31,28 +32,6 @@ def check_room(group: StreamsGroup, max_size: int) -> None:
         raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED, text)
 
 
-def known_static(group: StreamsGroup, instance_id: str) -> Member:
-    """The member with that instance id; raises UNKNOWN_MEMBER_ID without one."""
-    member = group.static_member(instance_id)
-    if member is None:
-        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
-    return member
-
-
-def check_instance(member: Member, member_id: str) -> None:
-    """FENCED_INSTANCE_ID for anybody but the member that has the instance id."""
-    if member.member_id != member_id:
-        text = f"Static member {member_id} with instance id {member.instance_id} was fenced by member"
-        raise KafkaError(ErrorCode.FENCED_INSTANCE_ID, f"{text} {member.member_id}.")
-
-
-def check_released(member: Member, member_id: str) -> None:
-    """UNRELEASED_INSTANCE_ID while the member that has the instance id has not left for a while."""
-    if member.epoch != AWAY:
-        text = f"Static member {member_id} with instance id {member.instance_id} cannot join the group because the"
-        raise KafkaError(ErrorCode.UNRELEASED_INSTANCE_ID, f"{text} instance id is owned by {member.member_id} member.")
-
-
 def check_epoch(member: Member, epoch: int, owned: Owned | None) -> None:
     """FENCED_MEMBER_EPOCH, unless the epoch is the member's.
 
@@ -61,15 +40,9 @@ def check_epoch(member: Member, epoch: int, owned: Owned | None) -> None:
     if epoch in (0, member.epoch):
         return
     if epoch > member.epoch:
-        raise _fenced("greater", epoch, member)
+        raise fenced("streams", "greater", epoch, member)
     if epoch != member.previous_epoch or owned is None or not owned.all_in(member.assigned):
-        raise _fenced("smaller", epoch, member)
-
-
-def _fenced(how: str, epoch: int, member: Member) -> KafkaError:
-    text = f"The streams group member has a {how} member epoch ({epoch}) than the one known by the group coordinator"
-    abandon = "The member must abandon all its partitions and rejoin."
-    return KafkaError(ErrorCode.FENCED_MEMBER_EPOCH, f"{text} ({member.epoch}). {abandon}")
+        raise fenced("streams", "smaller", epoch, member)
 
 
 def check_tasks(owned: Owned | None, subtopologies: Mapping[str, ConfiguredSubtopology]) -> None:
