@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 
 import pytest
 
 from odradek.broker.facade.threaded import KafkaBroker
-from tests.broker.coordinator.group.test_conversations import PatientClock
 from tests.fakes.vectors import cases, recorded
 from tests.scenarios.streams_group_conversations import CONVERSATIONS, transcribe
-from tests.scenarios.target import SCENARIO_CONFIG
 
 NOT_YET = {"missing_sources"}
 """A real 4.4.0 keeps the assignment of a heartbeat that it refused, and hands it out in the epoch of that number."""
-
-
-@pytest.fixture(scope="module")
-def brokers() -> Iterator[Callable[[str], KafkaBroker]]:
-    """A broker for each release that is asked for."""
-    started: dict[str, KafkaBroker] = {}
-    with ExitStack() as stack:
-
-        def broker_of(release: str) -> KafkaBroker:
-            if release not in started:
-                broker = KafkaBroker(config=SCENARIO_CONFIG, clock=PatientClock(), kafka_version=release)
-                started[release] = stack.enter_context(broker)
-            return started[release]
-
-        yield broker_of
-        assert [broker.bugs for broker in started.values() if broker.bugs] == []
 
 
 @pytest.mark.long("assignment_interval", "initial_delay", "rebalance_timeout", "session_expiry")
