@@ -9,10 +9,7 @@ The broker needs the settings of `tests.scenarios.target.SCENARIO_CONFIG`.
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from itertools import count
@@ -60,6 +57,7 @@ from tests.scenarios.group_conversations import (
     subscription,
 )
 from tests.scenarios.target import SCENARIO_CONFIG, wait_until
+from tests.scenarios.transcripts import held, record_all
 
 _UNSEEN = frozenset({"assignmentTimestamp", "timestamp", "version", "metadataHash", "expireTimestamp"})
 _SORTED = {
@@ -940,22 +938,8 @@ CONVERSATIONS: dict[str, Callable[[ConsumerConversation], None]] = {
 
 def transcribe(name: str, host: str, port: int) -> Transcript:
     """Hold one conversation."""
-    conversation = ConsumerConversation(host, port)
-    try:
-        CONVERSATIONS[name](conversation)
-    finally:
-        conversation.close()
-    result: Transcript = json.loads(json.dumps(conversation.transcript))
-    return result
-
-
-def main() -> None:
-    host, port = sys.argv[1].rsplit(":", 1)
-    names = sys.argv[3:] or list(CONVERSATIONS)
-    transcripts = {name: transcribe(name, host, int(port)) for name in names}
-    with gzip.GzipFile(sys.argv[2], "w", mtime=0) as out:
-        out.write(json.dumps(transcripts, indent=1, sort_keys=True).encode())
+    return held(ConsumerConversation(host, port), CONVERSATIONS[name])
 
 
 if __name__ == "__main__":
-    main()
+    record_all(transcribe, CONVERSATIONS)

@@ -9,11 +9,8 @@ and times replaced by names of ours. The transcripts of a real Kafka 4.3.1 lie i
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
 import secrets
-import sys
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -45,6 +42,7 @@ from odradek.protocol.record_batch import build_batch, iter_batches
 from odradek.protocol.records import Buffer, Record
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.target import wait_until
+from tests.scenarios.transcripts import held, record_all
 
 Transcript = list[Any]
 WAIT_MS = 200  # of fetches that wait for all of it
@@ -617,21 +615,8 @@ CONVERSATIONS: dict[str, Callable[[Conversation], None]] = {
 
 def transcribe(name: str, host: str, port: int) -> Transcript:
     """Hold one conversation."""
-    conversation = Conversation(host, port)
-    try:
-        CONVERSATIONS[name](conversation)
-    finally:
-        conversation.close()
-    result: Transcript = json.loads(json.dumps(conversation.transcript))
-    return result
-
-
-def main() -> None:
-    host, port = sys.argv[1].rsplit(":", 1)
-    transcripts = {name: transcribe(name, host, int(port)) for name in CONVERSATIONS}
-    with gzip.GzipFile(sys.argv[2], "w", mtime=0) as out:
-        out.write(json.dumps(transcripts, indent=1, sort_keys=True).encode())
+    return held(Conversation(host, port), CONVERSATIONS[name])
 
 
 if __name__ == "__main__":
-    main()
+    record_all(transcribe, CONVERSATIONS)

@@ -8,9 +8,7 @@ As `share_conversations`, with what is in the queue spelt out. The transcripts o
 
 from __future__ import annotations
 
-import gzip
 import json
-import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -37,6 +35,7 @@ from tests.scenarios import share_conversations
 from tests.scenarios.group_conversations import Transcript
 from tests.scenarios.share_conversations import Ack, ShareConversation, batches_of
 from tests.scenarios.target import wait_until
+from tests.scenarios.transcripts import held, record_all
 
 CONFIG: Mapping[str, str] = {**share_conversations.CONFIG, "group.share.min.delivery.count.limit": "2"}
 """What a broker is configured with for these conversations."""
@@ -581,22 +580,8 @@ CONVERSATIONS: dict[str, Callable[[DeadLetterConversation], None]] = {
 
 def transcribe(name: str, host: str, port: int) -> Transcript:
     """Hold one conversation."""
-    conversation = DeadLetterConversation(host, port)
-    try:
-        CONVERSATIONS[name](conversation)
-    finally:
-        conversation.close()
-    result: Transcript = json.loads(json.dumps(conversation.transcript))
-    return result
-
-
-def main() -> None:
-    host, port = sys.argv[1].rsplit(":", 1)
-    names = sys.argv[3:] or list(CONVERSATIONS)
-    transcripts = {name: transcribe(name, host, int(port)) for name in names}
-    with gzip.GzipFile(sys.argv[2], "w", mtime=0) as out:
-        out.write(json.dumps(transcripts, indent=1, sort_keys=True).encode())
+    return held(DeadLetterConversation(host, port), CONVERSATIONS[name])
 
 
 if __name__ == "__main__":
-    main()
+    record_all(transcribe, CONVERSATIONS)

@@ -10,11 +10,9 @@ by names of ours, and at the end what the group's records in `__consumer_offsets
 from __future__ import annotations
 
 import base64
-import gzip
 import json
 import re
 import select
-import sys
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -59,6 +57,7 @@ from odradek.protocol.registry import API_BY_KEY
 from odradek.protocol.uuids import uuid_to_text
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.target import wait_until
+from tests.scenarios.transcripts import held, record_all
 
 Transcript = list[Any]
 _MEMBER_ID = re.compile(r"^(.*)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
@@ -741,21 +740,8 @@ CONVERSATIONS: dict[str, Callable[[Conversation], None]] = {
 
 def transcribe(name: str, host: str, port: int) -> Transcript:
     """Hold one conversation."""
-    conversation = Conversation(host, port)
-    try:
-        CONVERSATIONS[name](conversation)
-    finally:
-        conversation.close()
-    result: Transcript = json.loads(json.dumps(conversation.transcript))
-    return result
-
-
-def main() -> None:
-    host, port = sys.argv[1].rsplit(":", 1)
-    transcripts = {name: transcribe(name, host, int(port)) for name in CONVERSATIONS}
-    with gzip.GzipFile(sys.argv[2], "w", mtime=0) as out:
-        out.write(json.dumps(transcripts, indent=1, sort_keys=True).encode())
+    return held(Conversation(host, port), CONVERSATIONS[name])
 
 
 if __name__ == "__main__":
-    main()
+    record_all(transcribe, CONVERSATIONS)

@@ -9,9 +9,6 @@ with the configs of `CONFIG`:
 
 from __future__ import annotations
 
-import gzip
-import json
-import sys
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -69,6 +66,7 @@ from odradek.protocol.uuids import uuid_to_text
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.group_conversations import INTERNAL, Conversation, Transcript
 from tests.scenarios.target import wait_until
+from tests.scenarios.transcripts import held, record_all
 
 CONFIG: Mapping[str, str] = {
     "group.share.min.heartbeat.interval.ms": "100",
@@ -1060,21 +1058,8 @@ CONVERSATIONS: dict[str, Callable[[ShareConversation], None]] = {
 
 def transcribe(name: str, host: str, port: int) -> Transcript:
     """Hold one conversation."""
-    conversation = ShareConversation(host, port)
-    try:
-        CONVERSATIONS[name](conversation)
-    finally:
-        conversation.close()
-    result: Transcript = json.loads(json.dumps(conversation.transcript))
-    return result
-
-
-def main() -> None:
-    host, port = sys.argv[1].rsplit(":", 1)
-    transcripts = {name: transcribe(name, host, int(port)) for name in CONVERSATIONS}
-    with gzip.GzipFile(sys.argv[2], "w", mtime=0) as out:
-        out.write(json.dumps(transcripts, indent=1, sort_keys=True).encode())
+    return held(ShareConversation(host, port), CONVERSATIONS[name])
 
 
 if __name__ == "__main__":
-    main()
+    record_all(transcribe, CONVERSATIONS)

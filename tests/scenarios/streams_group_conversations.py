@@ -9,9 +9,6 @@ The broker needs the settings of `tests.scenarios.target.SCENARIO_CONFIG`.
 
 from __future__ import annotations
 
-import gzip
-import json
-import sys
 from collections.abc import Callable
 from functools import partial
 
@@ -38,6 +35,7 @@ from tests.scenarios.streams_topic_conversations import (
     wrong_partitions,
 )
 from tests.scenarios.target import wait_until
+from tests.scenarios.transcripts import held, record_all
 
 # -- the conversations
 
@@ -492,22 +490,8 @@ CONVERSATIONS: dict[str, Callable[[StreamsConversation], None]] = {
 
 def transcribe(name: str, host: str, port: int) -> Transcript:
     """Hold one conversation."""
-    conversation = StreamsConversation(host, port)
-    try:
-        CONVERSATIONS[name](conversation)
-    finally:
-        conversation.close()
-    result: Transcript = json.loads(json.dumps(conversation.transcript))
-    return result
-
-
-def main() -> None:
-    host, port = sys.argv[1].rsplit(":", 1)
-    names = sys.argv[3:] or list(CONVERSATIONS)
-    transcripts = {name: transcribe(name, host, int(port)) for name in names}
-    with gzip.GzipFile(sys.argv[2], "w", mtime=0) as out:
-        out.write(json.dumps(transcripts, indent=1, sort_keys=True).encode())
+    return held(StreamsConversation(host, port), CONVERSATIONS[name])
 
 
 if __name__ == "__main__":
-    main()
+    record_all(transcribe, CONVERSATIONS)

@@ -8,9 +8,6 @@ As `streams_group_conversations`. The transcripts of a real Kafka 4.4.0 lie in
 
 from __future__ import annotations
 
-import gzip
-import json
-import sys
 from collections.abc import Callable
 
 from odradek.protocol.generated.messages.incremental_alter_configs import (
@@ -26,6 +23,7 @@ from odradek.protocol.generated.messages.streams_group_topology_description_upda
 from tests.scenarios.group_conversations import Transcript
 from tests.scenarios.streams_conversation import StreamsConversation
 from tests.scenarios.target import wait_until
+from tests.scenarios.transcripts import held, record_all
 
 
 def successors(c: StreamsConversation) -> None:
@@ -199,22 +197,8 @@ CONVERSATIONS: dict[str, Callable[[StreamsConversation], None]] = {
 
 def transcribe(name: str, host: str, port: int) -> Transcript:
     """Hold one conversation."""
-    conversation = StreamsConversation(host, port)
-    try:
-        CONVERSATIONS[name](conversation)
-    finally:
-        conversation.close()
-    result: Transcript = json.loads(json.dumps(conversation.transcript))
-    return result
-
-
-def main() -> None:
-    host, port = sys.argv[1].rsplit(":", 1)
-    names = sys.argv[3:] or list(CONVERSATIONS)
-    transcripts = {name: transcribe(name, host, int(port)) for name in names}
-    with gzip.GzipFile(sys.argv[2], "w", mtime=0) as out:
-        out.write(json.dumps(transcripts, indent=1, sort_keys=True).encode())
+    return held(StreamsConversation(host, port), CONVERSATIONS[name])
 
 
 if __name__ == "__main__":
-    main()
+    record_all(transcribe, CONVERSATIONS)

@@ -9,12 +9,8 @@ lie in ``tests/vectors/telemetry_conversations.json.gz``; this writes them:
 
 from __future__ import annotations
 
-import gzip
-import json
-import sys
 import uuid
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from odradek.protocol.compression import Codec, compress
@@ -31,6 +27,7 @@ from odradek.protocol.java_maps import hash_of_uuid
 from odradek.protocol.message import ZERO_UUID
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.target import wait_until
+from tests.scenarios.transcripts import held, record_all
 
 CLIENT_METRICS = 16
 MAX_BYTES = 1_048_576
@@ -316,22 +313,8 @@ CONVERSATIONS: Mapping[str, Callable[[TelemetryConversation], None]] = {
 
 def transcribe(name: str, host: str, port: int) -> Transcript:
     """Hold one conversation."""
-    conversation = TelemetryConversation(host, port)
-    try:
-        CONVERSATIONS[name](conversation)
-    finally:
-        conversation.close()
-    result: Transcript = json.loads(json.dumps(conversation.transcript))
-    return result
-
-
-def main() -> None:
-    host, port = sys.argv[1].rsplit(":", 1)
-    held = partial(transcribe, host=host, port=int(port))
-    transcripts = {name: held(name) for name in CONVERSATIONS}
-    with gzip.GzipFile(sys.argv[2], "w", mtime=0) as out:
-        out.write(json.dumps(transcripts, indent=1, sort_keys=True).encode())
+    return held(TelemetryConversation(host, port), CONVERSATIONS[name])
 
 
 if __name__ == "__main__":
-    main()
+    record_all(transcribe, CONVERSATIONS)
