@@ -7,7 +7,7 @@ allows nothing that looks at a schema.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from odradek.pipeline.archive_sink import ARCHIVE_COLUMNS
@@ -47,15 +47,9 @@ def session() -> SparkSession:
     return spark
 
 
-def records(spark: SparkSession, place: LogPlace, topics: Iterable[str]) -> DataFrame:
+def records(spark: SparkSession, place: LogPlace, topics: Sequence[str]) -> DataFrame:
     """The committed records of topics as a stream, with the columns of an archive."""
-    reader = spark.readStream.format("odradek").option("subscribe", ",".join(topics))
-    reader = reader.option("isolation", "read_committed").option("includeControl", "false")
-    if place.path is not None:
-        rows = reader.load(place.path)
-    else:
-        reader = reader.option("kafka.bootstrap.servers", place.bootstrap_servers or "")
-        rows = reader.options(**{f"kafka.{name}": value for name, value in place.security.items()}).load()
+    rows = place.stream(spark, topics, isolation="read_committed", includeControl="false")
     return rows.select(*ARCHIVE_COLUMNS)
 
 

@@ -11,7 +11,8 @@ from odradek.pipeline.cluster_client import ClusterClient
 from odradek.pipeline.rows import COLUMNS
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamReader
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,13 @@ class LogPlace:
         reader = spark.read.format("odradek").options(**options)
         if len(columns) < len(COLUMNS):
             reader = reader.schema(", ".join(f"{name} {COLUMNS[name]}" for name in columns))
+        return self._loaded(reader, topics)
+
+    def stream(self, spark: SparkSession, topics: Sequence[str] | None = None, **options: str) -> DataFrame:
+        """The same as a stream, with all columns."""
+        return self._loaded(spark.readStream.format("odradek").options(**options), topics)
+
+    def _loaded(self, reader: DataFrameReader | DataStreamReader, topics: Sequence[str] | None) -> DataFrame:
         if topics is not None:
             reader = reader.option("subscribe", ",".join(topics))
         if self.path is not None:
