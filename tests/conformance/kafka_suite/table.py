@@ -195,7 +195,9 @@ def page(table: dict[str, Entry]) -> str:
     ]
     for kind, title in (("fails", "To be mended"), ("differs", "Differ"), ("wrong", "Wrong on Kafka too")):
         found = [
-            (name.rpartition(".")[2], test, why) for name, of in table.items() for test, why in of.get(kind, {}).items()
+            (name.rpartition(".")[2], test, why)
+            for name, of in sorted(table.items())
+            for test, why in sorted(of.get(kind, {}).items())
         ]
         if found:
             lines += ["", f"## {title}", "", "| class | tests | why |", "| --- | --- | --- |"]
