@@ -86,13 +86,15 @@ class DeadLetterQueues:
         if self._is_over(work):
             done()
         else:
-            self._start(partial(self._try_again, work, done))
+            # The wait begins here: before the task's first step somebody may move the clock.
+            self._start(partial(self._try_again, work, done, self._clock.current_time()))
 
-    async def _try_again(self, work: _Delivery, done: Callable[[], None]) -> None:
+    async def _try_again(self, work: _Delivery, done: Callable[[], None], tried_at: float) -> None:
         for backoff in BACKOFFS_MS:
-            await self._clock.sleep(backoff / 1000)
+            await self._clock.sleep(tried_at + backoff / 1000 - self._clock.current_time())
             if self._is_over(work):
                 break
+            tried_at = self._clock.current_time()
         else:
             _log.error("%s: there is still no leader for its dead letters", work)
         done()
