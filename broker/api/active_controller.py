@@ -13,11 +13,11 @@ _NOBODY = -1
 def told_controller(ctx: RequestContext) -> int:
     """The node that a broker names as the controller: clients must be able to reach it as a broker.
 
-    Where controllers are no brokers Kafka names any broker that is up, which forwards what it gets.
+    Kafka names any broker that is up, which forwards what it gets.
     """
     services = ctx.services
     leader_id = services.controller.controller_id
-    if leader_id in services.nodes:
+    if leader_id in services.nodes and services.nodes[leader_id].up:
         return leader_id
     return next((node.id for node in services.up_nodes()), _NOBODY)
 

@@ -93,9 +93,13 @@ class Membership:
         self._quorum.left(node_id)
 
     def retire(self, node_id: int) -> None:
-        """A node stops in order: others lead its partitions first; another one is the controller if it was."""
+        """A node stops in order: others lead its partitions first; another one is the controller if it was.
+
+        The controller of a node that `controls_alone` goes on.
+        """
         self._controller.ask(ShutDownBrokers([node_id]))
-        self._quorum.left(node_id)
+        if not self._nodes[node_id].controls_alone:
+            self._quorum.left(node_id)
 
     def rejoin(self, node_id: int) -> None:
         """A node that was gone is back; it is the controller if no other node is up."""

@@ -65,8 +65,8 @@ class Quorum:
 
     def is_last(self, node_id: int) -> bool:
         """Whether the other nodes that are up would have no controller without this one."""
-        others = [node for node in self._members.values() if node.up and node.id != node_id]
-        return bool(others) and not any(node.is_controller for node in others)
+        others = [node for node in self._members.values() if node.id != node_id]
+        return any(node.up for node in others) and not any(node.controls for node in others)
 
     def left(self, node_id: int) -> None:
         """A node has gone down; the next voter that is up leads if it did."""
@@ -74,12 +74,12 @@ class Quorum:
         if log is not None:
             self._left[node_id] = _Left(log.leader_epoch, log.end_offset, self._clock.now_ms())
         if self._controller.controller_id == node_id:
-            self._controller.take_over(next((voter.id for voter in self.voters if voter.up), node_id))
+            self._controller.take_over(next((voter.id for voter in self.voters if voter.controls), node_id))
 
     def joined(self, node_id: int) -> None:
         """A node is back; it leads if it votes and no other voter is up."""
         self._left.pop(node_id, None)
-        if self._members[node_id].is_controller and not self._members[self._controller.controller_id].up:
+        if self._members[node_id].is_controller and not self._members[self._controller.controller_id].controls:
             self._controller.take_over(node_id)
 
     def progress(self) -> tuple[list[Progress], list[Progress]]:

@@ -14,7 +14,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.metadata.node import Node
+    from odradek.broker.metadata.node import Endpoint, Node
     from odradek.broker.runtime.machine import Command
 
 _SESSION = "broker.session.timeout.ms"
@@ -72,16 +72,31 @@ def node_state(cluster: Cluster, number: int) -> str:
     return "frozen" if number in cluster.frozen else "up"
 
 
-def stop_node(cluster: Cluster, node_id: int) -> None:
+def stop_node(cluster: Cluster, node_id: int, *, broker_only: bool = False) -> None:
     """Shut a node down cleanly: the leadership of its partitions moves before its sockets close.
 
-    Raises ValueError for a node that is not up.
+    `broker_only`: the controller of a node that is both goes on. Raises ValueError for a node that is not up, or not
+    both.
     """
+    if broker_only:
+        _stop_broker(cluster, node_id)
+        return
     _up_node(cluster, node_id)
     _not_frozen(cluster, node_id)
     if node_id in cluster.separate:
         _end_controller(cluster, node_id)
         return
+    cluster.membership.retire(node_id)
+    _silence(cluster, node_id)
+
+
+def _stop_broker(cluster: Cluster, node_id: int) -> None:
+    node = _node(cluster, node_id)
+    if not (node.is_broker and node.is_controller):
+        raise ValueError(f"node {node_id} is not broker and controller: it stops as a whole")
+    _is_up(node)
+    _not_frozen(cluster, node_id)
+    node.controls_alone = True
     cluster.membership.retire(node_id)
     _silence(cluster, node_id)
 
@@ -108,14 +123,24 @@ def _end_controller(cluster: Cluster, node_id: int) -> None:
 
 
 def _silence(cluster: Cluster, node_id: int) -> None:
-    cluster.server.stop_node(cluster.nodes[node_id])
+    node = cluster.nodes[node_id]
+    cluster.server.stop_node(node, _endpoints_that_stop(node))
     cluster.fetch_sessions.pop(node_id, None)
     cluster.replicator.node_lost(node_id)
 
 
+def _endpoints_that_stop(node: Node) -> list[Endpoint] | None:
+    """None for all."""
+    return list(node.endpoints.values()) if node.controls_alone else None
+
+
+def _is_up(node: Node) -> None:
+    if not node.up:
+        raise ValueError(f"node {node.id} is down already")
+
+
 def _up_node(cluster: Cluster, node_id: int) -> None:
-    if not _node(cluster, node_id).up:
-        raise ValueError(f"node {node_id} is down already")
+    _is_up(_node(cluster, node_id))
     if cluster.quorum.is_last(node_id):
         raise ValueError(f"node {node_id} is the last controller that is up: the others could change no metadata")
 
@@ -131,8 +156,10 @@ def start_node(cluster: Cluster, node_id: int) -> None:
         raise ValueError(f"node {node_id} is up already")
     if cluster.connection_nursery is None:
         raise RuntimeError("the cluster is not running")
-    cluster.server.stop_node(node)  # a node that was unregistered still listens
-    cluster.server.bind(node)
+    endpoints = _endpoints_that_stop(node)
+    cluster.server.stop_node(node, endpoints)  # a node that was unregistered still listens
+    cluster.server.bind(node, endpoints)
+    node.controls_alone = False
     cluster.server.accept(cluster.connection_nursery)
     if node_id in cluster.separate:
         cluster.membership.join_controllers([node_id])

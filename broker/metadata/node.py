@@ -71,11 +71,13 @@ class Node:
 
     `endpoints`: the broker's, by listener name; the first one is what brokers use among themselves. A controller that
     is no broker has none. `controllers`: the controller's, where some are configured. `is_controller`: whether it may
-    vote on the metadata log. `metadata_directory`: the id of the directory with its metadata log.
+    vote on the metadata log. `controls_alone`: its broker is down, and its controller is not. `metadata_directory`: the
+    id of the directory with its metadata log.
     """
 
     __slots__ = (
         "controllers",
+        "controls_alone",
         "endpoints",
         "id",
         "is_controller",
@@ -94,6 +96,12 @@ class Node:
         self.endpoints = endpoints or {PLAINTEXT: Endpoint(Listener(PLAINTEXT, SecurityProtocol.PLAINTEXT))}
         self.controllers: dict[str, Endpoint] = {}
         self.is_controller = True
+        self.controls_alone = False
+
+    @property
+    def controls(self) -> bool:
+        """Whether it is a controller that runs."""
+        return self.is_controller and (self.up or self.controls_alone)
 
     @property
     def directory_paths(self) -> list[str]:

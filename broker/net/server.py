@@ -6,7 +6,7 @@ import errno
 import itertools
 import logging
 import socket
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from types import MappingProxyType
@@ -259,15 +259,22 @@ class Server:
                 listening.scope = trio.CancelScope()
                 nursery.start_soon(self._accept, nursery, listening, listening.socket, listening.scope)
 
-    def stop_node(self, node: Node) -> None:
-        """Close a node's listeners and cut its connections, as a broker that dies does. Nobody else gets its ports."""
-        for listening in [each for each in self._listening if each.node is node]:
+    def stop_node(self, node: Node, endpoints: Collection[Endpoint] | None = None) -> None:
+        """Close a node's listeners, all or those of some endpoints, and cut their connections, as a broker that dies
+        does. Nobody else gets its ports.
+        """
+        closed = [
+            each for each in self._listening if each.node is node and (endpoints is None or each.endpoint in endpoints)
+        ]
+        for listening in closed:
             self._listening.remove(listening)
             with suppress(OSError):  # the address was taken meanwhile: `bind` says so
                 listening.listen(refuse=True)
                 self._kept[node.id, listening.endpoint.listener.name] = listening.socket
         for connection, task in list(self._connections.items()):
-            if connection.node is node:
+            if connection.node is node and (
+                endpoints is None or connection.info.listener in {each.listener.name for each in endpoints}
+            ):
                 task.cancel()
 
     # -- bad links

@@ -185,8 +185,8 @@ class RemoteCalls(BlockingBroker):
         result: Undo = self._remote.call("hold_load", topic=topic, partition=partition, now=now)
         return result
 
-    def stop_node(self, node_id: int) -> Undo:
-        result: Undo = self._remote.call("stop_node", node_id=node_id)
+    def stop_node(self, node_id: int, *, broker_only: bool = False) -> Undo:
+        result: Undo = self._remote.call("stop_node", node_id=node_id, broker_only=broker_only)
         return result
 
     def kill_node(self, node_id: int) -> Undo:

@@ -97,12 +97,17 @@ def _nodes(cluster: Cluster, snapshot: Snapshot) -> None:
         if node_id not in snapshot.frozen_nodes or not cluster.nodes[node_id].up:
             thaw_if_frozen(cluster, node_id)
     for node in cluster.nodes.values():
-        if not node.up and node.id not in snapshot.stopped_nodes:
+        goes_on = node.id in snapshot.stopped_nodes and node.controls_alone == (node.id in snapshot.controllers_alone)
+        if not node.up and not goes_on:
             start_node(cluster, node.id)
     for node_id, in_order in snapshot.stopped_nodes.items():
-        if cluster.nodes[node_id].up:
+        if not cluster.nodes[node_id].up:
+            continue
+        if node_id in snapshot.controllers_alone:
+            stop_node(cluster, node_id, broker_only=True)
+        else:
             (stop_node if in_order else kill_node)(cluster, node_id)
-    if cluster.members[snapshot.controller_id].up:
+    if cluster.members[snapshot.controller_id].controls:
         cluster.controller.take_over(snapshot.controller_id)
 
 

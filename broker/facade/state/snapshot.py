@@ -123,6 +123,7 @@ class Snapshot:
         "client_links",
         "clock_frozen",
         "controller_id",
+        "controllers_alone",
         "faults",
         "frozen_nodes",
         "groups",
@@ -159,6 +160,7 @@ class Snapshot:
         self.stopped_nodes = {
             node.id: _shut_down(cluster.image, node.id) for node in cluster.nodes.values() if not node.up
         }
+        self.controllers_alone = frozenset(node.id for node in cluster.nodes.values() if node.controls_alone)
         self.faults = set(faults_of(cluster))
         """The faults that were set. A restore removes all other faults, and adds none."""
         self.frozen_nodes = frozenset(cluster.frozen)

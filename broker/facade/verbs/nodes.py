@@ -16,14 +16,18 @@ if TYPE_CHECKING:
 class NodeVerbs(TrioVerbs):
     """Nodes: stopped and started; partition leaders: moved and elected."""
 
-    def stop_node(self, node_id: int) -> Pending[TrioUndo]:
+    def stop_node(self, node_id: int, *, broker_only: bool = False) -> Pending[TrioUndo]:
         """Shut a node down cleanly: the leadership of its partitions moves before it stops.
 
-        ``async with`` starts it again at the end of the block.
+        ``broker_only``: of a node that is broker and controller, the controller goes on. ``async with`` starts it again
+        at the end of the block.
         """
         from odradek.broker.facade.nodes import start_node, stop_node
 
-        return self._undone_by(lambda: stop_node(self._cluster, node_id), lambda: start_node(self._cluster, node_id))
+        return self._undone_by(
+            lambda: stop_node(self._cluster, node_id, broker_only=broker_only),
+            lambda: start_node(self._cluster, node_id),
+        )
 
     def kill_node(self, node_id: int) -> Pending[TrioUndo]:
         """Take a node down like a crash: records that were not replicated exist only in its own log.

@@ -13,7 +13,9 @@ import pytest
 from odradek import KafkaBroker
 from odradek.broker.facade.topics import PartitionInfo
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from odradek.protocol.generated.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from odradek.protocol.generated.messages.describe_quorum import DescribeQuorumRequest, PartitionData, TopicData
 from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import build_batch
@@ -121,6 +123,63 @@ def test_all_nodes_may_stop_and_return(broker: KafkaBroker) -> None:
     spread = broker.topics["spread"].partitions
     assert {each.leader for each in spread} == {3}
     assert {len(each.isr) for each in spread} == {3}
+
+
+@pytest.fixture
+def with_one_controller() -> Iterator[KafkaBroker]:
+    """Node 1 is broker and controller, node 2 a broker."""
+    config = {
+        "process.roles": "broker,controller",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.voters": "1@127.0.0.1:0",
+        "listeners": "PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+    }
+    topics = {"t": {"partitions": 2, "replication_factor": 2}}
+    with KafkaBroker(nodes=2, config=config, topics=topics) as running:
+        yield running
+        assert not running.bugs, running.bugs[0]
+
+
+def address_of_controller(broker: KafkaBroker) -> str:
+    return f"127.0.0.1:{broker.cluster.nodes[1].controllers['CONTROLLER'].port}"
+
+
+def test_the_broker_of_a_node_stops_and_its_controller_goes_on(with_one_controller: KafkaBroker) -> None:
+    broker = with_one_controller
+    first, second = broker.bootstrap_servers.split(",")
+    controller = address_of_controller(broker)
+    with pytest.raises(ValueError, match="last controller that is up"):
+        broker.stop_node(1)
+    with pytest.raises(ValueError, match="not broker and controller"):
+        broker.stop_node(2, broker_only=True)
+    with WireClient("127.0.0.1", int(controller.rpartition(":")[2])) as connected:
+        with broker.stop_node(1, broker_only=True):
+            assert [is_open(each) for each in (first, second, controller)] == [False, True, True]
+            assert {each.leader for each in broker.topics["t"].partitions} == {2}
+            broker.create_topic("more")
+            with WireClient("127.0.0.1", int(second.rpartition(":")[2])) as client:
+                metadata = client.request(MetadataRequest(None), 12)
+                assert ([each.node_id for each in metadata.brokers], metadata.controller_id) == ([2], 2)
+            asked = DescribeQuorumRequest([TopicData("__cluster_metadata", [PartitionData(0)])])
+            described = connected.request(asked, 2)
+            assert described.topics[0].partitions[0].leader_id == 1
+            with pytest.raises(ValueError, match="down already"):
+                broker.stop_node(1, broker_only=True)
+        assert is_open(first)
+        assert {each.isr for each in broker.topics["t"].partitions} == {(2, 1)}
+        assert not connected.request(ApiVersionsRequest("test", "1"), 3).error_code
+
+
+def test_all_brokers_stop_beside_a_controller(with_one_controller: KafkaBroker) -> None:
+    broker = with_one_controller
+    broker.stop_node(1, broker_only=True)
+    broker.kill_node(2)
+    assert broker.bootstrap_servers == ""
+    assert is_open(address_of_controller(broker))
+    assert broker.cluster.controller_id == 1
+    broker.start_node(2)
+    broker.start_node(1)
+    assert {each.leader for each in broker.topics["t"].partitions} == {2}
 
 
 def test_a_leader_that_was_moved_comes_back_if_it_can(broker: KafkaBroker) -> None:

@@ -619,3 +619,28 @@ def test_many_records_are_one_transaction() -> None:
         "EndTransactionRecord",
     ]
     assert len(whole([])) == 1
+
+
+def test_a_controller_whose_broker_is_down_is_restored() -> None:
+    config = {
+        "process.roles": "broker,controller",
+        "controller.listener.names": "CONTROLLER",
+        "listeners": "PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+    }
+
+    def state(broker: KafkaBroker) -> list[tuple[bool, bool]]:
+        return [(node.up, node.controls) for node in broker.cluster.nodes.values()]
+
+    with KafkaBroker(nodes=2, config=config) as broker:
+        with broker.stop_node(1):
+            whole = broker.snapshot()
+        with broker.stop_node(1, broker_only=True):
+            alone = broker.snapshot()
+            assert broker.cluster.controller_id == 2
+        for _ in range(2):
+            broker.restore(whole)
+            assert state(broker) == [(False, False), (True, True)]
+            broker.restore(alone)
+            assert state(broker) == [(False, True), (True, True)]
+            broker.heal()
+            assert state(broker) == [(True, True), (True, True)]

@@ -458,7 +458,8 @@ public final class Cluster implements AutoCloseable {
             return;
         }
         down.add(id);
-        process.post("stop-node", Map.of("node_id", id));
+        // of a node that is both, Kafka's harness stops the broker alone
+        process.post("stop-node", Map.of("node_id", id, "broker_only", combined && controllers.containsKey(id)));
         if (isEnded())
             closeAdmin();
     }
