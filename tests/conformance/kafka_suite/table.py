@@ -9,8 +9,8 @@ from __future__ import annotations
 import datetime
 import fnmatch
 import functools
-import hashlib
 import json
+import math
 import re
 import tomllib
 from collections import Counter
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.conformance.kafka_suite.jars import KAFKA_VERSION
-from tests.conformance.kafka_suite.runner import Result
+from tests.conformance.kafka_suite.runner import AT_ONCE, Result
 
 HERE = Path(__file__).resolve().parent
 STORE = HERE / "table.json"
@@ -29,8 +29,8 @@ PAGE = HERE.parents[2] / "docs" / "kafka-suite.md"
 KINDS = ("inside", "differs", "wrong", "fails")
 """What a test can be that does not pass; the table has the tests of each kind by name, with a word why."""
 
-TURNS = 3
-"""Days in which all classes have had their turn."""
+TURN_SECONDS = 300
+"""What a turn may take, of which `make test-all` runs one each day."""
 
 INTRODUCTION = """\
 Kafka {version} starts a cluster for each of its integration tests. Here odradek is that cluster: `make kafka-suite`
@@ -39,8 +39,9 @@ in the JVM of the test. They answer what a client can see. A test that asks for 
 a broker. A class that is not in the table has not been run yet.
 A principal builder of a test's own runs in the JVM of the test, which the broker asks.
 
-`make kafka-suite WRITE=1` writes this page. A run that does less well than the page fails. `make test-all` runs
-a third of the classes in turn: which one is a matter of the date and a hash of the class's name."""
+`make kafka-suite WRITE=1` writes this page. A run that does less well than the page fails. The nightly run takes all
+classes. `make test-all` takes {minutes} minutes' worth of them, others each day: {turns} days for all.
+{left}"""
 EXPLANATION = """\
 "Differ": a line of [DIFFERENCES.md](../DIFFERENCES.md) says so. "Wrong on Kafka too": the test fails in Kafka's own
 harness on the same machine. "To be mended": not explained yet."""
@@ -133,13 +134,27 @@ def better(now: Entry, before: Entry | None) -> list[str]:
     return [test for kind in KINDS for test in (before or {}).get(kind, {}) if test not in failed]
 
 
-def turn(names: Iterable[str], day: datetime.date) -> list[str]:
-    """The third of the classes whose turn it is: by the day and the hash of the name alone."""
+def turns(table: dict[str, Entry]) -> list[list[str]]:
+    """The classes in turns of about the same length, one for each day. Without classes longer than a turn."""
+    names = [name for name in longest_first(table, table) if table[name]["seconds"] <= TURN_SECONDS]
+    budget = TURN_SECONDS * AT_ONCE
+    count = max(1, math.ceil(sum(table[name]["seconds"] for name in names) / budget))
+    while True:
+        found: list[list[str]] = [[] for _ in range(count)]
+        seconds = [0] * count
+        for name in names:
+            shortest = seconds.index(min(seconds))
+            found[shortest].append(name)
+            seconds[shortest] += table[name]["seconds"]
+        if max(seconds) <= budget:
+            return found
+        count += 1
 
-    def number(name: str) -> int:
-        return int.from_bytes(hashlib.sha256(name.encode()).digest(), "big")
 
-    return [name for name in names if number(name) % TURNS == day.toordinal() % TURNS]
+def turn(table: dict[str, Entry], day: datetime.date) -> list[str]:
+    """The classes whose turn it is."""
+    found = turns(table)
+    return found[day.toordinal() % len(found)]
 
 
 def longest_first(table: dict[str, Entry], names: Iterable[str]) -> list[str]:
@@ -183,11 +198,23 @@ def summary(table: dict[str, Entry]) -> list[str]:
     return lines
 
 
+def _introduction(table: dict[str, Entry]) -> str:
+    planned = turns(table)
+    inside = {name for names in planned for name in names}
+    left = sorted(name.rpartition(".")[2] for name in table if name not in inside)
+    return INTRODUCTION.format(
+        version=KAFKA_VERSION,
+        minutes=TURN_SECONDS // 60,
+        turns=len(planned),
+        left=f"The nightly run alone takes {', '.join(left)}." if left else "",
+    ).rstrip()
+
+
 def page(table: dict[str, Entry]) -> str:
     """docs/kafka-suite.md."""
     lines = ["# Kafka's own integration tests", ""]
     lines += [
-        *INTRODUCTION.format(version=KAFKA_VERSION).splitlines(),
+        *_introduction(table).splitlines(),
         "",
         *summary(table),
         "",

@@ -1,0 +1,31 @@
+"""The turns in which `make test-all` runs Kafka's tests."""
+
+from __future__ import annotations
+
+import datetime
+
+from tests.conformance.kafka_suite import table
+from tests.conformance.kafka_suite.runner import AT_ONCE
+
+
+def entries(seconds: list[int]) -> dict[str, table.Entry]:
+    return {f"Test{number}": {"seconds": of} for number, of in enumerate(seconds)}
+
+
+def test_each_class_has_one_turn_and_no_turn_is_too_long() -> None:
+    known = entries([table.TURN_SECONDS, 170, 170, 170, 20, 1, 0] * 3)
+    found = table.turns(known)
+    assert sorted(name for names in found for name in names) == sorted(known)
+    assert max(sum(known[name]["seconds"] for name in names) for names in found) <= table.TURN_SECONDS * AT_ONCE
+
+
+def test_a_class_that_takes_longer_than_a_turn_has_none() -> None:
+    assert table.turns(entries([table.TURN_SECONDS + 1, 5])) == [["Test1"]]
+
+
+def test_the_days_go_round_all_turns() -> None:
+    known = entries([table.TURN_SECONDS] * 6)
+    first = datetime.date(2026, 11, 28)
+    days = [table.turn(known, first + datetime.timedelta(days=number)) for number in range(4)]
+    assert sorted(name for day in days[:3] for name in day) == sorted(known)
+    assert days[3] == days[0]
