@@ -74,7 +74,9 @@ _SHOWN = (
     "lose",
     "cut",
     "delay_ms",
+    "registry",
 )
+_METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
 
 
 class Step(NamedTuple):
@@ -104,6 +106,11 @@ class Fault:
     `delay_ms` holds the request back before that, on the broker's clock. `hits` counts the requests that matched;
     `wait_hit` waits for them.
 
+    `registry`: the fault is for requests of the schema registry, by their method, the beginning of their path, or both:
+    ``"POST"``, ``"/subjects/orders"``, ``"POST /subjects/orders"`` (True = any). The other conditions are then `times`
+    and `skip`. `answer` is an error of the registry, such as ``50001`` (its first three digits are the HTTP status), or
+    an HTTP status from 400 on. A delay passes in real time, as clients of HTTP wait in it.
+
     ValueError for an unknown API or error, for two things to do, and for numbers that make no sense.
     """
 
@@ -123,6 +130,7 @@ class Fault:
         "lose",
         "node",
         "partition",
+        "registry",
         "skip",
         "times",
         "topic",
@@ -135,7 +143,7 @@ class Fault:
         api: str | int | None = None,
         times: int | None = None,
         when: Condition | None = None,
-        answer: ErrorCode | str | None = None,
+        answer: ErrorCode | str | int | None = None,
         drop: bool = False,
         lose: bool = False,
         cut: bool = False,
@@ -148,12 +156,26 @@ class Fault:
         client_id: str | None = None,
         transactional_id: str | None = None,
         skip: int = 0,
+        registry: str | bool | None = None,
     ) -> None:
         check_counts(times, skip, delay_ms)
+        self.registry = registry or None
+        if self.registry is not None:
+            _registry_request(self.registry)
+            conditions: dict[str, object] = {
+                "api": api,
+                "node": node,
+                "topic": topic,
+                "partition": partition,
+                "group": group,
+            }
+            conditions |= {"client_id": client_id, "transactional_id": transactional_id, "when": when}
+            if given := [name for name, value in conditions.items() if value is not None]:
+                raise ValueError(f"{given[0]}: a fault of the schema registry has no such condition")
         self.api = api_key(api)
         self.times = times
         self.when = when
-        self.answer = error_code(answer)
+        self.answer = error_code(answer) if self.registry is None else _registry_error(answer)
         self.drop = drop
         self.lose = lose
         self.cut = cut
@@ -180,7 +202,7 @@ class Fault:
     def __repr__(self) -> str:
         given: dict[str, Any] = {"api": None if self.api is None else API_BY_KEY[self.api].name}
         given |= {name: getattr(self, name) for name in _SHOWN}
-        given["answer"] = None if self.answer is None else self.answer.name
+        given["answer"] = self.answer.name if isinstance(self.answer, ErrorCode) else self.answer
         shown = [f"{name}={value!r}" for name, value in given.items() if value or (name == "partition" and value == 0)]
         return f"Fault({', '.join(shown)})"
 
@@ -217,7 +239,7 @@ class Fault:
             return False
         if self.node is not None and self.node != context.node.id:
             return False
-        if self.times is not None and self._hits >= self.times:
+        if self.registry is not None or (self.times is not None and self._hits >= self.times):
             return False
         if self.client_id is not None and self.client_id != context.client_id:
             return False
@@ -225,10 +247,18 @@ class Fault:
             return False
         if self.when is not None and not self._holds(self.when, context, request):
             return False
-        if self._passed < self.skip:
-            self._passed += 1
+        return not self._skips()
+
+    def matches_registry(self, method: str, path: str) -> bool:
+        """Whether this fault is for a request of the schema registry."""
+        if self.registry is None or (self.times is not None and self._hits >= self.times):
             return False
-        return True
+        wanted, start = _registry_request(self.registry)
+        return wanted in ("", method) and path.startswith(start) and not self._skips()
+
+    def _skips(self) -> bool:
+        self._passed += 1
+        return self._passed <= self.skip
 
     def _holds(self, when: Condition, context: RequestContext, request: Any) -> bool:
         try:
@@ -320,7 +350,7 @@ class FaultSet:
                 await clock.sleep(fault.delay_ms / 1000)
             if fault.cut:
                 raise CloseConnection("cut by a fault")
-            if fault.answer is not None:
+            if isinstance(fault.answer, ErrorCode):
                 raise KafkaError(fault.answer, "answered by a fault")
             if fault.acts:
                 return fault
@@ -359,7 +389,30 @@ def api_key(api: str | int | None) -> int | None:
     return api
 
 
-def error_code(answer: ErrorCode | str | None) -> ErrorCode | None:
+def _registry_request(registry: str | bool) -> tuple[str, str]:
+    """Method and beginning of the path, empty where any is meant; ValueError for anything else."""
+    method, _, path = "".partition(" ") if registry is True else str(registry).partition(" ")
+    if method.startswith("/") and not path:
+        method, path = "", method
+    if method.upper() not in ("", *_METHODS) or (path and not path.startswith("/")):
+        raise ValueError(
+            f"registry={registry!r}: expected a method ({', '.join(_METHODS)}), the beginning of a path, both as in"
+            " 'POST /subjects/orders', or True"
+        )
+    return method.upper(), path
+
+
+def _registry_error(answer: object) -> int | None:
+    if answer is None:
+        return None
+    if not isinstance(answer, int) or isinstance(answer, bool | ErrorCode):
+        raise TypeError(f"answer={answer!r}: expected a number, an error of the schema registry or an HTTP status")
+    if not (400 <= answer <= 599 or 40000 <= answer <= 59999):
+        raise ValueError(f"answer={answer}: expected an HTTP status from 400 on, or five digits such as 50001")
+    return answer
+
+
+def error_code(answer: ErrorCode | str | int | None) -> ErrorCode | None:
     """An error by itself or its name. ValueError for an unknown name and NONE, TypeError for anything else."""
     if answer is None:
         return None

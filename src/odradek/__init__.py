@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from odradek.broker.facade.verbs.transcript import TrioTranscript
     from odradek.broker.facade.verbs.undo import TrioUndo
     from odradek.broker.faults.fault import Fault, FaultContext
-    from odradek.broker.faults.registry_fault import RegistryFault
     from odradek.broker.faults.wire_fault import WireFault
     from odradek.broker.requests.bugs import Bug
     from odradek.broker.requests.context import ConnectionInfo
@@ -104,7 +103,6 @@ __all__ = [
     "ProducerRecord",
     "RecordMetadata",
     "RecordedRequest",
-    "RegistryFault",
     "RegistryRequest",
     "RemoteBroker",
     "RemoteFork",
@@ -179,7 +177,6 @@ _HOMES = {
     "ProducerRecord": "odradek.broker.facade.records.record",
     "RecordMetadata": "odradek.broker.facade.records.record",
     "RecordedRequest": "odradek.broker.transcript.recorded_request",
-    "RegistryFault": "odradek.broker.faults.registry_fault",
     "RegistryRequest": "odradek.broker.transcript.recorded_request",
     "RemoteBroker": "odradek.broker.facade.remote.broker",
     "RemoteFork": "odradek.broker.facade.remote.broker",

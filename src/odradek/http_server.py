@@ -27,6 +27,14 @@ _UNREAD = (h11.SEND_BODY, h11.ERROR)
 """States of a client whose request is not read to its end."""
 
 
+class UnansweredError(Exception):
+    """A request gets no answer. ``stays_open``: its connection lasts until the client hangs up; else it ends now."""
+
+    def __init__(self, message: str, *, stays_open: bool) -> None:
+        super().__init__(message)
+        self.stays_open = stays_open
+
+
 class HttpError(Exception):
     """A request is refused. ``status``: of HTTP; ``headers``: what the answer has to have."""
 
@@ -151,6 +159,9 @@ class HttpConnection:
                 with trio.move_on_after(_LINGER_S):
                     while await self._received():
                         pass
+            except UnansweredError as error:
+                while error.stays_open and await self._received():
+                    pass
             except (ClientGoneError, trio.BrokenResourceError):
                 pass
             except Exception as error:

@@ -15,7 +15,6 @@ from typing import Any, Literal
 from odradek.broker.config.suggestion import did_you_mean
 from odradek.broker.facade.remote.type_hints import hints_of
 from odradek.broker.faults.fault import Fault
-from odradek.broker.faults.registry_fault import RegistryFault
 from odradek.broker.faults.wire_fault import WireFault
 from odradek.broker.requests.bugs import Bug
 
@@ -27,7 +26,7 @@ class RemoteError(RuntimeError):
     """An error of a kind that does not exist here; the text is what the broker's process said."""
 
 
-_FAULTS: dict[Any, type[Fault]] = {each.__name__: each for each in (WireFault, RegistryFault)}
+_FAULTS: dict[Any, type[Fault]] = {each.__name__: each for each in (WireFault,)}
 
 
 def decoded(hint: Any, data: Any, where: str, *, strict: bool = True) -> Any:

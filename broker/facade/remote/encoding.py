@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from odradek.broker.faults.fault import Fault
-from odradek.broker.faults.registry_fault import RegistryFault
 from odradek.broker.faults.wire_fault import WireFault
 from odradek.broker.requests.bugs import Bug
 from odradek.broker.transcript.json_lines import to_line
@@ -107,9 +106,6 @@ def _bytes(data: bytes) -> str | dict[str, str]:
 
 
 def _fault(fault: Fault) -> dict[str, Any]:
-    if isinstance(fault, RegistryFault):
-        own = {name: getattr(fault, name) for name in (*RegistryFault.__slots__, "times", "delay_ms", "skip", "hits")}
-        return {"class": RegistryFault.__name__, **{name: each for name, each in own.items() if each is not None}}
     api = None if fault.api is None else API_BY_KEY[fault.api].name
     fields = {name: encoded(getattr(fault, name)) for name in (*_FAULT_FIELDS, "hits")}
     if isinstance(fault, WireFault):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def of_body(operation: Operation, body: bytes) -> dict[str, Any]:
     """From a JSON object; an empty body is an empty object. ValueError or TypeError, in words."""
-    data = parsed(body) if body.strip() else {}
+    data = parsed(body) if body else {}
     if not isinstance(data, dict):
         raise TypeError("the body: expected a JSON object with the arguments")
     return _chosen(operation, data)

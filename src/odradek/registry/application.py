@@ -13,9 +13,8 @@ import trio
 
 from odradek.broker.config.listeners import address_text
 from odradek.broker.facade.thread_bridge import BrokerClosedError
-from odradek.broker.faults.registry_fault import RegistryFault
 from odradek.broker.requests.exchange import RawExchange
-from odradek.http_server import ClientGoneError, HttpError, HttpRequest, HttpResponse, Routes
+from odradek.http_server import ClientGoneError, HttpError, HttpRequest, HttpResponse, Routes, UnansweredError
 from odradek.http_thread import shows, wrong_host
 from odradek.registry.endpoints import ENDPOINTS
 from odradek.registry.errors import RegistryError, too_large
@@ -67,6 +66,9 @@ class Application:
         except ClientGoneError:
             await self._in_thread(self._recording.cut, exchange, "the client has gone")
             raise
+        except UnansweredError as error:
+            await self._in_thread(self._recording.cut, exchange, str(error))
+            raise
         except BrokerClosedError as error:
             response = _refused(500, 50001, str(error))
         except Exception as error:
@@ -87,21 +89,33 @@ class Application:
             raise HttpError(404, f"there is no {request.path}")
         body = await _body(request)
         self._recording.read(exchange, body)
-        await self._apply_faults(request.method, request.path)
+        is_lost = await self._apply_faults(request.method, request.path)
         query = request.query
         asked = Request(names, dict(query), body, context, query)
         result = await self._in_thread(endpoint, self._registry, asked)
+        if is_lost:
+            raise UnansweredError("the answer was lost by a fault", stays_open=True)
         if path.endswith(_TEXT) and isinstance(result, str):
             return _response(result)
         return HttpResponse(status=204) if result is None else _json(result)
 
-    async def _apply_faults(self, method: str, path: str) -> None:
-        """Delay the request, or raise the error of a fault. After a fault that only delays, the next one is tried."""
+    async def _apply_faults(self, method: str, path: str) -> bool:
+        """Delay the request, or raise what stands in the place of its answer; whether its answer is to be lost.
+
+        After a fault that only counts or delays, the next one is tried.
+        """
         for fault in self._registry.faults:
-            if isinstance(fault, RegistryFault) and fault.meets(method, path):
-                await trio.sleep(fault.delay_ms / 1000)
-                if fault.code is not None:
-                    raise RegistryError(fault.code, "answered by a fault")
+            if not fault.matches_registry(method, path):
+                continue
+            fault.note_hit()
+            await trio.sleep(fault.delay_ms / 1000)
+            if fault.answer is not None:
+                raise RegistryError(fault.answer, "answered by a fault")
+            if fault.cut or fault.drop:
+                raise UnansweredError(f"{'cut' if fault.cut else 'dropped'} by a fault", stays_open=fault.drop)
+            if fault.lose:
+                return True
+        return False
 
     def _check_access(self, request: HttpRequest) -> None:
         name = wrong_host(self._hosts, request.headers.get("host"))

@@ -182,7 +182,7 @@ def test_errors_by_name_and_themselves() -> None:
     with pytest.raises(ValueError, match="answer=NONE is not an error"):
         error_code("NONE")
     with pytest.raises(TypeError, match=r"answer=6: expected an odradek.ErrorCode or its name"):
-        error_code(6)  # type: ignore[arg-type]
+        error_code(6)
 
 
 def test_counts_and_choices() -> None:
@@ -193,3 +193,54 @@ def test_counts_and_choices() -> None:
             check_counts(times, skip, delay_ms)
     with pytest.raises(ValueError, match=r"how='rest': expected one of reset, close .did you mean 'reset'"):
         check_choice("how", "rest", ("reset", "close"))
+
+
+def test_requests_of_the_registry_are_chosen_by_method_and_path() -> None:
+    fault = Fault(registry="post /subjects/orders", answer=50001)
+    assert not fault.matches_registry("GET", "/subjects/orders-value/versions")
+    assert not fault.matches_registry("POST", "/subjects/other")
+    assert fault.matches_registry("POST", "/subjects/orders-value/versions")
+    assert Fault(registry=True).matches_registry("GET", "/subjects")
+    assert Fault(registry="GET").matches_registry("GET", "/subjects")
+    assert Fault(registry="/subjects").matches_registry("PUT", "/subjects/a")
+    assert not Fault(api="Heartbeat").matches_registry("GET", "/subjects")
+    assert repr(fault) == "Fault(registry='post /subjects/orders', answer=50001)"
+
+
+def test_requests_of_the_registry_are_counted() -> None:
+    fault = Fault(registry=True, times=1, answer=503, skip=1)
+    assert [fault.matches_registry("GET", "/") for _ in range(2)] == [False, True]
+    fault.note_hit()
+    assert not fault.matches_registry("GET", "/")
+
+
+def test_a_fault_of_the_registry_leaves_kafka_alone(install: Install) -> None:
+    cluster, calls = faulty(install, Fault(registry=True, drop=True))
+    assert heartbeat(cluster).error_code == 0
+    assert calls == ["g"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "why"),
+    [
+        ({"answer": 200}, ValueError, "answer=200: expected an HTTP status"),
+        ({"answer": 60000}, ValueError, "answer=60000"),
+        ({"answer": ErrorCode.NOT_COORDINATOR}, TypeError, "expected a number"),
+        ({"answer": "NOT_COORDINATOR"}, TypeError, "expected a number"),
+        ({"registry": "FETCH /subjects"}, ValueError, "registry='FETCH /subjects'"),
+        ({"registry": "subjects"}, ValueError, "beginning of a path"),
+        ({"registry": "GET subjects"}, ValueError, "beginning of a path"),
+        ({"times": 0}, ValueError, "at least once"),
+        ({"topic": "orders"}, ValueError, "topic: a fault of the schema registry has no such condition"),
+        ({"api": "Fetch"}, ValueError, "api: a fault of the schema registry"),
+        ({"answer": 500, "cut": True}, ValueError, "does one of"),
+    ],
+)
+def test_no_fault_of_the_registry(arguments: dict[str, Any], kind: type[Exception], why: str) -> None:
+    with pytest.raises(kind, match=re.escape(why)):
+        Fault(**{"registry": True, **arguments})
+
+
+def test_a_number_is_an_answer_of_the_registry_only() -> None:
+    with pytest.raises(TypeError, match="answer=50001"):
+        Fault(answer=50001)

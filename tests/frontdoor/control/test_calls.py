@@ -18,7 +18,7 @@ PRODUCE_ALL = operation_of(odradek.BlockingBroker, "produce_all")
 
 def test_a_body_is_an_object_of_arguments() -> None:
     assert of_body(KILL, b'{"node_id": 2}') == {"node_id": 2}
-    assert of_body(operation_of(odradek.BlockingBroker, "heal"), b" ") == {}
+    assert of_body(operation_of(odradek.BlockingBroker, "heal"), b"") == {}
 
 
 def test_records_are_values_or_objects() -> None:
@@ -47,6 +47,7 @@ def test_a_query_is_all_text() -> None:
         (b'{"node": 1}', "kill-node has no argument 'node'.*it takes node_id"),
         (b'{"node_id": "1"}', "node_id: expected a whole number, not '1'"),
         (b"\xff", "not JSON"),
+        (b"\n", "not JSON"),
     ],
 )
 def test_mistakes_are_told_in_words(body: bytes, message: str) -> None:

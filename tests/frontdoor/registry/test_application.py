@@ -145,8 +145,8 @@ def test_a_bug_is_told_and_logged(
 
 
 def test_faults(registry: Ask, broker: odradek.KafkaBroker) -> None:
-    late = odradek.RegistryFault(delay_ms=1)
-    fault = odradek.RegistryFault("POST", "/subjects/s", times=1, code=50001)
+    late = odradek.Fault(registry=True, delay_ms=1)
+    fault = odradek.Fault(registry="POST /subjects/s", times=1, answer=50001)
     broker.set_faults(late, fault)
     assert registry("GET", "/subjects") == (200, [])
     assert registry("POST", VERSIONS, INT) == (500, {"error_code": 50001, "message": "answered by a fault"})
@@ -158,14 +158,33 @@ def test_faults(registry: Ask, broker: odradek.KafkaBroker) -> None:
     assert late.hits == 3
 
 
+def test_a_request_without_an_answer(registry: Ask, broker: odradek.KafkaBroker) -> None:
+    broker.set_faults(
+        odradek.Fault(registry="POST", cut=True, times=1),
+        odradek.Fault(registry="POST", drop=True, times=1),
+        odradek.Fault(registry="POST", lose=True, times=1),
+    )
+    with pytest.raises(http.client.RemoteDisconnected):
+        registry("POST", VERSIONS, INT)
+    assert registry("GET", "/subjects") == (200, [])
+    for count, stored in ((2, []), (3, ["s"])):
+        connection = http.client.HTTPConnection(urlsplit(broker.schema_registry_url).netloc, timeout=60)
+        connection.request("POST", VERSIONS, json.dumps(INT), {"Content-Type": MEDIA_TYPE})
+        broker.requests.wait_for("SchemaRegistry", count, state="cut", timeout=60)
+        assert connection.sock is not None
+        connection.sock.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            connection.sock.recv(1)
+        connection.close()
+        assert registry("GET", "/subjects") == (200, stored)
+
+
 @pytest.mark.long
 def test_faults_in_another_process() -> None:
     with odradek.KafkaBroker(process=True, registry=True) as broker:
-        fault = odradek.RegistryFault(path="/mode", code=503)
+        fault = odradek.Fault(registry="/mode", answer=503)
         broker.set_faults(fault)
         assert ask(broker.schema_registry_url, "GET", "/mode")[0] == 503
         broker.wait_hit(fault)
         assert fault.hits == 1
-        assert repr(broker.faults) == "[RegistryFault(path='/mode', code=503)]"
-        with pytest.raises(ValueError, match="there is no 'drop'"):
-            broker._remote.call("add_fault", fault={"class": "RegistryFault", "code": 503, "drop": True})  # type: ignore[attr-defined]
+        assert repr(broker.faults) == "[Fault(registry='/mode', answer=503)]"
