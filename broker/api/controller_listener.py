@@ -16,7 +16,7 @@ from odradek.broker.api.api_versions import told_versions
 from odradek.broker.api.cluster import describe_controllers, describe_quorum_of_controller
 from odradek.broker.api.configs import alter_configs_of_controller, incremental_alter_configs_of_controller
 from odradek.broker.api.generated.index import INDEX
-from odradek.broker.releases.release import LATER_VERSIONS, Release
+from odradek.broker.releases.release import Release
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.registry import Handler, Index, Registry
 from odradek.broker.requests.response import EncodedBody
@@ -167,11 +167,10 @@ class ControllerRegistry(Registry):
         return made
 
 
-ALL_OF_CONTROLLERS = ControllerRegistry({key: row for key, row in INDEX.items() if key in _MADE})
-SERVED_BY_CONTROLLERS = ALL_OF_CONTROLLERS.up_to(LATER_VERSIONS)
+SERVED_BY_CONTROLLERS = ControllerRegistry({key: row for key, row in INDEX.items() if key in _MADE})
 """Those of the default release."""
 
 
 def controller_handlers_of(release: Release) -> Registry:
     """The handlers of the controllers of a release."""
-    return SERVED_BY_CONTROLLERS if release.apis is None else ALL_OF_CONTROLLERS.of(release.apis)
+    return SERVED_BY_CONTROLLERS if release.apis is None else SERVED_BY_CONTROLLERS.of(release.apis)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from odradek.broker.api.generated.index import INDEX
-from odradek.broker.releases.release import LATER_VERSIONS, Release
+from odradek.broker.releases.release import Release
 from odradek.broker.requests.registry import Registry
 from odradek.protocol.registry import API_BY_KEY
 
-ALL = Registry("odradek.broker.api", INDEX)
-"""The handlers in this package. Each module is imported with the first request for one of its APIs."""
+UNSTABLE = Registry("odradek.broker.api", INDEX)
+"""The handlers in this package, with the versions that are served only with `unstable.api.versions.enable`.
 
-UNSTABLE = ALL.up_to(LATER_VERSIONS)
-"""Those of the default release, with the versions that it serves only with `unstable.api.versions.enable`."""
+Each module is imported with the first request for one of its APIs.
+"""
 
 SERVED = UNSTABLE.up_to({key: spec.max_version for key, spec in API_BY_KEY.items()})
 """Those of the default release."""
@@ -19,6 +21,14 @@ SERVED = UNSTABLE.up_to({key: spec.max_version for key, spec in API_BY_KEY.items
 
 def handlers_of(release: Release, *, unstable: bool = False) -> Registry:
     """The handlers of the APIs that a release has, in its versions."""
-    if release.apis is not None:
-        return ALL.of(release.apis)
-    return UNSTABLE if unstable else SERVED
+    if release.apis is None:
+        return UNSTABLE if unstable else SERVED
+    return UNSTABLE.of(_with_unstable(release.apis) if unstable and release.keeps_directories else release.apis)
+
+
+def _with_unstable(apis: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
+    """The same with the unstable versions of the APIs that have not changed since."""
+    return {
+        key: (low, INDEX[key][2] if key in INDEX and high == API_BY_KEY[key].max_version else high)
+        for key, (low, high) in apis.items()
+    }

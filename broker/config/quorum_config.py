@@ -42,8 +42,11 @@ def check_roles(config: BrokerConfig) -> None:
         )
     node, broker = config.static.get("node.id"), config.static.get("broker.id")
     if node is not None and broker is not None and node != broker:
-        text = "You must set `node.id` to the same value as `broker.id`."
-        raise ConfigError(config.release.text("node id", text))
+        newest = (
+            "`node.id` and `broker.id` must be set to the same value. `broker.id` is deprecated, please use `node.id` "
+            "instead."
+        )
+        raise ConfigError(config.release.text("node id", newest))
 
 
 def are_separate(config: BrokerConfig) -> bool:

@@ -1,4 +1,4 @@
-"""The features of Kafka 4.3.1 (KIP-584): which levels there are, and which a new cluster has."""
+"""The features of Kafka 4.4.0 (KIP-584): which levels there are, and which a new cluster has."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RELEASES: Sequence[str] = (
 )
 """The levels of `metadata.version` from the lowest one on."""
 _RELEASE, _FEATURES = "odradek.release.version", "odradek.features"
-_LATEST = MIN_METADATA_VERSION + RELEASES.index("4.3-IV0")
+_LATEST = MIN_METADATA_VERSION + RELEASES.index("4.4-IV2")
 """The newest level of the default release."""
 _UNSTABLE = {"3.7": 20, "3.8": 21, "3.9": 23, "4.0": 26, "4.1": 29, "4.2": 30, "4.3": 31, "4.4": 34}
 """Release -> its highest level, with those that no release has finalized."""
@@ -36,12 +36,12 @@ SCRAM_SINCE, TRANSACTIONS_SINCE, TOKENS_SINCE, CONTROLLERS_SINCE = 11, 13, 14, 1
 """Levels of `metadata.version` that brought SCRAM users, metadata transactions, delegation tokens, and controllers that
 are registered (KIP-919)."""
 
-# What Kafka 4.3.1 supports: lowest and highest level of each feature.
+# What Kafka 4.4.0 supports: lowest and highest level of each feature.
 SUPPORTED: Mapping[str, tuple[int, int]] = {
     GROUP_VERSION: (0, 1),
     KRAFT_VERSION: (0, 1),
     METADATA_VERSION: (MIN_METADATA_VERSION, _LATEST),
-    SHARE_VERSION: (0, 1),
+    SHARE_VERSION: (0, 2),
     STREAMS_VERSION: (0, 1),
     TRANSACTION_VERSION: (0, 2),
     ELR_VERSION: (0, 1),
@@ -69,7 +69,7 @@ def _at(metadata_version: int, supported: Mapping[str, tuple[int, int]]) -> dict
     return {METADATA_VERSION: metadata_version, **features}
 
 
-# What a newly formatted Kafka 4.3.1 cluster has finalized, in the order in which it writes it.
+# What a newly formatted Kafka 4.4.0 cluster has finalized, in the order in which it writes it.
 NEW_CLUSTER: Mapping[str, int] = _at(_LATEST, SUPPORTED)
 
 

@@ -8,11 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-DEFAULT = "4.3"
+DEFAULT = "4.4"
 """The release that the broker behaves as unless it is told otherwise: the definition of correct."""
-_DEFAULT_PATCH = "4.3.1"
-LATER_VERSIONS: Mapping[int, int] = {18: 4, 28: 5, 42: 2, 88: 0, 89: 0, 93: -1, 94: -1}
-"""APIs that have got versions after the default release -> its highest version; -1 where it has none."""
+_DEFAULT_PATCH = "4.4.0"
 _ZOOKEEPER = "-zookeeper"
 _CLIENT_METRICS, _GROUP = 16, 32  # types of resources in DescribeConfigs
 _ZOOKEEPER_ONLY = ("2.8",)
@@ -23,10 +21,9 @@ _TEXTS_OF_KRAFT = {
     "{factor} cannot be reached because only {brokers} broker(s) are registered.",
     "no brokers": "Unable to replicate the partition {factor} time(s): All brokers are currently fenced.",
 }
-_TEXTS_SINCE_4_4 = {
-    "node id": "`node.id` and `broker.id` must be set to the same value. `broker.id` is deprecated, please use "
-    "`node.id` instead.",
-    "state epoch": "The coordinator rejected the request because the state epoch did not match.",
+_TEXTS_BEFORE_4_4 = {
+    "node id": "You must set `node.id` to the same value as `broker.id`.",
+    "state epoch": "The share coordinator rejected the request because the share-group state epoch did not match.",
 }
 _TEXTS_BEFORE_3_9 = {
     "coordinator type": "This most likely occurs because of a request being malformed by the client library or the "
@@ -170,7 +167,7 @@ class Release:
         self.tells_leader_not_available = zookeeper
         """The first Metadata that creates a topic is answered LEADER_NOT_AVAILABLE, not UNKNOWN_TOPIC_OR_PARTITION."""
         self.texts: Mapping[str, str] = {
-            **(_TEXTS_SINCE_4_4 if number >= (4, 4) else {}),
+            **(_TEXTS_BEFORE_4_4 if number < (4, 4) else {}),
             **(_TEXTS_OF_KRAFT if number < (4, 3) else {}),
             **(_TEXTS_BEFORE_3_9 if number < (3, 9) else {}),
             **(_TEXTS_OF_ZOOKEEPER if zookeeper else {}),

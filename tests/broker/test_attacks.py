@@ -34,7 +34,6 @@ from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequ
 from tests.bench.fuzz_doors import DOORS, dial, prepare, secured
 from tests.broker.conftest import request_frame, response_of
 from tests.broker.probes import Wire
-from tests.fakes.versions import highest_version
 
 BY_NAME = {door.name: door for door in DOORS}
 ROOT, GUEST = BY_NAME["SASL as root"], BY_NAME["SASL as guest"]
@@ -56,7 +55,7 @@ def ports(broker: KafkaBroker) -> dict[str, int]:
 
 def ask(wire: Wire, request: Any, version: int | None = None) -> Any:
     """The response to a request."""
-    chosen = highest_version(request) if version is None else version
+    chosen = request.MAX_VERSION if version is None else version
     wire.send(request_frame(request, chosen))
     frame = wire.frame()
     assert frame is not None, "closed"

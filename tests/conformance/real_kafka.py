@@ -34,7 +34,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
-DEFINITION = "4.3.1"
+DEFINITION = "4.4.0"
 """The release that odradek behaves as by default."""
 KAFKA_VERSION = os.environ.get("ASK_KAFKA", DEFINITION)
 RELEASE = KAFKA_VERSION.rpartition(".")[0]

@@ -24,7 +24,6 @@ from odradek.protocol.record_batch import build_batch, iter_batches
 from odradek.protocol.records import Record
 from tests.fakes.ask import handler_of
 from tests.fakes.clocks import clock_at
-from tests.fakes.versions import highest_version
 
 START_MS = 1_800_000_000_000
 """Where the clock of these clusters stands at first."""
@@ -65,7 +64,7 @@ class DataPlane:
 
     def call(self, request: Any, version: int | None = None, *, node: int = 1, client_id: str | None = "test") -> Any:
         """The handler's answer, or what it gives to wait for; the answer must be encodable in the version."""
-        chosen = highest_version(request) if version is None else version
+        chosen = request.MAX_VERSION if version is None else version
         context = self.context(request, chosen, node=node, client_id=client_id)
         response = handler_of(request)(context, request)
         if response is not None and not isinstance(response, Parked) and not is_coroutine(response):

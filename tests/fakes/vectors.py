@@ -14,7 +14,7 @@ import pytest
 from odradek.broker.releases.release import DEFAULT
 
 VECTORS = Path(__file__).parents[1] / "vectors"
-OTHER = "4.4"
+OTHER = "4.3"
 """Another release that was recorded, where it tells something otherwise."""
 
 

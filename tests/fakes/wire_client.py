@@ -20,7 +20,6 @@ from odradek.protocol.registry import API_BY_KEY
 from odradek.wire_client import ConnectionClosed as ConnectionClosed
 from odradek.wire_client import WireConnection
 from odradek.wire_client import request_frame as request_frame
-from tests.fakes.versions import highest_version
 
 _SIZE = Struct(">i")
 
@@ -53,12 +52,12 @@ class WireClient(WireConnection):
 
     def request(self, request: Any, version: int | None = None) -> Any:
         """Send and wait for the answer."""
-        chosen = highest_version(request) if version is None else version
+        chosen = request.MAX_VERSION if version is None else version
         return self.receive(request, chosen, self.send(request, chosen))
 
     def send(self, request: Any, version: int | None = None) -> int:
         """Send without waiting; return the correlation id (for acks=0 and pipelining)."""
-        return super().send(request, highest_version(request) if version is None else version)
+        return super().send(request, request.MAX_VERSION if version is None else version)
 
     def receive(self, request: Any, version: int, correlation_id: int) -> Any:
         """The answer to a request that `send` sent, which must end where its last field does."""
@@ -96,13 +95,13 @@ class TrioWireClient:
 
     async def request(self, request: Any, version: int | None = None) -> Any:
         """Send and wait for the answer."""
-        chosen = highest_version(request) if version is None else version
+        chosen = request.MAX_VERSION if version is None else version
         correlation_id = await self.send(request, chosen)
         return await self.receive(request, chosen, correlation_id)
 
     async def send(self, request: Any, version: int | None = None) -> int:
         """Send without waiting; return the correlation id."""
-        chosen = highest_version(request) if version is None else version
+        chosen = request.MAX_VERSION if version is None else version
         self._correlation_id += 1
         correlation_id = self._correlation_id
         await self._stream.send_all(request_frame(request, chosen, correlation_id, self.client_id))

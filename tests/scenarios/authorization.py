@@ -28,7 +28,6 @@ from odradek.protocol.json_form import from_json, to_json
 from odradek.protocol.message_codec import codec
 from odradek.protocol.registry import API_BY_NAME
 from tests.conformance.real_kafka import RealKafka, free_ports
-from tests.fakes.versions import highest_of
 from tests.fakes.wire_client import ConnectionClosed, WireClient
 from tests.scenarios.authorization_rows import NO_ID, Form, Row, World, batch, rows
 from tests.scenarios.odd_requests import completed
@@ -247,7 +246,7 @@ class Stage:
 
     def settle(self, api: str, joining: Form, owned: str) -> None:
         """Join, and go on until the member has partitions and has said so."""
-        version = highest_of(API_BY_NAME[api])
+        version = API_BY_NAME[api].max_version
         answer = self.done(api, version, joining)
         form = {key: joining[key] for key in ("groupId", "memberId")}
         form |= {"rebalanceTimeoutMs": -1, "subscribedTopicNames": None, "topicPartitions": None}

@@ -56,8 +56,8 @@ class LiveSettings:
     @property
     def fenced_state(self) -> str:
         """See `ShareStateSettings`."""
-        text = "The share coordinator rejected the request because the share-group state epoch did not match."
-        return self._config.release.text("state epoch", text)
+        newest = "The coordinator rejected the request because the state epoch did not match."
+        return self._config.release.text("state epoch", newest)
 
 
 class ShareStateService(CoordinatorService[ShareStateMachine]):

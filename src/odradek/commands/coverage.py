@@ -25,10 +25,10 @@ class Row:
 
 def rows() -> list[Row]:
     """Every API that a Kafka 4.4.0 broker serves, by key."""
-    from odradek.broker.api.served import ALL
+    from odradek.broker.api.served import UNSTABLE
     from odradek.protocol.registry import API_BY_KEY
 
-    handlers = ALL.all()
+    handlers = UNSTABLE.all()
     result = []
     for key, spec in sorted(API_BY_KEY.items()):
         if not spec.on_brokers:

@@ -41,7 +41,6 @@ from odradek.protocol.generated.messages.unregister_broker import UnregisterBrok
 from odradek.protocol.generated.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from odradek.protocol.registry import API_BY_KEY
 from odradek.wire_client import ConnectionClosed, WireConnection
-from tests.fakes.versions import highest_version
 
 CONFIG = {
     "process.roles": "broker",
@@ -62,7 +61,7 @@ def broker() -> Iterator[KafkaBroker]:
 
 def ask(broker: KafkaBroker, node_id: int, request: Any, version: int | None = None) -> Any:
     node = broker.cluster.members[node_id]
-    chosen = highest_version(request) if version is None else version
+    chosen = request.MAX_VERSION if version is None else version
     with WireConnection("127.0.0.1", node.all_endpoints[0].port) as client:
         return client.receive(request, chosen, client.send(request, chosen))
 

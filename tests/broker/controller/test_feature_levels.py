@@ -1,4 +1,4 @@
-"""What a new cluster has finalized: as `kafka-storage format` of 4.3.1 writes it, and in its words what it refuses."""
+"""What a new cluster has finalized: as `kafka-storage format` of 4.4.0 writes it, and in its words what it refuses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from odradek.protocol.generated.messages.create_delegation_token import CreateDe
 from odradek.protocol.generated.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from tests.fakes.ask import ask
 
-KNOWN = RELEASES[: RELEASES.index("4.3-IV0") + 1]
+KNOWN = RELEASES[: RELEASES.index("4.4-IV2") + 1]
 RELEASE, FEATURES = "odradek.release.version", "odradek.features"
 UNSTABLE = {"unstable.feature.versions.enable": "true"}
 BEFORE_SCRAM, BEFORE_CONTROLLERS = "3.5-IV1", "3.6-IV2"
@@ -42,7 +42,7 @@ def at_start(**values: str) -> Mapping[str, int]:
 
 
 def test_the_newest_release() -> None:
-    assert at_start() == NEW_CLUSTER == at_start(release="4.3-IV0") == at_start(release="4.3")
+    assert at_start() == NEW_CLUSTER == at_start(release="4.4-IV2") == at_start(release="4.4")
     assert list(at_start()) == [
         METADATA_VERSION,
         "eligible.leader.replicas.version",
@@ -72,7 +72,7 @@ def test_the_newest_release() -> None:
                 "transaction.version": 2,
             },
         ),
-        ({"release": "4.2"}, {**NEW_CLUSTER, METADATA_VERSION: 29}),
+        ({"release": "4.2"}, {**NEW_CLUSTER, METADATA_VERSION: 29, "share.version": 1}),
         ({"features": "metadata.version=20"}, {METADATA_VERSION: 20}),
         ({"features": "group.version=0"}, {name: level for name, level in NEW_CLUSTER.items() if name[0] != "g"}),
     ],
@@ -115,8 +115,8 @@ def test_levels_that_are_not_ours_to_give() -> None:
     ("values", "features"),
     [
         ({"release": "4.4-IV0"}, {**NEW_CLUSTER, METADATA_VERSION: 31, "share.version": 2}),
-        ({"release": "4.3"}, NEW_CLUSTER),
-        ({"features": "share.version=1"}, {**NEW_CLUSTER, METADATA_VERSION: 33}),
+        ({"release": "4.3"}, {**NEW_CLUSTER, METADATA_VERSION: 30, "share.version": 1}),
+        ({"features": "share.version=1"}, {**NEW_CLUSTER, "share.version": 1}),
         ({"release": "3.9"}, {METADATA_VERSION: 21}),
     ],
 )
@@ -137,10 +137,10 @@ def test_a_release_gives_the_levels_that_it_has() -> None:
 
 def test_unstable_levels_are_asked_for() -> None:
     assert supported_features(BrokerConfig({})) is SUPPORTED
-    assert supported_features(BrokerConfig(UNSTABLE)) == {**SUPPORTED, METADATA_VERSION: (7, 31)}
-    assert features_at_start(BrokerConfig({**UNSTABLE, FEATURES: "metadata.version=31"}))[METADATA_VERSION] == 31
-    with pytest.raises(ConfigError, match=r"No feature:metadata\.version with feature level 31"):
-        at_start(features="metadata.version=31")
+    assert supported_features(BrokerConfig(UNSTABLE)) == {**SUPPORTED, METADATA_VERSION: (7, 34)}
+    assert features_at_start(BrokerConfig({**UNSTABLE, FEATURES: "metadata.version=34"}))[METADATA_VERSION] == 34
+    with pytest.raises(ConfigError, match=r"No feature:metadata\.version with feature level 34"):
+        at_start(features="metadata.version=34")
 
 
 def upgrade(cluster: Cluster, level: int) -> None:

@@ -17,9 +17,9 @@ from odradek.broker.config.definition import ConfigKey, ConfigType, Update, keys
 HERE = Path(__file__).parent
 RECORDINGS = HERE / "recordings"
 DATA = HERE.parents[2] / "broker" / "releases" / "releases.json"
-DEFINITION = "4.3.1"
+DEFINITION = "4.4.0"
 """The release whose config tables `broker/config/definitions` has."""
-RELEASES = ("4.4.0", "4.2.1", "4.1.1", "4.0.2", "3.9.1", "3.8.1", "3.7.2", "3.6.2", "3.5.2", "3.4.1", "3.3.2")
+RELEASES = ("4.3.1", "4.2.1", "4.1.1", "4.0.2", "3.9.1", "3.8.1", "3.7.2", "3.6.2", "3.5.2", "3.4.1", "3.3.2")
 ZOOKEEPER = ("3.9.1", "3.6.2", "3.3.2", "2.8.2")
 _INTERNAL = 3
 _VALUE, _READ_ONLY, _SOURCE, _, _TYPE, _ = range(6)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.api.served import ALL, SERVED, handlers_of
+from odradek.broker.api.served import SERVED, handlers_of
 from odradek.broker.cluster import Cluster
 from odradek.broker.config.broker_config import BrokerConfig, ConfigError
 from odradek.broker.controller.controller import OtherReleaseError
 from odradek.broker.facade.threaded import KafkaBroker
-from odradek.broker.releases.release import DEFAULT, LATER_VERSIONS, ReleaseError, release_names, release_of
+from odradek.broker.releases.release import DEFAULT, ReleaseError, release_names, release_of
 from tests.broker.releases.generate import DATA, data
 
 NAMES = ["2.8", "3.3", "3.4", "3.5", "3.6", "3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3", "4.4"]
@@ -24,7 +24,7 @@ def test_the_data_is_what_the_recordings_say() -> None:
 
 def test_the_names() -> None:
     assert release_names() == NAMES
-    assert release_of().name == DEFAULT == "4.3"
+    assert release_of().name == DEFAULT == "4.4"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -115,13 +115,3 @@ def test_an_api_is_served_in_the_versions_of_the_release_only() -> None:
     assert fetch.max_version == 15
     assert share_fetch is None
     assert handlers_of(release_of()) is SERVED
-
-
-def test_the_default_serves_no_later_version() -> None:
-    later = {
-        key: (-1 if default is None else default.max_version)
-        for key, newest in ALL.all().items()
-        if (default := SERVED.find(key)) is None
-        or default.max_version < min(newest.max_version, newest.spec.max_version)
-    }
-    assert later == LATER_VERSIONS

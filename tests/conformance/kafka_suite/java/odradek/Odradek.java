@@ -63,7 +63,7 @@ public final class Odradek implements AutoCloseable {
         }
         int control = freePorts(1);
         List<String> arguments = new ArrayList<>(List.of(
-            "serve", "--nodes", "" + nodes, "--config-file", file.toString(), "--control-port", "" + control));
+            "serve", "--kafka-version", "4.3", "--nodes", "" + nodes, "--config-file", file.toString(), "--control-port", "" + control));
         arguments.addAll(more);
         Path errors = folder.resolve("stderr.txt");
         Path said = folder.resolve("stdout.txt");
