@@ -14,6 +14,9 @@ from odradek.broker.config.broker_config import (
 from odradek.broker.config.definition import ConfigKey, Update, format_value, keys_of, response_order
 from odradek.broker.config.keys import broker_keys
 
+_BEHIND = {"streams.assignor.name": "group.streams.assignors"}
+"""Config of a group -> the broker config behind it, where that is not `group.` + name."""
+
 
 class ConfigEntry(NamedTuple):
     """One config of one resource. `value` is None where it is null or secret."""
@@ -101,7 +104,7 @@ def group_entries(broker: BrokerConfig, overrides: Mapping[str, str], node_id: i
     entries = []
     for name in response_order([name for name, key in keys.items() if not key.internal or name in overrides]):
         key = keys[name]
-        behind = "group." + name
+        behind = _BEHIND.get(name, "group." + name)
         if behind in broker_keys():
             synonyms = broker.synonyms(behind, node_id)
             value = format_value(broker.get(behind, node_id))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +9,7 @@ import pytest
 from odradek.broker.cluster import Cluster
 from odradek.broker.config.broker_config import DEFAULTS_OF_ODRADEK
 from odradek.broker.config.definition import keys_of
+from odradek.broker.releases.release import DEFAULT as NEWEST
 from odradek.protocol.generated.messages import alter_configs as alter
 from odradek.protocol.generated.messages import incremental_alter_configs as incremental
 from odradek.protocol.generated.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
@@ -19,16 +17,21 @@ from odradek.protocol.generated.messages.list_config_resources import ListConfig
 from odradek.protocol.json_form import to_json
 from tests.fakes.ask import ask
 from tests.fakes.configs import set_configs
+from tests.fakes.vectors import OTHER, recorded
 
-# Everything that a Kafka 4.3.1 node describes of itself, a plain topic, a group and a client-metrics subscription.
-REAL = Path(__file__).parents[2] / "vectors" / "describe_configs.json.gz"
 TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
 DEFAULT = 5
 
 
-def real() -> dict[int, list[dict[str, Any]]]:
-    form = json.loads(gzip.decompress(REAL.read_bytes()))
-    return {result["resourceType"]: result["configs"] for result in form["results"]}
+def real(release: str) -> dict[int, list[dict[str, Any]]]:
+    """Everything that a real node describes of itself, a plain topic, a group and a client-metrics subscription."""
+    return {result["resourceType"]: result["configs"] for result in recorded("describe_configs", release)["results"]}
+
+
+@pytest.fixture(params=[NEWEST, OTHER])
+def release(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
 
 
 def described(cluster: Cluster, kind: int, name: str, keys: list[str] | None = None, **options: Any) -> Any:
@@ -38,12 +41,12 @@ def described(cluster: Cluster, kind: int, name: str, keys: list[str] | None = N
 
 
 @pytest.mark.parametrize(("kind", "name"), [(TOPIC, "a"), (BROKER, "1"), (GROUP, "g"), (METRICS, "m")])
-def test_every_default_is_described_as_by_kafka(kind: int, name: str) -> None:
-    cluster = Cluster()
+def test_every_default_is_described_as_by_kafka(kind: int, name: str, release: str) -> None:
+    cluster = Cluster(config={"odradek.kafka.version": release})
     cluster.create_topic("a")
     request = DescribeConfigsRequest([DescribeConfigsResource(kind, name, None)], include_synonyms=True)
     ours = {config["name"]: config for config in to_json(ask(cluster, request), 4)["results"][0]["configs"]}
-    expected = {config["name"]: config for config in real()[kind]}
+    expected = {config["name"]: config for config in real(release)[kind]}
     shown = {name for name, key in keys_of("odradek").items() if not key.internal}
     assert set(ours) == set(expected) | (shown if kind == BROKER else set())
     for key, config in expected.items():
@@ -57,11 +60,11 @@ def test_every_default_is_described_as_by_kafka(kind: int, name: str) -> None:
 
 
 @pytest.mark.parametrize(("kind", "name"), [(TOPIC, "a"), (GROUP, "g"), (METRICS, "m")])
-def test_configs_come_in_kafkas_order(kind: int, name: str) -> None:
-    cluster = Cluster()
+def test_configs_come_in_kafkas_order(kind: int, name: str, release: str) -> None:
+    cluster = Cluster(config={"odradek.kafka.version": release})
     cluster.create_topic("a")
     result = described(cluster, kind, name)
-    assert [config.name for config in result.configs] == [config["name"] for config in real()[kind]]
+    assert [config.name for config in result.configs] == [config["name"] for config in real(release)[kind]]
 
 
 def test_documentation_is_ours_and_only_on_request() -> None:
@@ -104,7 +107,7 @@ def test_each_node_describes_itself() -> None:
 def test_no_key_means_every_key() -> None:
     cluster = Cluster()
     cluster.create_topic("a")
-    assert len(described(cluster, TOPIC, "a", []).configs) == 33
+    assert len(described(cluster, TOPIC, "a", []).configs) == 37
 
 
 def test_loggers_show_their_level() -> None:
