@@ -43,7 +43,7 @@ def broker() -> Iterator[KafkaBroker]:
         "p-small": {"partitions": 1, "config": {"max.message.bytes": 1000}},
         "p-comp": {"partitions": 1, "config": {"cleanup.policy": "compact"}},
     }
-    with KafkaBroker(topics=topics) as running:
+    with KafkaBroker(topics=topics, kafka_version="4.3") as running:
         running._call(lambda: running.cluster.adopt_topic("p-data", P_DATA_ID, [[1]]))
         seed = next(each for each in PLAIN if each.case == "produce-ok-v9")
         with Wire(address(running)) as wire:

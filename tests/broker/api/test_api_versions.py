@@ -41,7 +41,7 @@ def test_features(version: int, lowest: int) -> None:
     assert ("kraft.version" in supported) is (lowest == 0)
     assert min(supported.values()) >= lowest
     finalized = {each.name: each.max_version_level for each in response.finalized_features}
-    assert finalized["metadata.version"] == 30
+    assert finalized["metadata.version"] == 33
     assert (info.client_software_name, info.client_software_version) == ("me", "1.0")
 
 

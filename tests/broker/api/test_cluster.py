@@ -131,20 +131,20 @@ def test_a_feature_that_is_switched_off_is_not_finalized(cluster: Cluster) -> No
             "metadata.version",
             1,
             1,
-            "Invalid update version 1 for feature metadata.version. Local controller 1 only supports versions 7-30",
+            "Invalid update version 1 for feature metadata.version. Local controller 1 only supports versions 7-33",
         ),
         (
             "metadata.version",
             29,
             2,
-            "Unsupported metadata.version downgrade from 30 to 29. Refusing to perform the requested downgrade because "
+            "Unsupported metadata.version downgrade from 33 to 29. Refusing to perform the requested downgrade because "
             "it might delete metadata information.",
         ),
         (
             "metadata.version",
             29,
             3,
-            "Unsupported metadata.version downgrade from 30 to 29. Unsafe metadata downgrade is not supported in this "
+            "Unsupported metadata.version downgrade from 33 to 29. Unsafe metadata downgrade is not supported in this "
             "version.",
         ),
         (

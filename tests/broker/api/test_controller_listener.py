@@ -71,7 +71,7 @@ def test_only_what_controllers_serve_is_listed(broker: KafkaBroker) -> None:
     listed = {each.api_key: (each.min_version, each.max_version) for each in told.api_keys}
     assert listed == SERVED_BY_CONTROLLERS.advertised()
     assert {"Produce", "Fetch", "Metadata", "FindCoordinator"}.isdisjoint(API_BY_KEY[key].name for key in listed)
-    assert ("metadata.version", 30) in {(each.name, each.max_version_level) for each in told.finalized_features}
+    assert ("metadata.version", 33) in {(each.name, each.max_version_level) for each in told.finalized_features}
     with pytest.raises(ConnectionClosed):
         ask(broker, LEADER, MetadataRequest(None))
 

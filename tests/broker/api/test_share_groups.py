@@ -10,7 +10,7 @@ from tests.fakes.vectors import cases
 NAMES = ["members", "several_members", "wrong_members", "other_kinds", "topics_go", "switched_off"]
 
 
-@pytest.mark.long("other_kinds", "several_members", "switched_off", "topics_go", "topics_go-4.4")
+@pytest.mark.long("other_kinds", "several_members", "switched_off", "topics_go", "topics_go-4.3")
 @pytest.mark.parametrize(("name", "release"), cases("share_conversations", NAMES))
 def test_as_kafka_says_it(name: str, release: str) -> None:
     check_as_recorded(name, release)

@@ -30,7 +30,7 @@ def test_the_answer_describes_the_new_topic() -> None:
     assert known is not None
     assert (made.error_code, made.error_message, made.topic_id) == (0, None, known.topic_id)
     assert (made.num_partitions, made.replication_factor) == (4, 2)
-    assert len(made.configs) == 33
+    assert len(made.configs) == 37
     assert [config.name for config in made.configs] == sorted(config.name for config in made.configs)
     [retention] = [config for config in made.configs if config.name == "retention.ms"]
     assert (retention.value, retention.config_source, retention.read_only) == ("5", 1, False)
@@ -39,7 +39,7 @@ def test_the_answer_describes_the_new_topic() -> None:
 def test_validation_creates_nothing_but_tells_the_same() -> None:
     cluster = Cluster()
     [made] = ask(cluster, CreateTopicsRequest([topic("a", 2)], validate_only=True)).topics
-    assert (made.error_code, made.num_partitions, len(made.configs)) == (0, 2, 33)
+    assert (made.error_code, made.num_partitions, len(made.configs)) == (0, 2, 37)
     assert made.topic_id != ZERO_UUID
     assert cluster.topics.all() == []
 

@@ -267,4 +267,5 @@ def test_every_honoured_topic_config_reaches_the_log() -> None:
     reaching = {key.name for key in topic_keys().values() if key.use in (Use.HONOURED, Use.DISK)}
     throttles = {f"{side}.replication.throttled.replicas" for side in ("leader", "follower")}  # the replicator's
     of_controller = {"remote.log.delete.on.disable"}
-    assert reaching - throttles - of_controller <= fields
+    of_share_groups = {"errors.deadletterqueue.group.enable"}
+    assert reaching - throttles - of_controller - of_share_groups <= fields

@@ -358,6 +358,16 @@ def test_logger_changes_that_are_refused(
             "x",
             "Invalid value x for configuration consumer.session.timeout.ms: Not a number of type INT",
         ),
+    ],
+)
+def test_group_changes_that_are_refused(cluster: Cluster, key: str, value: str, why: str) -> None:
+    assert change(cluster, GROUP, "g", (key, SET, value)) == (INVALID_CONFIG, why)
+    assert kept(cluster, GROUP) == {}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "why"),
+    [
         (
             "consumer.session.timeout.ms",
             "99999999",
@@ -380,7 +390,8 @@ def test_logger_changes_that_are_refused(
         ),
     ],
 )
-def test_group_changes_that_are_refused(cluster: Cluster, key: str, value: str, why: str) -> None:
+def test_group_changes_that_4_3_refuses(key: str, value: str, why: str) -> None:
+    cluster = Cluster(config={"odradek.kafka.version": "4.3"})
     assert change(cluster, GROUP, "g", (key, SET, value)) == (INVALID_CONFIG, why)
     assert kept(cluster, GROUP) == {}
 

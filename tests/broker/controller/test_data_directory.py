@@ -153,14 +153,14 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_metadata_of_a_newer_release_is_refused_untouched(tmp_path: Path, nodes: int) -> None:
-    newer = {"unstable.feature.versions.enable": "true", "odradek.features": "metadata.version=31"}
+    newer = {"unstable.feature.versions.enable": "true", "odradek.features": "metadata.version=34"}
     cluster = Cluster(nodes=nodes, data_dir=tmp_path, config=newer)
     cluster.open_directory()
     cluster.create_topic("t")
     cluster.close_logs()
     before = _files(tmp_path)
     later = Cluster(nodes=nodes, data_dir=tmp_path)
-    with pytest.raises(StorageError, match=r"metadata.version 31, and this release supports 7 to 30"):
+    with pytest.raises(StorageError, match=r"metadata.version 34, and this release supports 7 to 33"):
         later.open_directory()
     assert _files(tmp_path) == before
     again = Cluster(nodes=nodes, data_dir=tmp_path, config=newer)

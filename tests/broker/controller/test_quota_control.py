@@ -15,8 +15,8 @@ ALICE = (("user", "alice"),)
 
 
 def test_only_changes_are_written_and_nan_is_nan() -> None:
-    cluster = Cluster()
-    control = QuotaControl(cluster.image, release_of())
+    cluster = Cluster(config={"odradek.kafka.version": "4.3"})  # 4.4 takes no NaN
+    control = QuotaControl(cluster.image, release_of("4.3"))
     command = AlterQuotas([QuotaChange(ALICE, [("request_percentage", nan), ("producer_byte_rate", 5.0)])])
     records, told = control.alter(command)
     assert sorted(record.key for record in records) == ["producer_byte_rate", "request_percentage"]  # type: ignore[attr-defined]

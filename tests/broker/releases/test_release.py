@@ -95,15 +95,16 @@ def test_a_directory_of_4_4_is_one_of_4_4(tmp_path: Path) -> None:
     with KafkaBroker(kafka_version="4.4", data_dir=tmp_path, topics={"t": 1}) as broker:
         broker.produce("t", "one")
     with pytest.raises(OtherReleaseError, match=r"metadata\.version 33, and this release supports 7 to 30"):
-        KafkaBroker(data_dir=tmp_path).start()
+        KafkaBroker(kafka_version="4.3", data_dir=tmp_path).start()
     with KafkaBroker(kafka_version="4.4", data_dir=tmp_path) as broker:
         assert broker.cluster.image.features["metadata.version"] == 33
         assert [record.value for record in broker.records("t")] == [b"one"]
 
 
 def test_a_directory_of_4_3_keeps_its_levels_as_4_4(tmp_path: Path) -> None:
-    with KafkaBroker(data_dir=tmp_path) as broker:
+    with KafkaBroker(kafka_version="4.3", data_dir=tmp_path) as broker:
         before = dict(broker.cluster.image.features)
+    assert before["metadata.version"] == 30
     with KafkaBroker(kafka_version="4.4", data_dir=tmp_path) as broker:
         assert broker.cluster.image.features == before
 

@@ -30,4 +30,4 @@ def test_it_says_what_is_served() -> None:
 def test_unknown_versions_are_answered_in_v0() -> None:
     answer = exchange(FakeCluster(), struct.pack(">ihhihb", 11, 18, 99, 5, -1, 0))
     assert answer is not None
-    assert answer == bytes.fromhex("00000005002300000001001200000004")
+    assert answer == bytes.fromhex("00000005002300000001001200000005")

@@ -339,6 +339,7 @@ def test_why_a_member_is_out(told: Callable[[], list[str]]) -> None:
     assert told() == [
         "group g: member a was not heard of in time",
         "group g: epoch 3, 0 members",
+        "group g: target assignment of epoch 3",
         "group g: from Stable to Empty",
     ]
     driver.join("a", rebalance_timeout_ms=10_000)

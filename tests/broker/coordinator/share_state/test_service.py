@@ -39,7 +39,7 @@ def store(client: WireClient, topic_id: bytes, first: int, start: int) -> None:
 
 
 def stored(client: WireClient, topic_id: bytes) -> list[tuple[int, int]]:
-    row = read.ReadStateData(topic_id, [read.PartitionData(0, -1)])
+    row = read.ReadStateData(topic_id, [read.PartitionData(0, 1)])
     answer = client.request(read.ReadShareGroupStateRequest("g", [row]), 0).results[0].partitions[0]
     assert answer.error_code == 0, answer
     return [(batch.first_offset, batch.last_offset) for batch in answer.state_batches]

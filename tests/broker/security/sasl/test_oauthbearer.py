@@ -153,6 +153,8 @@ def test_the_callback_handler_says_which_tokens_count(tmp_path: Path) -> None:
     signed = {
         "server.callback.handler.class": SIGNED_HANDLER,
         "oauthbearer.jwks.endpoint.url": TokenSigner(tmp_path).jwks.as_uri(),
+        "oauthbearer.expected.audience": "kafka",
+        "oauthbearer.expected.issuer": "https://issuer.invalid",
     }
     assert type(made(signed)) is WaitingOAuthBearerServer
 
