@@ -138,7 +138,7 @@ def for_machines(files: Any) -> str:
     lines = [
         "# odradek",
         "",
-        "> Apache Kafka in your test process: a Kafka 4.3.1-compatible broker in Python for tests and development. It "
+        "> Apache Kafka in your test process: a Kafka 4.4.0-compatible broker in Python for tests and development. It "
         "starts in milliseconds, needs no Java and no container; a test can stop its clock, look into its logs, "
         "break it and fork it. Install: pip install odradek. In pytest: the fixture kafka_broker.",
         "",

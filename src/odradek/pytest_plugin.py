@@ -6,7 +6,7 @@ Fixtures: `kafka_broker` (fresh for each test), `kafka_broker_session`, `kafka_b
 `kafka_broker` starts; its arguments are those of `odradek.KafkaBroker`. The brokers run in threads of their own,
 so sync, asyncio, anyio and trio tests use them alike.
 
-`@pytest.mark.kafka_versions("3.6", "4.3")` runs a test once with each Kafka release; `--kafka-version 3.6` names one
+`@pytest.mark.kafka_versions("3.6", "4.4")` runs a test once with each Kafka release; `--kafka-version 3.6` names one
 for all tests that do not say it.
 
 `kafka_chaos`: faults drawn by a seed, see `odradek.pytest_chaos`. Strictness: see `odradek.pytest_strict`.
@@ -184,7 +184,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line(
         "markers",
-        "kafka_versions('2.8', '3.6', '4.3'): run the test once with each of these Kafka releases as kafka_broker",
+        "kafka_versions('2.8', '3.6', '4.4'): run the test once with each of these Kafka releases as kafka_broker",
     )
 
 
@@ -194,7 +194,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if marker is None:
         return
     if not marker.args or marker.kwargs or not all(isinstance(each, str) for each in marker.args):
-        raise pytest.UsageError('@pytest.mark.kafka_versions takes versions as texts: kafka_versions("3.6", "4.3")')
+        raise pytest.UsageError('@pytest.mark.kafka_versions takes versions as texts: kafka_versions("3.6", "4.4")')
     if "kafka_broker" not in metafunc.fixturenames and "kafka_version" not in metafunc.fixturenames:
         raise pytest.UsageError(
             f"{metafunc.definition.nodeid}: @pytest.mark.kafka_versions needs the kafka_broker fixture"

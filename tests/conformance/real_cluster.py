@@ -30,7 +30,7 @@ TIMES: Mapping[str, str] = {
 
 
 class RealCluster(KafkaProcesses):
-    """Brokers 1, 2 and 3 of a Kafka 4.3.1, and its controller."""
+    """Brokers 1, 2 and 3 of a Kafka, and its controller."""
 
     START_TIMEOUT_S = 240
 

@@ -19,7 +19,7 @@ TIMES: Mapping[str, str] = {  # several JVMs start at once
 
 
 class RealQuorum(KafkaProcesses):
-    """Nodes of a Kafka 4.3.1.
+    """Nodes of a Kafka.
 
     A node that is broker and controller has both roles. Voters are static (`controller.quorum.voters`), or, with
     `dynamic`, named by the metadata log (KIP-853). `format_options`: more of what `kafka-storage format` takes.

@@ -1,7 +1,7 @@
 """What each API answers to whom: every request of `authorization_rows`, asked by users with some of the rights.
 
 A user stands for one set of rights; the super user `admin` makes topics, groups of each kind, a transaction and a
-token first. Two brokers must give the same answers. Those of a real Kafka 4.3.1 lie in
+token first. Two brokers must give the same answers. Those of a real Kafka 4.4.0 lie in
 `tests/vectors/authorization.json.gz`; this writes them:
 
     python -m tests.scenarios.authorization tests/vectors/authorization.json.gz

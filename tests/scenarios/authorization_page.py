@@ -17,7 +17,7 @@ _NAMES = ("name", "topicName", "topic", "topicId", "groupId", "transactionalId",
 
 HEAD = """# What an API answers without rights
 
-Recorded from a real Kafka 4.3.1 with `StandardAuthorizer`, and the same here: a test compares. Each request names
+Recorded from a real Kafka 4.4.0 with `StandardAuthorizer`, and the same here: a test compares. Each request names
 topics `az-a`, `az-b` and, where it can, `az-none`, which does not exist; groups, ids and so on likewise. The rows are
 sets of rights that the user has, all of them `ALLOW` on a resource of that name. `-` in front of one means `DENY`. The
 answers are error codes, at the place where they stand, and what is answered beside them. Versions that answer alike

@@ -1,6 +1,6 @@
 """Conversations of raw requests about consumer groups (KIP-848), in the manner of `group_conversations`.
 
-The transcripts of a real Kafka 4.3.1 lie in ``tests/vectors/consumer_group_conversations.json.gz``; this writes them:
+The transcripts of a real Kafka 4.4.0 lie in ``tests/vectors/consumer_group_conversations.json.gz``; this writes them:
 
     python -m tests.scenarios.consumer_group_conversations HOST:PORT tests/vectors/consumer_group_conversations.json.gz
 

@@ -1,7 +1,7 @@
 """Requests that no client sends: each field of a good one in turn has another value, a list is empty, null or doubled.
 
 Two brokers are asked the same and must give the same answers, codes, texts and order included. Those of a real Kafka
-4.3.1 lie in `tests/vectors/odd_requests.json.gz`; this writes them:
+4.4.0 lie in `tests/vectors/odd_requests.json.gz`; this writes them:
 
     python -m tests.scenarios.odd_requests HOST:PORT tests/vectors/odd_requests.json.gz
 """

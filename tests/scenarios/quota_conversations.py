@@ -1,6 +1,6 @@
 """Conversations of raw requests about client quotas, written down so that two brokers can be compared.
 
-A transcript is a list of [what was asked, what came back]. The transcripts of a real Kafka 4.3.1 lie in
+A transcript is a list of [what was asked, what came back]. The transcripts of a real Kafka 4.4.0 lie in
 ``tests/vectors/quota_conversations.json.gz``; this writes them:
 
     python -m tests.scenarios.quota_conversations HOST:PORT tests/vectors/quota_conversations.json.gz

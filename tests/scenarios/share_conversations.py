@@ -1,7 +1,7 @@
 """Conversations of raw requests about share groups, written down so that two brokers can be compared word for word.
 
 Like `group_conversations`, with the records of `__share_group_state` and the batches of a ShareFetch spelt out. The
-transcripts of a real Kafka 4.3.1 lie in ``tests/vectors/share_conversations.json.gz``; this writes them, from a broker
+transcripts of a real Kafka 4.4.0 lie in ``tests/vectors/share_conversations.json.gz``; this writes them, from a broker
 with the configs of `CONFIG`:
 
     python -m tests.scenarios.share_conversations HOST:PORT tests/vectors/share_conversations.json.gz

@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kafka-version",
         metavar="VERSION",
-        help="behave like this Kafka release, 2.8 to 4.4 (default 4.3; see docs/versions.md)",
+        help="behave like this Kafka release, 2.8 to 4.4 (default 4.4; see docs/versions.md)",
     )
     parser.add_argument(
         "--zookeeper",

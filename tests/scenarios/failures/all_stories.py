@@ -1,4 +1,4 @@
-"""All stories, and the recording of what a real Kafka 4.3.1 answers in them.
+"""All stories, and the recording of what a real Kafka answers in them.
 
     python -m tests.scenarios.failures.all_stories [NAME ...]
 
@@ -28,7 +28,7 @@ NAMES = tuple(STORIES)
 
 @cache
 def recorded() -> dict[str, list[Any]]:
-    """The transcripts of a real Kafka 4.3.1, by the story's name."""
+    """The transcripts of a real Kafka, alike for 4.3.1 and 4.4.0, by the story's name."""
     transcripts: dict[str, list[Any]] = json.loads(gzip.decompress(VECTORS.read_bytes()))
     return transcripts
 
