@@ -232,9 +232,9 @@ class Stage:
         names = {"subscribedTopicNames": ["az-a", "az-b"]}
         consumer: Form = {"groupId": "az-consumer", "memberId": "m-consumer", "memberEpoch": 0, **names}
         consumer |= {"rebalanceTimeoutMs": 10_000, "topicPartitions": []}
-        self.settle("ConsumerGroupHeartbeat", consumer, "topicPartitions")
+        self.settle("ConsumerGroupHeartbeat", 1, consumer, "topicPartitions")
         share: Form = {"groupId": "az-share", "memberId": "m-share", "memberEpoch": 0, **names}
-        self.settle("ShareGroupHeartbeat", share, "")
+        self.settle("ShareGroupHeartbeat", 1, share, "")
         streams: Form = {"groupId": "az-streams", "memberId": "m-streams", "memberEpoch": 0, "processId": "process"}
         parts = [
             {"subtopologyId": part, "sourceTopics": [name], **_NO_TOPICS}
@@ -242,11 +242,10 @@ class Stage:
         ]
         streams |= {"topology": {"epoch": 0, "subtopologies": parts}, "clientTags": [], "rebalanceTimeoutMs": 10_000}
         streams |= _NO_TASKS
-        self.settle("StreamsGroupHeartbeat", streams, "activeTasks")
+        self.settle("StreamsGroupHeartbeat", 0, streams, "activeTasks")
 
-    def settle(self, api: str, joining: Form, owned: str) -> None:
+    def settle(self, api: str, version: int, joining: Form, owned: str) -> None:
         """Join, and go on until the member has partitions and has said so."""
-        version = API_BY_NAME[api].max_version
         answer = self.done(api, version, joining)
         form = {key: joining[key] for key in ("groupId", "memberId")}
         form |= {"rebalanceTimeoutMs": -1, "subscribedTopicNames": None, "topicPartitions": None}
