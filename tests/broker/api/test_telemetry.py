@@ -8,14 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from odradek.broker.api.served import handlers_of
 from odradek.broker.cluster import Cluster
 from odradek.broker.facade.threaded import KafkaBroker
+from odradek.broker.releases.release import DEFAULT, release_of
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from odradek.protocol.generated.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
 from odradek.protocol.generated.messages.push_telemetry import PushTelemetryRequest
 from tests.fakes.ask import ask
 from tests.fakes.configs import set_configs
+from tests.fakes.vectors import OTHER
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.telemetry_conversations import CONVERSATIONS, transcribe
 
@@ -24,9 +27,10 @@ METRICS = 16
 TELEMETRY = {71, 72}
 
 
+@pytest.mark.parametrize("release", [DEFAULT, OTHER])
 @pytest.mark.parametrize("name", CONVERSATIONS)
-def test_as_kafka_says_it(name: str) -> None:
-    with KafkaBroker() as broker:
+def test_as_kafka_says_it(name: str, release: str) -> None:
+    with KafkaBroker(kafka_version=release) as broker:
         host, port = broker.bootstrap_servers.rsplit(":", 1)
         assert transcribe(name, host, int(port)) == json.loads(gzip.decompress(VECTORS.read_bytes()))[name]
         assert broker.bugs == []
@@ -50,6 +54,11 @@ def test_advertised_while_there_is_a_subscription(tmp_path: Path) -> None:
     set_configs(later, METRICS, "m", {})
     assert advertised(later) == set()
     later.close_logs()
+
+
+@pytest.mark.parametrize(("release", "keys"), [("3.6", set()), ("3.7", TELEMETRY), ("4.2", TELEMETRY)])
+def test_older_releases_have_it_since_3_7(release: str, keys: set[int]) -> None:
+    assert set(handlers_of(release_of(release)).advertised()) & TELEMETRY == keys
 
 
 def test_a_start_and_idle_clients_make_no_telemetry() -> None:

@@ -21,6 +21,8 @@ DEFINITION = "4.4.0"
 """The release whose config tables `broker/config/definitions` has."""
 RELEASES = ("4.3.1", "4.2.1", "4.1.1", "4.0.2", "3.9.1", "3.8.1", "3.7.2", "3.6.2", "3.5.2", "3.4.1", "3.3.2")
 ZOOKEEPER = ("3.9.1", "3.6.2", "3.3.2", "2.8.2")
+TELEMETRY = {"71": [0, 0], "72": [0, 0]}
+"""KIP-714's APIs: a broker has them, and tells them only with a reporter that takes the metrics of clients."""
 _INTERNAL = 3
 _VALUE, _READ_ONLY, _SOURCE, _, _TYPE, _ = range(6)
 _DEFAULT_SOURCE = 5
@@ -74,7 +76,7 @@ def of_recording(recorded: dict[str, Any], jar: dict[str, dict[str, list[Any]]])
     base_jar = jar_tables()[DEFINITION]
     return {
         "patch": recorded["kafka"].partition("-")[0],
-        "apis": recorded["api_versions"],
+        "apis": recorded["api_versions"] | (TELEMETRY if _has_telemetry(recorded["kafka"]) else {}),
         "supported": features["supported_features"],
         "finalized": {name: level for name, (_, level) in features["finalized_features"].items()},
         "configs": {
@@ -83,6 +85,11 @@ def of_recording(recorded: dict[str, Any], jar: dict[str, dict[str, list[Any]]])
         }
         | {"group": group_differences(base_jar["group"], jar)},
     }
+
+
+def _has_telemetry(name: str) -> bool:
+    version, _, mode = name.partition("-")
+    return not mode and tuple(map(int, version.split("."))) >= (3, 7)
 
 
 def differences(
