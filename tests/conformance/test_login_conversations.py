@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.conformance.real_kafka import RealKafka, Unavailable, free_ports
+from tests.conformance.real_kafka import RELEASE, RealKafka, Unavailable, free_ports
+from tests.fakes.vectors import recorded
 from tests.scenarios import credential_conversations, login_conversations
 from tests.scenarios.login_conversation import Ports, add_scram_users, remove_scram_users
 from tests.scenarios.sasl_broker import LISTENERS, sasl_properties
-
-VECTORS = Path(__file__).parents[1] / "vectors"
 
 
 @pytest.fixture(scope="module")
@@ -38,20 +33,16 @@ def sasl_kafka() -> Iterator[Ports]:
         yield ports
 
 
-def recorded(kind: str) -> Mapping[str, Any]:
-    found: dict[str, Any] = json.loads(gzip.decompress((VECTORS / f"{kind}_conversations.json.gz").read_bytes()))
-    return found
-
-
 @pytest.mark.parametrize("name", credential_conversations.CONVERSATIONS)
 def test_credentials(name: str, ports: Ports) -> None:
-    assert credential_conversations.transcribe(name, ports) == recorded("credential")[name]
+    assert credential_conversations.transcribe(name, ports) == recorded("credential_conversations", RELEASE)[name]
 
 
 @pytest.mark.parametrize("name", login_conversations.CONVERSATIONS)
 def test_log_ins(name: str, ports: Ports) -> None:
     add_scram_users(ports["PLAINTEXT"])
     try:
-        assert login_conversations.transcribe(name, ports) == recorded("login")[name]
+        told = login_conversations.transcribe(name, ports, release=RELEASE)
+        assert told == recorded("login_conversations", RELEASE)[name]
     finally:
         remove_scram_users(ports["PLAINTEXT"])

@@ -21,6 +21,7 @@ from odradek.protocol.headers import (
 from odradek.protocol.json_form import from_json, to_json
 from odradek.protocol.message_codec import codec
 from odradek.protocol.registry import API_BY_KEY, API_BY_NAME, ApiSpec
+from tests.fakes.versions import highest_of
 from tests.protocol.recordings import exchanges_of, recorded
 
 
@@ -49,10 +50,6 @@ def test_recorded_responses(spec: ApiSpec) -> None:
         check_body(spec.response, version, frame[start:], exchange["response_json"])
 
 
-HIGHEST_OF_4_3 = {18: 4, 28: 5, 42: 2, 88: 0, 89: 0, 93: -1, 94: -1}
-"""The recordings are of a Kafka 4.3.1: what 4.4.0 has in later versions, or has only since then (-1)."""
-
-
 def check_body(message: type[Any], version: int, body: bytes, form: Any) -> None:
     codec_ = codec(message, version)
     decoded, end = codec_.decode(body)
@@ -64,11 +61,10 @@ def check_body(message: type[Any], version: int, body: bytes, form: Any) -> None
 
 def test_every_version_of_every_api_is_recorded() -> None:
     seen = {(exchange["key"], exchange["version"]) for exchange in recorded("corpus")}
-    highest = {spec.key: HIGHEST_OF_4_3.get(spec.key, spec.max_version) for spec in API_BY_KEY.values()}
     assert seen == {
         (spec.key, version)
         for spec in API_BY_KEY.values()
-        for version in range(spec.min_version, highest[spec.key] + 1)
+        for version in range(spec.min_version, highest_of(spec, "4.3") + 1)
     }
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from odradek.broker.releases.release import DEFAULT
 from odradek.protocol.generated.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
@@ -36,10 +37,11 @@ SILENT_S = 20.0
 class Login:
     """One connection after another to the listeners of one broker, and the transcript.
 
-    `wait` lets time pass on the broker's clock.
+    `wait` lets time pass on the broker's clock. `release`: that of the broker.
     """
 
-    def __init__(self, ports: Ports, wait: Callable[[float], object] = time.sleep) -> None:
+    def __init__(self, ports: Ports, wait: Callable[[float], object] = time.sleep, release: str = DEFAULT) -> None:
+        self.release = release
         self._ports = ports
         self.socket: socket.socket | None = None
         self.correlation_id = 0

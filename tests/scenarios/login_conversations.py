@@ -1,7 +1,7 @@
 """Log-ins by SASL as raw frames in every odd order, written down so that two brokers can be compared.
 
 A transcript is a list of [what was sent, what came back]: an answer in JSON form, the bytes of a raw token, or that the
-connection was closed. Server nonces are random and written as `<nonce>`. The transcripts of a real Kafka 4.3.1 lie in
+connection was closed. Server nonces are random and written as `<nonce>`. The transcripts of a real Kafka 4.4.0 lie in
 ``tests/vectors/login_conversations.json.gz``; this writes them:
 
     python -m tests.scenarios.login_conversations PORTS tests/vectors/login_conversations.json.gz
@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from odradek.broker.releases.release import DEFAULT
 from odradek.protocol.generated.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
@@ -33,6 +34,7 @@ from odradek.protocol.generated.messages.produce import ProduceRequest
 from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateRequest
 from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest
 from odradek.protocol.registry import API_BY_KEY
+from tests.fakes.versions import highest_of
 from tests.scenarios.login_conversation import Login, Ports, Transcript, add_scram_users, plain
 from tests.scenarios.sasl_broker import PLAIN_USERS, SCRAM_USERS, SHORT_MS
 from tests.scenarios.scram_client import ScramClient
@@ -207,9 +209,10 @@ def large_frames(c: Login) -> None:
 def other_requests(c: Login) -> None:
     """Every API between the handshake and the log-in, in its lowest and highest version: refused in its own answer."""
     for _, spec in sorted(API_BY_KEY.items()):
-        if spec.name == "SaslAuthenticate":
+        highest = highest_of(spec, c.release)
+        if spec.name == "SaslAuthenticate" or highest < 0:
             continue
-        for version in sorted({spec.min_version, spec.max_version}):
+        for version in sorted({spec.min_version, highest}):
             c.opens()
             c.handshakes("PLAIN")
             c.asks(_READABLE.get(spec.name) or spec.request(), version)
@@ -622,9 +625,11 @@ CONVERSATIONS: Mapping[str, Callable[[Login], None]] = {
 }
 
 
-def transcribe(name: str, ports: Ports, wait: Callable[[float], object] = time.sleep) -> Transcript:
+def transcribe(
+    name: str, ports: Ports, wait: Callable[[float], object] = time.sleep, release: str = DEFAULT
+) -> Transcript:
     """Hold one conversation with a broker of `sasl_properties` that has the users of `add_scram_users`."""
-    conversation = Login(ports, wait)
+    conversation = Login(ports, wait, release)
     try:
         CONVERSATIONS[name](conversation)
     finally:

@@ -1,16 +1,13 @@
-"""Log-ins with a broker of the test's own, held against those of a real Kafka 4.3.1, and what gates promise."""
+"""Log-ins with a broker of the test's own, held against those of a real Kafka, and what gates promise."""
 
 from __future__ import annotations
 
-import gzip
-import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from functools import cache
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,19 +34,24 @@ from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequ
 from odradek.protocol.registry import API_BY_KEY
 from odradek.wire_client import request_frame
 from tests.fakes.examples import examples
+from tests.fakes.vectors import OTHER, cases, recorded
 from tests.scenarios.login_conversation import Login, add_scram_users, plain
 from tests.scenarios.login_conversations import CONVERSATIONS, transcribe
 from tests.scenarios.sasl_broker import LISTENERS, PLAIN_USERS, SECRET_KEY, sasl_properties
 from tests.scenarios.target import unique, wait_until
 
-VECTORS = Path(__file__).parents[2] / "vectors" / "login_conversations.json.gz"
 NAMES = {spec.name for spec in API_BY_KEY.values()}
-RECORDED: dict[str, Any] = json.loads(gzip.decompress(VECTORS.read_bytes()))
 
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[KafkaBroker]:
     with KafkaBroker(config=sasl_properties(dict.fromkeys(LISTENERS, 0))) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def older() -> Iterator[KafkaBroker]:
+    with KafkaBroker(config=sasl_properties(dict.fromkeys(LISTENERS, 0)), kafka_version=OTHER) as started:
         yield started
 
 
@@ -69,13 +71,22 @@ def differing(transcript: list[Any], recorded: list[Any]) -> list[Any]:
 
 
 @pytest.mark.long(
-    "again_wrongly", "handshakes", "other_requests", "plain_tokens", "scram_final", "scram_first", "scram_users"
+    "again_wrongly",
+    "handshakes",
+    "other_requests",
+    f"other_requests-{OTHER}",
+    "plain_tokens",
+    "scram_final",
+    "scram_first",
+    "scram_users",
 )
-@pytest.mark.parametrize("name", CONVERSATIONS)
-def test_a_conversation_goes_as_with_kafka(name: str, broker: KafkaBroker) -> None:
+@pytest.mark.parametrize(("name", "release"), cases("login_conversations", CONVERSATIONS))
+def test_a_conversation_goes_as_with_kafka(name: str, release: str, request: pytest.FixtureRequest) -> None:
+    broker: KafkaBroker = request.getfixturevalue("older" if release == OTHER else "broker")
     found = ports(broker)
     add_scram_users(found["PLAINTEXT"])
-    assert differing(transcribe(name, found, broker.clock.advance), RECORDED[name]) == []
+    told = transcribe(name, found, broker.clock.advance, release)
+    assert differing(told, recorded("login_conversations", release)[name]) == []
     assert broker.bugs == []
 
 
