@@ -9,10 +9,11 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.conformance.kafka_suite.jars import KAFKA_VERSION as VERSION_OF_TEST_JARS
 from tests.conformance.kafka_suite.jars import libraries
 from tests.conformance.real_kafka import KAFKA_VERSION, RealKafka, Unavailable
 from tests.fakes.wire_client import WireClient
-from tests.scenarios.tiered_storage import BROKER, CASES, FORGETS, VECTORS, transcribe
+from tests.scenarios.tiered_storage import BROKER, CASES, FORGETS, KEEPS, VECTORS, transcribe
 
 _METADATA = "rlmm.config.remote.log.metadata.topic."
 
@@ -22,7 +23,9 @@ def tiered_kafka(case: str) -> Iterator[WireClient]:
     """A Kafka with the managers of its own tests; the jar that has them is no part of a release."""
     own = CASES[case][0]
     jar = "storage-api" if own is FORGETS else "storage"
-    path = str(libraries() / f"kafka-{jar}-{KAFKA_VERSION}-test.jar")
+    if own is KEEPS and KAFKA_VERSION != VERSION_OF_TEST_JARS:
+        raise Unavailable(f"the storage manager for tests of {VERSION_OF_TEST_JARS} does not load in {KAFKA_VERSION}")
+    path = str(libraries() / f"kafka-{jar}-{VERSION_OF_TEST_JARS}-test.jar")
     config = {**BROKER, **own, "remote.log.storage.manager.class.path": path}
     if own is FORGETS:
         config["remote.log.metadata.manager.class.path"] = path
