@@ -24,6 +24,18 @@ _classes: dict[tuple[str, int], tuple[type[CoordinatorRecord], type[CoordinatorR
 
 D = TypeVar("D", bound=DataMessage)
 
+TRANSACTION_STATES = {
+    0: "Empty",
+    1: "Ongoing",
+    2: "PrepareCommit",
+    3: "PrepareAbort",
+    4: "CompleteCommit",
+    5: "CompleteAbort",
+    6: "Dead",
+    7: "PrepareEpochFence",
+}
+"""The states of a transaction in `__transaction_state`, as Kafka shows them."""
+
 
 class UnknownRecordTypeError(ProtocolError):
     """A key of a record type that this release does not know: written by a newer one, to be skipped."""

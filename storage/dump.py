@@ -25,6 +25,7 @@ from odradek.protocol.record_batch import RecordBatch, TimestampType
 from odradek.protocol.records import Record
 from odradek.protocol.secrets import HIDDEN, is_secret
 from odradek.protocol.stored import (
+    TRANSACTION_STATES,
     UnknownRecordTypeError,
     decode_group_record,
     decode_share_record,
@@ -216,6 +217,8 @@ def _decoded(decoder: Decoder, key: bytes, value: bytes | None) -> Item:
     data = to_json(value_message, version)
     if type(value_message).__name__ == "GroupMetadataValue":
         _show_members(data, value_message)
+    elif decoder is decode_transaction_record:
+        data["transactionStatus"] = TRANSACTION_STATES.get(data["transactionStatus"], data["transactionStatus"])
     return {"key": shown_key, "value": {"version": str(version), "data": data}}
 
 

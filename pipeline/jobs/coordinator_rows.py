@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 from odradek.pipeline.jobs.share_rows import SHARE_SCHEMA, share_row
 from odradek.protocol.consumer_protocol import decode_assignment, decode_subscription
 from odradek.protocol.errors import ProtocolError
-from odradek.protocol.stored import UnknownRecordTypeError, decode_group_record, decode_transaction_record
+from odradek.protocol.stored import (
+    TRANSACTION_STATES,
+    UnknownRecordTypeError,
+    decode_group_record,
+    decode_transaction_record,
+)
 from odradek.protocol.uuids import uuid_to_text
 
 if TYPE_CHECKING:
@@ -44,17 +49,6 @@ TRANSACTION_SCHEMA = (
     " producer_id bigint, producer_epoch int, timeout_ms int, state string, partitions array<string>,"
     " start_ms bigint, update_ms bigint, problem string"
 )
-
-TRANSACTION_STATES = {
-    0: "Empty",
-    1: "Ongoing",
-    2: "PrepareCommit",
-    3: "PrepareAbort",
-    4: "CompleteCommit",
-    5: "CompleteAbort",
-    6: "Dead",
-    7: "PrepareEpochFence",
-}
 
 
 def decode_groups(rows: DataFrame) -> DataFrame:

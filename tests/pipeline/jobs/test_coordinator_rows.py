@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from odradek.pipeline.jobs.coordinator_rows import TRANSACTION_STATES, group_row, transaction_row
+from odradek.pipeline.jobs.coordinator_rows import group_row, transaction_row
 from odradek.protocol.generated.stored.consumer_group_target_assignment_member import (
     ConsumerGroupTargetAssignmentMemberKey,
     ConsumerGroupTargetAssignmentMemberValue,
@@ -19,7 +19,7 @@ from odradek.protocol.generated.stored.consumer_group_target_assignment_member i
 from odradek.protocol.generated.stored.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from odradek.protocol.generated.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 from odradek.protocol.generated.stored.transaction_log import PartitionsSchema, TransactionLogKey, TransactionLogValue
-from odradek.protocol.stored import encode_record_key, encode_record_value
+from odradek.protocol.stored import TRANSACTION_STATES, encode_record_key, encode_record_value
 
 COMMIT = encode_record_key(OffsetCommitKey("g", "t", 2))
 

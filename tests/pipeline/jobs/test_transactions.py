@@ -24,8 +24,6 @@ def transaction_tables(spark: Any, golden_log_dir: Path) -> dict[str, Any]:
 
 
 def test_states_are_those_that_kafka_prints(transaction_tables: dict[str, Any], golden_dump: Path) -> None:
-    from odradek.pipeline.jobs.coordinator_rows import TRANSACTION_STATES
-
     found = sorted(
         (row.log_partition, row.log_offset, row.transactional_id, row.producer_id, row.producer_epoch, row.state)
         for row in transaction_tables["states"].collect()
@@ -37,7 +35,7 @@ def test_states_are_those_that_kafka_prints(transaction_tables: dict[str, Any], 
             key["transactionalId"],
             value["producerId"],
             value["producerEpoch"],
-            TRANSACTION_STATES[value["transactionStatus"]],
+            value["transactionStatus"],
         )
         for _, partition, offset, _, key, value in dumped(golden_dump, "__transaction_state")
     )
