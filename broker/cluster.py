@@ -186,7 +186,8 @@ class Cluster:
             self.membership.join_controllers(self.separate)
             self.membership.join(self.nodes)
         else:
-            self._keep_on_disk(directories, metadata_directory(self.config) if data_dir is None else None)
+            metadata = metadata_directory(self.config) if data_dir is None else None
+            self._keep_on_disk(directories, metadata, cluster_id)
         self._check_cordons()
         self._gates: Gates | None = None
         self.dispatcher = Dispatcher(self.services, self.recent, self.bug_log, self.durability, self.lane.answer_writer)
@@ -233,7 +234,7 @@ class Cluster:
         if self._tls is not None:
             self._tls.forget(node_id, listener)
 
-    def _keep_on_disk(self, directories: Sequence[Path], metadata: Path | None) -> None:
+    def _keep_on_disk(self, directories: Sequence[Path], metadata: Path | None, cluster_id: str | None) -> None:
         """Everything is kept in these directories, which are opened when the cluster runs."""
         if not self.config.release.keeps_directories:
             raise ConfigError(
@@ -245,7 +246,13 @@ class Cluster:
 
         self.durability = self.topics.durability = Durability(self.config, self.clock, self.bug_log.report)
         self.directory = DataDirectory(
-            directories, self.config, self.clock, list(self.nodes), self.durability, metadata=metadata
+            directories,
+            self.config,
+            self.clock,
+            list(self.nodes),
+            self.durability,
+            metadata=metadata,
+            cluster_id=cluster_id,
         )
         for node in self.nodes.values():
             node.log_dirs = self.directory.directories_of(node.id)

@@ -64,7 +64,8 @@ class DataDirectory:
 
     The directory of a cluster of one node is a Kafka log directory; one of several has one for each, `node-1` and so
     on. The metadata log is written in one of them, and copied to the others at a clean end. A cluster of one node may
-    have several: `paths`, and `metadata`, where the metadata log is (default: the first).
+    have several: `paths`, and `metadata`, where the metadata log is (default: the first). `cluster_id`: the only one
+    that the directories may have (default: what they have, or a new one).
     """
 
     def __init__(
@@ -77,10 +78,12 @@ class DataDirectory:
         fs: FileSystem | None = None,
         backend: type[DiskBackend] = DiskBackend,
         metadata: Path | None = None,
+        cluster_id: str | None = None,
     ) -> None:
         self._paths = paths
         self._path = paths[0]
         self._metadata_path = paths[0] if metadata is None else metadata
+        self._cluster_id = cluster_id
         self._config = config
         self._clock = clock
         self._node_ids = node_ids
@@ -168,7 +171,7 @@ class DataDirectory:
         self._check_layout()
         cluster_id = None
         for node_id in self._node_ids:
-            cluster_id = cluster_id or stored_cluster_id(self._paths[1:])
+            cluster_id = cluster_id or stored_cluster_id(self._paths[1:]) or self._cluster_id
             first, *further = self.directories_of(node_id)
             self._backends[node_id] = self._open_directory(first, node_id, cluster_id)
             cluster_id = self.cluster_id
@@ -191,6 +194,12 @@ class DataDirectory:
             if backend.meta.node_id != node_id:
                 named = backend.directory / META_PROPERTIES
                 raise StorageError(f"{named}: belongs to node {backend.meta.node_id}, not to {node_id}", str(named))
+            if self._cluster_id not in (None, backend.meta.cluster_id):
+                named = backend.directory / META_PROPERTIES
+                text = (
+                    f"Invalid cluster.id in: {named}. Expected {self._cluster_id}, but read {backend.meta.cluster_id}"
+                )
+                raise StorageError(text, str(named))
         except BaseException:
             backend.close(clean=False)
             raise

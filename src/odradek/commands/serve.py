@@ -60,6 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="read Kafka's server.properties; unknown names are kept, with a warning",
     )
     parser.add_argument(
+        "--cluster-id", metavar="ID", help="the id of a new cluster, as for kafka-storage format (default a random one)"
+    )
+    parser.add_argument(
         "--release-version",
         metavar="RELEASE",
         help="the release whose metadata.version and features a new cluster has, as for kafka-storage format: 3.9-IV0",
@@ -188,7 +191,7 @@ def run(arguments: argparse.Namespace) -> int:
         cluster = Cluster(
             nodes=arguments.nodes,
             config=config,
-            cluster_id=environment.cluster_id if environment else None,
+            cluster_id=_cluster_id(arguments, environment),
             data_dir=arguments.data_dir,
             clock=BrokerClock(),
         )
@@ -204,6 +207,12 @@ def run(arguments: argparse.Namespace) -> int:
     except Exception as error:
         raise _expected(error) from None
     return 0
+
+
+def _cluster_id(arguments: argparse.Namespace, environment: FromEnvironment | None) -> str | None:
+    if arguments.cluster_id == "":
+        raise CommandError("--cluster-id: You must specify the cluster id.")
+    return arguments.cluster_id or (environment.cluster_id if environment else None)
 
 
 def _environment(arguments: argparse.Namespace) -> FromEnvironment | None:

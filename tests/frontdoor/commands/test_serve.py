@@ -16,6 +16,7 @@ import pytest
 
 from odradek.__main__ import main
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
+from odradek.protocol.generated.messages.describe_cluster import DescribeClusterRequest
 from tests.fakes.wire_client import WireClient
 from tests.frontdoor.control.conftest import ask
 
@@ -89,6 +90,7 @@ def serve_and_end(how: signal.Signals) -> float:
         (("--topic", "bad name:3"), "bad name"),
         (("--release-version", "9.9"), "Unknown metadata.version '9.9'. Supported metadata.version are: 3.3-IV3, "),
         (("--release-version", "3.9", "--feature", "group.version=7"), "No feature:group.version with feature level 7"),
+        (("--cluster-id", ""), "You must specify the cluster id."),
         (("--host", "no-such-host.invalid"), "no-such-host.invalid"),
     ],
 )
@@ -98,6 +100,28 @@ def test_what_the_user_can_put_right_is_one_line_and_status_2(words: tuple[str, 
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1, done.stderr
     assert says in done.stderr
+
+
+def cluster_id(line: str) -> str:
+    """The id of a cluster that has said that it is ready."""
+    port = int(line.strip().rpartition(":")[2])
+    with WireClient("127.0.0.1", port) as client:
+        found: str = client.request(DescribeClusterRequest(), 1).cluster_id
+        return found
+
+
+def test_a_new_cluster_has_the_id_that_it_is_given(tmp_path: Path) -> None:
+    for where in ((), ("--data-dir", str(tmp_path)), ("--data-dir", str(tmp_path))):
+        with serving("--cluster-id", "b2RyYWRlay10ZXN0cy0wMQ", *where) as (process, line):
+            assert cluster_id(line) == "b2RyYWRlay10ZXN0cy0wMQ"
+            process.terminate()
+            process.wait(timeout=60)
+    words = ("serve", "--port", "0", "--cluster-id", "AAAAAAAAAAAAAAAAAAAAAQ", "--data-dir", str(tmp_path))
+    done = subprocess.run(command(*words), capture_output=True, text=True, timeout=120)
+    says = f"Invalid cluster.id in: {tmp_path / 'meta.properties'}. Expected AAAAAAAAAAAAAAAAAAAAAQ, but read b2RyYW"
+    assert (done.returncode, says in done.stderr, done.stderr.count("\n")) == (2, True, 1), done.stderr
+    with serving("--data-dir", str(tmp_path)) as (_, line):
+        assert cluster_id(line) == "b2RyYWRlay10ZXN0cy0wMQ"
 
 
 def test_a_port_in_use_is_named() -> None:

@@ -111,6 +111,7 @@ public final class Cluster implements AutoCloseable {
     private final SortedMap<Integer, Integer> controllers = new TreeMap<>();
     private boolean combined;
     private Map<String, Short> features = Map.of();
+    private String formattedId;
     private final String own;
     /** Nodes to start with; the process begins when something is asked of it, as a test may add a node until then. */
     private final Set<Integer> wanted = ConcurrentHashMap.newKeySet();
@@ -138,9 +139,10 @@ public final class Cluster implements AutoCloseable {
         return this;
     }
 
-    /** The levels of features that the cluster is formatted with. */
-    public Cluster formattedWith(Map<String, Short> levels) {
+    /** The levels of features, and the id (null for a random one), that the cluster is formatted with. */
+    public Cluster formattedWith(Map<String, Short> levels, String id) {
         features = levels;
+        formattedId = id;
         return this;
     }
 
@@ -206,6 +208,8 @@ public final class Cluster implements AutoCloseable {
         for (String user : scramUsers)
             more.addAll(List.of("--add-scram", user));
         more.addAll(Features.options(features));
+        if (formattedId != null)
+            more.addAll(List.of("--cluster-id", formattedId));
         Map<String, String> environment = new HashMap<>();
         String kerberos = System.getProperty("java.security.krb5.conf");
         if (kerberos != null)

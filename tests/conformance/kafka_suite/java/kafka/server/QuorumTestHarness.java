@@ -45,6 +45,7 @@ public abstract class QuorumTestHarness implements Logging {
     private ControllerServer controller;
     private final List<String> scramUsers = new ArrayList<>();
     private final Map<String, Short> features = new HashMap<>();
+    private String clusterId;
 
     @Override
     public String logIdent() {
@@ -144,6 +145,7 @@ public abstract class QuorumTestHarness implements Logging {
         });
         scramUsers.clear();
         features.clear();
+        clusterId = null;
         cluster = null;
         Formatter[] self = new Formatter[1];
         self[0] = Inside.of(Formatter.class, Map.of(
@@ -151,7 +153,10 @@ public abstract class QuorumTestHarness implements Logging {
                 scramUsers.addAll((List<String>) users[0]);
                 return self[0];
             },
-            "setClusterId", id -> self[0],
+            "setClusterId", id -> {
+                clusterId = (String) id[0];
+                return self[0];
+            },
             "setFeatureLevel", of -> {
                 features.put((String) of[0], (Short) of[1]);
                 return self[0];
@@ -183,7 +188,7 @@ public abstract class QuorumTestHarness implements Logging {
                 CollectionConverters.asJava(harness.configs()).forEach(each -> nodes.put(each.brokerId(), properties(each)));
             nodes.put(config.brokerId(), asked);
             cluster = new Cluster(nodes, "CONTROLLER", scramUsers);
-            cluster.controlledBy(List.of(CONTROLLER), false).formattedWith(features);
+            cluster.controlledBy(List.of(CONTROLLER), false).formattedWith(features, clusterId);
         } else if (!cluster.brokers().containsKey(config.brokerId()))
             cluster.add(config.brokerId(), asked);
         else if (!cluster.isOf(config.brokerId(), asked))

@@ -112,7 +112,7 @@ public class KafkaClusterTestKit implements AutoCloseable {
         });
         cluster = new Cluster(properties, nodes.controllerListenerName().value(), List.of())
             .controlledBy(nodes.controllerNodes().keySet(), nodes.isCombined(nodes.controllerNodes().firstKey()))
-            .formattedWith(features);
+            .formattedWith(features, nodes.clusterId());
         nodes.brokerNodes().keySet().forEach(id -> raft.put(id, Cluster.raft(() -> cluster)));
         nodes.controllerNodes().keySet().forEach(id -> raft.put(id, Cluster.raft(() -> cluster)));
         nodes.controllerNodes().forEach((id, node) ->
