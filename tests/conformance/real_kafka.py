@@ -201,6 +201,7 @@ class RealKafka:
         folder: Path | None = None,
         bulk: bool = False,
         jvm_options: Sequence[str] = (),
+        format_options: Sequence[str] = (),
     ) -> None:
         self.port, self._controller_port = free_ports(2)
         self.port = port or self.port
@@ -210,6 +211,7 @@ class RealKafka:
         self.folder = folder or Path(tempfile.mkdtemp(prefix="odradek-kafka-"))
         self._bulk = bulk
         self._jvm_options = list(jvm_options)
+        self._format_options = list(format_options)
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -243,7 +245,7 @@ class RealKafka:
         properties.write_text(properties_text(self.properties()))
         if (self.log_dir / "meta.properties").exists():
             return
-        arguments = ["format", "-t", CLUSTER_ID, "-c", str(properties)]
+        arguments = ["format", "-t", CLUSTER_ID, "-c", str(properties), *self._format_options]
         done = run_tool("kafka.tools.StorageTool", *arguments)
         if done.returncode:
             raise RuntimeError(f"formatting the data folder failed: {done.stdout}{done.stderr}")

@@ -1,0 +1,23 @@
+"""What is recorded of hosts in access control entries is still what a real Kafka says, at each level."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.conformance.real_kafka import DEFINITION, KAFKA_VERSION, RealKafka, Unavailable
+from tests.fakes.vectors import VECTORS
+from tests.scenarios.acl_hosts import CONFIG, ask
+
+pytestmark = pytest.mark.skipif(KAFKA_VERSION != DEFINITION, reason="recorded from the default release only")
+RECORDED = json.loads((VECTORS / "acl_hosts.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("level", RECORDED)
+def test_as_recorded(level: str) -> None:
+    try:
+        with RealKafka(config=CONFIG, format_options=("--release-version", level)) as kafka:
+            assert ask("127.0.0.1", kafka.port) == RECORDED[level]
+    except Unavailable as missing:
+        pytest.skip(str(missing))
