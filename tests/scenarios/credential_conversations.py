@@ -2,7 +2,7 @@
 
 The form is that of `login_conversations`. Times are written as their distance from the creation of the token, ids as
 numbers in the order in which they came; of an HMAC it is written whether it is the right one. The transcripts of a real
-Kafka 4.3.1 lie in ``tests/vectors/credential_conversations.json.gz``; this writes them:
+Kafka 4.4.0 lie in ``tests/vectors/credential_conversations.json.gz``; this writes them:
 
     python -m tests.scenarios.credential_conversations PORTS tests/vectors/credential_conversations.json.gz
 """

@@ -1,7 +1,7 @@
 """Conversations of raw requests about records, written down so that two brokers can be compared word for word.
 
 A transcript is a list of [what was asked, what came back] in a short form, with topic names, topic ids, producer ids
-and times replaced by names of ours. The transcripts of a real Kafka 4.3.1 lie in
+and times replaced by names of ours. The transcripts of a real Kafka 4.4.0 lie in
 `tests/vectors/data_plane_wire.json.gz`; this writes them:
 
     python -m tests.scenarios.data_plane_wire HOST:PORT tests/vectors/data_plane_wire.json.gz

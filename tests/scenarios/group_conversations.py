@@ -2,7 +2,7 @@
 
 A transcript is a list of [what was asked, what came back], with member ids, topic ids and the group's own name replaced
 by names of ours, and at the end what the group's records in `__consumer_offsets` say. The transcripts of a real Kafka
-4.3.1 lie in ``tests/vectors/group_conversations.json.gz``; this writes them:
+4.4.0 lie in ``tests/vectors/group_conversations.json.gz``; this writes them:
 
     python -m tests.scenarios.group_conversations HOST:PORT tests/vectors/group_conversations.json.gz
 """

@@ -1,7 +1,7 @@
 """Conversations of raw requests about client metrics (KIP-714), written down so that two brokers can be compared.
 
 A transcript is a list of [what was asked, what came back]. Client instance ids are random, and a subscription id is a
-checksum mixed with the hash of the instance id: the transcript has the checksum. The transcripts of a real Kafka 4.3.1
+checksum mixed with the hash of the instance id: the transcript has the checksum. The transcripts of a real Kafka 4.4.0
 lie in ``tests/vectors/telemetry_conversations.json.gz``; this writes them:
 
     python -m tests.scenarios.telemetry_conversations HOST:PORT tests/vectors/telemetry_conversations.json.gz
