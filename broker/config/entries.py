@@ -16,6 +16,8 @@ from odradek.broker.config.keys import broker_keys
 
 _BEHIND = {"streams.assignor.name": "group.streams.assignors"}
 """Config of a group -> the broker config behind it, where that is not `group.` + name."""
+_OWN = "odradek."
+"""Begins the names of odradek's configs, which no tool of Kafka's expects."""
 
 
 class ConfigEntry(NamedTuple):
@@ -55,11 +57,14 @@ def _topic_entry(broker: BrokerConfig, key: ConfigKey, overrides: Mapping[str, s
 
 
 def broker_entries(broker: BrokerConfig, node_id: int, own: Mapping[str, str]) -> list[ConfigEntry]:
-    """The configs of a node, in Kafka's order. `own`: the values from its place in the cluster (id, listeners, ...)."""
+    """The configs of a node, in Kafka's order, without odradek's. `own`: the values from its place in the cluster (id,
+    listeners, ...).
+    """
     keys = broker.keys.broker
     given = dict.fromkeys((*broker.static, *broker.dynamic_default, *broker.dynamic_nodes.get(node_id, {})))
     names = [name for name, key in keys.items() if name in own or name in given or _is_shown(key)]
     names += (name for name in given if name not in keys)
+    names = [name for name in names if not name.startswith(_OWN)]
     return [_broker_entry(broker, broker.keys.shown(name), node_id, own) for name in response_order(names)]
 
 

@@ -47,8 +47,7 @@ def test_every_default_is_described_as_by_kafka(kind: int, name: str, release: s
     request = DescribeConfigsRequest([DescribeConfigsResource(kind, name, None)], include_synonyms=True)
     ours = {config["name"]: config for config in to_json(ask(cluster, request), 4)["results"][0]["configs"]}
     expected = {config["name"]: config for config in real(release)[kind]}
-    shown = {name for name, key in keys_of("odradek").items() if not key.internal}
-    assert set(ours) == set(expected) | (shown if kind == BROKER else set())
+    assert set(ours) == set(expected)
     for key, config in expected.items():
         is_default = config["configSource"] == DEFAULT and ours[key]["configSource"] == DEFAULT
         behind = f"group.{key}" if kind == GROUP else key
@@ -64,9 +63,7 @@ def test_configs_come_in_kafkas_order(kind: int, name: str, release: str) -> Non
     cluster = Cluster(config={"odradek.kafka.version": release})
     cluster.create_topic("a")
     names = [config.name for config in described(cluster, kind, name).configs]
-    assert [each for each in names if each not in keys_of("odradek")] == [
-        config["name"] for config in real(release)[kind]
-    ]
+    assert names == [config["name"] for config in real(release)[kind]]
 
 
 def test_documentation_is_ours_and_only_on_request() -> None:

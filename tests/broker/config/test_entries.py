@@ -99,6 +99,13 @@ def test_names_that_nobody_knows_show_without_their_value() -> None:
         assert entry.synonyms == ((name, None, source),)
 
 
+def test_a_broker_shows_no_config_that_kafka_does_not_have() -> None:
+    broker = BrokerConfig({"odradek.flush": "always", "message.max.bytes": "7"})
+    names = {entry.name for entry in broker_entries(broker, 1, {})}
+    assert "message.max.bytes" in names
+    assert not [name for name in names if name.startswith("odradek.")]
+
+
 def test_a_listeners_config_stands_before_the_plain_one() -> None:
     # As a real broker shows it.
     name = "listener.name.inside.max.connections"
