@@ -110,6 +110,7 @@ public final class Cluster implements AutoCloseable {
     private final List<String> scramUsers;
     private final SortedMap<Integer, Integer> controllers = new TreeMap<>();
     private boolean combined;
+    private boolean dynamicQuorum;
     private Map<String, Short> features = Map.of();
     private String formattedId;
     private final String own;
@@ -136,6 +137,14 @@ public final class Cluster implements AutoCloseable {
     public Cluster controlledBy(Collection<Integer> ids, boolean together) {
         combined = together;
         ids.forEach(id -> controllers.put(id, 0));
+        return this;
+    }
+
+    /** A quorum that is told no voters (KIP-853). */
+    public Cluster withDynamicQuorum() {
+        if (combined && !properties.keySet().equals(controllers.keySet()))
+            throw new Odradek.Refused("where no voters are named, every node of odradek is broker and controller");
+        dynamicQuorum = true;
         return this;
     }
 
@@ -197,7 +206,9 @@ public final class Cluster implements AutoCloseable {
         config.put("advertised.listeners", advertised);
         config.put("controller.listener.names", controllerListener);
         config.put("process.roles", combined ? "broker,controller" : "broker");
-        if (!onDisk)
+        if (!onDisk && dynamicQuorum)
+            config.put("controller.quorum.bootstrap.servers", bootstrapControllers(false));
+        else if (!onDisk)
             config.put("controller.quorum.voters", bootstrapControllers(true));
         loginModules(config);
         if (own != null) {
@@ -454,6 +465,11 @@ public final class Cluster implements AutoCloseable {
         return process == null ? !wanted.contains(id) : down.contains(id) || id < 0;
     }
 
+    /** Of a broker that has ended, Kafka's object goes on to say that it shuts down. */
+    private BrokerState state(int id) {
+        return !isDown(id) ? BrokerState.RUNNING : process == null ? BrokerState.NOT_RUNNING : BrokerState.SHUTTING_DOWN;
+    }
+
     public synchronized void stopNode(int id) {
         if (isDown(id))
             return;
@@ -516,7 +532,7 @@ public final class Cluster implements AutoCloseable {
         known.put("clusterId", any -> clusterId());
         known.put("boundPort", listener -> port(id, ((ListenerName) listener[0]).value()));
         known.put("isShutdown", any -> isDown(id));
-        known.put("brokerState", any -> isDown(id) ? BrokerState.NOT_RUNNING : BrokerState.RUNNING);
+        known.put("brokerState", any -> state(id));
         known.put("startup", any -> {
             startNode(id);
             return null;
@@ -548,7 +564,7 @@ public final class Cluster implements AutoCloseable {
         known.put("replicaManager", any -> replicas);
         BrokerLifecycleManager life = Inside.of(BrokerLifecycleManager.class, Map.of(
             "initialUnfenceFuture", any -> CompletableFuture.completedFuture(null),
-            "state", any -> isDown(id) ? BrokerState.NOT_RUNNING : BrokerState.RUNNING));
+            "state", any -> state(id)));
         known.put("lifecycleManager", any -> life);
         QuotaManagers quotas = quotas(() -> this);
         known.put("quotaManagers", any -> quotas);
@@ -704,6 +720,7 @@ public final class Cluster implements AutoCloseable {
             "findAllTopicIds", any -> CompletableFuture.completedFuture(of.get().topicIds()),
             "findTopicIds", names -> CompletableFuture.completedFuture(of.get().foundIds((Collection<?>) names[1]))));
         SocketServer sockets = Inside.of(SocketServer.class, Map.of(
+            "config", any -> config.get(),
             "boundPort", listener -> of.get().controllerPort(id)));
         Map<String, Inside.Answer> known = new HashMap<>();
         known.put("config", any -> config.get());

@@ -61,8 +61,6 @@ public class KafkaClusterTestKit implements AutoCloseable {
         }
 
         public KafkaClusterTestKit build() throws Exception {
-            if (dynamicVoters)
-                throw Inside.needed("a quorum whose voters are chosen");
             return new KafkaClusterTestKit(this);
         }
 
@@ -113,6 +111,8 @@ public class KafkaClusterTestKit implements AutoCloseable {
         cluster = new Cluster(properties, nodes.controllerListenerName().value(), List.of())
             .controlledBy(nodes.controllerNodes().keySet(), nodes.isCombined(nodes.controllerNodes().firstKey()))
             .formattedWith(features, nodes.clusterId());
+        if (builder.dynamicVoters)
+            cluster.withDynamicQuorum();
         nodes.brokerNodes().keySet().forEach(id -> raft.put(id, Cluster.raft(() -> cluster)));
         nodes.controllerNodes().keySet().forEach(id -> raft.put(id, Cluster.raft(() -> cluster)));
         nodes.controllerNodes().forEach((id, node) ->
