@@ -8,7 +8,7 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
-from odradek.broker.requests.registry import HANDLERS
+from odradek.broker.requests.handlers import HANDLERS
 
 PACKAGE = "odradek.broker.api"
 

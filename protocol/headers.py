@@ -11,9 +11,9 @@ from __future__ import annotations
 from struct import Struct
 from struct import error as struct_error
 
+from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.message import Buffer, Message, UnknownTaggedFields
-from odradek.protocol.registry import API_BY_KEY
 from odradek.protocol.varint import MAX_STRING_BYTES, encode_tagged_section, read_unknown_fields
 
 REQUEST_HEADER = Struct(">hhih")

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from odradek.broker.controller.feature_levels import KRAFT_VERSION, supported_features
 from odradek.broker.requests.access import OPEN
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.requests.response import EncodedBody
 from odradek.broker.requests.services import Services
 from odradek.protocol.errors import ErrorCode

@@ -34,7 +34,7 @@ from odradek.broker.metadata.image import ResourceType
 from odradek.broker.metadata.topic_name_rules import check_topic_name
 from odradek.broker.requests.access import ByItem, Whole
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.security.acl import CLUSTER_NAME, REFUSAL_TEXTS, REFUSALS, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages import alter_configs as alter

@@ -24,7 +24,7 @@ from odradek.broker.coordinator.group.consumer.targets import preferred_assignor
 from odradek.broker.coordinator.group.epoch_group import AWAY
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.consumer_group_describe import Assignment as DescribedAssignment

@@ -18,7 +18,7 @@ from odradek.broker.api.configs import alter_configs_of_controller, incremental_
 from odradek.broker.api.generated.index import INDEX
 from odradek.broker.releases.release import Release
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.registry import Handler, Index, Registry
+from odradek.broker.requests.handlers import Handler, HandlerRegistry, Index
 from odradek.broker.requests.response import EncodedBody
 from odradek.broker.requests.services import Services
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -139,18 +139,18 @@ _MADE: dict[int, Callable[[_Serve], _Serve]] = {
 """API key -> what makes the controller's handler of the broker's."""
 
 
-class ControllerRegistry(Registry):
+class ControllerHandlerRegistry(HandlerRegistry):
     """The handlers of the controllers, made of those of the brokers."""
 
     def __init__(self, index: Index) -> None:
         super().__init__("odradek.broker.api", index)
         self._made: dict[int, Handler] = {}
 
-    def _with(self, index: Index) -> Registry:
-        return ControllerRegistry(index)
+    def _with(self, index: Index) -> HandlerRegistry:
+        return ControllerHandlerRegistry(index)
 
     def find(self, key: int) -> Handler | None:
-        """See `Registry`."""
+        """See `HandlerRegistry`."""
         made = self._made.get(key)
         if made is None and key in self._index:
             known = super().find(key)
@@ -167,10 +167,10 @@ class ControllerRegistry(Registry):
         return made
 
 
-SERVED_BY_CONTROLLERS = ControllerRegistry({key: row for key, row in INDEX.items() if key in _MADE})
+SERVED_BY_CONTROLLERS = ControllerHandlerRegistry({key: row for key, row in INDEX.items() if key in _MADE})
 """Those of the default release."""
 
 
-def controller_handlers_of(release: Release) -> Registry:
+def controller_handlers_of(release: Release) -> HandlerRegistry:
     """The handlers of the controllers of a release."""
     return SERVED_BY_CONTROLLERS if release.apis is None else SERVED_BY_CONTROLLERS.of(release.apis)

@@ -12,7 +12,7 @@ from odradek.broker.config.listeners import SecurityProtocol
 from odradek.broker.controller.commands import CreateToken, ExpireToken, RenewToken
 from odradek.broker.requests.access import OPEN, ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.security.acl import Operation, Resource
 from odradek.broker.security.principal import ANONYMOUS, USER, Principal
 from odradek.broker.security.sasl.credentials import token_hmac

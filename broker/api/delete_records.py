@@ -13,7 +13,7 @@ from odradek.broker.api.delete_records_wait import Deleted, DeletionWait
 from odradek.broker.api.partition_lookup import find_partition
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.delete_records import (

@@ -20,7 +20,7 @@ from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS as GROUP_TOPIC
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError

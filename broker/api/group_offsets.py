@@ -22,7 +22,7 @@ from odradek.broker.coordinator.group.offsets import FetchedOffset, OffsetBook
 from odradek.broker.partitions.partition_registry import Topic
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError

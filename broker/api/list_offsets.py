@@ -19,7 +19,7 @@ from odradek.broker.partitions.partition import Partition
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.error_answers import error_response
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
 from odradek.protocol.generated.messages.list_offsets import (

@@ -11,7 +11,7 @@ from odradek.broker.controller.commands import UnregisterBroker, UnregisterContr
 from odradek.broker.controller.membership import CONTROLLER_LISTENER
 from odradek.broker.requests.access import Whole
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.security.acl import Operation
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.add_raft_voter import AddRaftVoterRequest, AddRaftVoterResponse, Listener

@@ -23,8 +23,8 @@ from odradek.broker.metadata.registrations import NO_LEADER, PartitionRegistrati
 from odradek.broker.metadata.topic_name_rules import CLUSTER_METADATA, INTERNAL_TOPICS, check_topic_name
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.handlers import handles
 from odradek.broker.requests.mutation_quota import mutations_of
-from odradek.broker.requests.registry import handles
 from odradek.broker.requests.response import EncodedBody
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError

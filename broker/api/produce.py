@@ -28,8 +28,8 @@ from odradek.broker.api.produce_wait import ReplicationWait, Uncommitted, when_t
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import CloseConnection, RequestContext
 from odradek.broker.requests.error_answers import error_response
+from odradek.broker.requests.handlers import handles
 from odradek.broker.requests.parked_request import Parked
-from odradek.broker.requests.registry import handles
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.compression import Codec
 from odradek.protocol.errors import ErrorCode, KafkaError

@@ -20,7 +20,7 @@ from odradek.broker.coordinator.transaction.commands import ProducerIdentity
 from odradek.broker.metadata.topic_name_rules import check_topic_name
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.security.acl import CLUSTER_NAME, REFUSAL_TEXTS, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.describe_producers import (

@@ -15,7 +15,7 @@ from odradek.broker.controller.commands import ElectLeaders, Reassignment, Reass
 from odradek.broker.metadata.image import TopicImage
 from odradek.broker.requests.access import Whole
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.security.acl import Operation
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.alter_partition_reassignments import (

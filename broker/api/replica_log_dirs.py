@@ -11,7 +11,7 @@ from pathlib import Path
 from odradek.broker.config.cordons import cordoned
 from odradek.broker.requests.access import Whole
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.security.acl import Operation
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.alter_replica_log_dirs import (

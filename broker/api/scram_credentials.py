@@ -5,7 +5,7 @@ from __future__ import annotations
 from odradek.broker.controller.commands import AlterScramUsers, ScramDeletion, ScramUpsertion
 from odradek.broker.requests.access import Whole
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.security.acl import Operation
 from odradek.broker.security.sasl.credentials import SCRAM_HASHES
 from odradek.protocol.errors import ErrorCode

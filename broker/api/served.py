@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from odradek.broker.api.generated.index import INDEX
 from odradek.broker.releases.release import Release
-from odradek.broker.requests.registry import Registry
-from odradek.protocol.registry import API_BY_KEY
+from odradek.broker.requests.handlers import HandlerRegistry
+from odradek.protocol.apis import API_BY_KEY
 
-UNSTABLE = Registry("odradek.broker.api", INDEX)
+UNSTABLE = HandlerRegistry("odradek.broker.api", INDEX)
 """The handlers in this package, with the versions that are served only with `unstable.api.versions.enable`.
 
 Each module is imported with the first request for one of its APIs.
@@ -19,7 +19,7 @@ SERVED = UNSTABLE.up_to({key: spec.max_version for key, spec in API_BY_KEY.items
 """Those of the default release."""
 
 
-def handlers_of(release: Release, *, unstable: bool = False) -> Registry:
+def handlers_of(release: Release, *, unstable: bool = False) -> HandlerRegistry:
     """The handlers of the APIs that a release has, in its versions."""
     if release.apis is None:
         return UNSTABLE if unstable else SERVED

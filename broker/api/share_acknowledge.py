@@ -18,7 +18,7 @@ from odradek.broker.partitions.share.sessions import FINAL_EPOCH, INITIAL_EPOCH,
 from odradek.broker.partitions.share.states import RENEW, AcknowledgementBatch, ShareKey
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.share_acknowledge import (

@@ -37,8 +37,8 @@ from odradek.broker.partitions.share.states import RECORD_LIMIT, ShareKey
 from odradek.broker.partitions.waiters import Waiter
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.handlers import handles
 from odradek.broker.requests.parked_request import Parked
-from odradek.broker.requests.registry import handles
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.share_fetch import (

@@ -24,7 +24,7 @@ from odradek.broker.coordinator.share_state.stored_states import UNINITIALIZED
 from odradek.broker.partitions.share.states import ShareKey
 from odradek.broker.requests.access import GROUP_REFUSED, TOPIC_REFUSED, ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages import alter_share_group_offsets as alter

@@ -15,7 +15,7 @@ from odradek.broker.coordinator.group.share.commands import HeartbeatReply, Shar
 from odradek.broker.coordinator.group.share.group import JOIN, LEAVE, ShareGroup, ShareMember
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages import share_group_describe as describe

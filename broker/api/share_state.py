@@ -22,7 +22,7 @@ from odradek.broker.coordinator.share_state.commands import (
 from odradek.broker.partitions.share.states import ShareKey, StateBatch
 from odradek.broker.requests.access import CLUSTER_REFUSED, Whole
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.runtime.machine import Command
 from odradek.broker.security.acl import Operation
 from odradek.protocol.errors import KafkaError

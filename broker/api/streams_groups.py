@@ -36,7 +36,7 @@ from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS, check_topi
 from odradek.broker.releases.release import Release
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages import streams_group_describe as d

@@ -13,7 +13,7 @@ from odradek.broker.coordinator.transaction.listing import select_transactions
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.describe_transactions import (

@@ -11,7 +11,7 @@ from odradek.broker.coordinator.transaction.markers import UncommittedMarker
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
 from odradek.broker.requests.access import Whole
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.runtime.machine import Producer
 from odradek.broker.security.acl import Operation
 from odradek.protocol.errors import ErrorCode, KafkaError

@@ -20,7 +20,7 @@ from odradek.broker.coordinator.transaction.markers import GROUP_TOPIC
 from odradek.broker.coordinator.transaction.verification import Errors, Support
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError

@@ -30,7 +30,7 @@ from odradek.broker.coordinator.transaction.transaction import TopicPartition
 from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError

@@ -14,7 +14,7 @@ from odradek.broker.controller.commands import (
     ReassignPartitions,
 )
 from odradek.broker.controller.elections import Election, PartitionChange, Rules, without
-from odradek.broker.controller.reassignments import Reassignments
+from odradek.broker.controller.reassignment_control import ReassignmentControl
 from odradek.broker.metadata.image import ELR_VERSION, MetadataImage, ResourceType, TopicImage, directory_of
 from odradek.broker.metadata.registrations import LOST_DIRECTORY, NO_LEADER, PartitionRegistration
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -162,7 +162,7 @@ class PartitionControl:
 
     def reassign(self, command: ReassignPartitions) -> tuple[list[MetadataRecord], list[KafkaError | None]]:
         """Records and results of AlterPartitionReassignments."""
-        return Reassignments(self._image, self._change, self._unclean).reassign(command)
+        return ReassignmentControl(self._image, self._change, self._unclean).reassign(command)
 
     # -- what the controller does by itself
 

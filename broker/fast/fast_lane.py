@@ -11,7 +11,7 @@ from odradek.broker.fast.held_appends import HeldAppends, HoldingJournal
 from odradek.broker.fast.pacing import do_not_pace
 from odradek.broker.fast.poller import EpollPoller
 from odradek.broker.fast.sleeping_poller import SleepingPoller, event_loop
-from odradek.protocol.registry import PRODUCE_KEY
+from odradek.protocol.apis import PRODUCE_KEY
 
 if TYPE_CHECKING:
     import socket

@@ -15,9 +15,9 @@ from odradek.broker.config.suggestion import did_you_mean
 from odradek.broker.requests.bugs import UserCodeError
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
 from odradek.broker.requests.topic_names import topic_names_filled
+from odradek.protocol.apis import API_BY_KEY, API_BY_NAME
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.file_slice import Part
-from odradek.protocol.registry import API_BY_KEY, API_BY_NAME
 
 if TYPE_CHECKING:
     import socket

@@ -33,12 +33,12 @@ from odradek.broker.security.sasl.server import (
     WaitingSaslServer,
     waits,
 )
+from odradek.protocol.apis import API_BY_KEY, API_VERSIONS_KEY
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.file_slice import joined
 from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateResponse
 from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeResponse
 from odradek.protocol.headers import REQUEST_HEADER
-from odradek.protocol.registry import API_BY_KEY, API_VERSIONS_KEY
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock

@@ -25,8 +25,8 @@ from odradek.broker.requests.context import ConnectionInfo
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.config.broker_config import BrokerConfig
+    from odradek.broker.faults.client_links import Links
     from odradek.broker.faults.fault import Serve
-    from odradek.broker.faults.links import Links
     from odradek.broker.faults.wire import Wire
     from odradek.broker.metadata.node import Endpoint, Node
     from odradek.broker.net.connection import Poller
@@ -283,7 +283,7 @@ class Server:
     def links(self) -> Links[Connection]:
         """The links that a test makes bad."""
         if self._links is None:
-            from odradek.broker.faults.links import Links
+            from odradek.broker.faults.client_links import Links
 
             self._links = Links(self, self._clock, self._dispatcher.recent)
         return self._links

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from odradek.broker.config.listeners import SecurityProtocol
 from odradek.broker.security.principal import ANONYMOUS, Principal
+from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.registry import API_BY_KEY
 
 if TYPE_CHECKING:
     import ssl

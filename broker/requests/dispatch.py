@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from odradek.broker.requests.bugs import BugLog
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
 from odradek.broker.requests.exchange import ANSWER, ANSWER_SIZE, ANSWERED, CUT, Frame, RawExchange
+from odradek.broker.requests.handlers import Handler
 from odradek.broker.requests.parked_request import Parked
 from odradek.broker.requests.recent_requests import RecentRequests
-from odradek.broker.requests.registry import Handler
 from odradek.broker.requests.response import EncodedBody, is_coroutine
+from odradek.protocol.apis import API_BY_KEY, API_VERSIONS_KEY
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError, ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.headers import CLIENT_ID_AT, REQUEST_HEADER
 from odradek.protocol.native import mypyc_attr
-from odradek.protocol.registry import API_BY_KEY, API_VERSIONS_KEY
 from odradek.protocol.varint import read_unknown_fields
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.metadata.node import Node
+    from odradek.broker.requests.handlers import HandlerRegistry
     from odradek.broker.requests.metering import Meter
-    from odradek.broker.requests.registry import Registry
     from odradek.broker.requests.services import Services
     from odradek.broker.security.quotas.quotas import Quotas
     from odradek.protocol.message_codec import MessageCodec
@@ -207,7 +207,7 @@ class Dispatcher:
         bugs: BugLog,
         append_watch: AppendWatch | None = None,
         answer_writer: Callable[[int, int], AnswerWriter | None] = _no_writer,
-        handlers: Registry | None = None,
+        handlers: HandlerRegistry | None = None,
     ) -> None:
         """`answer_writer`: see `Lane`."""
         self._services = services

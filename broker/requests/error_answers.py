@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from odradek.broker.requests.context import CloseConnection
 from odradek.broker.security.principal import ANONYMOUS
+from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.message import Message
-from odradek.protocol.registry import API_BY_KEY
 
 _ITSELF = ""
 

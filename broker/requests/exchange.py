@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from odradek.protocol.registry import API_BY_KEY
+from odradek.protocol.apis import API_BY_KEY
 
 if TYPE_CHECKING:
     from odradek.broker.requests.request_topics import Subjects

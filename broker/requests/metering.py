@@ -21,7 +21,7 @@ from odradek.broker.requests.exchange import SIZE, Frame
 from odradek.broker.requests.request_cost import FetchUnderQuota, RequestCost, response_bytes
 from odradek.broker.requests.response import EncodedBody
 from odradek.broker.security.quotas.quotas import FETCH, MUTATION, PRODUCE, REQUEST, Quotas, Throttle
-from odradek.protocol.registry import API_BY_KEY
+from odradek.protocol.apis import API_BY_KEY
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.partition_registry import PartitionRegistry
     from odradek.broker.partitions.share.manager import SharePartitions
     from odradek.broker.requests.deferred import Deferred
-    from odradek.broker.requests.registry import Registry
+    from odradek.broker.requests.handlers import HandlerRegistry
     from odradek.broker.security.authorizer import Authorizer
     from odradek.broker.security.quotas.quotas import Quotas
     from odradek.broker.telemetry.service import TelemetryService
@@ -77,7 +77,7 @@ class Services:
         controller: Controller,
         fetch_sessions: dict[int, FetchSessionCache],
         groups: Deferred[GroupService],
-        handlers: Registry,
+        handlers: HandlerRegistry,
         nodes: dict[int, Node],
         quorum: Quorum,
         share_partitions: Deferred[SharePartitions],

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from odradek.broker.requests.exchange import Frame
+from odradek.protocol.apis import API_BY_KEY, API_VERSIONS_KEY
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.api_versions import ApiVersion, ApiVersionsResponse
 from odradek.protocol.headers import CLIENT_ID_AT, REQUEST_HEADER
-from odradek.protocol.registry import API_BY_KEY, API_VERSIONS_KEY
 
 KEPT = 100
 _LONGEST_ID = 256

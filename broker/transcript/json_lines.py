@@ -14,7 +14,7 @@ from odradek.broker.requests.request_topics import Subjects
 from odradek.broker.transcript.recorded_request import RecordedRequest
 from odradek.broker.transcript.request_text import Summary
 from odradek.broker.transcript.topic_positions import TopicPosition
-from odradek.protocol.registry import API_BY_KEY
+from odradek.protocol.apis import API_BY_KEY
 
 Json = dict[str, Any]
 

@@ -14,11 +14,11 @@ from odradek.broker.requests.request_topics import subjects_of
 from odradek.broker.requests.topic_names import TopicsById
 from odradek.broker.transcript.request_text import Summary, line_of
 from odradek.broker.transcript.topic_positions import FetchSessions, TopicPosition, flat, positions_of
+from odradek.protocol.apis import API_BY_KEY, API_VERSIONS_KEY
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.headers import decode_request_header, decode_response_header
 from odradek.protocol.message import ApiMessage
 from odradek.protocol.message_codec import codec
-from odradek.protocol.registry import API_BY_KEY, API_VERSIONS_KEY
 
 _MANY_ERRORS = 1000
 

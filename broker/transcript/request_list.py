@@ -10,8 +10,8 @@ from typing import Any, TypedDict, Unpack, overload
 from odradek.broker.config.suggestion import did_you_mean
 from odradek.broker.requests.exchange import REGISTRY_API, REGISTRY_KEY
 from odradek.broker.transcript.recorded_request import Facts, RecordedRequest
+from odradek.protocol.apis import API_BY_NAME
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.registry import API_BY_NAME
 
 
 class Conditions(TypedDict, total=False):

@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
+from odradek.protocol.apis import API_BY_KEY, API_VERSIONS_KEY, ApiSpec
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.headers import (
     RequestHeader,
@@ -22,7 +23,6 @@ from odradek.protocol.headers import (
 )
 from odradek.protocol.json_form import from_json, tagged_from_json, tagged_to_json, to_json
 from odradek.protocol.message_codec import codec
-from odradek.protocol.registry import API_BY_KEY, API_VERSIONS_KEY, ApiSpec
 
 Json = dict[str, Any]
 KINDS = ("request", "response")

@@ -17,10 +17,10 @@ from odradek.client_security.errors import ConnectionClosed as ConnectionClosed
 from odradek.client_security.errors import TlsError as TlsError
 from odradek.client_security.errors import WireError as WireError
 from odradek.client_security.options import PLAIN_TEXT, ClientSecurity
+from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from odradek.protocol.headers import RequestHeader, decode_response_header, encode_request_header
 from odradek.protocol.message_codec import codec
-from odradek.protocol.registry import API_BY_KEY
 
 if TYPE_CHECKING:
     from odradek.client_security.tls import TlsSocket

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.headers import decode_request_header
 from odradek.protocol.message import Message
 from odradek.protocol.message_codec import codec
-from odradek.protocol.registry import API_BY_KEY
 from tests.broker.conftest import request_frame
 
 EXTREMES = (b"\x00\x00\x00\x00", b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00", b"\x00\x00\x00\x01")

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from odradek.broker.api.served import SERVED
-from odradek.broker.requests import registry
+from odradek.broker.requests import handlers
 from odradek.broker.requests.access import OPEN
+from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.message_codec import codec
-from odradek.protocol.registry import API_BY_KEY
 
 Install = Callable[..., None]
 
@@ -21,15 +21,15 @@ Install = Callable[..., None]
 def install() -> Iterator[Install]:
     """``install(RequestClass, function, **options)`` registers a handler for the time of the test."""
     SERVED.all()
-    kept = dict(registry.HANDLERS)
+    kept = dict(handlers.HANDLERS)
 
     def register(request_class: type[Any], function: Callable[..., Any], **options: Any) -> None:
-        registry.HANDLERS.pop(request_class.API_KEY, None)
-        registry.handles(request_class, **{"access": OPEN, **options})(function)
+        handlers.HANDLERS.pop(request_class.API_KEY, None)
+        handlers.handles(request_class, **{"access": OPEN, **options})(function)
 
     yield register
-    registry.HANDLERS.clear()
-    registry.HANDLERS.update(kept)
+    handlers.HANDLERS.clear()
+    handlers.HANDLERS.update(kept)
 
 
 def request_frame(request: Any, version: int, correlation_id: int = 1, client_id: str | None = "test") -> bytes:

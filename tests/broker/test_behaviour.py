@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from odradek.broker.facade.threaded import KafkaBroker
+from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.generated.messages.api_versions import ApiVersionsResponse
 from odradek.protocol.generated.messages.list_groups import ListGroupsResponse
 from odradek.protocol.message import Message
 from odradek.protocol.message_codec import codec
-from odradek.protocol.registry import API_BY_KEY
 from tests.broker.probes import SILENT_FOR_S, Probe, Wire, probes
 
 pytestmark = pytest.mark.filterwarnings("default::ResourceWarning")

@@ -18,11 +18,11 @@ import pytest
 
 from odradek.broker.api.served import SERVED
 from odradek.broker.facade.threaded import KafkaBroker
+from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.generated.messages.join_group import JoinGroupRequest
 from odradek.protocol.headers import decode_request_header
 from odradek.protocol.message_codec import codec
-from odradek.protocol.registry import API_BY_KEY
 from tests.broker.conftest import request_frame
 from tests.broker.probes import Wire
 

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from odradek.broker.api.generated.index import INDEX
-from odradek.protocol.registry import API_BY_KEY
+from odradek.protocol.apis import API_BY_KEY
 from tests.scenarios.authorization import differing, log_in, odradek_with_users, recorded, tell_all
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "authorization.json.gz"

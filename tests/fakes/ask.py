@@ -11,9 +11,9 @@ from odradek.broker.cluster import Cluster
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
 from odradek.broker.requests.response import EncodedBody
 from odradek.broker.security.principal import ANONYMOUS, Principal
+from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.message_codec import codec
-from odradek.protocol.registry import API_BY_KEY
 
 T = TypeVar("T")
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from odradek.broker.requests.exchange import REGISTRY_KEY, Exchange, HttpMessage, Kept, RawExchange
 from odradek.broker.transcript.recorded_request import RecordedRequest
+from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.headers import RequestHeader, encode_request_header, encode_response_header
 from odradek.protocol.message_codec import codec
-from odradek.protocol.registry import API_BY_KEY
 
 ORDERS_ID = bytes(15) + b"\1"
 

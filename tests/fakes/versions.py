@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from odradek.broker.releases.release import DEFAULT
-from odradek.protocol.registry import ApiSpec
+from odradek.protocol.apis import ApiSpec
 
 HIGHEST: Mapping[str, Mapping[int, int]] = {
     "4.3": {18: 4, 28: 5, 42: 2, 88: 0, 89: 0, 93: -1, 94: -1},

@@ -14,9 +14,9 @@ from typing import Any, Self
 import trio
 
 from odradek.client_security.options import PLAIN_TEXT, ClientSecurity
+from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.headers import decode_response_header
 from odradek.protocol.message_codec import codec
-from odradek.protocol.registry import API_BY_KEY
 from odradek.wire_client import ConnectionClosed as ConnectionClosed
 from odradek.wire_client import WireConnection
 from odradek.wire_client import request_frame as request_frame

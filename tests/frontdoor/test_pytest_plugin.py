@@ -24,7 +24,7 @@ def reach(broker):
 def break_it(broker):
     from odradek.broker.api.served import SERVED
     import struct
-    from odradek.broker.requests.registry import HANDLERS
+    from odradek.broker.requests.handlers import HANDLERS
     SERVED.find(18)
     handler = HANDLERS[18]
     kept = handler.function

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from odradek.protocol.apis import API_BY_KEY, API_VERSIONS_KEY
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.headers import decode_request_header
 from odradek.protocol.message_codec import codec
-from odradek.protocol.registry import API_BY_KEY, API_VERSIONS_KEY
 from tests.protocol.recordings import recorded
 
 # Closed for what the request means (acks=0 errors, SASL state, bad enum values), not for how it is written.

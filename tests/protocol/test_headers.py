@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.generated.messages import request_header, response_header
 from odradek.protocol.headers import (
@@ -15,7 +16,6 @@ from odradek.protocol.headers import (
     encode_response_header,
 )
 from odradek.protocol.message_codec import codec
-from odradek.protocol.registry import API_BY_KEY
 from tests.fakes.examples import examples
 
 TAGS = st.lists(st.tuples(st.integers(0, 2**32 - 1), st.binary(max_size=200)), max_size=3, unique_by=lambda tag: tag[0])

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from odradek.protocol.apis import API_BY_KEY, API_BY_NAME, ApiSpec
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.generated.messages.alter_client_quotas import AlterClientQuotasRequest, EntryData, OpData
 from odradek.protocol.generated.messages.api_versions import ApiVersionsResponse
@@ -20,7 +21,6 @@ from odradek.protocol.headers import (
 )
 from odradek.protocol.json_form import from_json, to_json
 from odradek.protocol.message_codec import codec
-from odradek.protocol.registry import API_BY_KEY, API_BY_NAME, ApiSpec
 from tests.fakes.versions import highest_of
 from tests.protocol.recordings import exchanges_of, recorded
 

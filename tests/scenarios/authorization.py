@@ -22,11 +22,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from odradek.protocol.apis import API_BY_NAME
 from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateRequest
 from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest
 from odradek.protocol.json_form import from_json, to_json
 from odradek.protocol.message_codec import codec
-from odradek.protocol.registry import API_BY_NAME
 from tests.conformance.real_kafka import RealKafka, free_ports
 from tests.fakes.wire_client import ConnectionClosed, WireClient
 from tests.scenarios.authorization_rows import NO_ID, Form, Row, World, batch, rows

@@ -17,6 +17,7 @@ from struct import pack
 from typing import Any
 
 from odradek.broker.coordinator.service import partition_for
+from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.generated.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from odradek.protocol.generated.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from odradek.protocol.generated.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
@@ -46,7 +47,6 @@ from odradek.protocol.generated.messages.txn_offset_commit import (
 from odradek.protocol.generated.stored.index import RECORDS
 from odradek.protocol.json_form import to_json
 from odradek.protocol.message_codec import codec
-from odradek.protocol.registry import API_BY_KEY
 from odradek.protocol.uuids import uuid_to_text
 from tests.scenarios.group_conversations import (
     INTERNAL,

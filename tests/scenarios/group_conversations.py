@@ -20,6 +20,7 @@ from struct import pack
 from typing import Any
 
 from odradek.broker.coordinator.service import partition_for
+from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.generated.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.protocol.generated.messages.delete_groups import DeleteGroupsRequest
 from odradek.protocol.generated.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
@@ -53,7 +54,6 @@ from odradek.protocol.generated.stored.offset_commit import OffsetCommitKey, Off
 from odradek.protocol.json_form import to_json
 from odradek.protocol.message_codec import codec
 from odradek.protocol.record_batch import iter_batches
-from odradek.protocol.registry import API_BY_KEY
 from odradek.protocol.uuids import uuid_to_text
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.target import wait_until

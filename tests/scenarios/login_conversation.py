@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from odradek.broker.releases.release import DEFAULT
+from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.generated.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
@@ -22,7 +23,6 @@ from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequ
 from odradek.protocol.headers import decode_response_header
 from odradek.protocol.json_form import to_json
 from odradek.protocol.message_codec import codec
-from odradek.protocol.registry import API_BY_KEY
 from odradek.wire_client import request_frame
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.sasl_broker import PLAIN_USERS, SCRAM_USERS, SHORT_MS

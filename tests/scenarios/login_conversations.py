@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from odradek.broker.releases.release import DEFAULT
+from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.generated.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
@@ -33,7 +34,6 @@ from odradek.protocol.generated.messages.list_groups import ListGroupsRequest
 from odradek.protocol.generated.messages.produce import ProduceRequest
 from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateRequest
 from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest
-from odradek.protocol.registry import API_BY_KEY
 from tests.fakes.versions import highest_of
 from tests.scenarios.login_conversation import Login, Ports, Transcript, add_scram_users, plain
 from tests.scenarios.sasl_broker import PLAIN_USERS, SCRAM_USERS, SHORT_MS

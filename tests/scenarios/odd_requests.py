@@ -21,11 +21,11 @@ from typing import Any, cast
 from construct import Construct
 
 from odradek.protocol import primitives as p
+from odradek.protocol.apis import API_BY_NAME
 from odradek.protocol.json_form import camel_case, from_json, to_json
 from odradek.protocol.message_codec import codec
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
-from odradek.protocol.registry import API_BY_NAME
 from odradek.protocol.uuids import uuid_to_text
 from tests.fakes.wire_client import ConnectionClosed, WireClient
 from tests.scenarios.target import wait_until

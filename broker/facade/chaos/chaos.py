@@ -277,7 +277,7 @@ def _span(name: str, span: tuple[float, float]) -> tuple[float, float]:
 
 
 def _known_apis(apis: Iterable[str]) -> tuple[str, ...]:
-    from odradek.protocol.registry import API_BY_NAME
+    from odradek.protocol.apis import API_BY_NAME
 
     chosen = tuple(apis)
     for name in chosen:

@@ -19,8 +19,8 @@ from odradek.broker.faults.wire_fault import WireFault
 from odradek.broker.requests.bugs import Bug
 from odradek.broker.transcript.json_lines import to_line
 from odradek.broker.transcript.recorded_request import RecordedRequest
+from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.registry import API_BY_KEY
 
 _FAULT_FIELDS = tuple(name for name in Fault.__slots__ if not name.startswith("_") and name not in ("api", "when"))
 

@@ -26,7 +26,7 @@ class Row:
 def rows() -> list[Row]:
     """Every API that a Kafka 4.4.0 broker serves, by key."""
     from odradek.broker.api.served import UNSTABLE
-    from odradek.protocol.registry import API_BY_KEY
+    from odradek.protocol.apis import API_BY_KEY
 
     handlers = UNSTABLE.all()
     result = []

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.metadata.image import ResourceType
+from odradek.protocol.apis import API_BY_NAME
 from odradek.protocol.message import Message
 from odradek.protocol.message_codec import codec
-from odradek.protocol.registry import API_BY_NAME
 from tests.broker.api.test_admin_corpus import APIS
 from tests.fakes.ask import ask
 from tests.fakes.configs import set_configs

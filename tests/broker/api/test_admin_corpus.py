@@ -17,8 +17,8 @@ from odradek.broker.cluster import Cluster
 from odradek.broker.config.broker_config import DEFAULTS_OF_ODRADEK
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS, TRANSACTION_STATE
+from odradek.protocol.apis import API_BY_NAME
 from odradek.protocol.json_form import from_json, to_json
-from odradek.protocol.registry import API_BY_NAME
 from odradek.protocol.uuids import uuid_from_text
 from tests.fakes.ask import ask
 from tests.fakes.configs import set_configs

@@ -20,7 +20,7 @@ from odradek.broker.requests.access import Access, ByItem, Serve, Whole
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.security.denials import Denial
 from odradek.broker.security.principal import Principal
-from odradek.protocol.registry import API_BY_KEY, API_BY_NAME
+from odradek.protocol.apis import API_BY_KEY, API_BY_NAME
 from tests.fakes.vectors import OTHER, vectors_of
 from tests.fakes.wire_client import WireClient
 from tests.scenarios import authorization

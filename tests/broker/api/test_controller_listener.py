@@ -11,6 +11,7 @@ from odradek.broker.api.controller_listener import SERVED_BY_CONTROLLERS, contro
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.releases.release import release_of
 from odradek.client_security import AuthenticationError, ClientSecurity
+from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages import alter_configs, incremental_alter_configs
 from odradek.protocol.generated.messages.add_raft_voter import AddRaftVoterRequest, Listener
@@ -39,7 +40,6 @@ from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.protocol.generated.messages.remove_raft_voter import RemoveRaftVoterRequest
 from odradek.protocol.generated.messages.unregister_broker import UnregisterBrokerRequest
 from odradek.protocol.generated.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
-from odradek.protocol.registry import API_BY_KEY
 from odradek.wire_client import ConnectionClosed, WireConnection
 
 CONFIG = {

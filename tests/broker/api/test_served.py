@@ -5,7 +5,7 @@ from __future__ import annotations
 from odradek.broker.api.generated.index import INDEX
 from odradek.broker.api.served import UNSTABLE, handlers_of
 from odradek.broker.releases.release import release_of
-from odradek.protocol.registry import API_BY_KEY
+from odradek.protocol.apis import API_BY_KEY
 
 
 def test_every_entry_of_the_index_has_its_handler() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odradek.broker.fast.produce_answer import UsualProduceAnswer
+from odradek.protocol.apis import API_BY_KEY, PRODUCE_KEY
 from odradek.protocol.generated.messages.produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
@@ -20,7 +21,6 @@ from odradek.protocol.generated.messages.produce import (
 )
 from odradek.protocol.headers import encode_response_header
 from odradek.protocol.message_codec import codec
-from odradek.protocol.registry import API_BY_KEY, PRODUCE_KEY
 from tests.fakes.examples import examples
 
 VERSIONS = range(ProduceResponse.MIN_VERSION, ProduceResponse.MAX_VERSION + 1)

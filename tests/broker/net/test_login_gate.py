@@ -23,6 +23,7 @@ from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.net.connection_states import ConnectionState
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
 from odradek.broker.requests.dispatch import Pending
+from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.file_slice import joined
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
@@ -31,7 +32,6 @@ from odradek.protocol.generated.messages.list_groups import ListGroupsRequest
 from odradek.protocol.generated.messages.list_transactions import ListTransactionsRequest
 from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateRequest
 from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest
-from odradek.protocol.registry import API_BY_KEY
 from odradek.wire_client import request_frame
 from tests.fakes.examples import examples
 from tests.fakes.vectors import OTHER, cases, recorded

@@ -11,7 +11,7 @@ import trio
 from odradek.broker.requests.access import OPEN
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
 from odradek.broker.requests.dispatch import Parts, Pending, skip_tagged_fields
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.handlers import handles
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 from odradek.protocol.file_slice import joined
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse

@@ -9,6 +9,7 @@ import pytest
 
 from odradek.broker.requests.error_answers import SHAPES, error_response
 from odradek.protocol import schema
+from odradek.protocol.apis import API_BY_KEY, ApiSpec
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
@@ -17,7 +18,6 @@ from odradek.protocol.generated.messages.txn_offset_commit import (
 )
 from odradek.protocol.message import Message
 from odradek.protocol.message_codec import codec
-from odradek.protocol.registry import API_BY_KEY, ApiSpec
 
 BROKER_APIS = [spec for spec in API_BY_KEY.values() if spec.on_brokers]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from odradek.broker.requests.exchange import REGISTRY_API, REGISTRY_KEY, api_name
-from odradek.protocol.registry import API_BY_KEY, API_BY_NAME
+from odradek.protocol.apis import API_BY_KEY, API_BY_NAME
 
 
 def test_names_are_those_of_kafka_and_one_more() -> None:

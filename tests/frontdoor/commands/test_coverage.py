@@ -12,7 +12,7 @@ import pytest
 from odradek.__main__ import main
 from odradek.broker.api.served import UNSTABLE
 from odradek.commands.coverage import config_markdown, config_rows, markdown, uses
-from odradek.protocol.registry import API_BY_KEY
+from odradek.protocol.apis import API_BY_KEY
 
 DOCS = Path(__file__).parents[3] / "docs"
 

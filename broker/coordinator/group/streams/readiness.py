@@ -8,9 +8,9 @@ from typing import NamedTuple
 from odradek.broker.coordinator.group.epoch_group import fenced
 from odradek.broker.coordinator.group.streams.commands import StreamsGroupHeartbeat
 from odradek.broker.coordinator.group.streams.group import SoftState, Step, StreamsGroup
-from odradek.broker.coordinator.group.streams.internal_topics import CreateInternalTopics
 from odradek.broker.coordinator.group.streams.member import Member, Owned
 from odradek.broker.coordinator.group.streams.records import topology_record
+from odradek.broker.coordinator.group.streams.topic_creation import CreateInternalTopics
 from odradek.broker.coordinator.group.streams.topology import (
     ConfiguredSubtopology,
     ConfiguredTopology,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from odradek.broker.coordinator.group.classic.commands import LeaveGroup
 from odradek.broker.coordinator.group.streams.commands import ExpireRevocation, FenceMember, StreamsGroupHeartbeat
-from odradek.broker.coordinator.group.streams.internal_topics import CreateInternalTopics
 from odradek.broker.coordinator.group.streams.member import Endpoint, Owned
+from odradek.broker.coordinator.group.streams.topic_creation import CreateInternalTopics
 from odradek.broker.coordinator.group.streams.topology import TopicStatus
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.broker.coordinator.group.streams.driver import COUNTING, PLAIN, StreamsDriver

@@ -6,9 +6,9 @@ import pytest
 
 from odradek.broker.coordinator.group.streams.commands import StreamsGroupHeartbeat, TopicsRefused
 from odradek.broker.coordinator.group.streams.group import StreamsGroup
-from odradek.broker.coordinator.group.streams.internal_topics import CreateInternalTopics
 from odradek.broker.coordinator.group.streams.member import Held, Member
 from odradek.broker.coordinator.group.streams.readiness import check_epoch, check_room, check_tasks
+from odradek.broker.coordinator.group.streams.topic_creation import CreateInternalTopics
 from odradek.broker.coordinator.group.streams.topology import ConfiguredSubtopology, Subtopology, TopicInfo, Topology
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.broker.coordinator.group.streams.driver import COUNTING, PLAIN, StreamsDriver, owned

@@ -6,7 +6,7 @@ import pytest
 
 from odradek.broker.controller.commands import Reassignment, ReassignPartitions
 from odradek.broker.controller.elections import PartitionChange, Rules
-from odradek.broker.controller.reassignments import Reassignments
+from odradek.broker.controller.reassignment_control import ReassignmentControl
 from odradek.broker.metadata.image import MetadataImage, TopicImage
 from odradek.broker.metadata.registrations import BrokerRegistration, Ids, PartitionRegistration
 from odradek.broker.metadata.writer import ImageWriter
@@ -37,7 +37,9 @@ def asked(
     live: Ids = (1, 2, 3, 4, 5, 6),
 ) -> PartitionChangeRecord | None:
     rules = Rules(live.__contains__, True)
-    control = Reassignments(image_of(partition), lambda _, before: PartitionChange(before, rules, 1), lambda _: unclean)
+    control = ReassignmentControl(
+        image_of(partition), lambda _, before: PartitionChange(before, rules, 1), lambda _: unclean
+    )
     records, [error] = control.reassign(ReassignPartitions([Reassignment(("a", 0), replicas)]))
     if error is not None:
         raise error

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from odradek.broker.coordinator.group.streams.commands import TopicsRefused
-from odradek.broker.coordinator.group.streams.internal_topics import CreateInternalTopics, performers
+from odradek.broker.coordinator.group.streams.topic_creation import CreateInternalTopics, performers
 from odradek.broker.coordinator.group.streams.topology import TopicInfo
 from odradek.protocol.errors import ErrorCode, KafkaError
 

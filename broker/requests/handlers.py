@@ -5,8 +5,8 @@ definition. A handler that need not wait is a plain function: it is answered wit
 returns a coroutine must not rely on earlier observations, because other requests may be served until the coroutine
 starts.
 
-A start imports no handler. An index says which APIs are served and by which modules; `Registry` imports a module
-with the first request for one of its APIs. The index is generated from the handlers (`generators/api_index.py`).
+A start imports no handler. An index says which APIs are served and by which modules; `HandlerRegistry` imports a
+module with the first request for one of its APIs. The index is generated from the handlers (`generators/api_index.py`).
 
 Each registration says which rights the API needs (`access.py`): an API without them cannot be registered.
 """
@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from odradek.broker.requests.access import Access
-from odradek.protocol.registry import API_BY_KEY, ApiSpec
+from odradek.protocol.apis import API_BY_KEY, ApiSpec
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -71,7 +71,7 @@ Index = Mapping[int, tuple[str, int, int, bool]]
 """API key -> (module with the handler, lowest version, highest version, whether ApiVersions tells of it)."""
 
 HANDLERS: dict[int, Handler] = {}
-"""The handlers of all modules imported so far, by API key. `Registry.find` imports the others."""
+"""The handlers of all modules imported so far, by API key. `HandlerRegistry.find` imports the others."""
 
 
 def handles(
@@ -106,7 +106,7 @@ def handles(
     return register
 
 
-class Registry:
+class HandlerRegistry:
     """The handlers that an index names."""
 
     __slots__ = ("_index", "_package")
@@ -126,10 +126,10 @@ class Registry:
         handler = HANDLERS.get(key)
         return None if handler is None else handler.within(row[1], row[2])
 
-    def _with(self, index: Index) -> Registry:
-        return Registry(self._package, index)
+    def _with(self, index: Index) -> HandlerRegistry:
+        return HandlerRegistry(self._package, index)
 
-    def up_to(self, highest: Mapping[int, int]) -> Registry:
+    def up_to(self, highest: Mapping[int, int]) -> HandlerRegistry:
         """The same handlers, but these APIs only up to a version; -1 leaves one out."""
         cut = {
             key: (module, low, min(high, highest.get(key, high)), advertised)
@@ -138,7 +138,7 @@ class Registry:
         }
         return self._with(cut)
 
-    def of(self, apis: Mapping[int, tuple[int, int]]) -> Registry:
+    def of(self, apis: Mapping[int, tuple[int, int]]) -> HandlerRegistry:
         """The same handlers for the APIs and versions of one Kafka release.
 
         An API that brokers use among each other and do not tell of stays.

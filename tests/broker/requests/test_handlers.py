@@ -9,7 +9,7 @@ import pytest
 
 from odradek.broker.api.served import SERVED
 from odradek.broker.requests.access import OPEN
-from odradek.broker.requests.registry import Registry, handles
+from odradek.broker.requests.handlers import HandlerRegistry, handles
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.broker.conftest import Install
 
@@ -32,13 +32,13 @@ def test_a_handler_is_imported_when_it_is_asked_for_and_not_before() -> None:
 
 def test_what_the_index_does_not_name_is_not_served() -> None:
     SERVED.all()
-    registry = Registry(PACKAGE, {HEARTBEAT: ("groups", 0, 4, True)})
+    registry = HandlerRegistry(PACKAGE, {HEARTBEAT: ("groups", 0, 4, True)})
     assert registry.find(11) is None
     assert list(registry.all()) == [HEARTBEAT]
 
 
 def test_what_is_not_advertised_is_served_all_the_same() -> None:
-    registry = Registry(PACKAGE, {HEARTBEAT: ("groups", 1, 4, False), 0: ("produce", 3, 13, True)})
+    registry = HandlerRegistry(PACKAGE, {HEARTBEAT: ("groups", 1, 4, False), 0: ("produce", 3, 13, True)})
     assert registry.advertised() == {0: (3, 13)}
     assert registry.find(HEARTBEAT) is not None
 

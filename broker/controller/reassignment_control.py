@@ -16,7 +16,7 @@ from odradek.protocol.message import MetadataRecord
 NewChange = Callable[[TopicImage, PartitionRegistration], PartitionChange]
 
 
-class Reassignments:
+class ReassignmentControl:
     """Decides about reassignments. `change` makes the change of a partition that nothing is wanted of yet.
 
     A reassignment is under way until all replicas that it adds are in sync; who completes it is whatever changes the

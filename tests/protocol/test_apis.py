@@ -3,7 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from odradek.protocol.registry import API_BY_KEY, API_BY_NAME
+from odradek.protocol.apis import API_BY_KEY, API_BY_NAME
 
 
 def test_all_broker_apis() -> None:
@@ -36,7 +36,7 @@ def test_unstable_versions_are_not_served() -> None:
 
 def test_importing_the_registry_imports_no_message_and_no_construct() -> None:
     code = (
-        "import sys, odradek.protocol.registry\n"
+        "import sys, odradek.protocol.apis\n"
         "heavy = [name for name in sys.modules if name == 'construct' or '.messages.' in name]\n"
         "print(heavy)"
     )
