@@ -129,7 +129,9 @@ public final class Cluster implements AutoCloseable {
         this.configs = new TreeMap<>();
         properties.forEach((id, values) -> configs.put(id, new KafkaConfig(values, false)));
         boolean open = properties.get(properties.firstKey()).getOrDefault("authorizer.class.name", "").isEmpty();
-        this.own = open && plainListener().isPresent() ? null : "SUITE";
+        boolean reachable = properties.values().stream().map(node -> node.getOrDefault("advertised.listeners", ""))
+            .allMatch(told -> told.matches("(\\w+://localhost:\\d+,?)*"));
+        this.own = open && reachable && plainListener().isPresent() ? null : "SUITE";
         properties.keySet().forEach(id -> brokers.put(id, broker(id)));
     }
 

@@ -29,12 +29,12 @@ final class Principals implements AutoCloseable {
     private static final ObjectMapper JSON = new ObjectMapper();
     private final Map<String, KafkaPrincipalBuilder> builders;
     private final ServerSocket server;
+    private final Thread answers = new Thread(this::answer, "odradek-principals");
 
     /** Builders by the name of the listener. */
     Principals(Map<String, KafkaPrincipalBuilder> builders) throws IOException {
         this.builders = builders;
         server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-        Thread answers = new Thread(this::answer, "odradek-principals");
         answers.setDaemon(true);
         answers.start();
     }
@@ -84,6 +84,7 @@ final class Principals implements AutoCloseable {
     public void close() {
         try {
             server.close();
+            answers.join(10_000);  // tests count the threads that are left
             for (KafkaPrincipalBuilder builder : builders.values())
                 if (builder instanceof AutoCloseable closes)
                     closes.close();
