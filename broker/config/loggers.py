@@ -42,7 +42,7 @@ PYTHON_LOGGERS = {
     "org.apache.kafka.storage.internals.log.LogCleaner": "odradek.broker.partitions.compaction",
     "org.apache.kafka.storage.internals.log.UnifiedLog": "odradek.broker.partitions.retention",
     "org.apache.kafka.coordinator.group.GroupCoordinatorService": "odradek.broker.coordinator.group",
-    "org.apache.kafka.coordinator.transaction.TransactionCoordinator": "odradek.broker.coordinator.transaction",
+    "kafka.coordinator.transaction.TransactionCoordinator": "odradek.broker.coordinator.transaction",
 }
 
 
