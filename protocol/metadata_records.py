@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from odradek.protocol.message_codec import MessageCodec
 
 FRAME_VERSION = 1
-METADATA_VERSION = 30
-"""The feature level `metadata.version` that Kafka 4.3.1 formats a new cluster with: 4.3-IV0."""
+METADATA_VERSION = 33
+"""The feature level `metadata.version` that Kafka 4.4.0 formats a new cluster with: 4.4-IV2."""
 MIN_METADATA_VERSION = 7
-"""The lowest level of `metadata.version` that Kafka 4.3.1 starts with: 3.3-IV3."""
+"""The lowest level of `metadata.version` that Kafka 4.4.0 starts with: 3.3-IV3."""
 
 DIRECTORIES_SINCE = 17
 """The level of `metadata.version` from which on records name log directories: 3.7-IV2."""
@@ -84,7 +84,7 @@ def _registration_change_version(record: Any) -> int:
 
 
 def encode_metadata_record(record: MetadataRecord, version: int | None = None) -> bytes:
-    """The value of a record; the version is the one that Kafka 4.3.1 writes by default (`record_version`).
+    """The value of a record; the version is the one that Kafka 4.4.0 writes by default (`record_version`).
 
     Raises ProtocolError for a version that the class does not have and for fields that the version cannot express.
     """

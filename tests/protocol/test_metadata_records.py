@@ -16,7 +16,6 @@ from odradek.protocol.generated.metadata_records.register_broker_record import R
 from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
 from odradek.protocol.json_form import to_json
 from odradek.protocol.metadata_records import (
-    METADATA_VERSION,
     MetadataRecordError,
     decode_metadata_record,
     encode_metadata_record,
@@ -100,11 +99,10 @@ def test_versions_at_a_level_of_metadata_version(
 def test_a_registration_change_has_the_lowest_version_with_its_field() -> None:
     """Observed: unfenced is version 0, controlled shutdown 1, cordoned directories 3, all at level 30."""
     change = BrokerRegistrationChangeRecord
-    assert METADATA_VERSION == 30
-    assert record_version(change(fenced=-1)) == 0
-    assert record_version(change(in_controlled_shutdown=1)) == 1
-    assert record_version(change(log_dirs=[ID])) == 2
-    assert record_version(change(cordoned_log_dirs=[])) == 3
+    assert record_version(change(fenced=-1), 30) == 0
+    assert record_version(change(in_controlled_shutdown=1), 30) == 1
+    assert record_version(change(log_dirs=[ID]), 30) == 2
+    assert record_version(change(cordoned_log_dirs=[]), 30) == 3
 
 
 def test_levels_before_kraft_are_refused() -> None:

@@ -13,7 +13,7 @@ from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
 from odradek.protocol.generated.stored.voters_record import VotersRecord
 from odradek.protocol.json_form import to_json
 from odradek.protocol.metadata_batch import MAX_BATCH_BYTES
-from odradek.protocol.metadata_records import METADATA_VERSION, record_version
+from odradek.protocol.metadata_records import record_version
 from odradek.protocol.record_batch import iter_batches
 from odradek.storage.backend import StorageError
 from odradek.storage.file_system import FileSystem
@@ -79,7 +79,7 @@ def test_writes_the_batches_that_kafka_writes(name: str) -> None:
 
 def test_the_bootstrap_records() -> None:
     records = parse_metadata_snapshot(metadata_file(BOOTSTRAP)).records
-    assert records[0] == FeatureLevelRecord("metadata.version", METADATA_VERSION)
+    assert records[0] == FeatureLevelRecord("metadata.version", 30)
     assert len(records) == 6
 
 
