@@ -11,7 +11,7 @@
 | `meta.properties` | log dir | node, cluster and directory ids |
 | `.kafka_cleanshutdown` | log dir | there after a clean stop: the epoch of the broker's last registration |
 
-Formats observed in log directories that Kafka 4.3.1 wrote.
+Formats observed in log directories that Kafka 4.4.0 wrote.
 """
 
 from __future__ import annotations

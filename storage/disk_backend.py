@@ -1,4 +1,4 @@
-"""Logs on disk: a Kafka log directory, written and read as Kafka 4.3.1 does.
+"""Logs on disk: a Kafka log directory, written and read as Kafka 4.4.0 does.
 
 `DiskBackend` owns the directory (lock, meta.properties, checkpoints, the clean-shutdown mark); `DiskLogStore` owns one
 partition's folder. Nothing here knows Kafka's rules of rolling, retention or compaction: see `PartitionLog`.

@@ -1,7 +1,7 @@
 """The file `quorum-state` in the folder of `__cluster_metadata-0`: a node's leader, epoch and vote.
 
 The file is one line of JSON without an end of line. Version 0 goes with kraft.version 0 (static voters), version 1 with
-kraft.version 1 (KIP-853). Observed in directories that Kafka 4.3.1 wrote.
+kraft.version 1 (KIP-853). Observed in directories that Kafka 4.4.0 wrote.
 """
 
 from __future__ import annotations

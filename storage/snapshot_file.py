@@ -1,6 +1,6 @@
 """Producer snapshots: the `.snapshot` files beside the segments.
 
-Version 1, the one that Kafka 4.3.1 writes: int16 version, uint32 CRC-32C of what follows it, int32 count, then 48 bytes
+Version 1, the one that Kafka 4.4.0 writes: int16 version, uint32 CRC-32C of what follows it, int32 count, then 48 bytes
 a producer: id, epoch, last sequence, last offset, offset delta, timestamp, coordinator epoch, first offset of the open
 transaction (-1: none). Only the last batch of a producer is kept, so after a restart only that one is recognised as a
 duplicate, as in Kafka.

@@ -2,7 +2,7 @@
 
 The order of the checks and their codes are those of Kafka: first what a produce request may carry at all (one batch,
 format v2), then base offset, size and checksum, then the batch and its records. Source: KIP-32 (timestamps), KIP-98,
-KIP-467 (per-record errors), KIP-937 (timestamp bounds), observed behaviour of 4.3.1.
+KIP-467 (per-record errors), KIP-937 (timestamp bounds), observed behaviour of 4.4.0.
 
 Cost: a large batch is checked by its header, its checksum and the chain of record lengths, not field by field; see
 `_FULL_SCAN`.

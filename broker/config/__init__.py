@@ -1,6 +1,6 @@
 """Kafka's configs: their definitions, the values in force, and the rules for listeners.
 
-`definitions/*.txt` have the facts of every config of Kafka 4.3.1: type, default, limits, how it may change, and in the
+`definitions/*.txt` have the facts of every config of Kafka 4.4.0: type, default, limits, how it may change, and in the
 column `use` what odradek makes of it. A test fails if a config is called honoured and nobody reads it.
 docs/configuration.md is printed from the tables. The lines are in Kafka's order of definition: DescribeConfigs lists
 configs in the order of a Java hash map, which `response_order` computes from it.

@@ -1,7 +1,7 @@
 """A requested change of configuration, and its result for a resource's settings.
 
 One `Change` is what AlterConfigs (replace everything) or IncrementalAlterConfigs (single operations, KIP-339)
-asks of one resource. Codes and texts are those that Kafka 4.3.1 answers.
+asks of one resource. Codes and texts are those that Kafka 4.4.0 answers.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ BOUNDED: Sequence[str] = (
     "streams.num.standby.replicas",
     "streams.assignment.interval.ms",
 )
-"""In the order in which Kafka 4.3.1 checks them."""
+"""In the order in which Kafka 4.4.0 checks them."""
 _RENAMED = {"streams.num.standby.replicas": "streams.standby.replicas"}
 """Configs whose bounds have another name."""
 

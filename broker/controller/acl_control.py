@@ -1,6 +1,6 @@
 """Access control entries: which may be made, and which a filter means.
 
-Codes and texts are those that Kafka 4.3.1 answers. An entry that is there already, or twice in a request, is no error
+Codes and texts are those that Kafka 4.4.0 answers. An entry that is there already, or twice in a request, is no error
 and writes no record.
 """
 

@@ -1,6 +1,6 @@
 """Changes of configuration that the metadata log keeps: topics, brokers, groups and client-metrics subscriptions.
 
-A change is checked as a whole; a refused one changes nothing. Codes and texts are those that Kafka 4.3.1 answers.
+A change is checked as a whole; a refused one changes nothing. Codes and texts are those that Kafka 4.4.0 answers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which configs of a running broker may change, and how: the checks of Kafka 4.3.1, with its codes and texts."""
+"""Which configs of a running broker may change, and how: the checks of Kafka 4.4.0, with its codes and texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Feature levels of the cluster (KIP-584): what a new one has, and which updates Kafka 4.3.1 lets pass."""
+"""Feature levels of the cluster (KIP-584): what a new one has, and which updates Kafka 4.4.0 lets pass."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Changes of client quotas (KIP-546): who they are for, which keys there are, and which values.
 
-Codes and texts are those that Kafka 4.3.1 answers. A key that an entity has already with this value writes no record.
+Codes and texts are those that Kafka 4.4.0 answers. A key that an entity has already with this value writes no record.
 """
 
 from __future__ import annotations

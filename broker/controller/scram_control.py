@@ -1,6 +1,6 @@
 """SCRAM users: which credentials may be set or deleted.
 
-Codes, texts and the order of results are those of Kafka 4.3.1. A user may occur once in a request, whatever the
+Codes, texts and the order of results are those of Kafka 4.4.0. A user may occur once in a request, whatever the
 mechanism. A salted password is turned into the keys that a server keeps, and forgotten.
 """
 

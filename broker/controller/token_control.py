@@ -1,7 +1,7 @@
 """Delegation tokens (KIP-48, KIP-373): who may make, renew and end which, and how long they live.
 
 What the log says of a token is no secret: its password is an HMAC of its id that every broker with the same
-`delegation.token.secret.key` computes. Codes are those of Kafka 4.3.1.
+`delegation.token.secret.key` computes. Codes are those of Kafka 4.4.0.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def handles(
     advertised: bool = True,
     differs: str = "",
 ) -> Callable[[_F], _F]:
-    """Register the decorated function for `request_class`. The versions default to all of Kafka 4.3.1's.
+    """Register the decorated function for `request_class`. The versions default to all of Kafka 4.4.0's.
 
     `access` says which rights the API needs (`odradek.broker.requests.access`).
     A handler returns the response, or None for "no answer" (acks=0). `raise KafkaError` answers with that error at

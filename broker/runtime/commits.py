@@ -1,7 +1,7 @@
 """Uncommitted appends of a shard: which commands wait for them, and when those time out.
 
 This module is only used while the replicas of a coordinator's partition differ. While they are together, an append is
-committed when it returns. Source: Kafka 4.3.1's coordinators. Those of groups and share state change their state when a
+committed when it returns. Source: Kafka 4.4.0's coordinators. Those of groups and share state change their state when a
 record is appended and answer when it is committed. The transaction coordinator changes its state when it is committed.
 """
 

@@ -1,6 +1,6 @@
 """Access control entries, the filters that find them, and an index by resource.
 
-The numbers are those of the protocol and of the metadata log. UNKNOWN stands for a number that Kafka 4.3.1 does not
+The numbers are those of the protocol and of the metadata log. UNKNOWN stands for a number that Kafka 4.4.0 does not
 know. ANY and MATCH occur only in filters.
 
 A look-up does not depend on the number of entries: the index looks up a name as a whole, and once for each length of a

@@ -1,6 +1,6 @@
 """Client instances of one broker: who asked for a subscription, and when the next request may come.
 
-The rules are those of a Kafka 4.3.1 broker. All times are the broker's clock's, in milliseconds.
+The rules are those of a Kafka 4.4.0 broker. All times are the broker's clock's, in milliseconds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whole conversations about records, word for word what a real Kafka 4.3.1 answered."""
+"""Whole conversations about records, word for word what a real Kafka 4.4.0 answered."""
 
 from __future__ import annotations
 

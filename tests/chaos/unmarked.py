@@ -1,4 +1,4 @@
-"""Markers that are left out, where Kafka 4.3.1 itself breaks its promise.
+"""Markers that are left out, where Kafka itself breaks its promise.
 
 A coordinator of Kafka takes a partition that nobody leads for one that is deleted: the transaction completes without
 its marker there, and hangs. So a run in which that happened may end in a promise that is broken, and is then repeated

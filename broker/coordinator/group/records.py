@@ -154,7 +154,7 @@ def encode_value(value: CoordinatorRecord, version: int = 0) -> bytes:
 
 
 def decode_value(kind: type[V], value: bytes) -> V:
-    """The reverse of `encode_value`, in any version; ProtocolError for one that Kafka 4.3.1 does not have."""
+    """The reverse of `encode_value`, in any version; ProtocolError for one that Kafka 4.4.0 does not have."""
     if len(value) < 2:
         raise ProtocolError(f"not a value of {kind.__name__}: {value!r}")
     (version,) = _INT16.unpack_from(value)

@@ -1,7 +1,7 @@
 """Committed and pending offsets of the groups of one partition, and their records. Only replay changes them.
 
 These records are by far the most frequent, so their keys and values are encoded and decoded by hand, in the formats of
-`odradek.protocol.generated.stored.offset_commit` (tests compare the two). Kafka 4.3.1 writes OffsetCommitValue 4, or 1
+`odradek.protocol.generated.stored.offset_commit` (tests compare the two). Kafka 4.4.0 writes OffsetCommitValue 4, or 1
 if a client sets a retention time.
 """
 

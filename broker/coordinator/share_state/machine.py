@@ -1,6 +1,6 @@
 """The machine of one partition of `__share_group_state`: the states of its share partitions.
 
-Source: KIP-932 and the observed behaviour of Kafka 4.3.1.
+Source: KIP-932 and the observed behaviour of Kafka 4.4.0.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Decisions about a transactional id: pure functions from its state and a request to its next state.
 
 Refusals are raised as `KafkaError` with the coordinator's own code; the handlers translate those that older clients do
-not know. The order of the checks is Kafka 4.3.1's, because it decides which of two errors a client sees.
+not know. The order of the checks is Kafka 4.4.0's, because it decides which of two errors a client sees.
 Sources: KIP-98, KIP-360 (recovery with id and epoch), KIP-890 (an epoch for each transaction), and the answers of the
 real broker.
 """

@@ -157,7 +157,7 @@ class MarkerWriter:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"a marker needs a producer: {producer}")
         partition = topic.partitions[index]
         if partition.leader_id < 0 and node is None:
-            # Kafka 4.3.1 treats a partition without a leader as deleted: its transaction stays open.
+            # Kafka 4.4.0 treats a partition without a leader as deleted: its transaction stays open.
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         leader = self._nodes.get(partition.leader_id)
         if leader is None or not leader.up or (node is not None and partition.leader_id != node.id):

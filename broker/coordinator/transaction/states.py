@@ -1,7 +1,7 @@
 """The states of a transactional id: what each request gets in each of them, and where it may go from there.
 
 This table is the only place that says so; the machine looks up its answers here, and README.md shows the transitions.
-Sources: KIP-98, KIP-360, KIP-890, and the answers of Apache Kafka 4.3.1.
+Sources: KIP-98, KIP-360, KIP-890, and the answers of Apache Kafka 4.4.0.
 """
 
 from __future__ import annotations

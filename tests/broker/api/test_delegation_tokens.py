@@ -1,4 +1,4 @@
-"""SCRAM users and delegation tokens with a broker of the test's own, held against those of a real Kafka 4.3.1."""
+"""SCRAM users and delegation tokens with a broker of the test's own, held against those of a real Kafka 4.4.0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GetTelemetrySubscriptions and PushTelemetry: word for word as a real Kafka 4.3.1, and what only a test can see."""
+"""GetTelemetrySubscriptions and PushTelemetry: word for word as a real Kafka 4.4.0, and what only a test can see."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The transaction APIs answer as Kafka 4.3.1 does, call by call, in every version.
+"""The transaction APIs answer as Kafka 4.4.0 does, call by call, in every version.
 
-The expected answers are what a real Kafka 4.3.1 gave to the same stories (tests/scenarios/transactions_wire.py records
+The expected answers are what a real Kafka 4.4.0 gave to the same stories (tests/scenarios/transactions_wire.py records
 them; tests/conformance tells the stories to a real one again).
 """
 

@@ -1,4 +1,4 @@
-"""The record that a classic group consists of: GroupMetadata, one for each generation. Kafka 4.3.1 writes version 3."""
+"""The record that a classic group consists of: GroupMetadata, one for each generation. Kafka 4.4.0 writes version 3."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 This table is the only place that says so: the decisions look up their answers here, and README.md shows it. Sources:
 Kafka's group protocol as amended by KIP-134 (initial delay), KIP-345 (static members), KIP-394 (member ids), KIP-447
-(transactional commits) and KIP-814 (a static leader that comes back), and the answers of Apache Kafka 4.3.1.
+(transactional commits) and KIP-814 (a static leader that comes back), and the answers of Apache Kafka 4.4.0.
 """
 
 from __future__ import annotations

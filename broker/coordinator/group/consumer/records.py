@@ -1,4 +1,4 @@
-"""The records that a consumer group consists of, written as Kafka 4.3.1 writes them."""
+"""The records that a consumer group consists of, written as Kafka 4.4.0 writes them."""
 
 from __future__ import annotations
 

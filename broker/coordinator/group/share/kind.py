@@ -85,7 +85,7 @@ class ShareKind:
         """See `GroupKind`."""
         known = self._replays.get(record_type)
         if known is None:
-            return  # the partition metadata of earlier releases, which 4.3.1 reads past as well
+            return  # the partition metadata of earlier releases, which Kafka reads past as well
         key_class, value_class, replay = known
         key: Any = decode_key(key_class, record.key)
         if record.value is None and self._groups.find_live(key.group_id, ShareGroup) is None:

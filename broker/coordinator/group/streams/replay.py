@@ -176,7 +176,7 @@ _TOPOLOGY_RECORD = stored_topology.StreamsGroupTopologyKey.RECORD_TYPE
 
 
 def key_of(record_type: int, key: bytes) -> Any:
-    """The decoded key of a record, None for a type that 4.3.1 does not write."""
+    """The decoded key of a record, None for a type that Kafka 4.4.0 does not write."""
     kinds = _RECORDS.get(record_type)
     return None if kinds is None else known_key(kinds[0], key)
 

@@ -1,4 +1,4 @@
-"""Whole conversations about groups, word for word as a real Kafka 4.3.1 held them (see the scenario module)."""
+"""Whole conversations about groups, word for word as a real Kafka 4.4.0 held them (see the scenario module)."""
 
 from __future__ import annotations
 

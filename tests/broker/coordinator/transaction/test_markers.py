@@ -82,7 +82,7 @@ def test_only_a_leader_takes_it_and_without_one_it_is_left_out(plane: DataPlane)
     set_node_up(plane.cluster, leader, False)
     with pytest.raises(KafkaError) as caught:
         write(plane)
-    assert is_gone(caught.value)  # as Kafka 4.3.1 has it
+    assert is_gone(caught.value)  # as Kafka has it
     assert code_of(lambda: write(plane, node=nodes[leader])) is E.NOT_LEADER_OR_FOLLOWER
 
 
