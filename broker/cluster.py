@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,7 @@ from odradek.broker.net.live_listeners import LiveListeners
 from odradek.broker.net.server import Server
 from odradek.broker.partitions.maintenance import Maintenance
 from odradek.broker.partitions.partition_registry import PartitionRegistry
-from odradek.broker.releases.release import DEFAULT
+from odradek.broker.releases.release import DEFAULT_DIRECTORIES, Release
 from odradek.broker.replication.replicator import Replicator
 from odradek.broker.requests.bugs import BugLog
 from odradek.broker.requests.deferred import Deferred
@@ -105,7 +105,9 @@ class Cluster:
         directories = log_directories(self.config) if data_dir is None else [data_dir]
         check_directories(self.config, directories, nodes)
         first = _first_node_id(self.config, directories)
-        self.nodes: dict[int, Node] = {number: Node(number) for number in range(first, first + nodes)}
+        self.nodes: dict[int, Node] = {
+            number: Node(number, release=self.config.release) for number in range(first, first + nodes)
+        }
         check_requirements(self.config, {})
         features_at_start(self.config)  # says what is wrong where the user sees it
         self.config.node_ids = tuple(self.nodes)
@@ -115,10 +117,14 @@ class Cluster:
             from odradek.broker.config.tiered_storage import check_broker
 
             check_broker(self.config, [listener.name for listener in layouts[first].listeners])
-        self.separate: dict[int, Node] = {number: Node(number) for number in roles.separate}
+        self.separate: dict[int, Node] = {
+            number: Node(number, release=self.config.release) for number in roles.separate
+        }
         """Controllers that are no brokers."""
         self.members: dict[int, Node] = {**self.nodes, **self.separate}
         """All nodes: brokers, and controllers that are none."""
+        self.releases_at_start: Mapping[int, Release] = {node.id: node.release for node in self.members.values()}
+        self.config.release_of = lambda node_id: self.members[node_id].release
         for node in self.members.values():
             node.take(layouts[node.id])
             node.is_controller = node.id in roles.combined or node.id in roles.separate
@@ -238,8 +244,8 @@ class Cluster:
         """Everything is kept in these directories, which are opened when the cluster runs."""
         if not self.config.release.keeps_directories:
             raise ConfigError(
-                f"odradek keeps data directories from Kafka {DEFAULT} on: as Kafka {self.config.release} a broker has "
-                "its logs in memory"
+                f"odradek keeps data directories from Kafka {DEFAULT_DIRECTORIES} on: as Kafka {self.config.release} a "
+                "broker has its logs in memory"
             )
         from odradek.broker.controller.data_directory import DataDirectory
         from odradek.broker.partitions.durability import Durability
@@ -284,8 +290,7 @@ class Cluster:
             return None
         from odradek.broker.api.controller_listener import controller_handlers_of
 
-        served = controller_handlers_of(self.config.release)
-        return Dispatcher(self.services, self.recent, self.bug_log, self.durability, handlers=served)
+        return Dispatcher(self.services, self.recent, self.bug_log, self.durability, handlers=controller_handlers_of)
 
     def _services(self, cluster_id: str) -> Services:
         return Services(
@@ -295,7 +300,7 @@ class Cluster:
             controller=self.controller,
             fetch_sessions=self.fetch_sessions,
             groups=self.coordinators.groups,
-            handlers=handlers_of(self.config.release, unstable=self.config.get_bool("unstable.api.versions.enable")),
+            handlers=partial(handlers_of, unstable=self.config.get_bool("unstable.api.versions.enable")),
             nodes=self.nodes,
             quorum=self.quorum,
             share_partitions=self.coordinators.share_partitions,

@@ -24,8 +24,7 @@ def told_controller(ctx: RequestContext) -> int:
 
 def is_for_another(ctx: RequestContext) -> bool:
     """Whether only the controller may answer, which is another node, and this one hands nothing on to it."""
-    services = ctx.services
-    return not services.config.release.forwards_to_controller and ctx.node.id != services.controller.controller_id
+    return not ctx.release.forwards_to_controller and ctx.node.id != ctx.services.controller.controller_id
 
 
 def check_forwards(ctx: RequestContext, why: str | None = None) -> None:

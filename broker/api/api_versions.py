@@ -46,10 +46,10 @@ def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersion
     return told_versions(ctx, request, "ApiVersions", served_by_brokers)
 
 
-def served_by_brokers(services: Services) -> dict[int, tuple[int, int]]:
+def served_by_brokers(ctx: RequestContext) -> dict[int, tuple[int, int]]:
     """Lowest and highest version of each API by its key."""
-    served = services.handlers.advertised()
-    if not _wants_telemetry(services):
+    served = ctx.services.handlers(ctx.release).advertised()
+    if not _wants_telemetry(ctx.services):
         for key in _TELEMETRY_KEYS:
             served.pop(key, None)
     return served
@@ -59,7 +59,7 @@ def told_versions(
     ctx: RequestContext,
     request: ApiVersionsRequest,
     name: str,
-    served: Callable[[Services], dict[int, tuple[int, int]]],
+    served: Callable[[RequestContext], dict[int, tuple[int, int]]],
 ) -> ApiVersionsResponse | EncodedBody:
     """The answer with these APIs. `name`: under which it is kept. Remembers the client and its software."""
     ctx.connection.client_id = ctx.client_id
@@ -75,23 +75,23 @@ def told_versions(
         if (request.cluster_id, request.node_id) != (ctx.services.cluster_id, ctx.node.id):
             return ApiVersionsResponse(error_code=ErrorCode.REBOOTSTRAP_REQUIRED)
     image = ctx.services.image
-    kept = ctx.services.answers.of(name, image.offset)
+    kept = ctx.services.answers.of(f"{name} of {ctx.release}", image.offset)
     answer = kept.get(ctx.api_version)
     if answer is None:
-        response = _response(ctx.services, served(ctx.services), ctx.api_version)
+        response = _response(ctx, served(ctx))
         body = codec(ApiVersionsResponse, ctx.api_version).encode(response)
         answer = kept[ctx.api_version] = EncodedBody(body)
     return answer
 
 
-def _response(services: Services, served: Mapping[int, tuple[int, int]], version: int) -> ApiVersionsResponse:
+def _response(ctx: RequestContext, served: Mapping[int, tuple[int, int]]) -> ApiVersionsResponse:
+    services, release = ctx.services, ctx.release
     image = services.image
-    release = services.config.release
-    supported = supported_features(services.config)
+    supported = supported_features(services.config, release)
     finalized = dict(image.features)
     if services.controller.kraft_version and KRAFT_VERSION in supported:
         finalized[KRAFT_VERSION] = services.controller.kraft_version
-    lowest_level = 0 if version >= _FIRST_VERSION_WITH_LEVEL_ZERO else 1
+    lowest_level = 0 if ctx.api_version >= _FIRST_VERSION_WITH_LEVEL_ZERO else 1
     return ApiVersionsResponse(
         api_keys=[_api_version(key, *versions) for key, versions in served.items()],
         supported_features=[

@@ -46,7 +46,7 @@ def describe_client_quotas(ctx: RequestContext, request: DescribeClientQuotasReq
     quotas = ctx.services.image.quotas
     found = [entity for entity in quotas if _matches(dict(entity), exact, specified, strict=request.strict)]
     found = java_order(found, hash_of_entity, _slots(len(quotas)))
-    if ctx.services.config.release.indexes_quotas and (exact or specified):
+    if ctx.release.indexes_quotas and (exact or specified):
         matches = _first_matches(quotas, exact, specified)
         found = java_order(java_order(found, hash_of_entity), hash_of_entity, slots_to_hold(matches))
     return DescribeClientQuotasResponse(entries=[_described(entity, quotas[entity]) for entity in found])

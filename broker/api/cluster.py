@@ -47,7 +47,6 @@ from odradek.protocol.generated.messages.describe_quorum import (
     ResponseTopicData,
 )
 from odradek.protocol.generated.messages.update_features import (
-    FeatureUpdateKey,
     UpdatableFeatureResult,
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
@@ -56,7 +55,6 @@ from odradek.protocol.message import ZERO_UUID
 
 _BROKERS, _CONTROLLERS = 1, 2
 _ENDPOINT_TYPES = {_BROKERS: "BROKER", _CONTROLLERS: "CONTROLLER"}
-_UPGRADE, _SAFE_DOWNGRADE = 1, 2
 _METADATA_TOPIC = "__cluster_metadata"
 _METADATA_PARTITION = [(_METADATA_TOPIC, [0])]
 _NOT_LEADER = (
@@ -209,26 +207,34 @@ def _sized(partition: Partition, node_id: int) -> DescribeLogDirsPartition:
 
 @handles(UpdateFeaturesRequest, access=Whole(Operation.ALTER))
 def update_features(ctx: RequestContext, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
-    """Finalize feature levels, all of them or none (KIP-584)."""
+    """Finalize feature levels (KIP-584): up to Kafka 3.9 each that is valid, since then all of them or none."""
     check_forwards(ctx, NOT_THIS_ONE)
-    updates = {update.feature: _feature_update(update, ctx.api_version) for update in request.feature_updates}
+    updates = {
+        # `allow_downgrade` of v0 counts for nothing: what v0 cannot say has its default, an upgrade.
+        update.feature: FeatureUpdate(update.feature, update.max_version_level, update.upgrade_type)
+        for update in request.feature_updates
+    }
+    command = UpdateFeatures(list(updates.values()), validate_only=request.validate_only)
     try:
-        ctx.services.controller.ask(UpdateFeatures(list(updates.values()), validate_only=request.validate_only))
+        refused = ctx.services.controller.ask(command)
     except KafkaError as error:
         if error.code is not ErrorCode.INVALID_UPDATE_VERSION:
             raise
         text = f"The update failed for all features since the following feature had an error: {error.message}"
         return UpdateFeaturesResponse(error_code=error.code, error_message=text)
+    if ctx.release.updates_features_one_by_one:
+        return UpdateFeaturesResponse(
+            error_message="", results=[_feature_result(name, refused.get(name)) for name in sorted(updates)]
+        )
     # Up to v1 Kafka writes the name of "no error" where a message would stand.
     results = [UpdatableFeatureResult(update.feature, ErrorCode.NONE, "NONE") for update in request.feature_updates]
     return UpdateFeaturesResponse(error_message=None, results=results if ctx.api_version <= 1 else [])
 
 
-def _feature_update(update: FeatureUpdateKey, version: int) -> FeatureUpdate:
-    upgrade_type = update.upgrade_type
-    if version == 0:
-        upgrade_type = _SAFE_DOWNGRADE if update.allow_downgrade else _UPGRADE
-    return FeatureUpdate(update.feature, update.max_version_level, upgrade_type)
+def _feature_result(name: str, error: KafkaError | None) -> UpdatableFeatureResult:
+    if error is None:
+        return UpdatableFeatureResult(name, ErrorCode.NONE, None)
+    return UpdatableFeatureResult(name, error.code, error.message)
 
 
 # -- the quorum

@@ -76,7 +76,7 @@ _Outcome = tuple[ErrorCode, str | None]
 )
 def describe_configs(ctx: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
     """The configs of each resource, with where they come from."""
-    release = ctx.services.config.release
+    release = ctx.release
     described = _DESCRIBED - release.unknown_resources
     if any(resource.resource_type not in described for resource in request.resources):
         raise KafkaError(ErrorCode.INVALID_REQUEST, _MALFORMED)
@@ -139,20 +139,19 @@ def _shown(entry: ConfigEntry, request: DescribeConfigsRequest, is_logger: bool)
 def _entries(ctx: RequestContext, kind: int, name: str) -> list[ConfigEntry]:
     """All configs of a resource; KafkaError with Kafka's code and text if there is none."""
     services = ctx.services
+    config = services.config.seen_by(ctx.release)
     node_id = ctx.node.id
     match kind:
         case ResourceType.TOPIC:
             check_topic_name(name)
             if name not in services.image.topics:
                 raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            return topic_entries(services.config, services.image.configs_of(ResourceType.TOPIC, name), node_id)
+            return topic_entries(config, services.image.configs_of(ResourceType.TOPIC, name), node_id)
         case ResourceType.BROKER:
             if name == "":
-                return cluster_default_entries(services.config)
+                return cluster_default_entries(config)
             _check_node(name, node_id, "Unexpected broker id, expected {} or empty string, but received {}")
-            return broker_entries(
-                services.config, node_id, own_configs(ctx.node, services.config.static, services.quorum.size)
-            )
+            return broker_entries(config, node_id, own_configs(ctx.node, config.static, services.quorum.size))
         case ResourceType.BROKER_LOGGER:
             if name == "":
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
@@ -167,14 +166,14 @@ def _entries(ctx: RequestContext, kind: int, name: str) -> list[ConfigEntry]:
             if name == "":
                 text = "Client metrics subscription name must not be empty"
                 raise KafkaError(ErrorCode.INVALID_REQUEST, text)
-            refused = services.config.release.text("client metrics", "")
+            refused = ctx.release.text("client metrics", "")
             if refused:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, refused)
             return client_metrics_entries(services.image.configs_of(kind, name))
         case ResourceType.GROUP:
             if name == "":
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
-            return group_entries(services.config, services.image.configs_of(kind, name), node_id)
+            return group_entries(config, services.image.configs_of(kind, name), node_id)
         case _:
             raise AssertionError(f"resource type {kind}")
 
@@ -353,7 +352,7 @@ def _denied_change(ctx: RequestContext, change: Change) -> KafkaError | None:
         check_change(change)
     except KafkaError as error:
         return error
-    if kind is Resource.CLUSTER and not ctx.services.config.release.tells_refused_brokers:
+    if kind is Resource.CLUSTER and not ctx.release.tells_refused_brokers:
         return KafkaError(REFUSALS[kind])
     return KafkaError(REFUSALS[kind], REFUSAL_TEXTS[kind])
 

@@ -8,7 +8,7 @@ them are in one process.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
 from odradek.broker.api.active_controller import THE_LEADER, check_leads
@@ -20,15 +20,14 @@ from odradek.broker.releases.release import Release
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import Handler, HandlerRegistry, Index
 from odradek.broker.requests.response import EncodedBody
-from odradek.broker.requests.services import Services
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
 _Serve = Callable[[RequestContext, Any], Any]
 
 
-def _advertised(services: Services) -> dict[int, tuple[int, int]]:
-    return controller_handlers_of(services.config.release).advertised()
+def _advertised(ctx: RequestContext) -> dict[int, tuple[int, int]]:
+    return controller_handlers_of(ctx.release).advertised()
 
 
 def _api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse | EncodedBody:
@@ -171,6 +170,7 @@ SERVED_BY_CONTROLLERS = ControllerHandlerRegistry({key: row for key, row in INDE
 """Those of the default release."""
 
 
+@cache
 def controller_handlers_of(release: Release) -> HandlerRegistry:
     """The handlers of the controllers of a release."""
     return SERVED_BY_CONTROLLERS if release.apis is None else SERVED_BY_CONTROLLERS.of(release.apis)

@@ -108,7 +108,7 @@ def _service(ctx: RequestContext, key_type: int, key: str) -> CoordinatorService
         return ctx.services.transactions()
     if key_type != SHARE:
         raise KafkaError(ErrorCode.INVALID_REQUEST, _UNKNOWN_TYPE)
-    release = ctx.services.config.release
+    release = ctx.release
     if ctx.api_version < _SHARE_FROM or not release.finds_share_coordinators or not _is_share_key(key):
         text = _UNKNOWN_TYPE if ctx.api_version < _BATCHED_FROM else release.text("coordinator type", "")
         raise KafkaError(ErrorCode.INVALID_REQUEST, text)

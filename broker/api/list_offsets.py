@@ -157,7 +157,7 @@ def _special_or_time(ctx: RequestContext, timestamp: int) -> int:
     """A timestamp as it is asked for; UNSUPPORTED_VERSION for a special one that the version does not have."""
     if timestamp >= 0 or ctx.api_version >= _SPECIAL.get(timestamp, 1 << 15):
         return timestamp
-    release = ctx.services.config.release
+    release = ctx.release
     if not release.reads_unknown_timestamps:
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
     if timestamp == MAX_TIMESTAMP and release.finds_max_timestamps:

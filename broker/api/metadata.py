@@ -178,7 +178,7 @@ def topics_by_name(ctx: RequestContext, request: MetadataRequest, names: list[st
     found: list[MetadataResponseTopic] = []
     missing: list[MetadataResponseTopic] = []
     creates = may_create(ctx, request)
-    early = ctx.services.config.release.tells_leader_not_available
+    early = ctx.release.tells_leader_not_available
     code_when_created = ErrorCode.LEADER_NOT_AVAILABLE if early else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     for name in names:
         topic = topics.get(name)

@@ -121,7 +121,7 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> Answer | Coroutine[
     ):
         # Kafka fails on it when it looks for zstd, which these versions may not use.
         return finish(request, error_response(request, ctx.api_version, ErrorCode.UNKNOWN_SERVER_ERROR))
-    if not transactional or not ctx.services.config.release.verifies_transactions:
+    if not transactional or not ctx.release.verifies_transactions:
         return _append_all(ctx, request, None)
     return _produce_in_transaction(ctx, request)
 

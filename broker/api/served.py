@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 from odradek.broker.api.generated.index import INDEX
 from odradek.broker.releases.release import Release
@@ -19,6 +20,7 @@ SERVED = UNSTABLE.up_to({key: spec.max_version for key, spec in API_BY_KEY.items
 """Those of the default release."""
 
 
+@cache
 def handlers_of(release: Release, *, unstable: bool = False) -> HandlerRegistry:
     """The handlers of the APIs that a release has, in its versions."""
     if release.apis is None:

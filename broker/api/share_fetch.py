@@ -196,7 +196,7 @@ def _known_places(work: _ShareFetch, session: ShareSession) -> list[Place]:
 
 def _fetch(work: _ShareFetch, places: Sequence[Place]) -> ShareFetchResponse | Parked:
     request = work.request
-    by_partition = work.ctx.services.config.release.knows_share_topics_by_partition
+    by_partition = work.ctx.release.knows_share_topics_by_partition
     if not by_partition and any(error.code is ErrorCode.UNKNOWN_TOPIC_ID for error in work.failed.values()):
         # A broker before 4.4 stumbles over a topic that it has no name of, and with it over the whole session.
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)

@@ -77,7 +77,7 @@ def streams_group_heartbeat(
         names = list(dict.fromkeys(name for each in request.topology.subtopologies for name in _names(each)))
         _check_topic_names(names)
         require_topics(ctx, names)
-    release = ctx.services.config.release
+    release = ctx.release
     if release.has_static_streams_members:
         check_text(request.instance_id, "InstanceId")
     else:

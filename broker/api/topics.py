@@ -145,7 +145,7 @@ def _new_topic(asked: CreatableTopic) -> NewTopic:
 
 
 def _created(ctx: RequestContext, topic: CreatedTopic) -> CreatableTopicResult:
-    entries = topic_entries(ctx.services.config, topic.configs, ctx.node.id)
+    entries = topic_entries(ctx.services.config.seen_by(ctx.release), topic.configs, ctx.node.id)
     return CreatableTopicResult(
         topic.name,
         topic.topic_id,
@@ -286,7 +286,7 @@ def create_partitions(ctx: RequestContext, request: CreatePartitionsRequest) -> 
     denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     results += [CreatePartitionsTopicResult(name, denied) for name in names if name not in allowed]
     asked = [single[name] for name in names if name in allowed]
-    if ctx.services.config.release.limits_added_partitions:
+    if ctx.release.limits_added_partitions:
         known = ctx.services.image.topics
         added = (max(0, each.count - len(known[each.name].partitions)) for each in asked if each.name in known)
         if sum(added) > MAX_NEW_PARTITIONS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from enum import IntEnum
 from typing import Any, NamedTuple, Protocol
 
@@ -218,7 +219,8 @@ class BrokerConfig:
     values count only where the cluster has one node. All layers hold checked text. Owner: the cluster; the dynamic
     layers follow the metadata image. `watchers` are called when a dynamic layer has changed.
     `directories_of`: the log directories of a node, by the paths that clients know; the cluster sets it.
-    `release`: the Kafka that the cluster behaves as. `keys`: the configs that it knows.
+    `release`: the Kafka that the cluster behaves as. `keys`: the configs that it knows. `release_of`: the Kafka that a
+    node runs, which the cluster sets.
     """
 
     def __init__(
@@ -240,6 +242,7 @@ class BrokerConfig:
         self.reconfigurables: list[Reconfigurable] = []
         self.release = _release_of({**(file or {}), **(values or {})})
         self.keys = keys_of_release(self.release)
+        self.release_of: Callable[[int], Release] = lambda node_id: self.release
         for name, text in (file or {}).items():
             if name not in (values or {}):
                 self.static[name] = self._kept(name, text)
@@ -274,6 +277,34 @@ class BrokerConfig:
         if synonyms and synonyms[0][0] != name:
             return f" (a topic config: the broker's default for it is '{synonyms[0][0]}')"
         return did_you_mean(name, self.keys.broker)
+
+    # -- releases
+
+    def seen_by(self, release: Release) -> BrokerConfig:
+        """The configs as they are now, for a node of a release: it knows other names, and has other defaults."""
+        if release is self.release:
+            return self
+        seen = copy(self)
+        seen._take(release)
+        return seen
+
+    def behave_as(self, release: Release) -> None:
+        """The cluster behaves as another release from now on."""
+        self._take(release)
+        for told in self.watchers:
+            told()
+
+    def check_start(self, release: Release) -> None:
+        """ConfigError if a node of a release would not start with what was given. It passes over unknown names."""
+        seen = self.seen_by(release)
+        for name, text in self.static.items():
+            if seen.keys.find(name) is not None:
+                seen.check(name, text)
+
+    def _take(self, release: Release) -> None:
+        self.release = release
+        self.keys = keys_of_release(release)
+        self._values, self._cluster_values, self._log_configs = {}, {}, {}
 
     # -- reading
 

@@ -43,14 +43,14 @@ _SHUTTING_DOWN = 1
 class BrokerControl:
     """Decides about nodes. Reads the image; changes nothing.
 
-    `partitions()` decides what becomes of theirs. `supported`: the lowest and highest level of each feature.
+    `partitions()` decides what becomes of theirs. `supported`: node id -> the lowest and highest level of each feature.
     """
 
     def __init__(
         self,
         image: MetadataImage,
         partitions: Callable[[], PartitionControl],
-        supported: Mapping[str, tuple[int, int]],
+        supported: Callable[[int], Mapping[str, tuple[int, int]]],
     ) -> None:
         self._image = image
         self._supported = supported
@@ -72,7 +72,7 @@ class BrokerControl:
                 incarnation_id=command.incarnation,
                 broker_epoch=epoch,
                 end_points=[BrokerEndpoint(*endpoint) for endpoint in command.endpoints],
-                features=[BrokerFeature(name, *levels) for name, levels in self._supported.items()],
+                features=[BrokerFeature(name, *levels) for name, levels in self._supported(command.node_id).items()],
                 rack=command.rack,
                 fenced=known.fenced if known is not None and amended else True,
                 in_controlled_shutdown=known.in_controlled_shutdown if known is not None and amended else False,
@@ -89,7 +89,7 @@ class BrokerControl:
             command.node_id,
             command.incarnation,
             end_points=[ControllerEndpoint(*endpoint) for endpoint in command.endpoints],
-            features=[ControllerFeature(name, *levels) for name, levels in self._supported.items()],
+            features=[ControllerFeature(name, *levels) for name, levels in self._supported(command.node_id).items()],
         )
         return [record], None
 

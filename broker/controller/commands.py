@@ -167,10 +167,13 @@ class FeatureUpdate(NamedTuple):
 
 
 class UpdateFeatures:
-    """Finalize feature levels, all of them or none; INVALID_UPDATE_VERSION (KIP-584)."""
+    """Finalize feature levels, all of them or none; INVALID_UPDATE_VERSION (KIP-584).
+
+    Up to Kafka 3.9 each of them that is valid is finalized; the reply has the errors of the others.
+    """
 
     __slots__ = ("updates", "validate_only")
-    reply: None
+    reply: Mapping[str, KafkaError]
 
     def __init__(self, updates: Sequence[FeatureUpdate], *, validate_only: bool = False) -> None:
         self.updates = updates

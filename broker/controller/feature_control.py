@@ -1,4 +1,4 @@
-"""Feature levels of the cluster (KIP-584): what a new one has, and which updates Kafka 4.4.0 lets pass."""
+"""Feature levels of the cluster (KIP-584): which updates each release of Kafka lets pass."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from odradek.broker.metadata.image import (
     MetadataImage,
     ResourceType,
 )
+from odradek.broker.releases.release import Release
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
 from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
@@ -19,7 +20,11 @@ from odradek.protocol.generated.metadata_records.no_op_record import NoOpRecord
 from odradek.protocol.message import MetadataRecord
 
 _UPGRADE, _SAFE_DOWNGRADE, _UNSAFE_DOWNGRADE = 1, 2, 3
-_METADATA_LEVELS_WITH_CHANGES = frozenset({7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33})
+_NONE = (0, 0)
+"""What is supported of an unknown feature."""
+_LOWEST_TO_SET = 4
+"""The level 3.3-IV0. Up to 3.9 Kafka runs clusters with lower ones, but sets none."""
+_METADATA_LEVELS_WITH_CHANGES = frozenset({3, 5, 6, 7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33})
 """Levels of `metadata.version` that brought new records or fields: a downgrade past one could lose metadata."""
 
 
@@ -27,30 +32,45 @@ class FeatureControl:
     """Decides about feature levels. Reads the image; changes nothing.
 
     `kraft_version` is no record of the metadata log but one of the quorum's own (KIP-853). `supported`: the lowest and
-    highest level of each feature.
+    highest level of each feature. `release`: by whose rules.
     """
 
     def __init__(
-        self, image: MetadataImage, controller_id: int, kraft_version: int, supported: Mapping[str, tuple[int, int]]
+        self,
+        image: MetadataImage,
+        controller_id: int,
+        kraft_version: int,
+        supported: Mapping[str, tuple[int, int]],
+        release: Release,
     ) -> None:
+        self._release = release
         self._image = image
         self._controller_id = controller_id
         self._kraft_version = kraft_version
         self._supported = supported
 
-    def update(self, command: UpdateFeatures, default_min_isr: int) -> tuple[list[MetadataRecord], None]:
-        """Records of `UpdateFeatures`; INVALID_UPDATE_VERSION in Kafka's words."""
+    def update(
+        self, command: UpdateFeatures, default_min_isr: int
+    ) -> tuple[list[MetadataRecord], Mapping[str, KafkaError]]:
+        """Records and reply of `UpdateFeatures`; INVALID_UPDATE_VERSION in Kafka's words."""
         proposed = {**self._image.features, **{update.name: update.level for update in command.updates}}
         records: list[MetadataRecord] = []
+        refused: dict[str, KafkaError] = {}
         for update in command.updates:
-            self._check(update, proposed)
-            records += self._records_of(update)
-        if proposed.get(ELR_VERSION, 0) and not self._image.feature(ELR_VERSION):
+            try:
+                self._check(update, proposed)
+            except KafkaError as error:
+                if not self._release.updates_features_one_by_one:
+                    raise
+                refused[update.name] = error
+            else:
+                records += self._records_of(update)
+        if proposed.get(ELR_VERSION, 0) and not self._image.feature(ELR_VERSION) and ELR_VERSION not in refused:
             records[:0] = self._elr_configs(default_min_isr)
-        return [] if command.validate_only else records, None
+        return [] if command.validate_only else records, refused
 
     def _records_of(self, update: FeatureUpdate) -> list[MetadataRecord]:
-        if update.name != KRAFT_VERSION:
+        if update.name != KRAFT_VERSION or self._release.updates_features_one_by_one:
             return [FeatureLevelRecord(update.name, update.level)]
         # An upgrade is told by an offset to wait for even where nothing changes.
         return [NoOpRecord()] if update.upgrade_type == _UPGRADE else []
@@ -61,12 +81,12 @@ class FeatureControl:
             raise _refused(update, "The controller does not support the given upgrade type.")
         if level < 0:
             raise _refused(update, "A feature version cannot be less than 0.")
-        if name not in self._supported:
-            raise _refused(update, f"Local controller {self._controller_id} does not support this feature.")
-        low, high = self._supported[name]
+        low, high = self._supported.get(name, _NONE)
         if not low <= level <= high:
-            raise _refused(update, f"Local controller {self._controller_id} only supports versions {low}-{high}")
-        current = self._kraft_version if name == KRAFT_VERSION else self._image.feature(name)
+            what = f"only supports versions {low}-{high}" if high else "does not support this feature."
+            raise _refused(update, f"Local controller {self._controller_id} {what}")
+        of_quorum = name == KRAFT_VERSION and not self._release.updates_features_one_by_one
+        current = self._kraft_version if of_quorum else self._image.feature(name)
         if level < current and upgrade_type == _UPGRADE:
             raise _refused(
                 update,
@@ -75,13 +95,31 @@ class FeatureControl:
             )
         if level > current and upgrade_type != _UPGRADE:
             raise _refused(update, "Can't downgrade to a newer version.")
-        if name == KRAFT_VERSION and level < current:
+        if of_quorum and level < current:
             raise _refused(update, "Can't downgrade the version of this feature.")
-        if name == KRAFT_VERSION and level > current:
+        if of_quorum and level > current:
             raise _refused(update, "odradek keeps a static quorum at version 0.")
+        if name not in self._supported and not self._release.updates_features_one_by_one:
+            raise _refused(update, f"Feature {name} not found.")
         if name == METADATA_VERSION:
-            _check_metadata_version(current, level, upgrade_type)
+            self._check_metadata_version(current, level, upgrade_type)
         _check_dependency(update, proposed)
+
+    def _check_metadata_version(self, current: int, level: int, upgrade_type: int) -> None:
+        text = f"Invalid metadata.version {level}."
+        if level < _LOWEST_TO_SET:
+            raise KafkaError(
+                ErrorCode.INVALID_UPDATE_VERSION, f"{text} Unable to set a metadata.version less than 3.3-IV0"
+            )
+        if level >= current or not any(level < breaking <= current for breaking in _METADATA_LEVELS_WITH_CHANGES):
+            return
+        if upgrade_type == _UNSAFE_DOWNGRADE:
+            why = "Unsafe metadata downgrade is not supported in this version."
+        else:
+            why = "Refusing to perform the requested downgrade because it might delete metadata information."
+        if self._release.tells_both_metadata_versions:
+            text = f"Unsupported metadata.version downgrade from {current} to {level}."
+        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{text} {why}")
 
     def _elr_configs(self, default_min_isr: int) -> list[MetadataRecord]:
         """With ELR on, min.insync.replicas is set for the cluster and for no single broker (KIP-966)."""
@@ -100,17 +138,6 @@ class FeatureControl:
 def _refused(update: FeatureUpdate, why: str) -> KafkaError:
     text = f"Invalid update version {update.level} for feature {update.name}. {why}"
     return KafkaError(ErrorCode.INVALID_UPDATE_VERSION, text)
-
-
-def _check_metadata_version(current: int, level: int, upgrade_type: int) -> None:
-    if level >= current or not any(level < breaking <= current for breaking in _METADATA_LEVELS_WITH_CHANGES):
-        return
-    if upgrade_type == _UNSAFE_DOWNGRADE:
-        why = "Unsafe metadata downgrade is not supported in this version."
-    else:
-        why = "Refusing to perform the requested downgrade because it might delete metadata information."
-    text = f"Unsupported metadata.version downgrade from {current} to {level}. {why}"
-    raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, text)
 
 
 def _check_dependency(update: FeatureUpdate, proposed: Mapping[str, int]) -> None:

@@ -24,14 +24,18 @@ RELEASES: Sequence[str] = (
     *("3.3-IV3", "3.4-IV0", "3.5-IV0", "3.5-IV1", "3.5-IV2", "3.6-IV0", "3.6-IV1", "3.6-IV2"),
     *("3.7-IV0", "3.7-IV1", "3.7-IV2", "3.7-IV3", "3.7-IV4", "3.8-IV0", "3.9-IV0"),
     *("4.0-IV0", "4.0-IV1", "4.0-IV2", "4.0-IV3", "4.1-IV0", "4.1-IV1", "4.2-IV0", "4.2-IV1", "4.3-IV0"),
-    *("4.4-IV0", "4.4-IV1", "4.4-IV2"),
+    *("4.4-IV0", "4.4-IV1", "4.4-IV2", "4.5-IV0"),
 )
-"""The levels of `metadata.version` from the lowest one on."""
+"""The levels of `metadata.version` from the lowest one that Kafka 4.x has on."""
+_BEFORE = ("3.0-IV1", "3.1-IV0", "3.2-IV0", "3.3-IV0", "3.3-IV1", "3.3-IV2")
+"""The levels before, from 1 on."""
 _RELEASE, _FEATURES = "odradek.release.version", "odradek.features"
 _LATEST = MIN_METADATA_VERSION + RELEASES.index("4.4-IV2")
 """The newest level of the default release."""
 _UNSTABLE = {"3.7": 20, "3.8": 21, "3.9": 23, "4.0": 26, "4.1": 29, "4.2": 30, "4.3": 31, "4.4": 34}
 """Release -> its highest level, with those that no release has finalized."""
+_UNSTABLE_FEATURES = {"3.9": {TRANSACTION_VERSION: (0, 2)}, "4.1": {STREAMS_VERSION: (0, 1)}}
+"""Release -> features that were not ready."""
 SCRAM_SINCE, TRANSACTIONS_SINCE, TOKENS_SINCE, CONTROLLERS_SINCE = 11, 13, 14, 15
 """Levels of `metadata.version` that brought SCRAM users, metadata transactions, delegation tokens, and controllers that
 are registered (KIP-919)."""
@@ -59,11 +63,19 @@ _SINCE: Sequence[tuple[str, int, int]] = (
 """Feature, its level in a new cluster, and the level of `metadata.version` from which on it has it."""
 
 
-def _at(metadata_version: int, supported: Mapping[str, tuple[int, int]]) -> dict[str, int]:
+_SINCE_3_9: Sequence[tuple[str, int, int]] = ((TRANSACTION_VERSION, 2, 22),)
+"""The same where Kafka 3.9 had other plans."""
+
+
+def _at(
+    metadata_version: int,
+    supported: Mapping[str, tuple[int, int]],
+    levels: Sequence[tuple[str, int, int]] = _SINCE,
+) -> dict[str, int]:
     """The features of a new cluster of a release, in the order in which Kafka writes them."""
     features = {
         name: level
-        for name, level, since in _SINCE
+        for name, level, since in levels
         if metadata_version >= since and name in supported and level <= supported[name][1]
     }
     return {METADATA_VERSION: metadata_version, **features}
@@ -73,13 +85,15 @@ def _at(metadata_version: int, supported: Mapping[str, tuple[int, int]]) -> dict
 NEW_CLUSTER: Mapping[str, int] = _at(_LATEST, SUPPORTED)
 
 
-def supported_features(config: BrokerConfig) -> Mapping[str, tuple[int, int]]:
-    """Lowest and highest level of each feature that the nodes support."""
-    supported = supported_by(config.release)
+def supported_features(config: BrokerConfig, release: Release | None = None) -> Mapping[str, tuple[int, int]]:
+    """Lowest and highest level of each feature that nodes of a release support; by default the cluster's."""
+    release = release or config.release
+    supported = supported_by(release)
     if METADATA_VERSION not in supported or not config.get_bool("unstable.feature.versions.enable"):
         return supported
     low, high = supported[METADATA_VERSION]
-    return {**supported, METADATA_VERSION: (low, _UNSTABLE.get(config.release.name, high))}
+    unstable = _UNSTABLE_FEATURES.get(release.name, {})
+    return {**supported, METADATA_VERSION: (low, _UNSTABLE.get(release.name, high)), **unstable}
 
 
 def supported_by(release: Release) -> Mapping[str, tuple[int, int]]:
@@ -107,17 +121,21 @@ def features_at_start(config: BrokerConfig) -> Mapping[str, int]:
     """
     release = config.get(_RELEASE)
     given = dict(_feature(text) for text in config.get_list(_FEATURES))
-    if release is None and not given:
+    supported = supported_features(config)
+    if release is None and not given and supported is supported_by(config.release):
         return new_cluster_of(config.release)
     if config.release.zookeeper:
         raise ConfigError(f"{_RELEASE} and {_FEATURES} are for KRaft: Kafka {config.release} has no features")
-    supported = supported_by(config.release)
     newest = supported[METADATA_VERSION][1]
     if release is not None and METADATA_VERSION in given:
         raise ConfigError("Use --release-version instead of --feature metadata.version=X to avoid ambiguity.")
-    level = given.pop(METADATA_VERSION, newest) if release is None else _level_of(str(release), newest)
-    _check_level(METADATA_VERSION, level, supported_features(config))
-    features = _at(level, supported)
+    level = (
+        given.pop(METADATA_VERSION, newest)
+        if release is None
+        else _level_of(str(release), *supported[METADATA_VERSION])
+    )
+    _check_level(METADATA_VERSION, level, supported)
+    features = _at(level, supported, _SINCE_3_9 if config.release.name == "3.9" else _SINCE)
     # `kraft.version` is up to the quorum, no record of the metadata log.
     finalizable = {name: levels for name, levels in supported.items() if name not in (KRAFT_VERSION, METADATA_VERSION)}
     for name, chosen in given.items():
@@ -139,10 +157,10 @@ def _feature(text: str) -> tuple[str, int]:
     return match[1], int(match[2])
 
 
-def _level_of(release: str, newest: int) -> int:
-    """The level of `3.9-IV0`; of `3.9` the newest of that release. `newest`: the highest level there is."""
-    names = RELEASES[: newest - MIN_METADATA_VERSION + 1]
-    found = [level for level, name in enumerate(names, MIN_METADATA_VERSION) if release in (name, name.split("-")[0])]
+def _level_of(release: str, lowest: int, newest: int) -> int:
+    """The level of `3.9-IV0`; of `3.9` the newest of that release. `lowest`, `newest`: those that there are."""
+    names = (*_BEFORE, *RELEASES)[lowest - 1 : newest]
+    found = [level for level, name in enumerate(names, lowest) if release in (name, name.split("-")[0])]
     if not found:
         text = f"Unknown metadata.version '{release}'. Supported metadata.version are: {', '.join(names)}"
         raise ConfigError(text)

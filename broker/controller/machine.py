@@ -130,7 +130,7 @@ class ControllerMachine:
     def _brokers(self) -> BrokerControl:
         from odradek.broker.controller.broker_control import BrokerControl
 
-        return BrokerControl(self.image, self._partitions, supported_features(self._config))
+        return BrokerControl(self.image, self._partitions, self._supported)
 
     def _configs(self) -> ConfigControl:
         from odradek.broker.controller.config_control import ConfigControl
@@ -150,7 +150,14 @@ class ControllerMachine:
     def _features(self) -> FeatureControl:
         from odradek.broker.controller.feature_control import FeatureControl
 
-        return FeatureControl(self.image, self.controller_id, self.kraft_version, supported_features(self._config))
+        release = self._config.release_of(self.controller_id)
+        return FeatureControl(
+            self.image, self.controller_id, self.kraft_version, self._supported(self.controller_id), release
+        )
+
+    def _supported(self, node_id: int) -> Mapping[str, tuple[int, int]]:
+        """Lowest and highest level of each feature that a node supports."""
+        return supported_features(self._config, self._config.release_of(node_id))
 
     def _scram(self) -> ScramControl:
         from odradek.broker.controller.scram_control import ScramControl

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,7 @@ class NodeInfo:
 
     ``state`` is ``up``, ``frozen`` or ``down``. ``controller`` is true for the active controller. ``leads`` and
     ``replicas`` count the partitions that the node leads and has replicas of, including internal topics; ``behind``
-    counts its replicas that are not in sync.
+    counts its replicas that are not in sync. ``release`` is the Kafka that the node runs, such as ``3.6``.
     """
 
     id: int
@@ -39,6 +40,7 @@ class NodeInfo:
     leads: int
     replicas: int
     behind: int
+    release: str
 
 
 def nodes(cluster: Cluster) -> dict[int, NodeInfo]:
@@ -61,6 +63,7 @@ def nodes(cluster: Cluster) -> dict[int, NodeInfo]:
             leads=leads[number],
             replicas=replicas[number],
             behind=behind[number],
+            release=node.release.name,
         )
         for number, node in cluster.nodes.items()
     }
@@ -82,7 +85,7 @@ def stop_node(cluster: Cluster, node_id: int, *, broker_only: bool = False) -> N
         _stop_broker(cluster, node_id)
         return
     _up_node(cluster, node_id)
-    _not_frozen(cluster, node_id)
+    not_frozen(cluster, node_id)
     if node_id in cluster.separate:
         _end_controller(cluster, node_id)
         return
@@ -91,11 +94,11 @@ def stop_node(cluster: Cluster, node_id: int, *, broker_only: bool = False) -> N
 
 
 def _stop_broker(cluster: Cluster, node_id: int) -> None:
-    node = _node(cluster, node_id)
+    node = the_node(cluster, node_id)
     if not (node.is_broker and node.is_controller):
         raise ValueError(f"node {node_id} is not broker and controller: it stops as a whole")
     _is_up(node)
-    _not_frozen(cluster, node_id)
+    not_frozen(cluster, node_id)
     node.controls_alone = True
     cluster.membership.retire(node_id)
     _silence(cluster, node_id)
@@ -140,7 +143,7 @@ def _is_up(node: Node) -> None:
 
 
 def _up_node(cluster: Cluster, node_id: int) -> None:
-    _is_up(_node(cluster, node_id))
+    _is_up(the_node(cluster, node_id))
     if cluster.quorum.is_last(node_id):
         raise ValueError(f"node {node_id} is the last controller that is up: the others could change no metadata")
 
@@ -150,8 +153,8 @@ def start_node(cluster: Cluster, node_id: int) -> None:
 
     Raises ValueError for a node that is up, OSError if the address has been taken.
     """
-    node = _node(cluster, node_id)
-    _not_frozen(cluster, node_id)
+    node = the_node(cluster, node_id)
+    not_frozen(cluster, node_id)
     if node.up:
         raise ValueError(f"node {node_id} is up already")
     if cluster.connection_nursery is None:
@@ -168,6 +171,17 @@ def start_node(cluster: Cluster, node_id: int) -> None:
     cluster.replicator.node_back(node_id)
 
 
+def restart_node(cluster: Cluster, node_id: int, between: Callable[[], None]) -> None:
+    """Stop a node that is up as `stop_node` does, and start it again. `between` is called while it is down."""
+    if node_id in cluster.separate:
+        _end_controller(cluster, node_id)
+    else:
+        cluster.membership.retire(node_id)
+        _silence(cluster, node_id)
+    between()
+    start_node(cluster, node_id)
+
+
 class LeaderMove:
     """Moves the leadership of a partition, and back."""
 
@@ -182,7 +196,7 @@ class LeaderMove:
 
         Raises KeyError for an unknown topic or partition, ValueError for a node that cannot lead it.
         """
-        _node(self._cluster, self._node_id)
+        the_node(self._cluster, self._node_id)
         led = self._cluster.image.partition(*self._place)
         self._before = NO_LEADER if led is None else led.leader
         _ask(self._cluster, MoveLeader(self._place, self._node_id))
@@ -218,7 +232,7 @@ def elect(
         raise KeyError(f"no topic {topic}")
     places = [(topic, index) for index in ([partition] if partition is not None else range(len(known.partitions)))]
     if node_id is not None:
-        _node(cluster, node_id)
+        the_node(cluster, node_id)
         for place in places:
             _ask(cluster, MoveLeader(place, node_id, unclean=unclean))
         return
@@ -249,12 +263,14 @@ def _mistake(error: KafkaError, text: str) -> Exception:
     return KeyError(text) if error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else ValueError(text)
 
 
-def _not_frozen(cluster: Cluster, node_id: int) -> None:
+def not_frozen(cluster: Cluster, node_id: int) -> None:
+    """ValueError for a node that is frozen."""
     if node_id in cluster.frozen:
         raise ValueError(f"node {node_id} is frozen: thaw it, or kill it")
 
 
-def _node(cluster: Cluster, node_id: int) -> Node:
+def the_node(cluster: Cluster, node_id: int) -> Node:
+    """A broker or controller; ValueError, which names all, for an unknown id."""
     node = cluster.members.get(node_id)
     if node is None:
         raise ValueError(f"no node {node_id}: the cluster has {', '.join(map(str, cluster.members))}")
@@ -268,7 +284,7 @@ def freeze_node(cluster: Cluster, node_id: int) -> None:
     replica follows it. The controller fences it after `broker.session.timeout.ms` on the broker's clock; if it was the
     controller itself, another node takes over after `controller.quorum.fetch.timeout.ms`, and counts from then on.
     """
-    node = _node(cluster, node_id)
+    node = the_node(cluster, node_id)
     if node_id in cluster.frozen:
         raise ValueError(f"node {node_id} is frozen already")
     if not node.up:
@@ -280,7 +296,7 @@ def freeze_node(cluster: Cluster, node_id: int) -> None:
 
 def thaw_node(cluster: Cluster, node_id: int) -> None:
     """Resume a frozen node; it answers the requests in its sockets and rejoins. Raises ValueError for another node."""
-    node = _node(cluster, node_id)
+    node = the_node(cluster, node_id)
     if node_id not in cluster.frozen:
         raise ValueError(f"node {node_id} is not frozen")
     frozen = cluster.frozen.pop(node_id)

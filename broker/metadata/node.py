@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odradek.broker.config.listeners import Listener, SecurityProtocol
+from odradek.broker.releases.release import Release, release_of
 from odradek.protocol.message import ZERO_UUID
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ class Node:
     `endpoints`: the broker's, by listener name; the first one is what brokers use among themselves. A controller that
     is no broker has none. `controllers`: the controller's, where some are configured. `is_controller`: whether it may
     vote on the metadata log. `controls_alone`: its broker is down, and its controller is not. `metadata_directory`: the
-    id of the directory with its metadata log.
+    id of the directory with its metadata log. `release`: the Kafka that it runs; `route_base` is a number of it above
+    all that an API key and a version make.
     """
 
     __slots__ = (
@@ -84,11 +86,14 @@ class Node:
         "log_dirs",
         "metadata_directory",
         "rack",
+        "release",
+        "route_base",
         "up",
     )
 
-    def __init__(self, id: int, endpoints: dict[str, Endpoint] | None = None) -> None:
+    def __init__(self, id: int, endpoints: dict[str, Endpoint] | None = None, release: Release | None = None) -> None:
         self.id = id
+        self.run(release or release_of())
         self.rack: str | None = None
         self.up = True
         self.log_dirs: tuple[Path, ...] = ()
@@ -102,6 +107,11 @@ class Node:
     def controls(self) -> bool:
         """Whether it is a controller that runs."""
         return self.is_controller and (self.up or self.controls_alone)
+
+    def run(self, release: Release) -> None:
+        """Be a node of this release from now on."""
+        self.release = release
+        self.route_base = release.code << 32
 
     @property
     def directory_paths(self) -> list[str]:

@@ -185,13 +185,17 @@ class PartitionRegistry:
 
     def _configure(self, delta: MetadataDelta, image: MetadataImage) -> None:
         if any(kind == ResourceType.BROKER for kind, _ in delta.configs):
-            for topic in self._topics.values():
-                self._apply_config(topic)
+            self.configure_all()
         for kind, name in delta.configs:
             known = self._topics.get(name) if kind == ResourceType.TOPIC else None
             if known is not None:
                 known.config = TopicConfig(self._config, image.configs_of(kind, name))
                 self._apply_config(known)
+
+    def configure_all(self) -> None:
+        """What the brokers set for all topics has changed."""
+        for topic in self._topics.values():
+            self._apply_config(topic)
 
     def _apply_config(self, topic: Topic) -> None:
         config = topic.config.log_config()

@@ -11,6 +11,8 @@ from typing import Any
 DEFAULT = "4.4"
 """The release that the broker behaves as unless it is told otherwise: the definition of correct."""
 _DEFAULT_PATCH = "4.4.0"
+DEFAULT_DIRECTORIES = "4.3"
+"""The first release as which a broker may have a data directory."""
 _ZOOKEEPER = "-zookeeper"
 _CLIENT_METRICS, _GROUP = 16, 32  # types of resources in DescribeConfigs
 _ZOOKEEPER_ONLY = ("2.8",)
@@ -61,6 +63,7 @@ class Release:
         "apis",
         "assigns_empty_groups",
         "assigns_streams_by_holdings",
+        "code",
         "configs",
         "counts_assignors",
         "finalized",
@@ -84,12 +87,14 @@ class Release:
         "stores_topic_ids_in_transactions",
         "supported",
         "task_offset_interval_ms",
+        "tells_both_metadata_versions",
         "tells_bounds_by_value",
         "tells_changed_endpoints",
         "tells_leader_not_available",
         "tells_refused_brokers",
         "texts",
         "unknown_resources",
+        "updates_features_one_by_one",
         "verifies_transactions",
         "writes_whole_share_updates",
         "zookeeper",
@@ -99,6 +104,8 @@ class Release:
         number = tuple(map(int, name.split(".")))
         self.name = name
         self.zookeeper = zookeeper
+        self.code = (number[0] * 100 + number[1]) * 2 + (not zookeeper)
+        """A number that orders releases, and tells those with ZooKeeper from others."""
         self.patch: str = _DEFAULT_PATCH if data is None else data["patch"]
         self.apis: Mapping[int, tuple[int, int]] | None = None
         self.supported: Mapping[str, tuple[int, int]] | None = None
@@ -162,6 +169,10 @@ class Release:
         """CreatePartitions refuses to add more partitions than a request may."""
         self.tells_refused_brokers = number < (4, 4)
         """The refusal to change a broker's configs has a text."""
+        self.updates_features_one_by_one = number < (4, 0)
+        """UpdateFeatures refuses single features; since 4.0 one that is refused refuses all."""
+        self.tells_both_metadata_versions = number >= (4, 2)
+        """The refusal of a downgrade names the `metadata.version` that there is, too."""
         self.forwards_to_controller = not zookeeper
         """Brokers hand on what only the controller may do; without that they answer NOT_CONTROLLER."""
         self.tells_leader_not_available = zookeeper

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import ssl
 
     from odradek.broker.metadata.node import Node
+    from odradek.broker.releases.release import Release
     from odradek.broker.requests.exchange import RawExchange
     from odradek.broker.requests.request_cost import RequestCost
     from odradek.broker.requests.services import Services
@@ -135,6 +136,11 @@ class RequestContext:
         self.api_version = api_version
         self.correlation_id = correlation_id
         self.client_id = client_id
+
+    @property
+    def release(self) -> Release:
+        """The Kafka that the asked node runs."""
+        return self.node.release
 
     # -- rights; without an authorizer everybody may do everything
 

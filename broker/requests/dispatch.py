@@ -24,6 +24,7 @@ from odradek.protocol.varint import read_unknown_fields
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.metadata.node import Node
+    from odradek.broker.releases.release import Release
     from odradek.broker.requests.handlers import HandlerRegistry
     from odradek.broker.requests.metering import Meter
     from odradek.broker.requests.services import Services
@@ -197,7 +198,7 @@ class Dispatcher:
 
     Owner: the cluster (one per cluster). `faults` is what a test has set; it is None for the usual case. `meter` counts
     what requests cost; it is None without client quotas.
-    `append_watch` is None for a cluster in memory. `handlers`: others than the broker's.
+    `append_watch` is None for a cluster in memory. `handlers`: others than the broker's, for each release.
     """
 
     def __init__(
@@ -207,7 +208,7 @@ class Dispatcher:
         bugs: BugLog,
         append_watch: AppendWatch | None = None,
         answer_writer: Callable[[int, int], AnswerWriter | None] = _no_writer,
-        handlers: HandlerRegistry | None = None,
+        handlers: Callable[[Release], HandlerRegistry] | None = None,
     ) -> None:
         """`answer_writer`: see `Lane`."""
         self._services = services
@@ -260,11 +261,11 @@ class Dispatcher:
         except Exception:
             raise CloseConnection("a frame too short for a request header") from None
         key, version, correlation_id, id_length = head
-        route = self._routes.get(key << 16 | version)
+        route = self._routes.get(node.route_base | key << 16 | version)
         if route is None:
-            route = self._find_route(key, version)
+            route = self._find_route(node, key, version)
             if route is None:
-                return self._refuse_version(key, correlation_id, connection, frame)
+                return self._refuse_version(node, key, correlation_id, connection, frame)
         position = _CLIENT_ID_AT
         client_id: str | None = None
         size = len(frame)
@@ -523,8 +524,8 @@ class Dispatcher:
 
     # -- the rare ways
 
-    def _find_route(self, key: int, version: int) -> Route | None:
-        handler = self._handlers.find(key)
+    def _find_route(self, node: Node, key: int, version: int) -> Route | None:
+        handler = self._handlers(node.release).find(key)
         if handler is None:
             return None
         if not handler.min_version <= version <= handler.max_version:
@@ -541,14 +542,16 @@ class Dispatcher:
             route.function = self.meter.metered(route.function)
         if self._instead is not None:
             route.function = self._instead
-        self._routes[key << 16 | version] = route
+        self._routes[node.route_base | key << 16 | version] = route
         return route
 
-    def _refuse_version(self, key: int, correlation_id: int, connection: ConnectionInfo, frame: Frame) -> Parts:
+    def _refuse_version(
+        self, node: Node, key: int, correlation_id: int, connection: ConnectionInfo, frame: Frame
+    ) -> Parts:
         """ApiVersions in an unknown version is answered in v0 (KIP-511). Any other unserved request closes the
         connection.
         """
-        handler = self._handlers.find(key)
+        handler = self._handlers(node.release).find(key)
         if handler is None or key != API_VERSIONS_KEY:
             from odradek.broker.requests.unsupported_requests import unsupported_request
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from odradek.broker.requests.answer_cache import AnswerCache, NoAnswerCache
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.fetch_sessions import FetchSessionCache
     from odradek.broker.partitions.partition_registry import PartitionRegistry
     from odradek.broker.partitions.share.manager import SharePartitions
+    from odradek.broker.releases.release import Release
     from odradek.broker.requests.deferred import Deferred
     from odradek.broker.requests.handlers import HandlerRegistry
     from odradek.broker.security.authorizer import Authorizer
@@ -37,9 +39,9 @@ class Services:
     own. `face` is the clock's, to be read with every request. `image` is the cluster's metadata, to be read; whoever
     changes it asks the `controller`. `topics` has the live partitions. `answers` may have encoded answers.
     `fetch_sessions` has node ids as keys. `authorizer` is None where everybody may do everything; `denials` has the
-    refusals. `auto_created`: topics that were created as a client asked for them -> its id. `unserved`: the last
-    requests in versions that are not served. `share_persister` keeps the states of share groups: `share_states`, or
-    nobody. `quotas` is None unless some user or client id has a quota.
+    refusals. `handlers` has those of each release. `auto_created`: topics that were created as a client asked for
+    them -> its id. `unserved`: the last requests in versions that are not served. `share_persister` keeps the states of
+    share groups: `share_states`, or nobody. `quotas` is None unless some user or client id has a quota.
     """
 
     __slots__ = (
@@ -77,7 +79,7 @@ class Services:
         controller: Controller,
         fetch_sessions: dict[int, FetchSessionCache],
         groups: Deferred[GroupService],
-        handlers: HandlerRegistry,
+        handlers: Callable[[Release], HandlerRegistry],
         nodes: dict[int, Node],
         quorum: Quorum,
         share_partitions: Deferred[SharePartitions],

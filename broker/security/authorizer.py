@@ -52,6 +52,12 @@ class Authorizer:
         self._index = AclIndex()
         self._known: dict[tuple[Principal, str, int, int, str | None], bool] = {}
 
+    def know_networks(self, known: bool) -> None:
+        """Whether the host of an entry may be a network from now on."""
+        if known is not self._knows_networks:
+            self._knows_networks = known
+            self._known.clear()
+
     # -- the entries
 
     def add(self, acl: Acl) -> None:
@@ -167,11 +173,13 @@ def authorizer_of(config: BrokerConfig) -> Authorizer:
         super_users = [Principal.parse(text) for text in super_user_texts(config.get_str("super.users"))]
     except ValueError as error:
         raise ConfigError(f"super.users: {error}") from None
-    return Authorizer(
+    made = Authorizer(
         super_users,
         allow_if_no_acl=config.get_bool("allow.everyone.if.no.acl.found"),
         knows_networks=config.release.knows_networks,
     )
+    config.watchers.append(lambda: made.know_networks(config.release.knows_networks))
+    return made
 
 
 def super_user_texts(text: str) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from odradek.broker.api.served import SERVED
+from odradek.broker.api.served import handlers_of
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.listeners import Listener, SecurityProtocol
@@ -61,7 +61,7 @@ class FakeCluster:
             denials=self.denials,
             nodes=self.nodes,
             unserved=deque(),
-            handlers=SERVED,
+            handlers=handlers_of,
             topics=PartitionRegistry(self.config, self.clock),
             image=_new_image(),
             answers=self.lane.new_answer_cache(),

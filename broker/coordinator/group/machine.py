@@ -63,7 +63,7 @@ class GroupMachine:
         self.groups = Groups()
         self.stored = StoredOffsets()
         configs = configs or fixed_configs()
-        self.offsets = OffsetBook(self.settings, self.stored, self.groups, self._simple_group, configs.release)
+        self.offsets = OffsetBook(self.settings, self.stored, self.groups, self._simple_group, configs)
         self.context = KindContext(self.groups, self.settings, configs, topics or FixedTopics(), new_id, new_short_id)
         self._decide: dict[type[Command[Any]], Decision] = {
             c.CommitOffsets: self.offsets.commit,

@@ -17,9 +17,8 @@ from odradek.broker.coordinator.group.commands import (
 from odradek.broker.coordinator.group.epoch_group import TXN_ERRORS_FROM
 from odradek.broker.coordinator.group.groups import Groups
 from odradek.broker.coordinator.group.kinds import Group
-from odradek.broker.coordinator.group.settings import GroupSettings
+from odradek.broker.coordinator.group.settings import GroupConfigs, GroupSettings
 from odradek.broker.coordinator.group.stored_offsets import StoredOffsets, encode_offset_key, encode_offset_value
-from odradek.broker.releases.release import Release
 from odradek.broker.runtime.machine import Effect, NewRecord, Outcome, Producer, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.primitives import ZERO_UUID
@@ -58,9 +57,9 @@ class OffsetBook:
         stored: StoredOffsets,
         groups: Groups,
         simple_group: Callable[[str, int], None],
-        release: Release,
+        configs: GroupConfigs,
     ) -> None:
-        self._release = release
+        self._configs = configs
         self._settings = settings
         self._stored = stored
         self._groups = groups
@@ -91,7 +90,7 @@ class OffsetBook:
         else:
             group.check_transactional_commit(command)
         offsets = command.offsets
-        if not self._release.stores_topic_ids_in_transactions:
+        if not self._configs.release.stores_topic_ids_in_transactions:
             offsets = [offset._replace(topic_id=ZERO_UUID) for offset in offsets]
         records, codes = self._records(command.group_id, offsets, now_ms, -1)
         producer = Producer(command.producer_id, command.producer_epoch)

@@ -31,12 +31,11 @@ class GroupSettings(NamedTuple):
 
 
 class GroupConfigs(Protocol):
-    """The configs in force now, by Kafka's names, as typed values. A machine looks here in `decide` only.
+    """The configs in force now, by Kafka's names, as typed values. A machine looks here in `decide` only."""
 
-    `release`: the Kafka that the cluster behaves as.
-    """
-
-    release: Release
+    @property
+    def release(self) -> Release:
+        """The Kafka that the cluster behaves as."""
 
     def broker(self, name: str) -> Any:
         """A config of the broker, such as `group.consumer.max.size`."""
@@ -52,11 +51,15 @@ class LiveConfigs:
     """
 
     def __init__(self, config: BrokerConfig, own: Mapping[tuple[int, str], Mapping[str, str]]) -> None:
-        self.release = config.release
         self._config = config
         self._own = own
         self._in_force: dict[str, Any] = {}
         config.watchers.append(self._in_force.clear)
+
+    @property
+    def release(self) -> Release:
+        """See `GroupConfigs`."""
+        return self._config.release
 
     def broker(self, name: str) -> Any:
         """See `GroupConfigs`."""
@@ -114,8 +117,12 @@ class ConsumerConfigs:
     """Typed reading of `GroupConfigs`. Times in milliseconds."""
 
     def __init__(self, configs: GroupConfigs) -> None:
-        self.release = configs.release
         self._configs = configs
+
+    @property
+    def release(self) -> Release:
+        """See `GroupConfigs`."""
+        return self._configs.release
 
     def session_timeout_ms(self, group_id: str) -> int:
         """`consumer.session.timeout.ms` of a group."""
@@ -179,9 +186,12 @@ class StreamsConfigs:
     """Reads the broker's configs and those of single groups."""
 
     def __init__(self, configs: GroupConfigs) -> None:
-        self.release = configs.release
         self._configs = configs
-        self._knows_tags = configs.release.knows_tags_of_standbys
+
+    @property
+    def release(self) -> Release:
+        """See `GroupConfigs`."""
+        return self._configs.release
 
     @property
     def max_size(self) -> int:
@@ -206,7 +216,8 @@ class StreamsConfigs:
 
     def assignment_configs(self, group_id: str) -> Mapping[str, str]:
         """The assignor's configs, as the group's record stores them. Do not change them."""
-        tags = self._configs.group(group_id, "streams.rack.aware.assignment.tags") if self._knows_tags else ()
+        knows_tags = self.release.knows_tags_of_standbys
+        tags = self._configs.group(group_id, "streams.rack.aware.assignment.tags") if knows_tags else ()
         return _assignment_configs(self._configs.group(group_id, "streams.num.standby.replicas"), tuple(tags))
 
 

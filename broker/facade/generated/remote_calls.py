@@ -196,6 +196,9 @@ class RemoteCalls(BlockingBroker):
     def start_node(self, node_id: int) -> None:
         self._remote.call("start_node", node_id=node_id)
 
+    def upgrade(self, version: str, node: int | None = None) -> None:
+        self._remote.call("upgrade", version=version, node=node)
+
     def move_leader(self, topic: str, partition: int, node_id: int) -> Undo:
         result: Undo = self._remote.call("move_leader", topic=topic, partition=partition, node_id=node_id)
         return result

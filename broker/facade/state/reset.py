@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from odradek.broker.controller.commands import Adopt
 from odradek.broker.facade.nodes import start_node, thaw_all
 from odradek.broker.facade.state.restore import forget_clients
+from odradek.broker.facade.upgrades import go_back
 from odradek.broker.metadata.image import MetadataImage, TopicImage
 from odradek.broker.metadata.image_diff import records_between
 from odradek.protocol.uuids import new_uuid
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
 def reset(cluster: Cluster, *, data: bool) -> None:
     """End faults, holds and everything else that a test has set.
 
-    The clock follows the machine's; all nodes and the schema registry are up. With `data`, connections are cut, and
-    topics, groups, transactions and changed configs, users and ACLs are dropped. The topics of the start are created
-    again, empty and with new ids.
+    The clock follows the machine's; all nodes and the schema registry are up. With `data`, connections are cut, nodes
+    have the releases of the start, and topics, groups, transactions and changed configs, users and ACLs are dropped.
+    The topics of the start are created again, empty and with new ids.
     """
     cluster.set_faults([])
     if cluster.schema_registry is not None:
@@ -29,6 +30,7 @@ def reset(cluster: Cluster, *, data: bool) -> None:
     _release_holds(cluster)
     if data:
         forget_clients(cluster)
+        go_back(cluster, cluster.releases_at_start)
         _forget_data(cluster)
     _set_clock(cluster, kept=not data)
 

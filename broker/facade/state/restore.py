@@ -18,6 +18,7 @@ from odradek.broker.controller.machine import MAX_BATCH_RECORDS
 from odradek.broker.facade.links import mend_all
 from odradek.broker.facade.nodes import kill_node, start_node, stop_node, thaw_if_frozen
 from odradek.broker.facade.state.snapshot import PartitionKey, faults_of, forked_into, opened
+from odradek.broker.facade.upgrades import go_back
 from odradek.broker.metadata.image_diff import records_between
 from odradek.protocol.generated.metadata_records.begin_transaction_record import BeginTransactionRecord
 from odradek.protocol.generated.metadata_records.end_transaction_record import EndTransactionRecord
@@ -49,6 +50,7 @@ def go_to(cluster: Cluster, snapshot: Snapshot) -> None:
     forget_clients(cluster)
     cluster.set_faults([fault for fault in faults_of(cluster) if fault in snapshot.faults])
     cluster.clock.set_ms(snapshot.now_ms, frozen=snapshot.clock_frozen)
+    go_back(cluster, snapshot.releases)
     _nodes(cluster, snapshot)
     cluster.coordinators.resting = True
     try:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.broker.facade.upgrades import releases_of
 from odradek.broker.partitions.replicas import NOTHING
 from odradek.storage.backend import StorageError
 from odradek.storage.forking import fork
@@ -134,6 +135,7 @@ class Snapshot:
         "now_ms",
         "partitions",
         "pushes",
+        "releases",
         "replication",
         "share_partitions",
         "share_states",
@@ -161,6 +163,7 @@ class Snapshot:
             node.id: _shut_down(cluster.image, node.id) for node in cluster.nodes.values() if not node.up
         }
         self.controllers_alone = frozenset(node.id for node in cluster.nodes.values() if node.controls_alone)
+        self.releases = releases_of(cluster)
         self.faults = set(faults_of(cluster))
         """The faults that were set. A restore removes all other faults, and adds none."""
         self.frozen_nodes = frozenset(cluster.frozen)

@@ -18,7 +18,7 @@ def control(cluster: Cluster) -> BrokerControl:
     return BrokerControl(
         cluster.image,
         lambda: PartitionControl(cluster.image, cluster.config, lambda topic_id, index: False),
-        SUPPORTED,
+        lambda node_id: SUPPORTED,
     )
 
 

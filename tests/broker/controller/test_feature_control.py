@@ -9,6 +9,7 @@ from odradek.broker.controller.commands import Adopt, FeatureUpdate, UpdateFeatu
 from odradek.broker.controller.feature_control import FeatureControl
 from odradek.broker.controller.feature_levels import SUPPORTED
 from odradek.broker.metadata.image import ELR_VERSION
+from odradek.broker.releases.release import release_of
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
 from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
@@ -71,6 +72,6 @@ def test_the_quorums_version_is_what_the_log_has() -> None:
     offset = cluster.image.offset
     cluster.controller.ask(UpdateFeatures([FeatureUpdate("kraft.version", 1)]))
     assert cluster.image.offset == offset + 1
-    several = FeatureControl(cluster.image, 1, kraft_version=0, supported=SUPPORTED)
+    several = FeatureControl(cluster.image, 1, kraft_version=0, supported=SUPPORTED, release=release_of())
     with pytest.raises(KafkaError, match="version 0"):
         several.update(UpdateFeatures([FeatureUpdate("kraft.version", 1)]), 1)

@@ -41,9 +41,9 @@ from odradek.broker.coordinator.group.epoch_group import (
     known_static,
 )
 from odradek.broker.coordinator.group.groups import Groups
+from odradek.broker.coordinator.group.settings import GroupConfigs
 from odradek.broker.coordinator.group.target import count_down
 from odradek.broker.coordinator.group.topics import TopicCache
-from odradek.broker.releases.release import Release
 from odradek.broker.runtime.machine import Cancel, Outcome, R, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -214,9 +214,9 @@ def _updated(member: Member, command: ConsumerGroupHeartbeat) -> Member:
 class Departures(MemberExpiry):
     """Takes members out of groups. Owner: the consumer kind."""
 
-    def __init__(self, groups: Groups, topics: TopicCache, migration: Migration, release: Release) -> None:
+    def __init__(self, groups: Groups, topics: TopicCache, migration: Migration, configs: GroupConfigs) -> None:
         super().__init__(lambda group_id: groups.find(group_id, ConsumerGroup))
-        self._release = release
+        self._configs = configs
         self._groups = groups
         self._topics = topics
         self._migration = migration
@@ -269,6 +269,6 @@ class Departures(MemberExpiry):
                 if regex in group.regexes:
                     count_down(subscriptions.by_regex, group.regexes[regex].topics)
         step.records.append(epoch_record(group_id, group.epoch + 1, self._topics.hash_of(subscriptions)))
-        if len(members) == len(group.members) and self._release.assigns_empty_groups:
+        if len(members) == len(group.members) and self._configs.release.assigns_empty_groups:
             step.records.append(target_epoch_record(group_id, group.epoch + 1, 0))
         return step.outcome(reply, lambda: group)

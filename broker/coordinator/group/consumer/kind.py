@@ -92,7 +92,7 @@ class ConsumerKind:
         self.configs = ConsumerConfigs(context.configs)
         progress = self._progress = Progress(self.configs, TopicCache(context.topics))
         migration = Migration(context.groups, context.settings, self.configs, progress.topics)
-        departures = Departures(context.groups, progress.topics, migration, context.configs.release)
+        departures = Departures(context.groups, progress.topics, migration, context.configs)
         heartbeats = Heartbeats(context.groups, progress, departures, migration, context.new_short_id)
         members = ClassicMembers(
             context.groups, context.settings, progress, departures, migration, context.new_short_id

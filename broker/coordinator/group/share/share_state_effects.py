@@ -24,7 +24,7 @@ from odradek.protocol.errors import KafkaError
 Performer = Callable[[Shard[GroupMachine], Any], None]
 
 
-def performers(states: Callable[[], Persister], start_of_added: int) -> dict[type[Effect], Performer]:
+def performers(states: Callable[[], Persister], start_of_added: Callable[[], int]) -> dict[type[Effect], Performer]:
     """The functions that carry out the effects of share groups.
 
     `start_of_added`: see `Release.share_start_of_added_partitions`.
@@ -34,7 +34,7 @@ def performers(states: Callable[[], Persister], start_of_added: int) -> dict[typ
         failed = False
         try:
             for key in keys_of(effect.group_id, effect.places):
-                start = start_of_added if key.topic_id in effect.grown else UNINITIALIZED
+                start = start_of_added() if key.topic_id in effect.grown else UNINITIALIZED
                 states().ask_about(InitializeState(key, effect.state_epoch, start))
         except KafkaError:
             failed = True

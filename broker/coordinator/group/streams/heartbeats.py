@@ -13,7 +13,7 @@ from odradek.broker.coordinator.group.epoch_group import (
     known_static,
 )
 from odradek.broker.coordinator.group.groups import Groups
-from odradek.broker.coordinator.group.settings import TAGS, StreamsConfigs
+from odradek.broker.coordinator.group.settings import TAGS, GroupConfigs, StreamsConfigs
 from odradek.broker.coordinator.group.streams.commands import (
     EndInitialDelay,
     FenceMember,
@@ -40,7 +40,6 @@ from odradek.broker.coordinator.group.streams.records import (
 )
 from odradek.broker.coordinator.group.streams.topology import ConfiguredTopology, Status, TopicStatus
 from odradek.broker.coordinator.group.topics import TopicSource
-from odradek.broker.releases.release import Release
 from odradek.broker.runtime.machine import Cancel, Outcome, R, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -317,10 +316,10 @@ def _updated(member: Member, command: StreamsGroupHeartbeat) -> Member:
 class Departures(MemberExpiry):
     """Takes members out of groups. Owner: the streams kind."""
 
-    def __init__(self, groups: Groups, release: Release) -> None:
+    def __init__(self, groups: Groups, configs: GroupConfigs) -> None:
         super().__init__(lambda group_id: groups.find(group_id, StreamsGroup))
         self._groups = groups
-        self._release = release
+        self._configs = configs
 
     def leave(self, command: StreamsGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
         """A member leaves; on its way out it may ask for the end of the application."""
@@ -364,7 +363,7 @@ class Departures(MemberExpiry):
                 group.assignment_configs,
             )
         )
-        if len(group.members) == 1 and self._release.assigns_empty_groups:
+        if len(group.members) == 1 and self._configs.release.assigns_empty_groups:
             step.records.append(target_epoch_record(group_id, group.epoch + 1, 0))
         step.effects += [Cancel(key) for key in member_timers(group_id, member.member_id)]
         return step.outcome(reply, self._groups)

@@ -32,7 +32,7 @@ class StreamsKind:
         self._ids: set[str] = set()
         self.configs = StreamsConfigs(context.configs)
         self._topics = TopicCache(context.topics)
-        departures = Departures(context.groups, context.configs.release)
+        departures = Departures(context.groups, context.configs)
         topologies = Topologies(self._topics)
         heartbeats = Heartbeats(context.groups, self._topics, self.configs, topologies, departures)
         self.decisions: Mapping[type[Command[Any]], Callable[[Any, int], Outcome[Any]]] = {

@@ -47,6 +47,17 @@ class NodeVerbs(BlockingVerbs):
 
         self._call(lambda: start_node(self._cluster, node_id))
 
+    def upgrade(self, version: str, node: int | None = None) -> None:
+        """Restart all nodes one after the other, or one of them, as nodes of another Kafka release such as ``4.4``.
+
+        Their connections end, and others lead their partitions meanwhile. ``metadata.version`` stays until
+        ``kafka-features upgrade``. Raises ValueError, and changes nothing, for an unknown release, and for one that
+        would not start: an older one that does not support a finalized feature level.
+        """
+        from odradek.broker.facade.upgrades import upgrade
+
+        self._call(lambda: upgrade(self._cluster, version, node))
+
     def move_leader(self, topic: str, partition: int, node_id: int) -> Undo:
         """Make another in-sync replica the leader of a partition.
 

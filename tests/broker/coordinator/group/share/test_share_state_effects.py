@@ -44,7 +44,7 @@ class Shard:
 
 def perform(effect: Any, states: Any) -> list[Any]:
     shard: Any = Shard()
-    performers(lambda: states, 0)[type(effect)](shard, effect)
+    performers(lambda: states, lambda: 0)[type(effect)](shard, effect)
     return list(shard.submitted)
 
 
