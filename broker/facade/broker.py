@@ -102,21 +102,26 @@ class Broker:
         return registry
 
     def client_config(
-        self, user: str | None = None, client: Client = "confluent", *, mechanism: str | None = None
+        self,
+        user: str | None = None,
+        client: Client = "confluent",
+        *,
+        mechanism: str | None = None,
+        fast: bool = False,
     ) -> dict[str, Any]:
         """The configuration with which a client connects to the broker and logs in as ``user``.
 
         ``client`` selects the names of the settings: ``confluent``, ``kcat`` (librdkafka's names), ``kafka-python``,
-        ``aiokafka``, ``java``, or ``franz-go-env`` (environment variables, see docs/security.md). ``mechanism``
-        defaults to the first one of ``Security(mechanisms=...)``. ``java`` and ``franz-go-env`` also get the URL of the
-        schema registry; librdkafka would refuse it. The values contain secrets. Raises ValueError for an unknown client
-        or user.
+        ``aiokafka``, ``java``, ``kafkajs``, or ``franz-go-env`` (environment variables, see docs/security.md).
+        ``mechanism`` defaults to the first one of ``Security(mechanisms=...)``. ``fast`` adds settings with which the
+        client waits less, see docs/testing.md. ``java`` and ``franz-go-env`` also get the URL of the schema registry;
+        librdkafka would refuse it. The values contain secrets. Raises ValueError for an unknown client or user.
         """
         from odradek.broker.facade.client_configs import Access, client_config, registry_config
 
         servers, registry = self.bootstrap_servers, self._cluster.schema_registry
         access = Access(servers) if self._secured is None else self._secured.access(servers, user, mechanism)
-        config = client_config(access, client)
+        config = client_config(access, client, fast=fast)
         return config if registry is None else config | registry_config(registry.url, client)
 
     @property

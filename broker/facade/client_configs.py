@@ -1,6 +1,6 @@
 """Client configurations: the settings with which each client library connects and logs in.
 
-`docs/security.md` has an example of each.
+`docs/security.md` has an example of each. `docs/testing.md` has a table of the settings with which a client waits less.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-Client = Literal["confluent", "kafka-python", "aiokafka", "java", "kcat", "franz-go-env"]
+Client = Literal["confluent", "kafka-python", "aiokafka", "java", "kcat", "kafkajs", "franz-go-env"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,15 @@ class Access:
         return self.mechanism == "OAUTHBEARER"
 
 
-def client_config(access: Access, client: str) -> dict[str, Any]:
-    """The settings for a client library or program. Raises ValueError for an unknown client."""
+def client_config(access: Access, client: str, *, fast: bool = False) -> dict[str, Any]:
+    """The settings for a client library or program; ``fast``: also those that shorten its timers.
+
+    Raises ValueError for an unknown client.
+    """
     render = _RENDERED.get(client)
     if render is None:
         raise ValueError(f"client={client!r}: expected one of {', '.join(_RENDERED)}")
-    return render(access)
+    return {**render(access), **_FAST.get(client, {})} if fast else render(access)
 
 
 def registry_config(url: str, client: str) -> dict[str, Any]:
@@ -103,13 +106,31 @@ def _aiokafka(access: Access) -> dict[str, Any]:
 def _python_login(access: Access, client: str) -> dict[str, Any]:
     if access.mechanism is None:
         return {}
-    if access.unsecured_token:
-        raise ValueError(f"{client} needs a token provider for OAUTHBEARER, which you have to write")
+    _refuse_unsecured_token(access, client)
     return {
         "sasl_mechanism": access.mechanism,
         "sasl_plain_username": access.user,
         "sasl_plain_password": access.password,
     }
+
+
+def _refuse_unsecured_token(access: Access, client: str) -> None:
+    if access.unsecured_token:
+        raise ValueError(f"{client} needs a token provider for OAUTHBEARER, which you have to write")
+
+
+def _kafkajs(access: Access) -> dict[str, Any]:
+    """What `new Kafka()` takes. The texts of the files are in it: a test in JavaScript asks for it over HTTP."""
+    config: dict[str, Any] = {"brokers": access.bootstrap_servers.split(",")}
+    if access.mechanism is not None:
+        _refuse_unsecured_token(access, "kafkajs")
+        login = {"username": access.user, "password": access.password}
+        config["sasl"] = {"mechanism": access.mechanism.lower(), **login}
+    if access.authority is not None:
+        config["ssl"] = {"ca": [access.authority.read_text()]}
+        if access.certificate is not None and access.key is not None:
+            config["ssl"] |= {"cert": access.certificate.read_text(), "key": access.key.read_text()}
+    return config
 
 
 def _java(access: Access) -> dict[str, Any]:
@@ -165,6 +186,20 @@ _RENDERED = {
     "kafka-python": _kafka_python,
     "aiokafka": _aiokafka,
     "java": _java,
+    "kafkajs": _kafkajs,
     "franz-go-env": _environment,
 }
 _REGISTRY_SETTING = {"java": "schema.registry.url", "franz-go-env": "SCHEMA_REGISTRY_URL"}
+
+_LIBRDKAFKA_FAST = {"reconnect.backoff.ms": 1}
+_FAST: dict[str, dict[str, Any]] = {
+    "confluent": _LIBRDKAFKA_FAST,
+    "kcat": _LIBRDKAFKA_FAST,
+    # With a version it does not ask for one before it knows its topics, and so not for metadata twice.
+    "kafka-python": {"api_version": (4, 3), "retry_backoff_ms": 5},
+    "java": {"fetch.max.wait.ms": 10, "linger.ms": 0, "retry.backoff.ms": 5},
+    "kafkajs": {"maxWaitTimeInMs": 10},
+    "franz-go-env": {"KAFKA_LINGER_MS": "0"},
+}
+"""Settings with which a client's timers are shorter; each one's producers, consumers and admin clients take all of
+them. aiokafka has no timer that a test waits for."""

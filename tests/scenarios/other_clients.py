@@ -63,7 +63,9 @@ def rust_program() -> Path:
 
 def js_folder() -> tuple[str, Path]:
     """Node, and a folder with the programs in JavaScript and kafkajs; skips where there are none."""
-    return _installed("kafkajs", *(HERE / "js" / each for each in ("scenarios.mjs", "control.mjs", "logins.mjs")))
+    return _installed(
+        "kafkajs", *(HERE / "js" / each for each in ("scenarios.mjs", "control.mjs", "logins.mjs", "whole_test.mjs"))
+    )
 
 
 def registry_js_folder() -> tuple[str, Path]:

@@ -59,9 +59,11 @@ class RemoteCalls(BlockingBroker):
         return result
 
     def client_config(
-        self, user: str | None = None, client: Client = "confluent", *, mechanism: str | None = None
+        self, user: str | None = None, client: Client = "confluent", *, mechanism: str | None = None, fast: bool = False
     ) -> dict[str, Any]:
-        result: dict[str, Any] = self._remote.call("client_config", user=user, client=client, mechanism=mechanism)
+        result: dict[str, Any] = self._remote.call(
+            "client_config", user=user, client=client, mechanism=mechanism, fast=fast
+        )
         return result
 
     @property

@@ -22,6 +22,7 @@ from odradek.broker.faults.fault import Fault, checked_faults
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
+    from odradek.broker.facade.client_configs import Client
     from odradek.broker.facade.generated.blocking.groups import Group
     from odradek.broker.facade.generated.blocking.transcript import Transcript
 
@@ -65,6 +66,20 @@ class RemoteBroker(RemoteCalls):
     def clock(self) -> BrokerClock:
         """The broker's clock: ``advance(hours=1)``, ``freeze()``, ``resume()``."""
         return RemoteClock(self._remote)
+
+    def client_config(
+        self,
+        user: str | None = None,
+        client: Client = "confluent",
+        *,
+        mechanism: str | None = None,
+        fast: bool = False,
+    ) -> dict[str, Any]:
+        """What a client needs to connect; see `KafkaBroker.client_config`."""
+        config = super().client_config(user, client, mechanism=mechanism, fast=fast)
+        if "api_version" in config:  # a tuple in kafka-python's words, which JSON does not have
+            config["api_version"] = tuple(config["api_version"])
+        return config
 
     def group(self, group_id: str) -> Group:
         """A group to look at and wait for."""

@@ -19,6 +19,7 @@ def test_plain_text_needs_the_address_alone() -> None:
     assert client_config(PLAIN, "java") == {"bootstrap.servers": "a:1,b:2"}
     assert client_config(PLAIN, "kafka-python") == {"bootstrap_servers": ["a:1", "b:2"]}
     assert client_config(PLAIN, "aiokafka") == {"bootstrap_servers": "a:1,b:2"}
+    assert client_config(PLAIN, "kafkajs") == {"brokers": ["a:1", "b:2"]}
     assert client_config(PLAIN, "franz-go-env") == {
         "KAFKA_BOOTSTRAP_SERVERS": "a:1,b:2",
         "KAFKA_SECURITY_PROTOCOL": "PLAINTEXT",
@@ -54,6 +55,35 @@ def test_java_gets_a_login_module_with_quoted_values() -> None:
     assert "plain.PlainLoginModule" in plain["sasl.jaas.config"]
 
 
+def test_kafkajs_gets_texts_instead_of_files(tmp_path: Path) -> None:
+    authority, certificate, key = (tmp_path / name for name in ("ca.pem", "cert.pem", "key.pem"))
+    for file in (authority, certificate, key):
+        file.write_text(file.stem)
+    login = {"mechanism": "scram-sha-512", "username": "alice", "password": "x"}
+    one_way = Access("a:1", "SASL_SSL", "SCRAM-SHA-512", "alice", "x", authority)
+    assert client_config(one_way, "kafkajs") == {"brokers": ["a:1"], "sasl": login, "ssl": {"ca": ["ca"]}}
+    mutual = Access("a:1", "SSL", None, "alice", None, authority, certificate, key)
+    assert client_config(mutual, "kafkajs")["ssl"] == {"ca": ["ca"], "cert": "cert", "key": "key"}
+
+
+@pytest.mark.parametrize(
+    ("client", "more"),
+    [
+        ("confluent", {"reconnect.backoff.ms": 1}),
+        ("kcat", {"reconnect.backoff.ms": 1}),
+        ("kafka-python", {"api_version": (4, 3), "retry_backoff_ms": 5}),
+        ("aiokafka", {}),
+        ("java", {"fetch.max.wait.ms": 10, "linger.ms": 0, "retry.backoff.ms": 5}),
+        ("kafkajs", {"maxWaitTimeInMs": 10}),
+        ("franz-go-env", {"KAFKA_LINGER_MS": "0"}),
+    ],
+)
+def test_settings_with_which_a_client_waits_less_come_on_top(client: str, more: dict[str, object]) -> None:
+    access = Access("a:1", "SASL_PLAINTEXT", "PLAIN", "alice", "x")
+    assert client_config(access, client, fast=True) == client_config(access, client) | more
+    assert client_config(access, client, fast=False).keys().isdisjoint(more)
+
+
 def test_certificates_of_clients() -> None:
     certificates = Certificates("127.0.0.1")
     certificate, key = certificates.files_of("alice")
@@ -69,8 +99,9 @@ def test_unsecured_tokens() -> None:
     access = Access("a:1", "SASL_PLAINTEXT", "OAUTHBEARER", "alice")
     assert client_config(access, "confluent")["sasl.oauthbearer.config"] == "principal=alice"
     assert 'unsecuredLoginStringClaim_sub="alice"' in client_config(access, "java")["sasl.jaas.config"]
-    with pytest.raises(ValueError, match="token provider"):
-        client_config(access, "aiokafka")
+    for client in ("aiokafka", "kafka-python", "kafkajs"):
+        with pytest.raises(ValueError, match=f"{client} needs a token provider"):
+            client_config(access, client)
 
 
 def test_an_unknown_client_is_named_with_the_known_ones() -> None:

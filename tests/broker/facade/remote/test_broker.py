@@ -6,11 +6,13 @@ import inspect
 import json
 import re
 import threading
+from typing import get_args
 
 import pytest
 
 import odradek
 from odradek import KafkaBroker, RemoteBroker
+from odradek.broker.facade.client_configs import Client
 from odradek.control.server import ControlServer
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from tests.fakes.wire_client import WireClient
@@ -33,7 +35,9 @@ def test_what_is_seen_is_the_same(broker: KafkaBroker, remote: RemoteBroker) -> 
     assert remote.transactions.keys() == broker.transactions.keys()
     assert list(remote.records("t", control=True)) == list(broker.records("t", control=True))
     assert remote.bootstrap_servers == broker.bootstrap_servers
-    assert remote.client_config(client="java") == broker.client_config(client="java")
+    for client in get_args(Client):
+        for fast in (False, True):
+            assert remote.client_config(client=client, fast=fast) == broker.client_config(client=client, fast=fast)
     assert (remote.bugs, remote.denied, remote.faults) == ([], [], [])
 
 
