@@ -58,6 +58,7 @@ from odradek.storage.memory_backend import MemoryBackend
 if TYPE_CHECKING:
     from odradek.broker.config.listener_config import ListenerConfig
     from odradek.broker.config.listeners import Listener
+    from odradek.broker.config.loggers import LogLevels
     from odradek.broker.controller.data_directory import DataDirectory
     from odradek.broker.coordinator.group.service import GroupService
     from odradek.broker.coordinator.transaction.service import TransactionService
@@ -301,6 +302,7 @@ class Cluster:
             fetch_sessions=self.fetch_sessions,
             groups=self.coordinators.groups,
             handlers=partial(handlers_of, unstable=self.config.get_bool("unstable.api.versions.enable")),
+            log_levels=Deferred(_new_log_levels),
             nodes=self.nodes,
             quorum=self.quorum,
             share_partitions=self.coordinators.share_partitions,
@@ -432,6 +434,13 @@ class Cluster:
         finally:
             self.server.release()
             self.close_logs()
+            self.forget_log_levels(self.members)
+
+    def forget_log_levels(self, node_ids: Iterable[int]) -> None:
+        """Take back the log levels that clients have set on these nodes, which stop or start anew."""
+        levels = self.services.log_levels.made
+        if levels is not None:
+            levels.reset(node_ids)
 
     def open_directory(self) -> None:
         """Take the data directory: its topics, groups and transactions are there then. For a cluster that is not run
@@ -552,6 +561,12 @@ def _try_tls(listener: Listener, config: ListenerConfig) -> None:
     from odradek.broker.security.tls.listener_tls import ListenerTls
 
     ListenerTls(config, listener.protocol)
+
+
+def _new_log_levels() -> LogLevels:
+    from odradek.broker.config.loggers import LogLevels
+
+    return LogLevels()
 
 
 def _first_node_id(config: BrokerConfig, directories: Sequence[Path]) -> int:

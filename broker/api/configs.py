@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 
 from odradek.broker.api.active_controller import check_leads
 from odradek.broker.api.node_configs import own_configs
-from odradek.broker.config import loggers
 from odradek.broker.config.broker_config import ConfigSource
 from odradek.broker.config.changes import Assignment, Change, check_change
 from odradek.broker.config.definition import ConfigKey, ConfigType
@@ -160,7 +159,7 @@ def _entries(ctx: RequestContext, kind: int, name: str) -> list[ConfigEntry]:
                 ConfigEntry(
                     logger, level, ConfigSource.DYNAMIC_BROKER_LOGGER, ConfigKey(logger, ConfigType.UNKNOWN, None)
                 )
-                for logger, level in loggers.levels().items()
+                for logger, level in services.log_levels().levels(node_id).items()
             ]
         case ResourceType.CLIENT_METRICS:
             if name == "":
@@ -361,7 +360,7 @@ def _alter_loggers(ctx: RequestContext, change: Change, validate_only: bool) -> 
     if not ctx.allows(Operation.ALTER_CONFIGS, Resource.CLUSTER, CLUSTER_NAME):
         return KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     try:
-        loggers.apply(change, ctx.node.id, validate_only=validate_only)
+        ctx.services.log_levels().apply(change, ctx.node.id, validate_only=validate_only)
     except KafkaError as error:
         return error
     return None

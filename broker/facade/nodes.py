@@ -163,6 +163,7 @@ def start_node(cluster: Cluster, node_id: int) -> None:
     cluster.server.stop_node(node, endpoints)  # a node that was unregistered still listens
     cluster.server.bind(node, endpoints)
     node.controls_alone = False
+    cluster.forget_log_levels([node_id])
     cluster.server.accept(cluster.connection_nursery)
     if node_id in cluster.separate:
         cluster.membership.join_controllers([node_id])

@@ -14,6 +14,7 @@ from odradek.broker.security.denials import Denials
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.config.broker_config import BrokerConfig
+    from odradek.broker.config.loggers import LogLevels
     from odradek.broker.controller.controller import Controller
     from odradek.broker.controller.quorum import Quorum
     from odradek.broker.coordinator.group.service import GroupService
@@ -58,6 +59,7 @@ class Services:
         "groups",
         "handlers",
         "image",
+        "log_levels",
         "nodes",
         "quorum",
         "quotas",
@@ -80,6 +82,7 @@ class Services:
         fetch_sessions: dict[int, FetchSessionCache],
         groups: Deferred[GroupService],
         handlers: Callable[[Release], HandlerRegistry],
+        log_levels: Deferred[LogLevels],
         nodes: dict[int, Node],
         quorum: Quorum,
         share_partitions: Deferred[SharePartitions],
@@ -105,6 +108,7 @@ class Services:
         self.fetch_sessions = fetch_sessions
         self.groups = groups
         self.handlers = handlers
+        self.log_levels = log_levels
         self.nodes = nodes
         self.quorum = quorum
         self.quotas: Quotas | None = None

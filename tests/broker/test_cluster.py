@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import pytest
 
 from odradek.broker.cluster import Cluster
+from odradek.broker.config.changes import Assignment, Change
 from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -69,3 +71,15 @@ async def test_groups_of_a_directory_are_loaded_by_the_start(tmp_path: Path) -> 
         assert second.cluster_id == cluster_id
         assert second.services.groups.made is not None
         assert CONSUMER_OFFSETS in second.image.topics
+
+
+@pytest.mark.trio
+async def test_a_stop_takes_back_the_levels_of_loggers() -> None:
+    logger = logging.getLogger("odradek.broker.net")
+    before = logger.level
+    cluster = Cluster()
+    async with cluster.run():
+        level = Assignment("kafka.network.SocketServer", "FATAL")
+        cluster.services.log_levels().apply(Change(8, "1", [level]), 1, validate_only=False)
+        assert logger.level == logging.CRITICAL
+    assert logger.level == before

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.config import loggers
 from odradek.broker.config.changes import Assignment, Change, Operation
 from odradek.broker.controller.commands import AlterConfigs
 from odradek.broker.metadata.image import ResourceType
@@ -25,7 +24,7 @@ def cluster() -> Iterator[Cluster]:
     one = Cluster()
     one.create_topic("a")
     yield one
-    loggers.set_level("root", None)
+    one.forget_log_levels([1])
 
 
 def change(
@@ -41,7 +40,7 @@ def change(
     made = Change(kind, name, asked, replaces)
     if kind == LOGGER and not replaces:
         try:
-            loggers.apply(made, 1, validate_only=validate_only)
+            cluster.services.log_levels().apply(made, 1, validate_only=validate_only)
         except KafkaError as error:
             return error.code, error.message
         return None
@@ -321,7 +320,7 @@ def test_broker_changes_that_are_refused(
 
 def test_logger_levels(cluster: Cluster) -> None:
     assert change(cluster, LOGGER, "1", ("root", SET, "ERROR")) is None
-    assert loggers.levels()["root"] == "ERROR"
+    assert cluster.services.log_levels().levels(1)["root"] == "ERROR"
     assert change(cluster, LOGGER, "1", ("kafka.server.KafkaApis", DELETE, None)) is None
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from odradek import KafkaBroker
+from odradek.broker.config.changes import Assignment, Change
 from odradek.broker.facade.topics import PartitionInfo
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
@@ -64,6 +65,15 @@ def test_a_partition_without_another_replica_waits_for_its_node(broker: KafkaBro
     again = led_by(broker, "single", 2)
     assert (again.leader, again.isr) == (2, (2,))
     assert again.leader_epoch == alone.leader_epoch + 1
+
+
+def test_a_node_that_starts_has_the_log_levels_of_its_process(broker: KafkaBroker) -> None:
+    levels = broker.cluster.services.log_levels()
+    before = levels.levels(2)
+    levels.apply(Change(8, "2", [Assignment("kafka", "FATAL")]), 2, validate_only=False)
+    broker.stop_node(2)
+    broker.start_node(2)
+    assert levels.levels(2) == before
 
 
 def test_a_node_comes_back_at_its_address_and_in_sync(broker: KafkaBroker) -> None:
