@@ -89,7 +89,7 @@ public final class Cluster implements AutoCloseable {
     /** Of one node's machine and role: they say nothing about a process that is the whole cluster. */
     private static final Set<String> OF_THE_HARNESS = Set.of(
         "process.roles", "node.id", "broker.id", "controller.quorum.voters", "controller.quorum.bootstrap.servers",
-        "server.max.startup.time.ms", "log.dirs", "log.dir", "metadata.log.dir", "listeners", "advertised.listeners");
+        "log.dirs", "log.dir", "metadata.log.dir", "listeners", "advertised.listeners");
     /** Where odradek has defaults of its own. */
     private static final Map<String, String> KAFKAS_DEFAULTS = Map.of(
         "group.initial.rebalance.delay.ms", "3000", "group.streams.initial.rebalance.delay.ms", "3000");
