@@ -20,6 +20,8 @@ from tests.conformance.real_kafka import classpath
 Table = dict[str, Any]
 TABLES_VERSION = "4.4.0"
 """The newest release that a broker can behave as; older ones are a part of its tables."""
+REMOVED_VERSION = "3.9.1"
+"""The last release with the versions that 4.0 removed (KIP-896)."""
 
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parent / "protocol" / "data"
@@ -35,7 +37,7 @@ KEPT = {
     *("apiKey", "type", "name", "validVersions", "flexibleVersions", "versions", "nullableVersions", "default"),
     *("taggedVersions", "tag", "ignorable", "mapKey", "fields", "commonStructs"),
 }
-LEFT_OUT = {"about", "entityType", "latestVersionUnstable", "listeners", "zeroCopy"}
+LEFT_OUT = {"about", "deprecatedVersions", "entityType", "latestVersionUnstable", "listeners", "zeroCopy"}
 _COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*')
 _TABLE = re.compile(r"(?:.*/)?(?:message|metadata)/\w+\.json")
 
@@ -48,11 +50,14 @@ def main() -> int:
 
 def files() -> dict[Path, str]:
     """The tables of the release. Unavailable without a JDK, or Maven where the jars are not there yet."""
-    libs = Path(_classpath().rpartition(":")[2]).parent
+    libs = _libs(_classpath())
     apis, errors = enums()
-    tables = {"source": f"Apache Kafka {TABLES_VERSION}", **of_clients(tables_in(_jar(libs, "kafka-clients")), apis)}
+    of_kafka = of_clients(tables_in(_jar(libs, "kafka-clients", TABLES_VERSION)), apis)
+    older = _jar(_libs(classpath(REMOVED_VERSION, HERE / "older-pom.xml")), "kafka-clients", REMOVED_VERSION)
+    add_removed_versions(of_kafka["apis"], {table["name"]: table for table in tables_in(older)})
+    tables = {"source": f"Apache Kafka {TABLES_VERSION}", **of_kafka}
     for section, jar in SECTIONS.items():
-        records = (kept(table) for table in tables_in(_jar(libs, jar)))
+        records = (kept(table) for table in tables_in(_jar(libs, jar, TABLES_VERSION)))
         tables[section] = sorted(records, key=_by_key) if section == "metadata_records" else list(records)
     rows = ",\n".join(json.dumps(error) for error in errors)
     return {DATA / "messages.json": as_lines(tables), DATA / "errors.json": f"[\n{rows}\n]\n"}
@@ -62,8 +67,12 @@ def _classpath() -> str:
     return classpath(TABLES_VERSION, HERE / "pom.xml")
 
 
-def _jar(libs: Path, name: str) -> Path:
-    return libs / f"{name}-{TABLES_VERSION}.jar"
+def _libs(found: str) -> Path:
+    return Path(found.rpartition(":")[2]).parent
+
+
+def _jar(libs: Path, name: str, version: str) -> Path:
+    return libs / f"{name}-{version}.jar"
 
 
 def _by_key(table: Table) -> int:
@@ -127,6 +136,36 @@ def _api(api: Table, request: Table, response: Table) -> Table:
         "request": kept(request),
         "response": kept(response),
     }
+
+
+def add_removed_versions(apis: list[Table], older: dict[str, Table]) -> None:
+    """Give the messages of served APIs the stable versions that only an older release has, with their fields.
+
+    `lowest` stays that of the newer release.
+    """
+    for api in apis:
+        before = older.get(api["request"]["name"])
+        if before is None or before.get("latestVersionUnstable"):
+            continue
+        lowest = before["validVersions"].partition("-")[0]
+        if int(lowest) < api["lowest"]:
+            for table in (api["request"], api["response"]):
+                table["validVersions"] = f"{lowest}-{api['highest']}"
+                table["fields"] = _with_removed(table["fields"], kept(older[table["name"]])["fields"])
+
+
+def _with_removed(fields: list[Table], before: list[Table]) -> list[Table]:
+    """The fields, and those that are gone where they were: each behind the field that it followed."""
+    merged = list(fields)
+    place = {field["name"]: field for field in fields}
+    for index, field in enumerate(before):
+        known = place.get(field["name"])
+        if known is None:
+            previous = [each["name"] for each in merged].index(before[index - 1]["name"]) if index else -1
+            merged.insert(previous + 1, field)
+        elif "fields" in field:
+            known["fields"] = _with_removed(known["fields"], field["fields"])
+    return merged
 
 
 def enums() -> tuple[list[Table], list[Table]]:

@@ -60,6 +60,9 @@ class LogConfig:
     remote_storage_keeps: bool = True
     """A broker config: false where the tier forgets what is copied (`NoOpRemoteStorageManager`)."""
 
+    refuses_append_time: bool = False
+    """Of the broker's release: whether a producer's batch may not say that the broker set its timestamps."""
+
     compact: bool = field(init=False)
     """Whether compaction removes old values of a key (from `cleanup_policy`)."""
     delete: bool = field(init=False)

@@ -305,8 +305,10 @@ def _records_refused(
     if config.message_timestamp_type == TimestampType.LOG_APPEND_TIME:
         return batch.has_append_time
     if batch.has_append_time:
-        return now_ms - batch.max_timestamp > config.message_timestamp_before_max_ms or (
-            batch.max_timestamp - now_ms > config.message_timestamp_after_max_ms
+        return (
+            config.refuses_append_time
+            or now_ms - batch.max_timestamp > config.message_timestamp_before_max_ms
+            or (batch.max_timestamp - now_ms > config.message_timestamp_after_max_ms)
         )
     if largest - now_ms > config.message_timestamp_after_max_ms:
         return True
@@ -347,7 +349,9 @@ def _timestamp_error(batch: RecordBatch, record: Record, config: LogConfig, now_
                 f"Timestamp {_java_long(timestamp)} of message with offset {offset} is out of range. "
                 f"The timestamp should be within [{_java_long(now_ms - before)}, {_java_long(now_ms + after)}]"
             )
-    elif batch.has_append_time:
+        if not config.refuses_append_time:
+            return None
+    if batch.has_append_time:
         shown = (
             f"{'Partial' if partial else ''}DefaultRecord(offset={offset}, timestamp={timestamp}, "
             f"key={len(key or b'')} bytes, value={len(value or b'')} bytes)"

@@ -127,6 +127,7 @@ def _shown(entry: ConfigEntry, request: DescribeConfigsRequest, is_logger: bool)
         entry.name,
         entry.value,
         entry.read_only,
+        False,  # in version 0, whether it is the default: no release says so
         entry.source,
         entry.is_sensitive,
         [DescribeConfigsSynonym(*synonym) for synonym in entry.synonyms] if request.include_synonyms else [],

@@ -20,6 +20,7 @@ from odradek.broker.releases.release import Release
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import Handler, HandlerRegistry, Index
 from odradek.broker.requests.response import EncodedBody
+from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
@@ -166,11 +167,14 @@ class ControllerHandlerRegistry(HandlerRegistry):
         return made
 
 
-SERVED_BY_CONTROLLERS = ControllerHandlerRegistry({key: row for key, row in INDEX.items() if key in _MADE})
+_ALL_OF_CONTROLLERS = ControllerHandlerRegistry({key: row for key, row in INDEX.items() if key in _MADE})
+SERVED_BY_CONTROLLERS = _ALL_OF_CONTROLLERS.down_to({key: spec.min_version for key, spec in API_BY_KEY.items()})
 """Those of the default release."""
 
 
 @cache
 def controller_handlers_of(release: Release) -> HandlerRegistry:
     """The handlers of the controllers of a release."""
-    return SERVED_BY_CONTROLLERS if release.apis is None else SERVED_BY_CONTROLLERS.of(release.apis)
+    if release.apis is None:
+        return SERVED_BY_CONTROLLERS
+    return (_ALL_OF_CONTROLLERS if release.has_removed_versions else SERVED_BY_CONTROLLERS).of(release.apis)

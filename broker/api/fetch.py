@@ -1,9 +1,10 @@
 """Fetch (key 1).
 
-Versions 4 to 18. v5 tells the log start offset; v7 brings fetch sessions (KIP-227); v9 checks the leader epoch that
-the client knows (KIP-320); v10 allows zstd; v11 reads from followers, of which the leader names the closest (KIP-392);
-v12 is flexible and detects diverging logs (KIP-595); v13 names topics by id (KIP-516); v15 moves the replica id; v16
-names the current leader beside errors (KIP-951); v17 and v18 add fields for replicas only.
+Versions 4 to 18; `older/fetch.py` has 0 to 3, for releases before 4.0. v5 tells the log start offset; v7 brings fetch
+sessions (KIP-227); v9 checks the leader epoch that the client knows (KIP-320); v10 allows zstd; v11 reads from
+followers, of which the leader names the closest (KIP-392); v12 is flexible and detects diverging logs (KIP-595); v13
+names topics by id (KIP-516); v15 moves the replica id; v16 names the current leader beside errors (KIP-951); v17 and
+v18 add fields for replicas only.
 
 A fetch waits until `min_bytes` are there or `max_wait_ms` have passed on the broker's clock; it is woken by what
 changes its partitions and never polls. Limits are Kafka's: `partition_max_bytes` for each partition, `max_bytes`
@@ -34,6 +35,7 @@ _FIRST_VERSION_WITH_SESSIONS: Final = 7
 @handles(
     FetchRequest,
     access=ByItem((Operation.READ, Resource.TOPIC), (Operation.CLUSTER_ACTION, Resource.CLUSTER), guard="fetch.fetch"),
+    older="fetch.older",
 )
 def fetch(
     ctx: RequestContext, request: FetchRequest, new_reader: type[FetchReader] = FetchReader

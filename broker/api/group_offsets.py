@@ -1,5 +1,6 @@
 """OffsetCommit (8), OffsetFetch (9), OffsetDelete (47): the committed offsets of groups.
 
+Versions that only releases before 4.0 have are in `older/group_offsets.py`, but OffsetCommit 1, which is as 2.
 OffsetCommit 2 to 10: v2 to v4 may ask for a retention time; v6 has the leader epoch (KIP-320); v7 static members; from
 v9 a missing group is GROUP_ID_NOT_FOUND; v10 names topics by id (KIP-848). An offset without a generation is taken from
 anybody while the group has no members; even the empty group id will do.
@@ -63,7 +64,11 @@ _HIDDEN_TOPIC = FetchedOffset(-1, -1, "", ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 # -- OffsetCommit
 
 
-@handles(OffsetCommitRequest, access=ByItem((Operation.READ, Resource.GROUP), (Operation.READ, Resource.TOPIC)))
+@handles(
+    OffsetCommitRequest,
+    access=ByItem((Operation.READ, Resource.GROUP), (Operation.READ, Resource.TOPIC)),
+    older="group_offsets.commit",
+)
 def offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCommitResponse | Later:
     """Store offsets; what cannot be stored has its own error, the rest is stored."""
     require_read(ctx, request.group_id)
@@ -173,7 +178,11 @@ def _commit(
 # -- OffsetFetch
 
 
-@handles(OffsetFetchRequest, access=ByItem((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)))
+@handles(
+    OffsetFetchRequest,
+    access=ByItem((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)),
+    older="group_offsets.fetch",
+)
 def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetchResponse | Later:
     """The committed offsets of groups. A client that asks for stable offsets waits for replication."""
     if request.require_stable:

@@ -1,11 +1,10 @@
 """ListOffsets (key 2) and OffsetForLeaderEpoch (key 23).
 
-ListOffsets versions 1 to 11: v2 isolation level, v4 leader epochs (KIP-320), v5
-OFFSET_NOT_AVAILABLE (KIP-207), v6 flexible, v7 max timestamp (KIP-734),
-v8 earliest local offset (KIP-405), v9 latest tiered offset (KIP-1005), v10 timeout for remote storage (KIP-1075), v11
-earliest pending upload (KIP-1023). Where a log is not tiered the local start is the log's start, and the tiered
-questions are answered "none". A partition named twice is INVALID_REQUEST. The answer holds each topic once, in the
-order of Kafka's hash maps.
+ListOffsets versions 1 to 11 (`older/list_offsets.py` has 0, for releases before 4.0): v2 isolation level, v4 leader
+epochs (KIP-320), v5 OFFSET_NOT_AVAILABLE (KIP-207), v6 flexible, v7 max timestamp (KIP-734), v8 earliest local offset
+(KIP-405), v9 latest tiered offset (KIP-1005), v10 timeout for remote storage (KIP-1075), v11 earliest pending upload
+(KIP-1023). Where a log is not tiered the local start is the log's start, and the tiered questions are answered "none".
+A partition named twice is INVALID_REQUEST. The answer holds each topic once, in the order of Kafka's hash maps.
 
 OffsetForLeaderEpoch versions 2 to 4: v3 adds the replica id (KIP-392), v4 is flexible.
 """
@@ -63,6 +62,7 @@ _NOT_AVAILABLE_FROM = 5
 @handles(
     ListOffsetsRequest,
     access=ByItem((Operation.DESCRIBE, Resource.TOPIC)),
+    older="list_offsets.older",
 )
 def list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
     """The offsets that stand at a time or a special place of each partition."""

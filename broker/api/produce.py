@@ -1,9 +1,10 @@
 """Produce (key 0).
 
-Versions 3 to 13 (0 to 2 are advertised only, as Kafka does). v5 tells the log start offset; v7 allows zstd (KIP-110);
-v8 tells which records were refused and why (KIP-467); v9 is flexible; v10 names the current leader beside
-NOT_LEADER_OR_FOLLOWER (KIP-951); v11 and v12 may be answered TRANSACTION_ABORTABLE, and v12 registers partitions in the
-transaction by itself (KIP-890); v13 names topics by id (KIP-516).
+Versions 3 to 13 (0 to 2 are advertised only, as Kafka does; `older/produce.py` has them, for releases before 4.0). v5
+tells the log start offset; v7 allows zstd (KIP-110); v8 tells which records were refused and why (KIP-467); v9 is
+flexible; v10 names the current leader beside NOT_LEADER_OR_FOLLOWER (KIP-951); v11 and v12 may be answered
+TRANSACTION_ABORTABLE, and v12 registers partitions in the transaction by itself (KIP-890); v13 names topics by id
+(KIP-516).
 
 acks=0 is never answered: an error closes the connection. acks=all is held against `min.insync.replicas`, and waits
 where a test keeps records from replicas in sync; elsewhere records are on all of them at once. A partition may carry
@@ -91,6 +92,7 @@ _NO_LEADER: Final = LeaderIdAndEpoch()
         (Operation.WRITE, Resource.TOPIC), (Operation.WRITE, Resource.TRANSACTIONAL_ID), guard="produce.produce"
     ),
     differs="null records are answered INVALID_RECORD (Kafka never answers)",
+    older="produce.older",
 )
 def produce(ctx: RequestContext, request: ProduceRequest) -> Answer | Coroutine[Any, Any, Any]:
     """Append a batch to each partition named.

@@ -10,11 +10,11 @@ from odradek.broker.releases.release import Release
 from odradek.broker.requests.handlers import HandlerRegistry
 from odradek.protocol.apis import API_BY_KEY
 
-UNSTABLE = HandlerRegistry("odradek.broker.api", INDEX)
-"""The handlers in this package, with the versions that are served only with `unstable.api.versions.enable`.
+ALL = HandlerRegistry("odradek.broker.api", INDEX)
+"""The handlers in this package. Each module is imported with the first request for one of its APIs."""
 
-Each module is imported with the first request for one of its APIs.
-"""
+UNSTABLE = ALL.down_to({key: spec.min_version for key, spec in API_BY_KEY.items()})
+"""Those without the versions that Kafka 4.0 removed, and with those that `unstable.api.versions.enable` permits."""
 
 SERVED = UNSTABLE.up_to({key: spec.max_version for key, spec in API_BY_KEY.items()})
 """Those of the default release."""
@@ -25,6 +25,8 @@ def handlers_of(release: Release, *, unstable: bool = False) -> HandlerRegistry:
     """The handlers of the APIs that a release has, in its versions."""
     if release.apis is None:
         return UNSTABLE if unstable else SERVED
+    if release.has_removed_versions:
+        return ALL.of(release.apis)
     return UNSTABLE.of(_with_unstable(release.apis) if unstable and release.keeps_directories else release.apis)
 
 

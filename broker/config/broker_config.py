@@ -596,6 +596,7 @@ def _build_log_config(broker: BrokerConfig, overrides: Mapping[str, str]) -> Log
         fields["remote_log_copy_disable"] = topic.get("remote.log.copy.disable")
         fields["remote_storage_keeps"] = broker.tier_keeps
     fields["producer_id_expiration_ms"] = broker.get_int("producer.id.expiration.ms")
+    fields["refuses_append_time"] = broker.release.refuses_append_time
     return LogConfig(**fields)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import select
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from odradek.broker.fast.encoded_answers import KeptAnswers
 from odradek.broker.fast.held_appends import HeldAppends, HoldingJournal
@@ -34,6 +34,10 @@ def choose_poller(clock: BrokerClock, held_appends: HeldAppends) -> Poller | Non
     return SleepingPoller(clock, held_appends)
 
 
+_FIRST_PRODUCE: Final = 3
+"""The lowest version whose answers are written here; only releases before 4.0 have lower ones."""
+
+
 class FastLane:
     """See `odradek.broker.lane`. `held_appends` joins the poller, which tells of its turns, with the journals."""
 
@@ -51,7 +55,7 @@ class FastLane:
 
     def answer_writer(self, api_key: int, version: int) -> AnswerWriter | None:
         """See `Lane`."""
-        if api_key == PRODUCE_KEY:
+        if api_key == PRODUCE_KEY and version >= _FIRST_PRODUCE:
             from odradek.broker.fast.produce_answer import UsualProduceAnswer
 
             return UsualProduceAnswer(version).frame

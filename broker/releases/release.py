@@ -70,6 +70,7 @@ class Release:
         "finds_max_timestamps",
         "finds_share_coordinators",
         "forwards_to_controller",
+        "has_removed_versions",
         "has_static_streams_members",
         "indexes_quotas",
         "keeps_directories",
@@ -81,8 +82,11 @@ class Release:
         "name",
         "patch",
         "reads_unknown_timestamps",
+        "refuses_append_time",
+        "refuses_conversion_early",
         "refuses_endless_quotas",
         "refuses_negative_share_epochs",
+        "sends_part_of_first_batch",
         "share_start_of_added_partitions",
         "stores_topic_ids_in_transactions",
         "supported",
@@ -117,6 +121,14 @@ class Release:
             self.finalized = data["finalized"]
             self.configs = data["configs"]
         # Behaviours. Each says what the recordings and release notes say of it.
+        self.has_removed_versions = number < (4, 0)
+        """Requests in versions that 4.0 removed are served, and records in message formats 0 and 1 (KIP-896)."""
+        self.refuses_append_time = number < (3, 6)
+        """A producer may not send a message whose timestamp the broker is said to have set."""
+        self.sends_part_of_first_batch = number < (3, 0)
+        """Fetch up to version 2 sends the beginning of a first batch that is above the limit; later, nothing."""
+        self.refuses_conversion_early = number >= (3, 0)
+        """Fetch in an old version of a topic without conversion is refused, also where there is nothing to read."""
         self.verifies_transactions = number >= (3, 6)
         """Produce refuses a partition that the transaction has not been told of (KIP-890, part 1)."""
         self.reads_unknown_timestamps = number < (3, 9)

@@ -49,7 +49,8 @@ class Route:
     """Everything that one (key, version) needs, looked up once.
 
     `guarded`: whether the cluster has an authorizer, so that rights are checked; without one the plain handler is
-    called. `writer`: writes the API's most frequent answer with its header, if the lane has such a function.
+    called. `release`: one with versions that newer ones removed. `writer`: writes the API's most frequent answer with
+    its header, if the lane has such a function.
     `whole_bytes`: see `RecentRequests`.
     """
 
@@ -73,12 +74,15 @@ class Route:
         *,
         guarded: bool = False,
         writer: AnswerWriter | None = None,
+        release: Release | None = None,
     ) -> None:
         from odradek.protocol.message_codec import codec
 
         spec = handler.spec
         self.handler = handler
         self.function = handler.access.guarded(handler.function) if guarded else handler.function
+        if release is not None:
+            self.function = handler.as_older(self.function, version, release)
         self.answer = spec.response
         self.request: MessageCodec[Any] = codec(spec.request, version)
         self.response: MessageCodec[Any] = codec(spec.response, version)
@@ -537,7 +541,8 @@ class Dispatcher:
         whole_bytes = self.recent.whole_bytes_of(key)
         guarded = self._services.authorizer is not None
         writer = self._answer_writer(key, version_read)
-        route = Route(handler, version_read, whole_bytes, guarded=guarded, writer=writer)
+        older = node.release if node.release.has_removed_versions else None
+        route = Route(handler, version_read, whole_bytes, guarded=guarded, writer=writer, release=older)
         if self.meter is not None:
             route.function = self.meter.metered(route.function)
         if self._instead is not None:

@@ -15,10 +15,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from odradek.broker.requests.access import Access
+from odradek.broker.requests.access import Access, Serve
 from odradek.protocol.apis import API_BY_KEY, ApiSpec
+
+if TYPE_CHECKING:
+    from odradek.broker.releases.release import Release
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -27,10 +30,10 @@ class Handler:
     """A registered handler.
 
     `access`: the rights it needs. `min_version`/`max_version`: served. `advertised`: whether ApiVersions tells of it.
-    `differs`: differences from Kafka, for the coverage table.
+    `differs`: differences from Kafka, for the coverage table. `older`: see `handles`.
     """
 
-    __slots__ = ("access", "advertised", "differs", "function", "max_version", "min_version", "spec")
+    __slots__ = ("access", "advertised", "differs", "function", "max_version", "min_version", "older", "spec")
 
     def __init__(
         self,
@@ -42,6 +45,7 @@ class Handler:
         max_version: int,
         advertised: bool,
         differs: str,
+        older: str = "",
     ) -> None:
         self.spec = spec
         self.function = function
@@ -50,6 +54,7 @@ class Handler:
         self.max_version = max_version
         self.advertised = advertised
         self.differs = differs
+        self.older = older
 
     def within(self, low: int, high: int) -> Handler:
         """This handler for those of its versions only."""
@@ -64,7 +69,17 @@ class Handler:
             max_version=high,
             advertised=self.advertised,
             differs=self.differs,
+            older=self.older,
         )
+
+    def as_older(self, serve: Serve, version: int, release: Release) -> Serve:
+        """What serves a version as a release that has versions which newer ones removed; `serve` where that is it."""
+        if not self.older:
+            return serve
+        module, _, name = self.older.rpartition(".")
+        package = self.function.__module__.rpartition(".")[0]
+        found: Serve = getattr(importlib.import_module(f"{package}.older.{module}"), name)(serve, version, release)
+        return found
 
 
 Index = Mapping[int, tuple[str, int, int, bool]]
@@ -82,16 +97,19 @@ def handles(
     max_version: int | None = None,
     advertised: bool = True,
     differs: str = "",
+    older: str = "",
 ) -> Callable[[_F], _F]:
-    """Register the decorated function for `request_class`. The versions default to all of Kafka 4.4.0's.
+    """Register the decorated function for `request_class`. The versions default to all that any release has.
 
     `access` says which rights the API needs (`odradek.broker.requests.access`).
+    `older` names a module of the package `older` beside the handler's module, and a function in it (`produce.older`):
+    given the handler, a version and a release, it returns what serves the version as that release.
     A handler returns the response, or None for "no answer" (acks=0). `raise KafkaError` answers with that error at
     the level where the API carries it. `raise CloseConnection` cuts the connection. Any other exception is a bug of
     the broker.
     """
     spec = API_BY_KEY[request_class.API_KEY]
-    low = spec.min_version if min_version is None else min_version
+    low = request_class.MIN_VERSION if min_version is None else min_version
     high = spec.max_version if max_version is None else max_version
 
     def register(function: _F) -> _F:
@@ -99,7 +117,14 @@ def handles(
         if known is not None and known.function.__qualname__ != function.__qualname__:
             raise RuntimeError(f"two handlers for {spec.name}: {known.function} and {function}")
         HANDLERS[spec.key] = Handler(
-            spec, function, access=access, min_version=low, max_version=high, advertised=advertised, differs=differs
+            spec,
+            function,
+            access=access,
+            min_version=low,
+            max_version=high,
+            advertised=advertised,
+            differs=differs,
+            older=older,
         )
         return function
 
@@ -135,6 +160,14 @@ class HandlerRegistry:
             key: (module, low, min(high, highest.get(key, high)), advertised)
             for key, (module, low, high, advertised) in self._index.items()
             if highest.get(key, high) >= low
+        }
+        return self._with(cut)
+
+    def down_to(self, lowest: Mapping[int, int]) -> HandlerRegistry:
+        """The same handlers, but these APIs only down to a version."""
+        cut = {
+            key: (module, max(low, lowest.get(key, low)), high, advertised)
+            for key, (module, low, high, advertised) in self._index.items()
         }
         return self._with(cut)
 

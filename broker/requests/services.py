@@ -43,6 +43,7 @@ class Services:
     refusals. `handlers` has those of each release. `auto_created`: topics that were created as a client asked for
     them -> its id. `unserved`: the last requests in versions that are not served. `share_persister` keeps the states of
     share groups: `share_states`, or nobody. `quotas` is None unless some user or client id has a quota.
+    `zookeeper_offsets`: (group, topic, partition) to the offset that OffsetCommit version 0 has put into ZooKeeper.
     """
 
     __slots__ = (
@@ -70,6 +71,7 @@ class Services:
         "topics",
         "transactions",
         "unserved",
+        "zookeeper_offsets",
     )
 
     def __init__(
@@ -97,6 +99,7 @@ class Services:
         self.authorizer = authorizer
         self.denials = Denials()
         self.auto_created: dict[str, str | None] = {}
+        self.zookeeper_offsets: dict[tuple[str, str, int], int] = {}
         self.unserved: deque[UnsupportedRequest] = deque(maxlen=UNSERVED_KEPT)
         self.clock = clock
         self.face = clock.face

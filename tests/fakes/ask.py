@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from odradek.broker.api.served import SERVED
+from odradek.broker.api.served import SERVED, handlers_of
 from odradek.broker.cluster import Cluster
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
 from odradek.broker.requests.response import EncodedBody
@@ -39,7 +39,7 @@ def ask(
     connection = ConnectionInfo(id="c1", host="127.0.0.1", port=port, principal=principal)
     context = RequestContext(cluster.services, cluster.nodes[node_id], connection, spec.key, chosen, 1, "test")
     try:
-        response = _serving(cluster, request)(context, decoded)
+        response = _serving(cluster, request, chosen)(context, decoded)
     except KafkaError as error:
         from odradek.broker.requests.error_answers import error_response
 
@@ -49,7 +49,9 @@ def ask(
     return codec(spec.response, chosen).decode(body)[0]
 
 
-def _serving(cluster: Cluster, request: Any) -> Callable[..., Any]:
-    handler = SERVED.find(request.API_KEY)
+def _serving(cluster: Cluster, request: Any, version: int) -> Callable[..., Any]:
+    release = cluster.config.release
+    handler = handlers_of(release).find(request.API_KEY)
     assert handler is not None
-    return handler.function if cluster.services.authorizer is None else handler.access.guarded(handler.function)
+    serve = handler.function if cluster.services.authorizer is None else handler.access.guarded(handler.function)
+    return handler.as_older(serve, version, release) if release.has_removed_versions else serve

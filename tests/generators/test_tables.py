@@ -80,6 +80,31 @@ def test_apis_of_controllers_alone_are_only_named() -> None:
     assert a["request"] == {"apiKey": 1, "type": "request", "name": "ARequest", "fields": [], "validVersions": "2-5"}
 
 
+def field(name: str, *fields: dict[str, Any]) -> dict[str, Any]:
+    return {"name": name, "type": "int8", "versions": "0+", **({"fields": list(fields)} if fields else {})}
+
+
+def test_versions_that_only_an_older_release_has_are_added() -> None:
+    new = message(1, "A", "request", validVersions="2-5", fields=[field("b"), field("d", field("y"))])
+    old = message(1, "A", "request", validVersions="0-3", fields=[field("a"), field("b"), field("c"), field("d")])
+    old["fields"][3] = field("d", field("x"), field("y"))
+    answers = [message(1, "A", "response", validVersions=versions) for versions in ("2-5", "0-3")]
+    api = {"lowest": 2, "highest": 5, "request": new, "response": answers[0]}
+    tables.add_removed_versions([api], {"ARequest": old, "AResponse": answers[1]})
+    assert (api["lowest"], new["validVersions"], answers[0]["validVersions"]) == (2, "0-5", "0-5")
+    assert [each["name"] for each in new["fields"]] == ["a", "b", "c", "d"]
+    assert [each["name"] for each in new["fields"][3]["fields"]] == ["x", "y"]
+
+
+def test_versions_that_were_a_preview_are_not_added() -> None:
+    new = message(1, "A", "request", validVersions="1", fields=[])
+    old = message(1, "A", "request", validVersions="0", latestVersionUnstable=True, fields=[field("a")])
+    api = {"lowest": 1, "highest": 1, "request": new, "response": message(1, "A", "response", validVersions="1")}
+    tables.add_removed_versions([api], {"ARequest": old})
+    assert new["validVersions"] == "1"
+    assert new["fields"] == []
+
+
 def test_each_table_has_a_line() -> None:
     found = {"source": "Kafka", "apis": [{"key": 1}, {"key": 2}], "headers": [{"name": "H"}]}
     text = tables.as_lines(found)

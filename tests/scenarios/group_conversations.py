@@ -232,7 +232,9 @@ class Conversation:
         self, offsets: Sequence[tuple[int, int]], version: int = 9, *, topic: str | None = None, **options: Any
     ) -> Any:
         partitions = [
-            OffsetCommitRequestPartition(index, offset, options.get("epoch", -1), options.get("metadata", "m"))
+            OffsetCommitRequestPartition(
+                index, offset, options.get("epoch", -1), committed_metadata=options.get("metadata", "m")
+            )
             for index, offset in offsets
         ]
         name = topic or self.topic

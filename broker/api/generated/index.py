@@ -4,12 +4,12 @@ Generated from the handlers: do not edit, run `make generate`.
 """
 
 INDEX: dict[int, tuple[str, int, int, bool]] = {
-    0: ("produce", 3, 13, True),  # Produce
-    1: ("fetch", 4, 18, True),  # Fetch
-    2: ("list_offsets", 1, 11, True),  # ListOffsets
+    0: ("produce", 0, 13, True),  # Produce
+    1: ("fetch", 0, 18, True),  # Fetch
+    2: ("list_offsets", 0, 11, True),  # ListOffsets
     3: ("metadata", 0, 13, True),  # Metadata
-    8: ("group_offsets", 2, 10, True),  # OffsetCommit
-    9: ("group_offsets", 1, 10, True),  # OffsetFetch
+    8: ("group_offsets", 0, 10, True),  # OffsetCommit
+    9: ("group_offsets", 0, 10, True),  # OffsetFetch
     10: ("find_coordinator", 0, 6, True),  # FindCoordinator
     11: ("groups", 0, 9, True),  # JoinGroup
     12: ("groups", 0, 4, True),  # Heartbeat
@@ -19,29 +19,29 @@ INDEX: dict[int, tuple[str, int, int, bool]] = {
     16: ("group_admin", 0, 5, True),  # ListGroups
     17: ("sasl", 0, 1, True),  # SaslHandshake
     18: ("api_versions", 0, 5, True),  # ApiVersions
-    19: ("topics", 2, 7, True),  # CreateTopics
-    20: ("topics", 1, 6, True),  # DeleteTopics
+    19: ("topics", 0, 7, True),  # CreateTopics
+    20: ("topics", 0, 6, True),  # DeleteTopics
     21: ("delete_records", 0, 2, True),  # DeleteRecords
     22: ("producers", 0, 6, True),  # InitProducerId
-    23: ("list_offsets", 2, 4, True),  # OffsetForLeaderEpoch
+    23: ("list_offsets", 0, 4, True),  # OffsetForLeaderEpoch
     24: ("transactions", 0, 5, True),  # AddPartitionsToTxn
     25: ("transactions", 0, 4, True),  # AddOffsetsToTxn
     26: ("transactions", 0, 5, True),  # EndTxn
-    27: ("transaction_markers", 1, 2, True),  # WriteTxnMarkers
+    27: ("transaction_markers", 0, 2, True),  # WriteTxnMarkers
     28: ("transactional_offsets", 0, 6, True),  # TxnOffsetCommit
-    29: ("acls", 1, 3, True),  # DescribeAcls
-    30: ("acls", 1, 3, True),  # CreateAcls
-    31: ("acls", 1, 3, True),  # DeleteAcls
-    32: ("configs", 1, 4, True),  # DescribeConfigs
+    29: ("acls", 0, 3, True),  # DescribeAcls
+    30: ("acls", 0, 3, True),  # CreateAcls
+    31: ("acls", 0, 3, True),  # DeleteAcls
+    32: ("configs", 0, 4, True),  # DescribeConfigs
     33: ("configs", 0, 2, True),  # AlterConfigs
-    34: ("replica_log_dirs", 1, 2, True),  # AlterReplicaLogDirs
-    35: ("cluster", 1, 5, True),  # DescribeLogDirs
+    34: ("replica_log_dirs", 0, 2, True),  # AlterReplicaLogDirs
+    35: ("cluster", 0, 5, True),  # DescribeLogDirs
     36: ("sasl", 0, 2, True),  # SaslAuthenticate
     37: ("topics", 0, 3, True),  # CreatePartitions
-    38: ("delegation_tokens", 1, 3, True),  # CreateDelegationToken
-    39: ("delegation_tokens", 1, 2, True),  # RenewDelegationToken
-    40: ("delegation_tokens", 1, 2, True),  # ExpireDelegationToken
-    41: ("delegation_tokens", 1, 3, True),  # DescribeDelegationToken
+    38: ("delegation_tokens", 0, 3, True),  # CreateDelegationToken
+    39: ("delegation_tokens", 0, 2, True),  # RenewDelegationToken
+    40: ("delegation_tokens", 0, 2, True),  # ExpireDelegationToken
+    41: ("delegation_tokens", 0, 3, True),  # DescribeDelegationToken
     42: ("group_admin", 0, 3, True),  # DeleteGroups
     43: ("reassignments", 0, 2, True),  # ElectLeaders
     44: ("configs", 0, 1, True),  # IncrementalAlterConfigs

@@ -29,6 +29,7 @@ from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 _pack_l: Final = Struct(">l").pack
 _pack_lhl: Final = Struct(">lhl").pack
+_pack_lhq: Final = Struct(">lhq").pack
 _pack_lhqq: Final = Struct(">lhqq").pack
 _pack_lhqqq: Final = Struct(">lhqqq").pack
 _pack_ll: Final = Struct(">ll").pack
@@ -37,12 +38,31 @@ _pack_ql: Final = Struct(">ql").pack
 _pack_qq: Final = Struct(">qq").pack
 
 
-def _read_fetch_partition_4(r: Reader) -> FetchPartition:
+def _read_fetch_partition_0(r: Reader) -> FetchPartition:
     return FetchPartition(partition=r.int32(), fetch_offset=r.int64(), partition_max_bytes=r.int32())
 
 
-def _read_fetch_topic_4(r: Reader) -> FetchTopic:
-    return FetchTopic(topic=r.string(), partitions=[_read_fetch_partition_4(r) for _ in range(r.count(16))])
+def _read_fetch_topic_0(r: Reader) -> FetchTopic:
+    return FetchTopic(topic=r.string(), partitions=[_read_fetch_partition_0(r) for _ in range(r.count(16))])
+
+
+def _read_fetch_request_0(r: Reader) -> FetchRequest:
+    return FetchRequest(
+        replica_id=r.int32(),
+        max_wait_ms=r.int32(),
+        min_bytes=r.int32(),
+        topics=[_read_fetch_topic_0(r) for _ in range(r.count(6))],
+    )
+
+
+def _read_fetch_request_3(r: Reader) -> FetchRequest:
+    return FetchRequest(
+        replica_id=r.int32(),
+        max_wait_ms=r.int32(),
+        min_bytes=r.int32(),
+        max_bytes=r.int32(),
+        topics=[_read_fetch_topic_0(r) for _ in range(r.count(6))],
+    )
 
 
 def _read_fetch_request_4(r: Reader) -> FetchRequest:
@@ -52,7 +72,7 @@ def _read_fetch_request_4(r: Reader) -> FetchRequest:
         min_bytes=r.int32(),
         max_bytes=r.int32(),
         isolation_level=r.int8(),
-        topics=[_read_fetch_topic_4(r) for _ in range(r.count(6))],
+        topics=[_read_fetch_topic_0(r) for _ in range(r.count(6))],
     )
 
 
@@ -409,12 +429,69 @@ def decode_fetch_request(version: int, buf: Buffer, offset: int = 0) -> tuple[Fe
             message = _read_fetch_request_7(reader)
         elif version >= 5:
             message = _read_fetch_request_5(reader)
-        else:
+        elif version >= 4:
             message = _read_fetch_request_4(reader)
+        elif version >= 3:
+            message = _read_fetch_request_3(reader)
+        else:
+            message = _read_fetch_request_0(reader)
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
     return decoded_again(FetchRequest, version, buf, offset)
+
+
+def _write_partition_data_0(w: Writer, m: PartitionData) -> None:
+    if m.diverging_epoch.unknown_tagged_fields or m.diverging_epoch.epoch != -1 or m.diverging_epoch.end_offset != -1:
+        w.refuse()
+    if (
+        m.current_leader.unknown_tagged_fields
+        or m.current_leader.leader_id != -1
+        or m.current_leader.leader_epoch != -1
+    ):
+        w.refuse()
+    if m.snapshot_id.unknown_tagged_fields or m.snapshot_id.end_offset != -1 or m.snapshot_id.epoch != -1:
+        w.refuse()
+    if m.preferred_read_replica != -1:
+        w.refuse()
+    w.fixed(_pack_lhq(m.partition_index, m.error_code, m.high_watermark))
+    w.records_or_null(m.records)
+    if m.unknown_tagged_fields:
+        w.refuse()
+
+
+def _write_fetchable_topic_response_0(w: Writer, m: FetchableTopicResponse) -> None:
+    w.string(m.topic)
+    w.count(len(m.partitions))
+    for each in m.partitions:
+        _write_partition_data_0(w, each)
+    if m.unknown_tagged_fields:
+        w.refuse()
+
+
+def _write_fetch_response_0(w: Writer, m: FetchResponse) -> None:
+    if m.session_id != 0:
+        w.refuse()
+    if m.node_endpoints is None or len(m.node_endpoints) > 0:
+        w.refuse()
+    w.count(len(m.responses))
+    for each in m.responses:
+        _write_fetchable_topic_response_0(w, each)
+    if m.unknown_tagged_fields:
+        w.refuse()
+
+
+def _write_fetch_response_1(w: Writer, m: FetchResponse) -> None:
+    if m.session_id != 0:
+        w.refuse()
+    if m.node_endpoints is None or len(m.node_endpoints) > 0:
+        w.refuse()
+    w.fixed(_pack_l(m.throttle_time_ms))
+    w.count(len(m.responses))
+    for each in m.responses:
+        _write_fetchable_topic_response_0(w, each)
+    if m.unknown_tagged_fields:
+        w.refuse()
 
 
 def _write_aborted_transaction_4(w: Writer, m: AbortedTransaction) -> None:
@@ -712,8 +789,12 @@ def encode_fetch_response_parts(version: int, message: Any) -> list[Part]:
             _write_fetch_response_7(writer, message)
         elif version >= 5:
             _write_fetch_response_5(writer, message)
-        else:
+        elif version >= 4:
             _write_fetch_response_4(writer, message)
+        elif version >= 1:
+            _write_fetch_response_1(writer, message)
+        else:
+            _write_fetch_response_0(writer, message)
         return writer.parts()
     except ENCODING_ERRORS:
         pass

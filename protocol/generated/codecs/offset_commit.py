@@ -24,15 +24,45 @@ _pack_l: Final = Struct(">l").pack
 _pack_lh: Final = Struct(">lh").pack
 
 
-def _read_offset_commit_request_partition_2(r: Reader) -> OffsetCommitRequestPartition:
+def _read_offset_commit_request_partition_0(r: Reader) -> OffsetCommitRequestPartition:
     return OffsetCommitRequestPartition(
         partition_index=r.int32(), committed_offset=r.int64(), committed_metadata=r.string_or_null()
     )
 
 
-def _read_offset_commit_request_topic_2(r: Reader) -> OffsetCommitRequestTopic:
+def _read_offset_commit_request_topic_0(r: Reader) -> OffsetCommitRequestTopic:
     return OffsetCommitRequestTopic(
-        name=r.string(), partitions=[_read_offset_commit_request_partition_2(r) for _ in range(r.count(14))]
+        name=r.string(), partitions=[_read_offset_commit_request_partition_0(r) for _ in range(r.count(14))]
+    )
+
+
+def _read_offset_commit_request_0(r: Reader) -> OffsetCommitRequest:
+    return OffsetCommitRequest(
+        group_id=r.string(), topics=[_read_offset_commit_request_topic_0(r) for _ in range(r.count(6))]
+    )
+
+
+def _read_offset_commit_request_partition_1(r: Reader) -> OffsetCommitRequestPartition:
+    return OffsetCommitRequestPartition(
+        partition_index=r.int32(),
+        committed_offset=r.int64(),
+        commit_timestamp=r.int64(),
+        committed_metadata=r.string_or_null(),
+    )
+
+
+def _read_offset_commit_request_topic_1(r: Reader) -> OffsetCommitRequestTopic:
+    return OffsetCommitRequestTopic(
+        name=r.string(), partitions=[_read_offset_commit_request_partition_1(r) for _ in range(r.count(22))]
+    )
+
+
+def _read_offset_commit_request_1(r: Reader) -> OffsetCommitRequest:
+    return OffsetCommitRequest(
+        group_id=r.string(),
+        generation_id_or_member_epoch=r.int32(),
+        member_id=r.string(),
+        topics=[_read_offset_commit_request_topic_1(r) for _ in range(r.count(6))],
     )
 
 
@@ -42,7 +72,7 @@ def _read_offset_commit_request_2(r: Reader) -> OffsetCommitRequest:
         generation_id_or_member_epoch=r.int32(),
         member_id=r.string(),
         retention_time_ms=r.int64(),
-        topics=[_read_offset_commit_request_topic_2(r) for _ in range(r.count(6))],
+        topics=[_read_offset_commit_request_topic_0(r) for _ in range(r.count(6))],
     )
 
 
@@ -51,7 +81,7 @@ def _read_offset_commit_request_5(r: Reader) -> OffsetCommitRequest:
         group_id=r.string(),
         generation_id_or_member_epoch=r.int32(),
         member_id=r.string(),
-        topics=[_read_offset_commit_request_topic_2(r) for _ in range(r.count(6))],
+        topics=[_read_offset_commit_request_topic_0(r) for _ in range(r.count(6))],
     )
 
 
@@ -150,33 +180,37 @@ def decode_offset_commit_request(version: int, buf: Buffer, offset: int = 0) -> 
             message = _read_offset_commit_request_6(reader)
         elif version >= 5:
             message = _read_offset_commit_request_5(reader)
-        else:
+        elif version >= 2:
             message = _read_offset_commit_request_2(reader)
+        elif version >= 1:
+            message = _read_offset_commit_request_1(reader)
+        else:
+            message = _read_offset_commit_request_0(reader)
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
     return decoded_again(OffsetCommitRequest, version, buf, offset)
 
 
-def _write_offset_commit_response_partition_2(w: Writer, m: OffsetCommitResponsePartition) -> None:
+def _write_offset_commit_response_partition_0(w: Writer, m: OffsetCommitResponsePartition) -> None:
     w.fixed(_pack_lh(m.partition_index, m.error_code))
     if m.unknown_tagged_fields:
         w.refuse()
 
 
-def _write_offset_commit_response_topic_2(w: Writer, m: OffsetCommitResponseTopic) -> None:
+def _write_offset_commit_response_topic_0(w: Writer, m: OffsetCommitResponseTopic) -> None:
     w.string(m.name)
     w.count(len(m.partitions))
     for each in m.partitions:
-        _write_offset_commit_response_partition_2(w, each)
+        _write_offset_commit_response_partition_0(w, each)
     if m.unknown_tagged_fields:
         w.refuse()
 
 
-def _write_offset_commit_response_2(w: Writer, m: OffsetCommitResponse) -> None:
+def _write_offset_commit_response_0(w: Writer, m: OffsetCommitResponse) -> None:
     w.count(len(m.topics))
     for each in m.topics:
-        _write_offset_commit_response_topic_2(w, each)
+        _write_offset_commit_response_topic_0(w, each)
     if m.unknown_tagged_fields:
         w.refuse()
 
@@ -185,7 +219,7 @@ def _write_offset_commit_response_3(w: Writer, m: OffsetCommitResponse) -> None:
     w.fixed(_pack_l(m.throttle_time_ms))
     w.count(len(m.topics))
     for each in m.topics:
-        _write_offset_commit_response_topic_2(w, each)
+        _write_offset_commit_response_topic_0(w, each)
     if m.unknown_tagged_fields:
         w.refuse()
 
@@ -237,7 +271,7 @@ def encode_offset_commit_response_parts(version: int, message: Any) -> list[Part
         elif version >= 3:
             _write_offset_commit_response_3(writer, message)
         else:
-            _write_offset_commit_response_2(writer, message)
+            _write_offset_commit_response_0(writer, message)
         return writer.parts()
     except ENCODING_ERRORS:
         pass

@@ -24,18 +24,25 @@ from odradek.protocol.reader import Reader, decoded_again
 from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 _pack_l: Final = Struct(">l").pack
+_pack_lhq: Final = Struct(">lhq").pack
 _pack_lhqq: Final = Struct(">lhqq").pack
 _pack_lhqqq: Final = Struct(">lhqqq").pack
 _pack_ll: Final = Struct(">ll").pack
 
 
-def _read_partition_produce_data_3(r: Reader) -> PartitionProduceData:
+def _read_partition_produce_data_0(r: Reader) -> PartitionProduceData:
     return PartitionProduceData(index=r.int32(), records=r.records_or_null())
 
 
-def _read_topic_produce_data_3(r: Reader) -> TopicProduceData:
+def _read_topic_produce_data_0(r: Reader) -> TopicProduceData:
     return TopicProduceData(
-        name=r.string(), partition_data=[_read_partition_produce_data_3(r) for _ in range(r.count(8))]
+        name=r.string(), partition_data=[_read_partition_produce_data_0(r) for _ in range(r.count(8))]
+    )
+
+
+def _read_produce_request_0(r: Reader) -> ProduceRequest:
+    return ProduceRequest(
+        acks=r.int16(), timeout_ms=r.int32(), topic_data=[_read_topic_produce_data_0(r) for _ in range(r.count(6))]
     )
 
 
@@ -44,7 +51,7 @@ def _read_produce_request_3(r: Reader) -> ProduceRequest:
         transactional_id=r.string_or_null(),
         acks=r.int16(),
         timeout_ms=r.int32(),
-        topic_data=[_read_topic_produce_data_3(r) for _ in range(r.count(6))],
+        topic_data=[_read_topic_produce_data_0(r) for _ in range(r.count(6))],
     )
 
 
@@ -97,15 +104,59 @@ def decode_produce_request(version: int, buf: Buffer, offset: int = 0) -> tuple[
             message = _read_produce_request_13(reader)
         elif version >= 9:
             message = _read_produce_request_9(reader)
-        else:
+        elif version >= 3:
             message = _read_produce_request_3(reader)
+        else:
+            message = _read_produce_request_0(reader)
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
     return decoded_again(ProduceRequest, version, buf, offset)
 
 
-def _write_partition_produce_response_3(w: Writer, m: PartitionProduceResponse) -> None:
+def _write_partition_produce_response_0(w: Writer, m: PartitionProduceResponse) -> None:
+    if (
+        m.current_leader.unknown_tagged_fields
+        or m.current_leader.leader_id != -1
+        or m.current_leader.leader_epoch != -1
+    ):
+        w.refuse()
+    w.fixed(_pack_lhq(m.index, m.error_code, m.base_offset))
+    if m.unknown_tagged_fields:
+        w.refuse()
+
+
+def _write_topic_produce_response_0(w: Writer, m: TopicProduceResponse) -> None:
+    w.string(m.name)
+    w.count(len(m.partition_responses))
+    for each in m.partition_responses:
+        _write_partition_produce_response_0(w, each)
+    if m.unknown_tagged_fields:
+        w.refuse()
+
+
+def _write_produce_response_0(w: Writer, m: ProduceResponse) -> None:
+    if m.node_endpoints is None or len(m.node_endpoints) > 0:
+        w.refuse()
+    w.count(len(m.responses))
+    for each in m.responses:
+        _write_topic_produce_response_0(w, each)
+    if m.unknown_tagged_fields:
+        w.refuse()
+
+
+def _write_produce_response_1(w: Writer, m: ProduceResponse) -> None:
+    if m.node_endpoints is None or len(m.node_endpoints) > 0:
+        w.refuse()
+    w.count(len(m.responses))
+    for each in m.responses:
+        _write_topic_produce_response_0(w, each)
+    w.fixed(_pack_l(m.throttle_time_ms))
+    if m.unknown_tagged_fields:
+        w.refuse()
+
+
+def _write_partition_produce_response_2(w: Writer, m: PartitionProduceResponse) -> None:
     if (
         m.current_leader.unknown_tagged_fields
         or m.current_leader.leader_id != -1
@@ -117,21 +168,21 @@ def _write_partition_produce_response_3(w: Writer, m: PartitionProduceResponse) 
         w.refuse()
 
 
-def _write_topic_produce_response_3(w: Writer, m: TopicProduceResponse) -> None:
+def _write_topic_produce_response_2(w: Writer, m: TopicProduceResponse) -> None:
     w.string(m.name)
     w.count(len(m.partition_responses))
     for each in m.partition_responses:
-        _write_partition_produce_response_3(w, each)
+        _write_partition_produce_response_2(w, each)
     if m.unknown_tagged_fields:
         w.refuse()
 
 
-def _write_produce_response_3(w: Writer, m: ProduceResponse) -> None:
+def _write_produce_response_2(w: Writer, m: ProduceResponse) -> None:
     if m.node_endpoints is None or len(m.node_endpoints) > 0:
         w.refuse()
     w.count(len(m.responses))
     for each in m.responses:
-        _write_topic_produce_response_3(w, each)
+        _write_topic_produce_response_2(w, each)
     w.fixed(_pack_l(m.throttle_time_ms))
     if m.unknown_tagged_fields:
         w.refuse()
@@ -345,8 +396,12 @@ def encode_produce_response_parts(version: int, message: Any) -> list[Part]:
             _write_produce_response_8(writer, message)
         elif version >= 5:
             _write_produce_response_5(writer, message)
+        elif version >= 2:
+            _write_produce_response_2(writer, message)
+        elif version >= 1:
+            _write_produce_response_1(writer, message)
         else:
-            _write_produce_response_3(writer, message)
+            _write_produce_response_0(writer, message)
         return writer.parts()
     except ENCODING_ERRORS:
         pass

@@ -73,14 +73,14 @@ class AlterReplicaLogDir(Message):
 
 @mypyc_attr(acyclic=True)
 class AlterReplicaLogDirsRequest(ApiMessage):
-    """API key 34, versions 1 to 2, flexible from 2."""
+    """API key 34, versions 0 to 2, flexible from 2."""
 
     __slots__ = (
         "dirs",
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 34
-    MIN_VERSION: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int | None] = 2
 
@@ -163,7 +163,7 @@ class AlterReplicaLogDirTopicResult(Message):
 
 @mypyc_attr(acyclic=True)
 class AlterReplicaLogDirsResponse(ApiMessage):
-    """API key 34, versions 1 to 2, flexible from 2."""
+    """API key 34, versions 0 to 2, flexible from 2."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -171,7 +171,7 @@ class AlterReplicaLogDirsResponse(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 34
-    MIN_VERSION: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int | None] = 2
 

@@ -63,14 +63,14 @@ class AclCreation(Message):
 
 @mypyc_attr(acyclic=True)
 class CreateAclsRequest(ApiMessage):
-    """API key 30, versions 1 to 3, flexible from 2."""
+    """API key 30, versions 0 to 3, flexible from 2."""
 
     __slots__ = (
         "creations",
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 30
-    MIN_VERSION: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int | None] = 2
 
@@ -123,7 +123,7 @@ class AclCreationResult(Message):
 
 @mypyc_attr(acyclic=True)
 class CreateAclsResponse(ApiMessage):
-    """API key 30, versions 1 to 3, flexible from 2."""
+    """API key 30, versions 0 to 3, flexible from 2."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -131,7 +131,7 @@ class CreateAclsResponse(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 30
-    MIN_VERSION: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int | None] = 2
 

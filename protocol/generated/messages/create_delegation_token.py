@@ -43,7 +43,7 @@ class CreatableRenewers(Message):
 
 @mypyc_attr(acyclic=True)
 class CreateDelegationTokenRequest(ApiMessage):
-    """API key 38, versions 1 to 3, flexible from 2."""
+    """API key 38, versions 0 to 3, flexible from 2."""
 
     __slots__ = (
         "owner_principal_type",
@@ -53,7 +53,7 @@ class CreateDelegationTokenRequest(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 38
-    MIN_VERSION: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int | None] = 2
 
@@ -85,7 +85,7 @@ class CreateDelegationTokenRequest(ApiMessage):
 
 @mypyc_attr(acyclic=True)
 class CreateDelegationTokenResponse(ApiMessage):
-    """API key 38, versions 1 to 3, flexible from 2."""
+    """API key 38, versions 0 to 3, flexible from 2."""
 
     __slots__ = (
         "error_code",
@@ -102,7 +102,7 @@ class CreateDelegationTokenResponse(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 38
-    MIN_VERSION: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int | None] = 2
 

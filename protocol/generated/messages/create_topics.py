@@ -115,7 +115,7 @@ class CreatableTopic(Message):
 
 @mypyc_attr(acyclic=True)
 class CreateTopicsRequest(ApiMessage):
-    """API key 19, versions 2 to 7, flexible from 5."""
+    """API key 19, versions 0 to 7, flexible from 5."""
 
     __slots__ = (
         "topics",
@@ -124,7 +124,7 @@ class CreateTopicsRequest(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 19
-    MIN_VERSION: ClassVar[int] = 2
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 7
     FLEXIBLE_FROM: ClassVar[int | None] = 5
 
@@ -249,7 +249,7 @@ class CreatableTopicResult(Message):
 
 @mypyc_attr(acyclic=True)
 class CreateTopicsResponse(ApiMessage):
-    """API key 19, versions 2 to 7, flexible from 5."""
+    """API key 19, versions 0 to 7, flexible from 5."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -257,7 +257,7 @@ class CreateTopicsResponse(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 19
-    MIN_VERSION: ClassVar[int] = 2
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 7
     FLEXIBLE_FROM: ClassVar[int | None] = 5
 

@@ -63,14 +63,14 @@ class DeleteAclsFilter(Message):
 
 @mypyc_attr(acyclic=True)
 class DeleteAclsRequest(ApiMessage):
-    """API key 31, versions 1 to 3, flexible from 2."""
+    """API key 31, versions 0 to 3, flexible from 2."""
 
     __slots__ = (
         "filters",
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 31
-    MIN_VERSION: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int | None] = 2
 
@@ -185,7 +185,7 @@ class DeleteAclsFilterResult(Message):
 
 @mypyc_attr(acyclic=True)
 class DeleteAclsResponse(ApiMessage):
-    """API key 31, versions 1 to 3, flexible from 2."""
+    """API key 31, versions 0 to 3, flexible from 2."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -193,7 +193,7 @@ class DeleteAclsResponse(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 31
-    MIN_VERSION: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int | None] = 2
 

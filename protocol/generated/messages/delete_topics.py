@@ -43,7 +43,7 @@ class DeleteTopicState(Message):
 
 @mypyc_attr(acyclic=True)
 class DeleteTopicsRequest(ApiMessage):
-    """API key 20, versions 1 to 6, flexible from 4."""
+    """API key 20, versions 0 to 6, flexible from 4."""
 
     __slots__ = (
         "topics",
@@ -52,7 +52,7 @@ class DeleteTopicsRequest(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 20
-    MIN_VERSION: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 6
     FLEXIBLE_FROM: ClassVar[int | None] = 4
 
@@ -119,7 +119,7 @@ class DeletableTopicResult(Message):
 
 @mypyc_attr(acyclic=True)
 class DeleteTopicsResponse(ApiMessage):
-    """API key 20, versions 1 to 6, flexible from 4."""
+    """API key 20, versions 0 to 6, flexible from 4."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -127,7 +127,7 @@ class DeleteTopicsResponse(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 20
-    MIN_VERSION: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 6
     FLEXIBLE_FROM: ClassVar[int | None] = 4
 

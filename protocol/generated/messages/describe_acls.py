@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class DescribeAclsRequest(ApiMessage):
-    """API key 29, versions 1 to 3, flexible from 2."""
+    """API key 29, versions 0 to 3, flexible from 2."""
 
     __slots__ = (
         "resource_type_filter",
@@ -26,7 +26,7 @@ class DescribeAclsRequest(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 29
-    MIN_VERSION: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int | None] = 2
 
@@ -143,7 +143,7 @@ class DescribeAclsResource(Message):
 
 @mypyc_attr(acyclic=True)
 class DescribeAclsResponse(ApiMessage):
-    """API key 29, versions 1 to 3, flexible from 2."""
+    """API key 29, versions 0 to 3, flexible from 2."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -153,7 +153,7 @@ class DescribeAclsResponse(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 29
-    MIN_VERSION: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int | None] = 2
 

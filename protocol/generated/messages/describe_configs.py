@@ -47,7 +47,7 @@ class DescribeConfigsResource(Message):
 
 @mypyc_attr(acyclic=True)
 class DescribeConfigsRequest(ApiMessage):
-    """API key 32, versions 1 to 4, flexible from 4."""
+    """API key 32, versions 0 to 4, flexible from 4."""
 
     __slots__ = (
         "resources",
@@ -56,7 +56,7 @@ class DescribeConfigsRequest(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 32
-    MIN_VERSION: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_FROM: ClassVar[int | None] = 4
 
@@ -125,6 +125,7 @@ class DescribeConfigsResourceResult(Message):
         "name",
         "value",
         "read_only",
+        "is_default",
         "config_source",
         "is_sensitive",
         "synonyms",
@@ -138,6 +139,7 @@ class DescribeConfigsResourceResult(Message):
         name: str = "",
         value: str | None = "",
         read_only: bool = False,
+        is_default: bool = False,
         config_source: int = -1,
         is_sensitive: bool = False,
         synonyms: list[DescribeConfigsSynonym] = NO_ITEMS,
@@ -148,6 +150,7 @@ class DescribeConfigsResourceResult(Message):
         self.name = name
         self.value = value
         self.read_only = read_only
+        self.is_default = is_default
         self.config_source = config_source
         self.is_sensitive = is_sensitive
         self.synonyms: list[DescribeConfigsSynonym] = [] if synonyms is NO_ITEMS else synonyms
@@ -163,6 +166,7 @@ class DescribeConfigsResourceResult(Message):
             s.Field("name" / s.String, "0+"),
             s.Field("value" / s.String, "0+", nullable="0+"),
             s.Field("read_only" / s.Boolean, "0+"),
+            s.Field("is_default" / s.Boolean, "0"),
             s.Field("config_source" / s.Int8, "1+", default=-1, ignorable=True),
             s.Field("is_sensitive" / s.Boolean, "0+"),
             s.Field("synonyms" / s.ArrayOf(s.StructOf(DescribeConfigsSynonym)), "1+", ignorable=True),
@@ -215,7 +219,7 @@ class DescribeConfigsResult(Message):
 
 @mypyc_attr(acyclic=True)
 class DescribeConfigsResponse(ApiMessage):
-    """API key 32, versions 1 to 4, flexible from 4."""
+    """API key 32, versions 0 to 4, flexible from 4."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -223,7 +227,7 @@ class DescribeConfigsResponse(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 32
-    MIN_VERSION: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_FROM: ClassVar[int | None] = 4
 

@@ -43,14 +43,14 @@ class DescribeDelegationTokenOwner(Message):
 
 @mypyc_attr(acyclic=True)
 class DescribeDelegationTokenRequest(ApiMessage):
-    """API key 41, versions 1 to 3, flexible from 2."""
+    """API key 41, versions 0 to 3, flexible from 2."""
 
     __slots__ = (
         "owners",
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 41
-    MIN_VERSION: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int | None] = 2
 
@@ -165,7 +165,7 @@ class DescribedDelegationToken(Message):
 
 @mypyc_attr(acyclic=True)
 class DescribeDelegationTokenResponse(ApiMessage):
-    """API key 41, versions 1 to 3, flexible from 2."""
+    """API key 41, versions 0 to 3, flexible from 2."""
 
     __slots__ = (
         "error_code",
@@ -174,7 +174,7 @@ class DescribeDelegationTokenResponse(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 41
-    MIN_VERSION: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_FROM: ClassVar[int | None] = 2
 

@@ -43,14 +43,14 @@ class DescribableLogDirTopic(Message):
 
 @mypyc_attr(acyclic=True)
 class DescribeLogDirsRequest(ApiMessage):
-    """API key 35, versions 1 to 5, flexible from 2."""
+    """API key 35, versions 0 to 5, flexible from 2."""
 
     __slots__ = (
         "topics",
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 35
-    MIN_VERSION: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_FROM: ClassVar[int | None] = 2
 
@@ -187,7 +187,7 @@ class DescribeLogDirsResult(Message):
 
 @mypyc_attr(acyclic=True)
 class DescribeLogDirsResponse(ApiMessage):
-    """API key 35, versions 1 to 5, flexible from 2."""
+    """API key 35, versions 0 to 5, flexible from 2."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -196,7 +196,7 @@ class DescribeLogDirsResponse(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 35
-    MIN_VERSION: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_FROM: ClassVar[int | None] = 2
 

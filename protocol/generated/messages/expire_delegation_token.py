@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class ExpireDelegationTokenRequest(ApiMessage):
-    """API key 40, versions 1 to 2, flexible from 2."""
+    """API key 40, versions 0 to 2, flexible from 2."""
 
     __slots__ = (
         "hmac",
@@ -21,7 +21,7 @@ class ExpireDelegationTokenRequest(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 40
-    MIN_VERSION: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int | None] = 2
 
@@ -47,7 +47,7 @@ class ExpireDelegationTokenRequest(ApiMessage):
 
 @mypyc_attr(acyclic=True)
 class ExpireDelegationTokenResponse(ApiMessage):
-    """API key 40, versions 1 to 2, flexible from 2."""
+    """API key 40, versions 0 to 2, flexible from 2."""
 
     __slots__ = (
         "error_code",
@@ -56,7 +56,7 @@ class ExpireDelegationTokenResponse(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 40
-    MIN_VERSION: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int | None] = 2
 

@@ -167,7 +167,7 @@ class ForgottenTopic(Message):
 
 @mypyc_attr(acyclic=True)
 class FetchRequest(ApiMessage):
-    """API key 1, versions 4 to 18, flexible from 12."""
+    """API key 1, versions 0 to 18, flexible from 12."""
 
     __slots__ = (
         "cluster_id",
@@ -185,7 +185,7 @@ class FetchRequest(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 1
-    MIN_VERSION: ClassVar[int] = 4
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 18
     FLEXIBLE_FROM: ClassVar[int | None] = 12
 
@@ -505,7 +505,7 @@ class NodeEndpoint(Message):
 
 @mypyc_attr(acyclic=True)
 class FetchResponse(ApiMessage):
-    """API key 1, versions 4 to 18, flexible from 12."""
+    """API key 1, versions 0 to 18, flexible from 12."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -516,7 +516,7 @@ class FetchResponse(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 1
-    MIN_VERSION: ClassVar[int] = 4
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 18
     FLEXIBLE_FROM: ClassVar[int | None] = 12
 

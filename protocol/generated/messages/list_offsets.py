@@ -19,6 +19,7 @@ class ListOffsetsPartition(Message):
         "partition_index",
         "current_leader_epoch",
         "timestamp",
+        "max_num_offsets",
         "unknown_tagged_fields",
     )
 
@@ -27,11 +28,13 @@ class ListOffsetsPartition(Message):
         partition_index: int = 0,
         current_leader_epoch: int = -1,
         timestamp: int = 0,
+        max_num_offsets: int = 1,
         unknown_tagged_fields: UnknownTaggedFields = (),
     ) -> None:
         self.partition_index = partition_index
         self.current_leader_epoch = current_leader_epoch
         self.timestamp = timestamp
+        self.max_num_offsets = max_num_offsets
         self.unknown_tagged_fields = unknown_tagged_fields
 
     @staticmethod
@@ -42,6 +45,7 @@ class ListOffsetsPartition(Message):
             s.Field("partition_index" / s.Int32, "0+"),
             s.Field("current_leader_epoch" / s.Int32, "4+", default=-1, ignorable=True),
             s.Field("timestamp" / s.Int64, "0+"),
+            s.Field("max_num_offsets" / s.Int32, "0", default=1),
         ]
 
 
@@ -77,7 +81,7 @@ class ListOffsetsTopic(Message):
 
 @mypyc_attr(acyclic=True)
 class ListOffsetsRequest(ApiMessage):
-    """API key 2, versions 1 to 11, flexible from 6."""
+    """API key 2, versions 0 to 11, flexible from 6."""
 
     __slots__ = (
         "replica_id",
@@ -87,7 +91,7 @@ class ListOffsetsRequest(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 2
-    MIN_VERSION: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 11
     FLEXIBLE_FROM: ClassVar[int | None] = 6
 
@@ -124,6 +128,7 @@ class ListOffsetsPartitionResponse(Message):
     __slots__ = (
         "partition_index",
         "error_code",
+        "old_style_offsets",
         "timestamp",
         "offset",
         "leader_epoch",
@@ -134,6 +139,7 @@ class ListOffsetsPartitionResponse(Message):
         self,
         partition_index: int = 0,
         error_code: int = 0,
+        old_style_offsets: list[int] = NO_ITEMS,
         timestamp: int = -1,
         offset: int = -1,
         leader_epoch: int = -1,
@@ -141,6 +147,7 @@ class ListOffsetsPartitionResponse(Message):
     ) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
+        self.old_style_offsets: list[int] = [] if old_style_offsets is NO_ITEMS else old_style_offsets
         self.timestamp = timestamp
         self.offset = offset
         self.leader_epoch = leader_epoch
@@ -153,6 +160,7 @@ class ListOffsetsPartitionResponse(Message):
         return [
             s.Field("partition_index" / s.Int32, "0+"),
             s.Field("error_code" / s.Int16, "0+"),
+            s.Field("old_style_offsets" / s.ArrayOf(s.Int64), "0"),
             s.Field("timestamp" / s.Int64, "1+", default=-1),
             s.Field("offset" / s.Int64, "1+", default=-1),
             s.Field("leader_epoch" / s.Int32, "4+", default=-1),
@@ -191,7 +199,7 @@ class ListOffsetsTopicResponse(Message):
 
 @mypyc_attr(acyclic=True)
 class ListOffsetsResponse(ApiMessage):
-    """API key 2, versions 1 to 11, flexible from 6."""
+    """API key 2, versions 0 to 11, flexible from 6."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -199,7 +207,7 @@ class ListOffsetsResponse(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 2
-    MIN_VERSION: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 11
     FLEXIBLE_FROM: ClassVar[int | None] = 6
 

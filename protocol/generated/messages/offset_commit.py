@@ -19,6 +19,7 @@ class OffsetCommitRequestPartition(Message):
         "partition_index",
         "committed_offset",
         "committed_leader_epoch",
+        "commit_timestamp",
         "committed_metadata",
         "unknown_tagged_fields",
     )
@@ -28,12 +29,14 @@ class OffsetCommitRequestPartition(Message):
         partition_index: int = 0,
         committed_offset: int = 0,
         committed_leader_epoch: int = -1,
+        commit_timestamp: int = -1,
         committed_metadata: str | None = "",
         unknown_tagged_fields: UnknownTaggedFields = (),
     ) -> None:
         self.partition_index = partition_index
         self.committed_offset = committed_offset
         self.committed_leader_epoch = committed_leader_epoch
+        self.commit_timestamp = commit_timestamp
         self.committed_metadata = committed_metadata
         self.unknown_tagged_fields = unknown_tagged_fields
 
@@ -45,6 +48,7 @@ class OffsetCommitRequestPartition(Message):
             s.Field("partition_index" / s.Int32, "0+"),
             s.Field("committed_offset" / s.Int64, "0+"),
             s.Field("committed_leader_epoch" / s.Int32, "6+", default=-1, ignorable=True),
+            s.Field("commit_timestamp" / s.Int64, "1", default=-1),
             s.Field("committed_metadata" / s.String, "0+", nullable="0+"),
         ]
 
@@ -85,7 +89,7 @@ class OffsetCommitRequestTopic(Message):
 
 @mypyc_attr(acyclic=True)
 class OffsetCommitRequest(ApiMessage):
-    """API key 8, versions 2 to 10, flexible from 8."""
+    """API key 8, versions 0 to 10, flexible from 8."""
 
     __slots__ = (
         "group_id",
@@ -97,7 +101,7 @@ class OffsetCommitRequest(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 8
-    MIN_VERSION: ClassVar[int] = 2
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 10
     FLEXIBLE_FROM: ClassVar[int | None] = 8
 
@@ -199,7 +203,7 @@ class OffsetCommitResponseTopic(Message):
 
 @mypyc_attr(acyclic=True)
 class OffsetCommitResponse(ApiMessage):
-    """API key 8, versions 2 to 10, flexible from 8."""
+    """API key 8, versions 0 to 10, flexible from 8."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -207,7 +211,7 @@ class OffsetCommitResponse(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 8
-    MIN_VERSION: ClassVar[int] = 2
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 10
     FLEXIBLE_FROM: ClassVar[int | None] = 8
 

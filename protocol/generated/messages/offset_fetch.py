@@ -115,7 +115,7 @@ class OffsetFetchRequestGroup(Message):
 
 @mypyc_attr(acyclic=True)
 class OffsetFetchRequest(ApiMessage):
-    """API key 9, versions 1 to 10, flexible from 6."""
+    """API key 9, versions 0 to 10, flexible from 6."""
 
     __slots__ = (
         "group_id",
@@ -125,7 +125,7 @@ class OffsetFetchRequest(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 9
-    MIN_VERSION: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 10
     FLEXIBLE_FROM: ClassVar[int | None] = 6
 
@@ -339,7 +339,7 @@ class OffsetFetchResponseGroup(Message):
 
 @mypyc_attr(acyclic=True)
 class OffsetFetchResponse(ApiMessage):
-    """API key 9, versions 1 to 10, flexible from 6."""
+    """API key 9, versions 0 to 10, flexible from 6."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -349,7 +349,7 @@ class OffsetFetchResponse(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 9
-    MIN_VERSION: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 10
     FLEXIBLE_FROM: ClassVar[int | None] = 6
 

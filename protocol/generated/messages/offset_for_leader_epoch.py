@@ -77,7 +77,7 @@ class OffsetForLeaderTopic(Message):
 
 @mypyc_attr(acyclic=True)
 class OffsetForLeaderEpochRequest(ApiMessage):
-    """API key 23, versions 2 to 4, flexible from 4."""
+    """API key 23, versions 0 to 4, flexible from 4."""
 
     __slots__ = (
         "replica_id",
@@ -85,7 +85,7 @@ class OffsetForLeaderEpochRequest(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 23
-    MIN_VERSION: ClassVar[int] = 2
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_FROM: ClassVar[int | None] = 4
 
@@ -179,7 +179,7 @@ class OffsetForLeaderTopicResult(Message):
 
 @mypyc_attr(acyclic=True)
 class OffsetForLeaderEpochResponse(ApiMessage):
-    """API key 23, versions 2 to 4, flexible from 4."""
+    """API key 23, versions 0 to 4, flexible from 4."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -187,7 +187,7 @@ class OffsetForLeaderEpochResponse(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 23
-    MIN_VERSION: ClassVar[int] = 2
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_FROM: ClassVar[int | None] = 4
 

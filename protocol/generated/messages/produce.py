@@ -77,7 +77,7 @@ class TopicProduceData(Message):
 
 @mypyc_attr(acyclic=True)
 class ProduceRequest(ApiMessage):
-    """API key 0, versions 3 to 13, flexible from 9."""
+    """API key 0, versions 0 to 13, flexible from 9."""
 
     __slots__ = (
         "transactional_id",
@@ -87,7 +87,7 @@ class ProduceRequest(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 0
-    MIN_VERSION: ClassVar[int] = 3
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 13
     FLEXIBLE_FROM: ClassVar[int | None] = 9
 
@@ -307,7 +307,7 @@ class NodeEndpoint(Message):
 
 @mypyc_attr(acyclic=True)
 class ProduceResponse(ApiMessage):
-    """API key 0, versions 3 to 13, flexible from 9."""
+    """API key 0, versions 0 to 13, flexible from 9."""
 
     __slots__ = (
         "responses",
@@ -316,7 +316,7 @@ class ProduceResponse(ApiMessage):
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 0
-    MIN_VERSION: ClassVar[int] = 3
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 13
     FLEXIBLE_FROM: ClassVar[int | None] = 9
 

@@ -89,14 +89,14 @@ class WritableTxnMarker(Message):
 
 @mypyc_attr(acyclic=True)
 class WriteTxnMarkersRequest(ApiMessage):
-    """API key 27, versions 1 to 2, flexible from 1."""
+    """API key 27, versions 0 to 2, flexible from 1."""
 
     __slots__ = (
         "markers",
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 27
-    MIN_VERSION: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int | None] = 1
 
@@ -209,14 +209,14 @@ class WritableTxnMarkerResult(Message):
 
 @mypyc_attr(acyclic=True)
 class WriteTxnMarkersResponse(ApiMessage):
-    """API key 27, versions 1 to 2, flexible from 1."""
+    """API key 27, versions 0 to 2, flexible from 1."""
 
     __slots__ = (
         "markers",
         "unknown_tagged_fields",
     )
     API_KEY: ClassVar[int] = 27
-    MIN_VERSION: ClassVar[int] = 1
+    MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_FROM: ClassVar[int | None] = 1
 

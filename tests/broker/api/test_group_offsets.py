@@ -44,7 +44,7 @@ def commit(plane: DataPlane, *topics: tuple[str, list[int]], version: int = 9, n
     rows = []
     for name, partitions in topics:
         found = plane.cluster.topics.get(name)
-        parts = [OffsetCommitRequestPartition(p, 10 + p, 0, "m") for p in partitions]
+        parts = [OffsetCommitRequestPartition(p, 10 + p, 0, committed_metadata="m") for p in partitions]
         rows.append(OffsetCommitRequestTopic(name, found.topic_id if found else b"\1" * 16, parts))
     response = plane.call(OffsetCommitRequest("g", topics=rows), version, node=node or home(plane))
     return [(t.name, [(p.partition_index, p.error_code) for p in t.partitions]) for t in response.topics]

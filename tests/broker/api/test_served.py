@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from odradek.broker.api.generated.index import INDEX
-from odradek.broker.api.served import UNSTABLE, handlers_of
+from odradek.broker.api.served import ALL, handlers_of
 from odradek.broker.releases.release import release_of
 from odradek.protocol.apis import API_BY_KEY
 
 
 def test_every_entry_of_the_index_has_its_handler() -> None:
-    handlers = UNSTABLE.all()
+    handlers = ALL.all()
     assert list(handlers) == sorted(INDEX)
     for key, (_, low, high, advertised) in INDEX.items():
         handler = handlers[key]
         assert (handler.min_version, handler.max_version, handler.advertised) == (low, high, advertised)
-        assert API_BY_KEY[key].min_version <= low <= high <= API_BY_KEY[key].request.MAX_VERSION
+        assert API_BY_KEY[key].request.MIN_VERSION <= low <= high <= API_BY_KEY[key].request.MAX_VERSION
 
 
 def test_unstable_versions_are_served_where_they_are_asked_for() -> None:

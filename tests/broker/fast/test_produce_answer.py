@@ -23,7 +23,7 @@ from odradek.protocol.headers import encode_response_header
 from odradek.protocol.message_codec import codec
 from tests.fakes.examples import examples
 
-VERSIONS = range(ProduceResponse.MIN_VERSION, ProduceResponse.MAX_VERSION + 1)
+VERSIONS = range(API_BY_KEY[PRODUCE_KEY].min_version, ProduceResponse.MAX_VERSION + 1)
 INT32 = st.integers(-(2**31), 2**31 - 1)
 INT64 = st.integers(-(2**63), 2**63 - 1)
 NAMES = st.text(st.characters(codec="utf-8"), max_size=140) | st.sampled_from(["a" * 126, "a" * 127, "\u20ac" * 42])

@@ -22,9 +22,6 @@ _VALUE, _SOURCE = 0, 2
 _STATIC = 4
 BETWEEN_BROKERS = {4, 5, 6, 7, 56, 58, 67}
 """What brokers of ZooKeeper mode ask each other: odradek's nodes do not speak over the network."""
-_FROM_ONE = (2, 9, 20, 27, 29, 30, 31, 32, 34, 35, 38, 39, 40, 41)
-LOWEST_SINCE_4_0 = {1: 4, 8: 2, 19: 2, 23: 2} | dict.fromkeys(_FROM_ONE, 1)
-"""Kafka 4.0 took lower versions out (KIP-896): odradek does not serve them as an older release either."""
 
 
 class Asked:
@@ -59,11 +56,7 @@ def test_api_versions(asked: Asked) -> None:
         each.api_key: [each.min_version, each.max_version] for each in asked.request(ApiVersionsRequest(), 0).api_keys
     }
     recorded = {int(key): versions for key, versions in asked.recorded["api_versions"].items()}
-    expected = {
-        key: [max(low, LOWEST_SINCE_4_0.get(key, 0)), high]
-        for key, (low, high) in recorded.items()
-        if key not in BETWEEN_BROKERS
-    }
+    expected = {key: versions for key, versions in recorded.items() if key not in BETWEEN_BROKERS}
     assert told == expected
 
 

@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from odradek.broker.api.served import SERVED
+from odradek.broker.api.served import ALL, SERVED
+from odradek.broker.releases.release import release_of
 from odradek.broker.requests.access import OPEN
 from odradek.broker.requests.handlers import HandlerRegistry, handles
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -48,6 +49,21 @@ def test_versions_default_to_those_of_kafka(install: Install) -> None:
     handler = SERVED.find(HEARTBEAT)
     assert handler is not None
     assert (handler.min_version, handler.max_version) == (0, 4)
+
+
+def test_versions_are_cut_from_below() -> None:
+    registry = HandlerRegistry(PACKAGE, {HEARTBEAT: ("groups", 0, 4, True), 0: ("produce", 0, 13, True)})
+    assert registry.down_to({0: 3, 5: 1}).advertised() == {0: (3, 13), HEARTBEAT: (0, 4)}
+
+
+def test_an_older_release_has_functions_of_its_own() -> None:
+    produce, heartbeat = ALL.find(0), ALL.find(HEARTBEAT)
+    assert produce is not None
+    assert heartbeat is not None
+    release = release_of("3.9")
+    assert heartbeat.as_older(heartbeat.function, 0, release) is heartbeat.function
+    assert produce.as_older(produce.function, 3, release) is produce.function
+    assert produce.within(0, 11).as_older(produce.function, 2, release) is not produce.function
 
 
 def test_an_api_has_one_handler(install: Install) -> None:

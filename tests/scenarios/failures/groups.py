@@ -72,7 +72,7 @@ class Member:
         self.s.note(f"heartbeat: {asked}", error(answer.error_code))
 
     def commit_begin(self, node: int, offset: int) -> Pending:
-        partition = OffsetCommitRequestPartition(0, offset, -1, "")
+        partition = OffsetCommitRequestPartition(0, offset, -1, committed_metadata="")
         topics = [OffsetCommitRequestTopic(self.s.real("t"), self.s.ids["t"], [partition])]
         return self.s.begin(node, OffsetCommitRequest(self.s.real("group"), self.generation, self.id, topics=topics), 8)
 

@@ -55,7 +55,7 @@ def member(broker: KafkaBroker | Broker, group: str = "g", assignment: bytes = A
         me = str(joined.member_id)
         assignments = [SyncGroupRequestAssignment(me, assignment)]
         client.request(SyncGroupRequest(group, 1, me, None, "consumer", "range", assignments), 5)
-        partitions = [OffsetCommitRequestPartition(1, 0, -1, "note")]
+        partitions = [OffsetCommitRequestPartition(1, 0, -1, committed_metadata="note")]
         topics = [OffsetCommitRequestTopic("t", partitions=partitions)]
         client.request(OffsetCommitRequest(group, 1, me, topics=topics), 8)
     return me
