@@ -74,6 +74,7 @@ class Release:
         "has_static_streams_members",
         "indexes_quotas",
         "keeps_directories",
+        "keeps_refused_assignments",
         "knows_networks",
         "knows_share_topics_by_partition",
         "knows_tags_of_standbys",
@@ -147,6 +148,8 @@ class Release:
         """When its last member leaves, a group's assignment epoch becomes its epoch."""
         self.counts_assignors = number >= (4, 4)
         """A consumer group gets another epoch when its members come to prefer another assignor."""
+        self.keeps_refused_assignments = number >= (4, 4)
+        """An epoch of a streams group gives nobody tasks if a refused heartbeat would have begun it without any."""
         self.knows_networks = number >= (4, 4)
         """The host of an access control entry may be a network (KIP-1276), and may not be empty."""
         self.has_static_streams_members = number >= (4, 4)

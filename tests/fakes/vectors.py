@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,14 +31,11 @@ def recorded(module: str, release: str = DEFAULT) -> dict[str, Any]:
     return conversations
 
 
-def cases(module: str, names: Iterable[str], not_yet: Collection[str] = ()) -> list[Any]:
-    """Each conversation with the default release, and with the other one where that tells it otherwise, as parameters.
-
-    `not_yet`: those that odradek does not tell as the default release.
-    """
+def cases(module: str, names: Iterable[str]) -> list[Any]:
+    """Each conversation with the default release, and with the other one if that tells it otherwise, as parameters."""
     names = list(names)
     default, other = recorded(module), recorded(module, OTHER)
     differing = [name for name in names if default[name] != other[name]]
-    return [pytest.param(name, DEFAULT, id=name) for name in names if name not in not_yet] + [
+    return [pytest.param(name, DEFAULT, id=name) for name in names] + [
         pytest.param(name, OTHER, id=f"{name}-{OTHER}") for name in differing
     ]

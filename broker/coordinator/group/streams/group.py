@@ -15,6 +15,7 @@ from odradek.broker.coordinator.group.commands import CommitOffsets, GroupType, 
 from odradek.broker.coordinator.group.epoch_group import (
     EMPTY,
     EPOCHS_FROM,
+    STABLE,
     EpochGroup,
     check_trusting,
     committing_member,
@@ -181,8 +182,9 @@ class SoftState:
 
     ``configured``: the topology held against the topics. ``topics_checked``: they have not changed since.
     ``shutdown_by``: the member that asked for the application's end. ``refused``: why internal topics could not be
-    created, and until when (milliseconds) that is not tried again. ``offsets`` and ``end_offsets``: what members have
-    told of their tasks, by member id.
+    created, and until when (milliseconds) that is not tried again. ``taskless_epoch``: the epoch in which nobody gets
+    tasks (see `Release.keeps_refused_assignments`). ``offsets`` and ``end_offsets``: what members have told of their
+    tasks, by member id.
     """
 
     __slots__ = (
@@ -192,6 +194,7 @@ class SoftState:
         "offsets",
         "refused",
         "shutdown_by",
+        "taskless_epoch",
         "topics_checked",
         "waits_for_first",
     )
@@ -203,6 +206,7 @@ class SoftState:
         self.shutdown_by: str | None = None
         self.waits_for_first = False
         self.refused: dict[str, tuple[str, int]] = {}
+        self.taskless_epoch = 0
         self.offsets: dict[str, TaskOffsets] = {}
         self.end_offsets: dict[str, TaskOffsets] = {}
 
@@ -312,12 +316,21 @@ class StreamsGroup(EpochGroup):
             and topology.epoch == self.validated_topology_epoch
             and topology.epoch <= member.topology_epoch
             and self.epoch <= self.assignment_epoch
+            and self.assignment_epoch != soft.taskless_epoch
             and member.is_reconciled_to(self.assignment_epoch)
         )
 
     def target_of(self, member_id: str) -> Target:
-        """Set a member's target."""
+        """The tasks that a member is to have."""
         return self.targets.get(member_id, NO_TARGET)
+
+    def withholds_from(self, member_id: str) -> bool:
+        """Whether all members have come into an epoch that gives them nothing, and this one is to have tasks."""
+        return (
+            self.assignment_epoch == self.soft.taskless_epoch
+            and self.state_name == STABLE
+            and self.target_of(member_id) != NO_TARGET
+        )
 
     def static_member(self, instance_id: str) -> Member | None:
         """The member with that instance id."""

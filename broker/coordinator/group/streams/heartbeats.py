@@ -83,7 +83,14 @@ class Heartbeats:
         epoch, target = self._progress.target(step, member, step.epoch, ready.configured, configs)
         after = self._progress.reconciled(step, member, epoch, target, command.owned)
         self._keep_alive(step, command)
-        return step.outcome(self._reply(step, command, before, after, ready.configured), self._groups)
+        try:
+            reply = self._reply(step, command, before, after, ready.configured)
+        except KafkaError:
+            begins = epoch > step.group.assignment_epoch and ready.configured.subtopologies is None
+            if begins and self._configs.release.keeps_refused_assignments:
+                step.group.soft.taskless_epoch = epoch
+            raise
+        return step.outcome(reply, self._groups)
 
     # -- nothing new
 
@@ -197,7 +204,8 @@ class Heartbeats:
         self._topologies.tell_stale(step, member)
         ready = self._topologies.readiness(step, command, topology)
         rebalances = changed if step.replaced is None else _matters(before, member)
-        if rebalances or ready.changed or configs != group.assignment_configs:
+        withheld = group.withholds_from(member.member_id)
+        if rebalances or ready.changed or configs != group.assignment_configs or withheld:
             record = epoch_record(group.group_id, group.epoch + 1, ready.metadata_hash, ready.validated, configs)
             step.records.append(record)
             step.epoch = group.epoch + 1

@@ -238,6 +238,12 @@ class Progress:
         self, step: Step, member: Member, epoch: int, configured: ConfiguredTopology, configs: Mapping[str, str]
     ) -> tuple[int, Target]:
         """The member's target and its epoch; computed again if the epoch is not the group's."""
+        epoch, target = self._target(step, member, epoch, configured, configs)
+        return epoch, NO_TARGET if epoch == step.group.soft.taskless_epoch else target
+
+    def _target(
+        self, step: Step, member: Member, epoch: int, configured: ConfiguredTopology, configs: Mapping[str, str]
+    ) -> tuple[int, Target]:
         group = step.group
         if self.waits_for_first(step):
             text = "Assignment delayed due to the configured initial rebalance delay."

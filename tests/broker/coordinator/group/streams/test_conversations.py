@@ -10,12 +10,9 @@ from odradek.broker.facade.threaded import KafkaBroker
 from tests.fakes.vectors import cases, recorded
 from tests.scenarios.streams_group_conversations import CONVERSATIONS, transcribe
 
-NOT_YET = {"missing_sources"}
-"""A real 4.4.0 keeps the assignment of a heartbeat that it refused, and hands it out in the epoch of that number."""
-
 
 @pytest.mark.long("assignment_interval", "initial_delay", "rebalance_timeout", "session_expiry")
-@pytest.mark.parametrize(("name", "release"), cases("streams_group_conversations", CONVERSATIONS, NOT_YET))
+@pytest.mark.parametrize(("name", "release"), cases("streams_group_conversations", CONVERSATIONS))
 def test_as_kafka_says_it(name: str, release: str, brokers: Callable[[str], KafkaBroker]) -> None:
     host, port = brokers(release).bootstrap_servers.split(":")
     assert transcribe(name, host, int(port)) == recorded("streams_group_conversations", release)[name]
