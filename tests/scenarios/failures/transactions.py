@@ -187,6 +187,26 @@ def a_marker_waits_for_a_follower(s: Story) -> None:
 
 
 @story
+def a_commit_meets_an_abort(s: Story) -> None:
+    """The coordinator aborts for another instance: the first one is told to try again, and then that it is too late."""
+    s.create_coordinators()
+    s.create("t", [3, 2, 1])
+    tx = Transactional(s, 1)
+    tx.produce("of the first instance", 3, "a", sequence=0)
+    s.await_high_watermark(2, "t", 1)
+    s.isolate(3, 2)
+    another = InitProducerIdRequest(s.real("tx"), 60_000)
+    s.note("init: another instance", error(s.begin(1, another, 5).answer().error_code))
+    tx.show("the marker waits", 1)
+    for commit in (True, False):
+        tx.note_ended(f"of the first instance, commit={commit}", tx.end_begin(1, commit=commit).answer())
+    s.await_isr("t", [1, 3])
+    tx.await_state(1, "CompleteAbort")
+    tx.end("commit of the first instance, then", 1)
+    s.fetch("what is committed", 3, "t", 0, **COMMITTED)
+
+
+@story
 def a_marker_without_a_leader(s: Story) -> None:
     """It is left out: the transaction completes, and hangs in its partition."""
     s.create_coordinators()
