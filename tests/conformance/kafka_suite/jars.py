@@ -24,7 +24,7 @@ KAFKA_VERSION = "4.3.1"
 """The newest release whose test jars Maven has."""
 HERE = Path(__file__).resolve().parent
 SOURCES = HERE / "java"
-LOGGING = HERE.parent
+LOGGING = HERE
 """Where log4j2.properties lies."""
 
 JARS = (
