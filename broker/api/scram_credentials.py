@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from odradek.broker.api.active_controller import is_for_another
 from odradek.broker.controller.commands import AlterScramUsers, ScramDeletion, ScramUpsertion
 from odradek.broker.requests.access import Whole
 from odradek.broker.requests.context import RequestContext
@@ -59,6 +60,11 @@ def alter_user_scram_credentials(
     ctx: RequestContext, request: AlterUserScramCredentialsRequest
 ) -> AlterUserScramCredentialsResponse:
     """Set and delete credentials of users, each for itself."""
+    if is_for_another(ctx):
+        names = sorted({row.name for row in (*request.deletions, *request.upsertions)})
+        return AlterUserScramCredentialsResponse(
+            results=[AlterUserScramCredentialsResult(name, ErrorCode.NOT_CONTROLLER, None) for name in names]
+        )
     command = AlterScramUsers(
         [ScramDeletion(row.name, row.mechanism) for row in request.deletions],
         [

@@ -9,11 +9,18 @@ import pytest
 
 import odradek
 from odradek.protocol.generated.messages import alter_partition_reassignments as alter
+from odradek.protocol.generated.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
+)
 from odradek.protocol.generated.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from odradek.protocol.generated.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.protocol.generated.messages.delete_topics import DeleteTopicsRequest
+from odradek.protocol.generated.messages.describe_cluster import DescribeClusterRequest
 from odradek.protocol.generated.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from odradek.protocol.generated.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
+from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.protocol.generated.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from odradek.protocol.json_form import to_json
 from odradek.wire_client import WireConnection
@@ -69,6 +76,19 @@ CASES: list[tuple[Any, int, dict[str, Any]]] = [
             ],
         },
     ),
+    (
+        AlterUserScramCredentialsRequest(
+            [ScramCredentialDeletion("bob", 1)],
+            [ScramCredentialUpsertion(name, 1, 4096, b"salt", bytes(32)) for name in ("carl", "alice")],
+        ),
+        0,
+        {
+            "throttleTimeMs": 0,
+            "results": [
+                {"user": name, "errorCode": NOT_CONTROLLER, "errorMessage": None} for name in ("alice", "bob", "carl")
+            ],
+        },
+    ),
     (UpdateFeaturesRequest(1000, [FeatureUpdateKey("x", 1)]), 0, {**HEAD, "results": []}),
 ]
 
@@ -90,6 +110,13 @@ def test_only_the_controller_does_it(
     answer = connection.receive(request_, version, connection.send(request_, version))
     assert to_json(answer, version) == expected
     assert list(broker.topics) == ["t"]
+
+
+def test_all_name_the_same_controller(other: tuple[odradek.KafkaBroker, WireConnection]) -> None:
+    broker, connection = other
+    for request, version in ((MetadataRequest([]), 9), (DescribeClusterRequest(), 0)):
+        answer = connection.receive(request, version, connection.send(request, version))
+        assert answer.controller_id == broker.cluster.controller_id
 
 
 def test_a_broker_of_kraft_hands_it_on() -> None:
