@@ -148,6 +148,8 @@ class Cluster:
         """The image at the end of the start, when all topics and users of the start existed."""
         self.rewound_epochs: dict[tuple[bytes, int], int] = {}
         """The leader epochs that partitions got when the broker went back to a snapshot: none is given twice."""
+        self.kraft_version_at_start = 0 if roles.static else 1
+        """In memory: a log on disk has its own."""
         voters = [node.id for node in self.members.values() if node.is_controller]
         self.controller = Controller(self.config, self.clock, voters[0], self.bug_log.report)
         self.image = self.controller.image
@@ -189,7 +191,7 @@ class Cluster:
         )
         self.leader_checks = self._make_leader_checks() if nodes > 1 else None
         if not directories:
-            self.controller.open(MemoryMetadataLog(kraft_version=0 if roles.static else 1))
+            self.controller.open(MemoryMetadataLog(kraft_version=self.kraft_version_at_start))
             self.membership.join_controllers(self.separate)
             self.membership.join(self.nodes)
         else:

@@ -76,11 +76,12 @@ def told_versions(
             return ApiVersionsResponse(error_code=ErrorCode.REBOOTSTRAP_REQUIRED)
     image = ctx.services.image
     kept = ctx.services.answers.of(f"{name} of {ctx.release}", image.offset)
-    answer = kept.get(ctx.api_version)
+    facts = ctx.api_version, ctx.services.controller.kraft_version
+    answer = kept.get(facts)
     if answer is None:
         response = _response(ctx, served(ctx))
         body = codec(ApiVersionsResponse, ctx.api_version).encode(response)
-        answer = kept[ctx.api_version] = EncodedBody(body)
+        answer = kept[facts] = EncodedBody(body)
     return answer
 
 

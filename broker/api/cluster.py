@@ -216,7 +216,7 @@ def update_features(ctx: RequestContext, request: UpdateFeaturesRequest) -> Upda
     }
     command = UpdateFeatures(list(updates.values()), validate_only=request.validate_only)
     try:
-        refused = ctx.services.controller.ask(command)
+        refused = ctx.services.controller.update_features(command)
     except KafkaError as error:
         if error.code is not ErrorCode.INVALID_UPDATE_VERSION:
             raise

@@ -61,7 +61,7 @@ def alter_user_scram_credentials(
 ) -> AlterUserScramCredentialsResponse:
     """Set and delete credentials of users, each for itself."""
     if is_for_another(ctx):
-        names = sorted({row.name for row in (*request.deletions, *request.upsertions)})
+        names = sorted({row.name for row in request.deletions} | {row.name for row in request.upsertions})
         return AlterUserScramCredentialsResponse(
             results=[AlterUserScramCredentialsResult(name, ErrorCode.NOT_CONTROLLER, None) for name in names]
         )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from odradek.broker.controller import commands
 from odradek.broker.controller.commands import CreatedTopic, NewTopic
-from odradek.broker.controller.feature_levels import supported_features
+from odradek.broker.controller.feature_levels import KRAFT_VERSION, supported_features
 from odradek.broker.controller.machine import ControllerMachine, ImageChanged
+from odradek.broker.controller.metadata_log import MemoryMetadataLog, MetadataLog
 from odradek.broker.controller.producer_ids import ProducerIdBlocks
 from odradek.broker.metadata.image import METADATA_VERSION
 from odradek.broker.runtime.machine import Command, Effect, R
@@ -20,7 +21,6 @@ from odradek.storage.backend import StorageError
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.config.broker_config import BrokerConfig
-    from odradek.broker.controller.metadata_log import MetadataLog
     from odradek.broker.metadata.delta import MetadataDelta
     from odradek.broker.metadata.image import MetadataImage
     from odradek.protocol.message import MetadataRecord
@@ -97,6 +97,7 @@ class Controller:
         self.active_since_ms = self._clock.now_ms()
         log.begin_epoch(self.controller_id, self.active_since_ms)
         self._machine.kraft_version = log.kraft_version
+        self._machine.quorum_is_in_memory = isinstance(log, MemoryMetadataLog)
         if self._machine.in_transaction:
             self.ask(commands.AbandonTransaction())
         if self._machine.is_new:
@@ -116,6 +117,19 @@ class Controller:
     def kraft_version(self) -> int:
         """The level of the feature `kraft.version`, which the metadata log itself has."""
         return self._machine.kraft_version
+
+    def set_kraft_version(self, level: int) -> None:
+        """The metadata log has this `kraft.version` from now on. One on disk keeps what it has."""
+        if isinstance(self.log, MemoryMetadataLog):
+            self.log.kraft_version = self._machine.kraft_version = level
+
+    def update_features(self, command: commands.UpdateFeatures) -> Mapping[str, KafkaError]:
+        """Carry out `UpdateFeatures`, and what it asks of the quorum."""
+        refused = self.ask(command)
+        level = next((update.level for update in command.updates if update.name == KRAFT_VERSION), 0)
+        if level and not command.validate_only and self._config.release_of(self.controller_id).upgrades_quorums:
+            self.set_kraft_version(level)
+        return refused
 
     @property
     def next_offset(self) -> int:

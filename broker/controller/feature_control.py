@@ -32,7 +32,8 @@ class FeatureControl:
     """Decides about feature levels. Reads the image; changes nothing.
 
     `kraft_version` is no record of the metadata log but one of the quorum's own (KIP-853). `supported`: the lowest and
-    highest level of each feature. `release`: by whose rules.
+    highest level of each feature. `release`: by whose rules. `quorum_is_in_memory`: what the metadata log has of its
+    voters may change.
     """
 
     def __init__(
@@ -42,8 +43,11 @@ class FeatureControl:
         kraft_version: int,
         supported: Mapping[str, tuple[int, int]],
         release: Release,
+        *,
+        quorum_is_in_memory: bool = True,
     ) -> None:
         self._release = release
+        self._quorum_is_in_memory = quorum_is_in_memory
         self._image = image
         self._controller_id = controller_id
         self._kraft_version = kraft_version
@@ -97,8 +101,8 @@ class FeatureControl:
             raise _refused(update, "Can't downgrade to a newer version.")
         if of_quorum and level < current:
             raise _refused(update, "Can't downgrade the version of this feature.")
-        if of_quorum and level > current:
-            raise _refused(update, "odradek keeps a static quorum at version 0.")
+        if of_quorum and level > current and self._release.upgrades_quorums and not self._quorum_is_in_memory:
+            raise _refused(update, "odradek keeps the static quorum of several log directories at version 0.")
         if name not in self._supported and not self._release.updates_features_one_by_one:
             raise _refused(update, f"Feature {name} not found.")
         if name == METADATA_VERSION:

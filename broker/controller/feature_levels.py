@@ -114,6 +114,11 @@ def new_cluster_of(release: Release) -> Mapping[str, int]:
     return first | {name: level for name, level in sorted(release.finalized.items()) if name != METADATA_VERSION}
 
 
+def name_of(level: int) -> str:
+    """The name of a level of `metadata.version`."""
+    return (*_BEFORE, *RELEASES)[level - 1]
+
+
 def features_at_start(config: BrokerConfig) -> Mapping[str, int]:
     """The finalized features of a new cluster, as `kafka-storage format --release-version --feature` chooses them.
 
@@ -126,18 +131,26 @@ def features_at_start(config: BrokerConfig) -> Mapping[str, int]:
         return new_cluster_of(config.release)
     if config.release.zookeeper:
         raise ConfigError(f"{_RELEASE} and {_FEATURES} are for KRaft: Kafka {config.release} has no features")
-    newest = supported[METADATA_VERSION][1]
+    lowest, newest = supported[METADATA_VERSION]
     if release is not None and METADATA_VERSION in given:
         raise ConfigError("Use --release-version instead of --feature metadata.version=X to avoid ambiguity.")
-    level = (
-        given.pop(METADATA_VERSION, newest)
-        if release is None
-        else _level_of(str(release), *supported[METADATA_VERSION])
-    )
-    _check_level(METADATA_VERSION, level, supported)
+    if release is None:
+        level = given.pop(METADATA_VERSION, newest)
+        known = _UNSTABLE.get(config.release.name, newest)
+        if not lowest <= level <= known:
+            text = f"No MetadataVersion with feature level {level}. Valid feature levels are from {lowest} to {known}."
+            raise ConfigError(text)
+        _check_level(METADATA_VERSION, level, supported)
+    else:
+        level = _level_of(str(release), config.release, lowest, newest)
     features = _at(level, supported, _SINCE_3_9 if config.release.name == "3.9" else _SINCE)
-    # `kraft.version` is up to the quorum, no record of the metadata log.
-    finalizable = {name: levels for name, levels in supported.items() if name not in (KRAFT_VERSION, METADATA_VERSION)}
+    if KRAFT_VERSION in given:
+        raise ConfigError(
+            f"{_FEATURES}: {KRAFT_VERSION} is up to the quorum: 1 where controller.quorum.bootstrap.servers is set "
+            "without controller.quorum.voters"
+        )
+    known_features = {**supported, **_UNSTABLE_FEATURES.get(config.release.name, {})}
+    finalizable = {name: levels for name, levels in known_features.items() if name != METADATA_VERSION}
     for name, chosen in given.items():
         _check_level(name, chosen, finalizable)
         features[name] = chosen
@@ -151,19 +164,22 @@ def features_at_start(config: BrokerConfig) -> Mapping[str, int]:
 
 
 def _feature(text: str) -> tuple[str, int]:
-    match = re.fullmatch(r"\s*([\w.]+)\s*=\s*(\d+)\s*", text)
-    if match is None:
-        raise ConfigError(f"odradek.features: {text} is not name=level")
-    return match[1], int(match[2])
+    name, equals, level = (part.strip() for part in text.partition("="))
+    if not equals:
+        raise ConfigError(f"Can't parse feature=level string {text}: equals sign not found.")
+    if re.fullmatch(r"[+-]?\d{1,5}", level) is None:
+        raise ConfigError(f"Can't parse feature=level string {text}: unable to parse {level} as a short.")
+    return name, int(level)
 
 
-def _level_of(release: str, lowest: int, newest: int) -> int:
+def _level_of(text: str, release: Release, lowest: int, newest: int) -> int:
     """The level of `3.9-IV0`; of `3.9` the newest of that release. `lowest`, `newest`: those that there are."""
-    names = (*_BEFORE, *RELEASES)[lowest - 1 : newest]
-    found = [level for level, name in enumerate(names, lowest) if release in (name, name.split("-")[0])]
+    found = [level for level in range(lowest, newest + 1) if text in (name_of(level), name_of(level).split("-")[0])]
     if not found:
-        text = f"Unknown metadata.version '{release}'. Supported metadata.version are: {', '.join(names)}"
-        raise ConfigError(text)
+        names = ", ".join(map(name_of, range(lowest, newest + 1)))
+        first, last = name_of(lowest), name_of(_UNSTABLE.get(release.name, newest))
+        refusal = f"Unknown metadata.version '{text}'. Supported metadata.version are: {names}"
+        raise ConfigError(release.text("release version", refusal, text=text, first=first, last=last))
     return found[-1]
 
 

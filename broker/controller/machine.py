@@ -74,6 +74,7 @@ class ControllerMachine:
         self.image: MetadataImage = self._writer.image
         self.controller_id = controller_id
         self.kraft_version = 1
+        self.quorum_is_in_memory = True
         self.replicas_differ: Callable[[bytes, int], bool] = _never
         self.placed = 0
         """Partitions that were placed so far: leaders of new ones go round the brokers."""
@@ -152,7 +153,12 @@ class ControllerMachine:
 
         release = self._config.release_of(self.controller_id)
         return FeatureControl(
-            self.image, self.controller_id, self.kraft_version, self._supported(self.controller_id), release
+            self.image,
+            self.controller_id,
+            self.kraft_version,
+            self._supported(self.controller_id),
+            release,
+            quorum_is_in_memory=self.quorum_is_in_memory,
         )
 
     def _supported(self, node_id: int) -> Mapping[str, tuple[int, int]]:

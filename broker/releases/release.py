@@ -27,6 +27,10 @@ _TEXTS_BEFORE_4_4 = {
     "node id": "You must set `node.id` to the same value as `broker.id`.",
     "state epoch": "The share coordinator rejected the request because the share-group state epoch did not match.",
 }
+_TEXTS_BEFORE_4_2 = {
+    "release version": "Version {text} is not a valid version. The minimum version is {first} and the maximum version "
+    "is {last}",
+}
 _TEXTS_BEFORE_3_9 = {
     "coordinator type": "This most likely occurs because of a request being malformed by the client library or the "
     "message was sent to an incompatible broker. See the broker logs for more details.",
@@ -100,6 +104,7 @@ class Release:
         "texts",
         "unknown_resources",
         "updates_features_one_by_one",
+        "upgrades_quorums",
         "verifies_transactions",
         "writes_whole_share_updates",
         "zookeeper",
@@ -186,6 +191,8 @@ class Release:
         """The refusal to change a broker's configs has a text."""
         self.updates_features_one_by_one = number < (4, 0)
         """UpdateFeatures refuses single features; since 4.0 one that is refused refuses all."""
+        self.upgrades_quorums = number >= (4, 1)
+        """UpdateFeatures makes a static quorum a dynamic one (`kraft.version`); 4.0 says so, and does not."""
         self.tells_both_metadata_versions = number >= (4, 2)
         """The refusal of a downgrade names the `metadata.version` that there is, too."""
         self.forwards_to_controller = not zookeeper
@@ -195,6 +202,7 @@ class Release:
         self.texts: Mapping[str, str] = {
             **(_TEXTS_BEFORE_4_4 if number < (4, 4) else {}),
             **(_TEXTS_OF_KRAFT if number < (4, 3) else {}),
+            **(_TEXTS_BEFORE_4_2 if number < (4, 2) else {}),
             **(_TEXTS_BEFORE_3_9 if number < (3, 9) else {}),
             **(_TEXTS_OF_ZOOKEEPER if zookeeper else {}),
             **(_TEXTS_OF_2_8 if number < (3, 0) else {}),

@@ -51,6 +51,7 @@ def go_to(cluster: Cluster, snapshot: Snapshot) -> None:
     cluster.set_faults([fault for fault in faults_of(cluster) if fault in snapshot.faults])
     cluster.clock.set_ms(snapshot.now_ms, frozen=snapshot.clock_frozen)
     go_back(cluster, snapshot.releases)
+    cluster.controller.set_kraft_version(snapshot.kraft_version)
     _nodes(cluster, snapshot)
     cluster.coordinators.resting = True
     try:

@@ -131,6 +131,7 @@ class Snapshot:
         "holds",
         "image",
         "kept",
+        "kraft_version",
         "maintained_ms",
         "now_ms",
         "partitions",
@@ -164,6 +165,7 @@ class Snapshot:
         }
         self.controllers_alone = frozenset(node.id for node in cluster.nodes.values() if node.controls_alone)
         self.releases = releases_of(cluster)
+        self.kraft_version = cluster.controller.kraft_version
         self.faults = set(faults_of(cluster))
         """The faults that were set. A restore removes all other faults, and adds none."""
         self.frozen_nodes = frozenset(cluster.frozen)

@@ -72,6 +72,19 @@ def test_the_quorums_version_is_what_the_log_has() -> None:
     offset = cluster.image.offset
     cluster.controller.ask(UpdateFeatures([FeatureUpdate("kraft.version", 1)]))
     assert cluster.image.offset == offset + 1
-    several = FeatureControl(cluster.image, 1, kraft_version=0, supported=SUPPORTED, release=release_of())
+    several = FeatureControl(
+        cluster.image, 1, kraft_version=0, supported=SUPPORTED, release=release_of(), quorum_is_in_memory=False
+    )
     with pytest.raises(KafkaError, match="version 0"):
         several.update(UpdateFeatures([FeatureUpdate("kraft.version", 1)]), 1)
+
+
+def test_a_static_quorum_in_memory_becomes_a_dynamic_one() -> None:
+    cluster = Cluster(nodes=2)
+    cluster.controller.update_features(UpdateFeatures([FeatureUpdate("kraft.version", 1)], validate_only=True))
+    assert cluster.controller.kraft_version == 0
+    cluster.controller.update_features(UpdateFeatures([FeatureUpdate("kraft.version", 1)]))
+    assert cluster.controller.kraft_version == 1
+    assert "Can't downgrade the version of this feature." in str(
+        refusal(cluster, FeatureUpdate("kraft.version", 0, SAFE))
+    )
