@@ -44,6 +44,7 @@ import kafka.server.ReplicationQuotaManager;
 import kafka.server.SharedServer;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.QuorumInfo;
 import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartition;
@@ -100,6 +101,8 @@ public final class Cluster implements AutoCloseable {
     private static final String BUILDER = "principal.builder.class";
     private static final String OWN_USER = "odradek-suite";
     private static final String PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required";
+
+    private static volatile Cluster newest;
 
     private final SortedMap<Integer, KafkaConfig> configs;
     private final SortedMap<Integer, Map<String, String>> properties;
@@ -234,6 +237,7 @@ public final class Cluster implements AutoCloseable {
                 environment.put("ODRADEK_SUITE_PRINCIPALS", principals.address());
             }
             process = Odradek.start(properties.size(), config, more, environment);
+            newest = this;
         } catch (IOException error) {
             throw new IllegalStateException(error);
         }
@@ -595,6 +599,7 @@ public final class Cluster implements AutoCloseable {
         known.put("dir", any -> new File(directory(id, of), of.toString()));
         known.put("parentDir", any -> directory(id, of));
         known.put("logStartOffset", any -> partition(of).path("log_start_offset").asLong());
+        known.put("localLogStartOffset", any -> localLogStartOffset(of));
         known.put("logEndOffset", any -> partition(of).path("replica_ends").path("" + id).asLong());
         known.put("highWatermark", any -> partition(of).path("high_watermark").asLong());
         known.put("lastStableOffset", any -> partition(of).path("last_stable_offset").asLong());
@@ -633,6 +638,16 @@ public final class Cluster implements AutoCloseable {
 
     private JsonNode partition(TopicPartition of) {
         return topic(of.topic()).path("partitions").get(of.partition());
+    }
+
+    /** The cluster that started last. */
+    public static Cluster newest() {
+        return newest;
+    }
+
+    /** The first offset that is not only in the tier, as ListOffsets tells. */
+    public long localLogStartOffset(TopicPartition of) throws Exception {
+        return admin().listOffsets(Map.of(of, OffsetSpec.earliestLocal())).partitionResult(of).get().offset();
     }
 
     /** The configs that a topic, a group or a broker was given while the cluster runs. */
