@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from pathlib import Path
 
 JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
 SETTINGS = {
@@ -12,7 +11,6 @@ SETTINGS = {
     "spark.sql.codegen.wholeStage": "false",
     # Otherwise each operation on a column asks the JVM several times, for the sake of messages with line numbers.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
-    "spark.executorEnv.PYTHONPATH": str(Path(__file__).parent / "worker_path"),
 }
 
 
