@@ -5,12 +5,15 @@ the broker and from its log directory, as a stream, and written. Seconds, and CP
 Python workers, Kafka); how many times as many records a second as the connector; the memory of the JVM that is driver
 and executor in one, and of all Python processes, at their most.
 
-    python -m tests.bench.bench_connector [--millions 1,10] [--only read,stream,sink]
+With `--rounds 5` each runs five times, in turn, and the medians are printed.
+
+    python -m tests.bench.bench_connector [--millions 1,10] [--only read,stream,sink] [--rounds 1]
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import random
 import sys
@@ -20,12 +23,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import Any, NamedTuple
 
 from odradek.pipeline.cluster_client import LATEST, ClusterClient
 from odradek.pipeline.session import build_session
 from odradek.protocol.record_batch import Record, build_batch
-from tests.bench.bench_pipeline import BATCH, MILLION, NOW, consume, timed
+from tests.bench.bench_pipeline import BATCH, MILLION, NOW, Cost, consume, timed
 from tests.bench.brokers import Kafka
 
 PARTITIONS = 12
@@ -48,15 +52,22 @@ def load(address: str, topic: str, count: int) -> None:
             client.produce(topic, 0 if number % 2 else 1 + number // 2 % (PARTITIONS - 1), one)
 
 
-class Memory(threading.Thread):
-    """Looks every half second how much memory the processes below this one take."""
+class Memory:
+    """Looks every half second how much memory the processes of Spark take; their most is kept."""
 
     def __init__(self) -> None:
-        super().__init__(daemon=True)
         self.java_mb = self.python_mb = 0
-        self._done = threading.Event()
 
-    def run(self) -> None:
+    def __enter__(self) -> None:
+        self._done = threading.Event()
+        self._watch = threading.Thread(target=self._run, daemon=True)
+        self._watch.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._watch.join()
+
+    def _run(self) -> None:
         while not self._done.wait(0.5):
             found = {"java": 0, "python": 0}
             for folder in Path("/proc").glob("[0-9]*"):
@@ -73,27 +84,32 @@ class Memory(threading.Thread):
             self.java_mb = max(self.java_mb, int(found["java"] * page_mb))
             self.python_mb = max(self.python_mb, int(found["python"] * page_mb))
 
-    def stop(self) -> None:
-        self._done.set()
-        self.join()
+
+class Case(NamedTuple):
+    """A line of the table."""
+
+    title: str
+    run: Callable[[], object]
 
 
-def row(title: str, count: int, run: Callable[[], object], beside: float | None = None) -> float:
-    """Measure and print one line; the records a second."""
-    memory = Memory()
-    memory.start()
-    try:
-        cost = timed(run)
-    finally:
-        memory.stop()
-    rate = count / cost.seconds
-    factor = f"{rate / beside:5.2f} x" if beside else "       "
-    print(
-        f"{title:34s}{cost.seconds:7.1f} s {cost.cpu_seconds:7.1f} CPU{rate:12,.0f} /s {factor}"
-        f"   JVM {memory.java_mb} MB, Python {memory.python_mb} MB",
-        flush=True,
-    )
-    return rate
+def compare(cases: list[Case], count: int, rounds: int) -> None:
+    """Run the cases in turn, so many times; print the medians. The first case is the connector."""
+    memory = {case: Memory() for case in cases}
+    costs: dict[Case, list[Cost]] = {case: [] for case in cases}
+    for _ in range(rounds):
+        for case in cases:
+            with memory[case]:
+                costs[case].append(timed(case.run))
+    for case in cases:
+        seconds = median(cost.seconds for cost in costs[case])
+        cpu_seconds = median(cost.cpu_seconds for cost in costs[case])
+        # A round's runs are neighbours: the machine had the same other work.
+        factor = median(first.seconds / cost.seconds for first, cost in zip(costs[cases[0]], costs[case], strict=True))
+        print(
+            f"{case.title:34s}{seconds:7.1f} s {cpu_seconds:7.1f} CPU{count / seconds:12,.0f} /s {factor:5.2f} x"
+            f"   JVM {memory[case].java_mb} MB, Python {memory[case].python_mb} MB",
+            flush=True,
+        )
 
 
 def drain(rows: Any) -> None:
@@ -103,50 +119,55 @@ def drain(rows: Any) -> None:
         writer.trigger(availableNow=True).start().awaitTermination()
 
 
-def read_rows(spark: Any, kafka: Kafka, count: int) -> None:
+def read_cases(spark: Any, kafka: Kafka, count: int) -> list[Case]:
     live = {"kafka.bootstrap.servers": kafka.address, "subscribe": "in"}
     segments = len(list(kafka.node.log_dir.glob("in-*/*.log")))
     connector = spark.read.format("kafka").options(**live, includeHeaders="true")
-    rate = row("read, the connector", count, lambda: consume(connector.load()))
-    source = spark.read.format("odradek").schema(COLUMNS)
-    row("read, odradek, from the broker", count, lambda: consume(source.options(**live).load()), rate)
+    source = spark.read.format("odradek").schema(COLUMNS).options(**live)
     files = spark.read.format("odradek").schema(COLUMNS).option("subscribe", "in")
-    title = f"read, odradek, {segments} segments"
-    row(title, count, lambda: consume(files.load(str(kafka.node.log_dir))), rate)
+    return [
+        Case("read, the connector", lambda: consume(connector.load())),
+        Case("read, odradek, from the broker", lambda: consume(source.load())),
+        Case(f"read, odradek, {segments} segments", lambda: consume(files.load(str(kafka.node.log_dir)))),
+    ]
 
 
-def stream_rows(spark: Any, kafka: Kafka, count: int) -> None:
+def stream_cases(spark: Any, kafka: Kafka, count: int) -> list[Case]:
     live = {"kafka.bootstrap.servers": kafka.address, "subscribe": "in", "startingOffsets": "earliest"}
-    connector = spark.readStream.format("kafka").options(**live, includeHeaders="true").load()
-    rate = row("stream, the connector", count, lambda: drain(connector))
-    row(
-        "stream, odradek, from the broker",
-        count,
-        lambda: drain(spark.readStream.format("odradek").schema(COLUMNS).options(**live).load()),
-        rate,
-    )
+    connector = spark.readStream.format("kafka").options(**live, includeHeaders="true")
+    source = spark.readStream.format("odradek").schema(COLUMNS).options(**live)
     files = spark.readStream.format("odradek").schema(COLUMNS).option("subscribe", "in")
-    row("stream, odradek, from the logs", count, lambda: drain(files.load(str(kafka.node.log_dir))), rate)
+    return [
+        Case("stream, the connector", lambda: drain(connector.load())),
+        Case("stream, odradek, from the broker", lambda: drain(source.load())),
+        Case("stream, odradek, from the logs", lambda: drain(files.load(str(kafka.node.log_dir)))),
+    ]
 
 
-def sink_rows(spark: Any, kafka: Kafka, count: int) -> None:
+def sink_cases(spark: Any, kafka: Kafka, count: int) -> list[Case]:
     rows = spark.range(count).selectExpr(*_KEY_AND_VALUE)
-    rate = 0.0
-    for form in ("kafka", "odradek"):
-        topic = f"out-{form}"
+    archived = spark.range(count).selectExpr(
+        "id as offset", "'t' as topic", f"cast(id % {PARTITIONS} as int) as partition", *_KEY_AND_VALUE
+    )
+    topics = (f"out-{number}" for number in itertools.count())
+
+    def send(form: str) -> None:
+        topic = next(topics)
         with ClusterClient(kafka.address) as client:
             client.create_topics({topic: PARTITIONS})
         writer = rows.write.format(form).mode("append")
-        writer = writer.options(**{"kafka.bootstrap.servers": kafka.address, "topic": topic})
-        title = "sink, the connector" if form == "kafka" else "sink, odradek"
-        rate = row(title, count, writer.save, rate or None)
+        writer.options(**{"kafka.bootstrap.servers": kafka.address, "topic": topic}).save()
         check_count(kafka.address, topic, count)
-    with tempfile.TemporaryDirectory(prefix="odradek-bench-") as folder:
-        archived = spark.range(count).selectExpr(
-            "id as offset", "'t' as topic", f"cast(id % {PARTITIONS} as int) as partition", *_KEY_AND_VALUE
-        )
-        archive = archived.write.format("odradek").mode("append")
-        row("sink, odradek, to an archive", count, lambda: archive.save(folder), rate)
+
+    def archive() -> None:
+        with tempfile.TemporaryDirectory(prefix="odradek-bench-") as folder:
+            archived.write.format("odradek").mode("append").save(folder)
+
+    return [
+        Case("sink, the connector", lambda: send("kafka")),
+        Case("sink, odradek", lambda: send("odradek")),
+        Case("sink, odradek, to an archive", archive),
+    ]
 
 
 def check_count(address: str, topic: str, count: int) -> None:
@@ -172,13 +193,14 @@ def real_kafka() -> Iterator[Kafka]:
         kafka.stop()
 
 
-ROWS = {"read": read_rows, "stream": stream_rows, "sink": sink_rows}
+CASES = {"read": read_cases, "stream": stream_cases, "sink": sink_cases}
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.bench_connector")
-    parser.add_argument("--only", default=",".join(ROWS), help="rows by name")
+    parser.add_argument("--only", default=",".join(CASES), help="cases by name")
     parser.add_argument("--millions", default="1,10", help="numbers of records")
+    parser.add_argument("--rounds", type=int, default=1, help="how often each case runs")
     options = parser.parse_args(arguments)
     spark = build_session("bench", config={"spark.driver.memory": "2g"})
     try:
@@ -188,7 +210,7 @@ def main(arguments: list[str]) -> int:
             with real_kafka() as kafka:
                 load(kafka.address, "in", count)
                 for name in options.only.split(","):
-                    ROWS[name](spark, kafka, count)
+                    compare(CASES[name](spark, kafka, count), count, options.rounds)
     finally:
         spark.stop()
     return 0
