@@ -173,6 +173,11 @@ def test_a_live_broker(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
         assert [(each.key, bytes(each.value)) for each in row.headers] == list(record.headers)
 
 
+@pytest.mark.kafka(topics={"in": 2})
+def test_an_empty_topic_has_no_rows(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
+    assert from_broker(spark, kafka_broker, "in").load().collect() == []
+
+
 @pytest.mark.kafka(topics={"in": 1})
 def test_read_committed_of_a_live_broker(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
     produce_transaction(kafka_broker, "in", ["kept"], commit=True)
