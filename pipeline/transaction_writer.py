@@ -25,6 +25,9 @@ from odradek.protocol.record_batch import TRANSACTIONAL_FLAG, assemble
 if TYPE_CHECKING:
     import pyarrow as pa
 
+PROGRESS = "micro-batches of a sink odradek"
+"""The metadata of a commit that is a number of micro-batches, and no position of a reader."""
+
 _ENDED = {ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.INVALID_TXN_STATE}
 
 
@@ -111,7 +114,9 @@ def note_in_transaction(
     name, producer_id, epoch = transaction
     add = AddOffsetsToTxnRequest(transactional_id=name, producer_id=producer_id, producer_epoch=epoch, group_id=group)
     client.ask_coordinator(TRANSACTION, name, add, 3, lambda found: [found.error_code])
-    part = TxnOffsetCommitRequestPartition(partition_index=place[1], committed_offset=number)
+    part = TxnOffsetCommitRequestPartition(
+        partition_index=place[1], committed_offset=number, committed_metadata=PROGRESS
+    )
     commit = TxnOffsetCommitRequest(
         transactional_id=name,
         group_id=group,

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odradek.pipeline.cluster_client import LATEST
-from odradek.pipeline.jobs.logs import LogPlace
+from odradek.pipeline.jobs.logs import LogPlace, topics_of
 from odradek.pipeline.log_folder import end_offset, partitions_in
+from odradek.pipeline.transaction_writer import PROGRESS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -17,6 +18,7 @@ _SUBSCRIBING = (
     "kind in ('GroupMetadata', 'ConsumerGroupMemberMetadata', 'ConsumerGroupRegularExpression', 'StreamsGroupTopology')"
 )
 _PATTERN_OF_KEY = "if(kind = 'ConsumerGroupRegularExpression', pattern, null)"
+_OF_A_READER = f"not metadata <=> '{PROGRESS}'"
 _ENDS = "topic string, partition int, end_offset bigint"
 
 
@@ -25,6 +27,7 @@ def lag(spark: SparkSession, place: LogPlace, records: DataFrame) -> DataFrame:
 
     The partitions are those that have a commit, and all of the topics to which members are subscribed. A partition
     without a commit has neither ``committed_offset`` nor ``lag``. A commit of a topic that is gone has no ``lag``.
+    What the sink `odradek` commits is no position of a reader, and is left out.
     """
     committed, subscribed = _committed(records), _subscribed(records)
     names = committed.select("topic").union(subscribed.select("topic")).distinct().collect()
@@ -50,9 +53,12 @@ def lag(spark: SparkSession, place: LogPlace, records: DataFrame) -> DataFrame:
 def _committed(records: DataFrame) -> DataFrame:
     """The commit of each partition that the log ends with; none if it was deleted."""
     newest = records.where("kind = 'OffsetCommit'").groupBy("group_id", "topic", "partition")
-    commits = newest.agg(_newest("tombstone, committed_offset, commit_time_ms"))
-    return commits.where("not newest.tombstone").selectExpr(
-        "group_id", "topic", "partition", "newest.committed_offset", "newest.commit_time_ms"
+    commits = newest.agg(_newest("tombstone, committed_offset, commit_time_ms, metadata"))
+    return (
+        commits.where("not newest.tombstone")
+        .selectExpr("*", "newest.metadata")
+        .where(_OF_A_READER)
+        .selectExpr("group_id", "topic", "partition", "newest.committed_offset", "newest.commit_time_ms")
     )
 
 
@@ -87,19 +93,12 @@ def _ends(place: LogPlace, topics: Iterable[str]) -> list[tuple[str, int, int]]:
         return [(topic, index, end) for (topic, index), end in client.offsets(at).items()]
 
 
-def topics_of(place: LogPlace) -> set[str]:
-    """The topics that there are."""
-    if place.path is not None:
-        return {topic for topic, _ in partitions_in(Path(place.path))}
-    with place.client() as client:
-        return set(client.topics())
-
-
 def lag_over_time(spark: SparkSession, place: LogPlace, commits: DataFrame) -> DataFrame:
     """How far each commit was behind the end of its partition when it was made, by the records' timestamps."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
+    commits = commits.where(_OF_A_READER)
     topics = {row["topic"] for row in commits.select("topic").distinct().collect()}
     there = sorted(topics & topics_of(place))
     if not there:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from odradek.pipeline.jobs.coordinator_rows import DECODED, decode_groups, decode_share_states
-from odradek.pipeline.jobs.group_lag import lag, lag_over_time, topics_of
+from odradek.pipeline.jobs.coordinator_rows import DECODED, GROUP_SCHEMA, decode_groups, decode_share_states
+from odradek.pipeline.jobs.group_lag import lag, lag_over_time
 from odradek.pipeline.jobs.group_timeline import TIMELINE_SCHEMA, timeline
-from odradek.pipeline.jobs.logs import LogPlace
+from odradek.pipeline.jobs.logs import LogPlace, has_topic
 from odradek.pipeline.jobs.readable import readable
 
 if TYPE_CHECKING:
@@ -26,9 +26,13 @@ def run(spark: SparkSession, place: LogPlace, *, with_lag: bool = True) -> dict[
     ``commits``, ``generations``, ``members``, ``targets``, ``tombstones`` and ``rebalances`` are rows of the log;
     ``share_states`` are those of `__share_group_state`, if it exists. ``lag`` has a row for each group and partition,
     as things stand at the log's end. ``lag_over_time`` has one for each commit; it reads the topics that were committed
-    to as well. ``with_lag=False`` leaves both out.
+    to as well. ``with_lag=False`` leaves both out. A place that never had a group has no `__consumer_offsets`: the
+    tables have no rows then.
     """
-    records = decode_groups(place.read(spark, [OFFSETS_TOPIC], columns=DECODED)).persist()
+    if has_topic(place, OFFSETS_TOPIC):
+        records = decode_groups(place.read(spark, [OFFSETS_TOPIC], columns=DECODED)).persist()
+    else:
+        records = spark.createDataFrame([], GROUP_SCHEMA)
     commits = records.where("kind = 'OffsetCommit' and not tombstone").select(
         "group_id",
         "topic",
@@ -50,7 +54,7 @@ def run(spark: SparkSession, place: LogPlace, *, with_lag: bool = True) -> dict[
         ),
         "rebalances": rebalances(records),
     }
-    if SHARE_TOPIC in topics_of(place):
+    if has_topic(place, SHARE_TOPIC):
         tables["share_states"] = decode_share_states(place.read(spark, [SHARE_TOPIC], columns=DECODED))
     if with_lag:
         tables["lag"] = lag(spark, place, records)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odradek.client_security import ClientSecurity
 from odradek.pipeline.cluster_client import ClusterClient
+from odradek.pipeline.log_folder import partitions_in
 from odradek.pipeline.rows import COLUMNS
 
 if TYPE_CHECKING:
@@ -56,3 +58,19 @@ class LogPlace:
         reader = reader.option("kafka.bootstrap.servers", self.bootstrap_servers or "")
         reader = reader.options(**{f"kafka.{name}": value for name, value in self.security.items()})
         return (reader if topics is not None else reader.option("subscribePattern", ".*")).load()
+
+
+def topics_of(place: LogPlace) -> set[str]:
+    """The topics that there are."""
+    if place.path is not None:
+        return {topic for topic, _ in partitions_in(Path(place.path))}
+    with place.client() as client:
+        return set(client.topics())
+
+
+def has_topic(place: LogPlace, topic: str) -> bool:
+    """Whether there is a topic; KafkaError for one that the user may not see."""
+    if place.path is not None:
+        return topic in topics_of(place)
+    with place.client() as client:
+        return topic in client.topics([topic], missing_ok=True)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from odradek.pipeline.html_report import Bars, Lines, Section
 from odradek.pipeline.jobs import groups, transactions
 from odradek.pipeline.jobs.audit import Verdict
-from odradek.pipeline.jobs.group_lag import topics_of
-from odradek.pipeline.jobs.logs import LogPlace
+from odradek.pipeline.jobs.logs import LogPlace, topics_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from odradek.pipeline.jobs.coordinator_rows import DECODED, decode_transactions
-from odradek.pipeline.jobs.logs import LogPlace
+from odradek.pipeline.jobs.coordinator_rows import DECODED, TRANSACTION_SCHEMA, decode_transactions
+from odradek.pipeline.jobs.logs import LogPlace, has_topic
 from odradek.pipeline.jobs.readable import readable
 
 if TYPE_CHECKING:
@@ -29,9 +29,13 @@ _MARKED = (
 def run(spark: SparkSession, place: LogPlace, topics: Sequence[str] | None = None) -> dict[str, DataFrame]:
     """The tables by name: ``states``, ``transactions``, ``hanging``, ``markers`` and ``aborted``. Times are timestamps.
 
-    ``topics``: where to look for markers and aborted records; all topics by default.
+    ``topics``: where to look for markers and aborted records; all topics by default. Without a `__transaction_state`
+    nothing is known of states.
     """
-    states = decode_transactions(place.read(spark, [STATE_TOPIC], columns=DECODED)).persist()
+    if has_topic(place, STATE_TOPIC):
+        states = decode_transactions(place.read(spark, [STATE_TOPIC], columns=DECODED)).persist()
+    else:
+        states = spark.createDataFrame([], TRANSACTION_SCHEMA)
     found = transactions(states)
     data = place.read(spark, topics, columns=_MARKED).where(f"transactional and topic != '{STATE_TOPIC}'")
     ended = with_outcome(data).persist()

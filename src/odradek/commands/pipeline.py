@@ -364,8 +364,10 @@ def _groups(arguments: argparse.Namespace) -> int:
     from odradek.pipeline.jobs import groups
 
     check_report(arguments.report)
+    place = _place(arguments)
+    _say_if_missing(place, groups.OFFSETS_TOPIC, "group")
     with _session(arguments) as spark:
-        return _show_tables(arguments, groups.run(spark, _place(arguments)))
+        return _show_tables(arguments, groups.run(spark, place))
 
 
 def _transactions(arguments: argparse.Namespace) -> int:
@@ -373,8 +375,18 @@ def _transactions(arguments: argparse.Namespace) -> int:
     from odradek.pipeline.jobs import transactions
 
     check_report(arguments.report)
+    place = _place(arguments)
+    _say_if_missing(place, transactions.STATE_TOPIC, "transaction")
     with _session(arguments) as spark:
-        return _show_tables(arguments, transactions.run(spark, _place(arguments), arguments.topic))
+        return _show_tables(arguments, transactions.run(spark, place, arguments.topic))
+
+
+def _say_if_missing(place: LogPlace, topic: str, what: str) -> None:
+    """An explanation of the empty tables to come."""
+    from odradek.pipeline.jobs.logs import has_topic
+
+    if not has_topic(place, topic):
+        print(f"no topic {topic}: there has been no {what} yet", file=sys.stderr, flush=True)
 
 
 def _audit(arguments: argparse.Namespace) -> int:

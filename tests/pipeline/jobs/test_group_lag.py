@@ -1,15 +1,33 @@
-"""Lag needs Spark and a log: the rows are in test_groups. Here is what a place has."""
+"""Whose commits make a lag. The other rows are in test_groups."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
-from odradek.broker.facade.threaded import KafkaBroker
-from odradek.pipeline.jobs.group_lag import topics_of
+import pytest
+
+import odradek
 from odradek.pipeline.jobs.logs import LogPlace
+from tests.pipeline.test_session import produce
 
 
-def test_the_topics_of_a_folder_and_of_a_cluster(golden_log_dir: Path) -> None:
-    assert {"__consumer_offsets", "__transaction_state"} <= topics_of(LogPlace(path=str(golden_log_dir)))
-    with KafkaBroker(topics={"a": 1}) as broker:
-        assert topics_of(LogPlace(bootstrap_servers=broker.bootstrap_servers)) == {"a"}
+@pytest.mark.kafka(topics={"in": 1, "out": 1})
+def test_what_a_sink_commits_is_no_position(spark: Any, kafka_broker: odradek.KafkaBroker, as_task: Any) -> None:
+    """A sink counts its micro-batches in a group of its own."""
+    from pyspark.sql import Row
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    from odradek.pipeline.jobs import groups
+    from odradek.pipeline.sink import SinkOptions, StreamWriter
+
+    produce(kafka_broker, "in", ["a", "b"])
+    kafka_broker.set_offsets("reader", {("in", 0): 1})
+    place = LogPlace(bootstrap_servers=kafka_broker.bootstrap_servers)
+    given = {"kafka.bootstrap.servers": kafka_broker.bootstrap_servers, "topic": "out"}
+    writer = StreamWriter(SinkOptions.parse(given, StructType([StructField("value", StringType())])))
+    writer.commit([as_task(writer, 0, Row(value="a"))], 0)
+    tables = groups.run(spark, place)
+    commits = {row.group_id: row.metadata for row in tables["commits"].collect()}
+    assert commits == {"reader": "", "odradek-query-0": "micro-batches of a sink odradek"}
+    for name in ("lag", "lag_over_time"):
+        assert [(row.group_id, row.lag) for row in tables[name].collect()] == [("reader", 1)]

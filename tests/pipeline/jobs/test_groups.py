@@ -9,6 +9,7 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 import odradek
+from odradek.__main__ import main
 from odradek.pipeline.jobs.logs import LogPlace
 from odradek.protocol.generated.messages.initialize_share_group_state import (
     InitializeShareGroupStateRequest,
@@ -114,6 +115,23 @@ def test_lag_over_time_from_a_live_broker(spark: Any, kafka_broker: odradek.Kafk
         3,
     )
     assert now.commit_time == max(row.commit_time for row in rows)
+
+
+@pytest.mark.kafka(topics={"in": 1})
+def test_a_cluster_that_never_had_a_group(
+    spark: Any, kafka_broker: odradek.KafkaBroker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from odradek.pipeline.jobs import groups
+
+    place = LogPlace(bootstrap_servers=kafka_broker.bootstrap_servers)
+    for name, table in groups.run(spark, place).items():
+        assert table.count() == 0, name
+    where = ["--bootstrap-servers", kafka_broker.bootstrap_servers]
+    for job, topic in (("groups", "__consumer_offsets"), ("transactions", "__transaction_state")):
+        assert main(["pipeline", job, *where]) == 0
+        told = capsys.readouterr()
+        assert f"no topic {topic}: there has been no {job.removesuffix('s')} yet\n" in told.err
+        assert "== lag\n" in told.out or "== hanging\n" in told.out
 
 
 def test_newer_groups_are_those_that_kafka_prints(group_tables: dict[str, Any], golden_dump: Path) -> None:

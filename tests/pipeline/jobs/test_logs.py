@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import odradek
-from odradek.pipeline.jobs.logs import LogPlace
+from odradek.pipeline.jobs.logs import LogPlace, has_topic, topics_of
 from odradek.pipeline.rows import COLUMNS
 from tests.pipeline.test_session import produce
 
@@ -31,3 +31,13 @@ def test_a_broker(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
     assert place.read(spark, ["in"]).count() == 2
     assert place.read(spark).count() == 3
     assert place.read(spark, ["in"], columns=["value"], startingOffsets='{"in": {"0": 1}}').collect()[0].value == b"b"
+
+
+def test_the_topics_of_a_folder_and_of_a_cluster(golden_log_dir: Path) -> None:
+    folder = LogPlace(path=str(golden_log_dir))
+    assert {"__consumer_offsets", "__transaction_state"} <= topics_of(folder)
+    assert (has_topic(folder, "__consumer_offsets"), has_topic(folder, "b")) == (True, False)
+    with odradek.KafkaBroker(topics={"a": 1}) as broker:
+        place = LogPlace(bootstrap_servers=broker.bootstrap_servers)
+        assert topics_of(place) == {"a"}
+        assert (has_topic(place, "a"), has_topic(place, "b")) == (True, False)
