@@ -40,6 +40,28 @@ query = query.option("checkpointLocation", folder + "/checkpoint").trigger(proce
 query.awaitTermination()
 """
 
+EFFECTS = """
+import os, sys
+from odradek.pipeline.session import build_session
+
+servers, folder = sys.argv[1:]
+place = {"kafka.bootstrap.servers": servers}
+
+
+def handle(chunks):
+    for chunk in chunks:
+        with open(folder + "/calls", "ab", buffering=0) as calls:
+            calls.write(b"".join(key + b"\\n" for key in chunk["key"].to_pylist()))
+        yield chunk
+
+
+spark = build_session("a handler with effects", kafka=False)
+rows = spark.readStream.format("odradek").schema("key binary, value binary").options(**place, subscribe="in").load()
+effects = rows.mapInArrow(handle, "key binary, value binary").writeStream.format("odradek")
+effects = effects.options(**place, topic="effects", checkpointLocation=folder + "/checkpoint")
+effects.trigger(processingTime="300 milliseconds").start().awaitTermination()
+"""
+
 
 @contextmanager
 def running(*command: str) -> Iterator[subprocess.Popen[bytes]]:
@@ -128,6 +150,41 @@ def test_a_stream_of_the_data_source_killed_gives_each_record_once(
     }
     assert len(rows) == len(stored) == 8000
     assert {(row.partition, row.offset, row.value) for row in rows} == stored
+
+
+@pytest.mark.kafka(topics={"in": 2, "effects": 2})
+def test_the_effects_of_a_handler_killed_are_there_once_as_the_audit_counts(
+    spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path
+) -> None:
+    """Its sink is transactional: the handler is called at least once for each message."""
+    from odradek.pipeline.jobs import audit
+    from odradek.pipeline.jobs.logs import LogPlace
+
+    where = [("effects", partition) for partition in (0, 1)]
+
+    def end(*, committed: bool) -> int:
+        return sum(client.offsets(dict.fromkeys(where, LATEST), read_committed=committed).values())
+
+    command = ["-c", EFFECTS, kafka_broker.bootstrap_servers, str(tmp_path)]
+    with ClusterClient(kafka_broker.bootstrap_servers) as client:
+        send(kafka_broker, "in", 4000)
+        with running(*command) as process:  # dies with its first effects written, committed or not
+            wait(process, lambda: end(committed=False) > 0)
+        send(kafka_broker, "in", 4000, first=4000)
+        with running(*command) as process:  # repeats them, and dies when some are committed
+            wait(process, lambda: end(committed=True) > 0)
+        send(kafka_broker, "in", 1000, first=8000)
+        with running(*command) as process:
+            wait(process, lambda: kept(kafka_broker) >= 9000, every_s=0.5)
+    verdict = audit.run(spark, LogPlace(bootstrap_servers=kafka_broker.bootstrap_servers), "in", "effects", by="key")
+    assert verdict.passed, verdict.lines()
+    assert verdict.counts["effects committed"] == verdict.counts["in committed"] == 9000
+    calls = Counter((tmp_path / "calls").read_text().split())
+    assert calls.keys() == {str(number) for number in range(9000)}
+
+
+def kept(broker: odradek.KafkaBroker) -> int:
+    return sum(1 for _ in broker.records("effects", isolation="read_committed"))
 
 
 def seen(spark: Any, folder: Path) -> int:
