@@ -1,7 +1,7 @@
 """Stories of groups whose members come and go, and the target assignments that Kafka's own assignors make of them.
 
 ``tests/vectors/assignments.json.gz`` keeps both for consumer groups, ``share_assignments.json.gz`` for share groups.
-This writes them, with Kafka's jars (see `real_kafka`):
+This writes them, with the jars of Kafka 4.3.1 (see `real_kafka`), whose insides the recorder knows:
 
     python -m tests.scenarios.assignments consumer tests/vectors/assignments.json.gz
     python -m tests.scenarios.assignments share tests/vectors/share_assignments.json.gz
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from odradek.protocol.uuids import uuid_to_text
-from tests.conformance.real_kafka import java_command
+from tests.conformance.real_kafka import classpath, java_command
 
 RECORDER = Path(__file__).parent / "java" / "recorders" / "AssignmentRecorder.java"
 Story = dict[str, Any]
@@ -95,7 +95,7 @@ def share_story(number: int) -> Story:
 
 def recorded(stories: list[Story]) -> list[Any]:
     """What Kafka makes of them."""
-    command = java_command(str(RECORDER))
+    command = java_command(str(RECORDER), jars=classpath("4.3.1"))
     text = "".join(json.dumps(each) + "\n" for each in stories)
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]

@@ -1,6 +1,7 @@
 """Stories of clients under quotas, and the throttle times that Kafka's own quota managers computed for them.
 
-``tests/vectors/quota_figures.json.gz`` keeps both. This writes it, with Kafka's jars (see `real_kafka`):
+``tests/vectors/quota_figures.json.gz`` keeps both. This writes it, with the jars of Kafka 4.3.1,
+whose insides the recorder knows (see `real_kafka`):
 
     python -m tests.scenarios.quota_figures tests/vectors/quota_figures.json.gz
 """
@@ -16,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.real_kafka import java_command
+from tests.conformance.real_kafka import classpath, java_command
 
 RECORDER = Path(__file__).parent / "java" / "recorders" / "QuotaRecorder.java"
 Story = dict[str, Any]
@@ -79,10 +80,9 @@ def _extremes() -> Iterator[Story]:
 
 if __name__ == "__main__":
     told = list(stories())
-    command = java_command("Nothing")[:-1]
-    done = subprocess.run(
-        [*command, str(RECORDER)], input="\n".join(map(json.dumps, told)), capture_output=True, text=True, check=False
-    )
+    command = java_command(str(RECORDER), jars=classpath("4.3.1"))
+    text = "\n".join(map(json.dumps, told))
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
     assert len(answers) == len(told), done.stdout

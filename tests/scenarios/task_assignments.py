@@ -1,6 +1,7 @@
 """Stories of streams groups whose members come and go, and the task assignments that Kafka's assignor makes of them.
 
-``tests/vectors/task_assignments.json.gz`` keeps both. This writes it, with Kafka's jars (see `real_kafka`):
+``tests/vectors/task_assignments.json.gz`` keeps both. This writes it, with the jars of Kafka 4.3.1,
+whose insides the recorder knows (see `real_kafka`):
 
     python -m tests.scenarios.task_assignments tests/vectors/task_assignments.json.gz
 """
@@ -16,7 +17,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.real_kafka import java_command
+from tests.conformance.real_kafka import classpath, java_command
 
 RECORDER = Path(__file__).parent / "java" / "recorders" / "TaskAssignmentRecorder.java"
 Story = dict[str, Any]
@@ -60,7 +61,8 @@ def story(number: int) -> Story:
 def recorded(stories: list[Story]) -> list[Any]:
     """What Kafka makes of them."""
     text = "".join(json.dumps(each) + "\n" for each in stories)
-    done = subprocess.run(java_command(str(RECORDER)), input=text, capture_output=True, text=True, check=True)
+    command = java_command(str(RECORDER), jars=classpath("4.3.1"))
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
