@@ -90,8 +90,8 @@ class HasId(Protocol):
 class Surroundings(NamedTuple):
     """The parts of the broker that every coordinator uses.
 
-    `start` runs a shard's task until the broker stops. `report(where, error)` is called with bugs. `new_journal`: see
-    `Lane`.
+    `start` runs the task of a shard until the broker stops. `report(where, error)` is called with bugs. `new_journal`:
+    see `Lane`.
     """
 
     clock: BrokerClock
@@ -195,7 +195,7 @@ class CoordinatorService(Generic[M]):
 
     def ask_now(self, key: str, command: Command[R], node: HasId | None = None) -> R:
         """The same for a command that is never parked, from within the broker: returns its reply, which may not be
-        committed yet. COORDINATOR_NOT_AVAILABLE where the coordinator decides only on what is.
+        committed yet. COORDINATOR_NOT_AVAILABLE if the coordinator decides on committed state only.
         """
         return self.shard_for(key, node).ask_now(command)
 
@@ -227,7 +227,7 @@ class CoordinatorService(Generic[M]):
         return shard
 
     def leader_changed(self, partition: int) -> None:
-        """The partition has got another leader, or none: commands parked at the old one are let go at once."""
+        """The partition has got another leader, or none: commands parked at the old one are answered at once."""
         shard = self._shards.get(partition)
         if shard is None:
             return
@@ -239,7 +239,7 @@ class CoordinatorService(Generic[M]):
     def hold_load(self, partition: int, *, now: bool) -> None:
         """Keep the coordinator of a partition from loading, until `release_load` is called as often.
 
-        `now`: what it has loaded is forgotten.
+        `now`: it forgets what it has loaded.
         """
         self._held[partition] = self._held.get(partition, 0) + 1
         shard = self._shards.get(partition)
@@ -286,7 +286,7 @@ class CoordinatorService(Generic[M]):
         return {index: shard.copied() for index, shard in self._shards.items()}
 
     def go_on_with(self, copies: Mapping[int, bytes | None]) -> None:
-        """End all shards and begin with those that were copied, or were running."""
+        """Replace all shards by the copied ones, or by new ones for those that were running."""
         self.close()
         partitions = self.topic.partitions or ()
         for index, copy in copies.items():

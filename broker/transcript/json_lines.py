@@ -95,10 +95,10 @@ class SavedFacts:
         self.topics = self
 
     def by_id(self, topic_id: bytes) -> None:
-        """None: the ids are no longer known, and the summary has the names."""
+        """None, because a saved transcript does not have the ids. The summary has the names."""
 
     def ms_at(self, seconds: float) -> int:
-        """The time if nobody had moved the broker's clock. `SavedRequest.time_ms` is the real one."""
+        """The time on a clock that nobody moved. `SavedRequest.time_ms` is the real one."""
         return self.began_ms + int(seconds * 1000)
 
 
@@ -111,7 +111,7 @@ class SavedRequest(RecordedRequest):
 
     @property
     def time_ms(self) -> int:
-        """When it arrived, on the broker's clock."""
+        """The time of arrival on the broker's clock."""
         return self._time_ms
 
 

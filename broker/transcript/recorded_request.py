@@ -189,17 +189,17 @@ class RecordedRequest:
 
     @property
     def topics(self) -> tuple[TopicPosition, ...]:
-        """The partitions that it is about, with their offsets if it has any."""
+        """The partitions in it, with their offsets if it has any."""
         return self.summary.topics
 
     @property
     def group(self) -> str | None:
-        """The group that it is about; the first if there are several."""
+        """The group in it; the first if there are several."""
         return next(iter(self.summary.groups), None)
 
     @property
     def transactional_id(self) -> str | None:
-        """The transactional id that it is about; the first if there are several."""
+        """The transactional id in it; the first if there are several."""
         return next(iter(self.summary.transactional_ids), None)
 
     @property
@@ -277,7 +277,7 @@ def _summary(
 
 
 def _http_problems(answer: HttpMessage) -> Iterator[tuple[int, str]]:
-    """The error that an answer of the schema registry tells."""
+    """The error in an answer of the schema registry."""
     if int(answer.head) < 400:
         return
     try:

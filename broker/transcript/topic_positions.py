@@ -128,7 +128,9 @@ _Content = dict[tuple[str, int], int]
 
 
 class FetchSessions:
-    """The fetch sessions (KIP-227) of a cluster, rebuilt from its requests: most Fetches do not name what they read."""
+    """The fetch sessions (KIP-227) of a cluster, rebuilt from its requests, because most Fetches do not name their
+    partitions.
+    """
 
     def __init__(self, topics: TopicsById) -> None:
         self._topics = topics
@@ -178,5 +180,5 @@ class TopicHistory:
                 del self._deleted[next(iter(self._deleted))]
 
     def by_id(self, topic_id: bytes) -> HasName | None:
-        """The topic, or only its name if it was deleted."""
+        """The topic; only its name if it was deleted."""
         return self._topics.by_id(topic_id) or self._deleted.get(topic_id)

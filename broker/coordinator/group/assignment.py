@@ -80,7 +80,7 @@ class MemberSpecs(Protocol):
 
 
 def subscribed_ids(names: Iterable[str], counts: dict[bytes, int], topics: TopicSource) -> list[bytes]:
-    """The ids of those topics that exist, in Kafka's order; how many partitions they have is noted in `counts`."""
+    """The ids of the topics that exist, in Kafka's order. Their partition counts are put into `counts`."""
     topic_ids: list[bytes] = []
     for name in in_set_order(names):
         facts = topics.named(name)
@@ -107,13 +107,13 @@ class PresentTarget(Protocol):
 
     @property
     def topic_ids(self) -> Collection[bytes]:
-        """The topics of which anybody has a partition."""
+        """The topics of which any member has a partition."""
 
     def of(self, member_id: str) -> Partitions:
         """The partitions of a member, none if it has no target."""
 
     def taken(self, topic_id: bytes) -> Collection[int]:
-        """The partitions of a topic that anybody has."""
+        """The partitions of a topic that any member has."""
 
 
 @final
@@ -149,7 +149,7 @@ keep their target in the same order.
 
 
 def same_partitions(one: Partitions, other: Partitions) -> bool:
-    """Whether both have the same partitions of the same topics, in whatever order."""
+    """Whether both have the same partitions of the same topics, in any order."""
     if one is other or one == other:
         return True
     if len(one) != len(other):
@@ -202,7 +202,7 @@ def _in_set_order(partitions: Sequence[int]) -> tuple[int, ...]:
 
 
 def grown_order(partitions: Sequence[int]) -> tuple[int, ...]:
-    """Distinct partitions in the order of a `HashSet` that was empty and got one after the other."""
+    """Distinct partitions in the order of a `HashSet` to which they were added one by one."""
     size = len(partitions)
     if size < 2:
         return tuple(partitions)
@@ -258,7 +258,7 @@ def timeline_bits(peak: int) -> int:
 def timeline_hash(text: str) -> int:
     """The Fibonacci hash of a text; its upper bits are the text's slot in Kafka's versioned hash table.
 
-    What shares a slot is walked latest first.
+    Members of one slot are walked latest first.
     """
     return signed_hash_of_text(text) * _FIBONACCI & _MASK
 
@@ -295,7 +295,7 @@ class MemberOrder:
         self._ids: list[str] = []
 
     def add(self, member_id: str) -> None:
-        """A member has come that was not there."""
+        """Add a new member."""
         self._turn -= 1
         in_map, in_timeline = spread(hash_of_text(member_id)), timeline_hash(member_id) >> _HASH_BITS
         self._hashes[member_id] = in_map, in_timeline, self._turn
@@ -340,7 +340,7 @@ class MemberOrder:
 
 
 class HeldPartitions:
-    """A member's partitions. Unchanged, they are given back as they came; the first change copies them."""
+    """A member's partitions. The first change copies them; without one the result is the given object."""
 
     __slots__ = ("_given", "_sets", "_topics")
 
@@ -363,7 +363,7 @@ class HeldPartitions:
             self.drop(topic_id)
 
     def release(self, topic_id: bytes, partition: int) -> None:
-        """Give up one partition; the topic stays, if without any."""
+        """Give up one partition; the topic stays, even without partitions."""
         self._copied()
         self._sets[topic_id].discard(partition)
 

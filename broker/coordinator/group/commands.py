@@ -24,9 +24,9 @@ class GroupType(Enum):
 
 
 Visible = Callable[[Iterable[str]], frozenset[str]]
-"""Says which of some topics a client may see."""
+"""Returns those of some topics that a client may see."""
 Forbidden = Callable[[Sequence[str]], Sequence[str]]
-"""Says which of some topics a client may not create."""
+"""Returns those of some topics that a client may not create."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
@@ -34,7 +34,7 @@ class GroupCommand:
     """An order about one group. Subclasses declare a `reply`.
 
     `home`: the kind that decides unless the group's own kind does (see `kinds`); None: the machine itself.
-    `why_members_go`: what the log says of members that the command takes out.
+    `why_members_go`: the reason that the broker's log gives for members that the command removes.
     """
 
     __slots__ = ("group_id",)
@@ -58,7 +58,7 @@ class MemberCommand(GroupCommand):
 
 @mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class MemberInEpochCommand(MemberCommand):
-    """An order that counts only while the member is in the epoch that it was in then."""
+    """An order that is carried out only while the member is in this epoch."""
 
     __slots__ = ("member_epoch",)
 
@@ -171,7 +171,7 @@ class ExpireOffsets:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class ForgetPartitions:
-    """These (topic, partition) pairs exist no more: drop the offsets that any group has of them."""
+    """Drop the offsets of (topic, partition) pairs that were deleted, in all groups."""
 
     __slots__ = ("places",)
     reply: None

@@ -126,18 +126,18 @@ class EpochGroup(ABC):
     # -- changing, from records
 
     def note_static(self, member: StaticMember) -> None:
-        """A member was put: if it is static, its instance id finds it."""
+        """Register the instance id of a member that was put, if it is static."""
         if member.instance_id is not None:
             self.static_ids[member.instance_id] = member.member_id
 
     def forget_static(self, member: StaticMember | None) -> None:
-        """A member was removed: its instance id finds it no longer, if it still did."""
+        """Unregister the instance id of a member that was removed, if it is still its own."""
         instance_id = None if member is None else member.instance_id
         if member is not None and instance_id is not None and self.static_ids.get(instance_id) == member.member_id:
             del self.static_ids[instance_id]
 
     def set_assignment(self, epoch: int, timestamp: int) -> None:
-        """A target assignment is complete."""
+        """Note that a target assignment is complete."""
         self.assignment_epoch = epoch
         self.assignment_timestamp = timestamp
         self._state = None
@@ -187,7 +187,7 @@ def fenced(protocol: str, how: str, epoch: int, member: EpochMember) -> KafkaErr
 
 
 class MemberTimers(NamedTuple):
-    """The timers of a kind's members, by group and member id, and what they do when they are due."""
+    """The timers of a kind's members by group and member id, and their commands."""
 
     session_key: Callable[[str, str], Hashable]
     fence: Callable[[str, str], Command[Any]]
@@ -202,9 +202,10 @@ def resumed(
     session_timeout_ms: int,
     gives_up: Callable[[M], bool],
 ) -> list[Effect]:
-    """The timers of a group that was loaded: a whole session to show that one lives, and to give up what one has to.
+    """The timers of a loaded group.
 
-    ``gives_up``: whether a member has partitions to give up.
+    Each member gets a whole session timeout, and a whole rebalance timeout to revoke partitions. ``gives_up``: whether
+    a member has partitions to revoke.
     """
     effects: list[Effect] = []
     for member_id, member in members.items():
@@ -225,11 +226,11 @@ TXN_ERRORS_FROM = 6
 """The version of TxnOffsetCommit from which a missing group and a stale epoch have errors of their own."""
 
 CheckAge = Callable[[C, CommitOffsets | TxnOffsetCommit], None]
-"""Raises unless the member may commit all this with the epoch that the command names, which is not its own."""
+"""Raises unless the member may commit all this with the command's epoch, which is not its own."""
 
 
 def committing_member(members: Mapping[str, C], command: CommitOffsets | TxnOffsetCommit) -> C | None:
-    """The member that commits; None where an administrator commits for a group without members."""
+    """The member that commits; None if an administrator commits for a group without members."""
     if command.generation_id < 0 and not members:
         return None
     return known_member(command.group_id, members, command.member_id)
@@ -257,7 +258,7 @@ def check_trusting(members: Mapping[str, C], command: TxnOffsetCommit, check_age
 
 
 def fetching_member(group_id: str, members: Mapping[str, C], member_id: str | None, epoch: int) -> C | None:
-    """The member that fetches in another epoch than its own; None where all is well."""
+    """The member, if it fetches in another epoch than its own; None if the epoch is right."""
     if member_id is None and epoch < 0:
         return None
     member = known_member(group_id, members, member_id)
@@ -285,7 +286,7 @@ class MemberExpiry(ABC):
         """Remove the member from the group."""
 
     def fence(self, command: MemberCommand, now_ms: int) -> Outcome[None]:
-        """A member has sent no heartbeat for its session timeout."""
+        """Remove a member that has sent no heartbeat for its session timeout."""
         group = self._find(command.group_id)
         member = None if group is None else group.members.get(command.member_id)
         if group is None or member is None:
@@ -293,7 +294,7 @@ class MemberExpiry(ABC):
         return self._expire(group, member, now_ms)
 
     def expire_revocation(self, command: MemberInEpochCommand, now_ms: int) -> Outcome[None]:
-        """A member has not revoked its partitions in time: it is still in the epoch of the command."""
+        """Remove a member that has not revoked its partitions in time, so that it is still in the command's epoch."""
         group = self._find(command.group_id)
         member = None if group is None else group.members.get(command.member_id)
         if group is None or member is None or member.epoch != command.member_epoch:

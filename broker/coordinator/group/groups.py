@@ -57,7 +57,7 @@ class Group(Protocol):
         """TxnOffsetCommit."""
 
     def check_fetch(self, member_id: str | None, member_epoch: int) -> None:
-        """OffsetFetch by a member; None and -1 from version 9 on, where it names none, and in older versions."""
+        """Check an OffsetFetch by a member. Without one, and before version 9, the arguments are None and -1."""
 
     def check_delete_offsets(self) -> None:
         """OffsetDelete, before each topic is checked by `is_subscribed_to`."""
@@ -81,7 +81,7 @@ G = TypeVar("G", bound=Group)
 
 
 class Dormant(Protocol):
-    """Groups that are stored and that nothing has been asked of since the load."""
+    """Stored groups that have not been used since the load."""
 
     def take_up(self, group_id: str) -> Group | None:
         """The group as the log has it, None if the log does not know it."""
@@ -122,7 +122,7 @@ class Groups:
         return group if isinstance(group, kind) else None
 
     def find_live(self, group_id: str, kind: type[G]) -> G | None:
-        """The same, but only among the groups that are in memory already: for `replay`."""
+        """The same, but only among the groups that are in memory already, for `replay`."""
         group = self._groups.get(group_id)
         return group if isinstance(group, kind) else None
 
@@ -140,11 +140,11 @@ class Groups:
         return made
 
     def put(self, group: Group) -> None:
-        """Take in a group, in place of any other of its id."""
+        """Add a group, in place of any other of its id."""
         self._groups[group.group_id] = group
 
     def remove(self, group_id: str, kind: type[Group]) -> None:
-        """Forget a group if it is of that class: its tombstone has been replayed."""
+        """Forget a group if it is of that class, as its tombstone has been replayed."""
         if isinstance(self._groups.get(group_id), kind):
             del self._groups[group_id]
 
@@ -175,9 +175,10 @@ class Groups:
 
 
 class CommittedGroups(Groups):
-    """The groups that `committed` knows, to read from; those of the classic kind as they are in `live`.
+    """The groups in `committed`, to read from.
 
-    `as_known(group, live)`: a classic group as others see it, by what is committed of it and by what it is.
+    Classic ones are combined with `live`. `as_known(group, live)`: a classic group as clients see it, from its
+    committed and its live state.
     """
 
     def __init__(self, committed: Groups, live: Groups, as_known: Callable[[Group, Group], Group]) -> None:

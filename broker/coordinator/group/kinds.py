@@ -47,7 +47,7 @@ KIND_MODULES: Mapping[GroupType, str] = {
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class GroupChanged(Effect):
-    """The group has entered another state. Wakes those who wait for one."""
+    """The group has entered another state. The effect wakes those who wait for one."""
 
     __slots__ = ("group_id",)
 
@@ -87,7 +87,7 @@ class GroupKind(Protocol):
 
     @property
     def group_type(self) -> GroupType:
-        """Which kind it is."""
+        """The type of its groups."""
 
     decisions: Mapping[type[Command[Any]], Callable[[Any, int], Outcome[Any]]]
     """The decision of each command: `(command, now_ms) -> Outcome`."""
@@ -104,13 +104,13 @@ class GroupKind(Protocol):
         """The log is replayed: re-create the timers of all groups of this kind."""
 
     def on_metadata_changed(self, change: MetadataChanged, now_ms: int) -> Sequence[Effect]:
-        """Topics were made, grown or deleted; what is decided from that follows with the groups' next commands."""
+        """Topics were created, grown or deleted. The groups decide about that with their next commands."""
 
     def kept(self) -> Any:
         """The kind's own state, besides the groups; see `runtime.machine.CopyableMachine`."""
 
     def take(self, kept: Any) -> None:
-        """Know what another one knew. Its groups are here already."""
+        """Take over the state of another one. Its groups are here already."""
 
 
 _NOT_AVAILABLE = frozenset(
@@ -126,7 +126,7 @@ _TOO_LARGE = frozenset({ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_L
 
 
 def group_error(code: ErrorCode) -> ErrorCode:
-    """The error that a member or an administrator gets."""
+    """The client's error for an error of the log."""
     if code in _NOT_AVAILABLE:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     if code in _NOT_COORDINATOR:
@@ -137,7 +137,7 @@ def group_error(code: ErrorCode) -> ErrorCode:
 
 
 def commit_error(code: ErrorCode) -> ErrorCode:
-    """The error that a commit of offsets gets."""
+    """The error of OffsetCommit for an error of the log."""
     if code in _TOO_LARGE:
         return ErrorCode.INVALID_COMMIT_OFFSET_SIZE
     return group_error(code)

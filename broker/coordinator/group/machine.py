@@ -155,7 +155,7 @@ class GroupMachine:
         return self.classic.commit_late(command, now_ms)
 
     def as_committed(self, committed: GroupMachine) -> GroupMachine:
-        """See `ReplicatedMachine`. A rebalance is no record: classic groups show theirs as it is."""
+        """See `ReplicatedMachine`. A rebalance is not in the records, so classic groups show the live one."""
         shown = copy(committed)
         shown.groups = CommittedGroups(committed.groups, self.groups, as_known)
         return shown
@@ -271,7 +271,7 @@ class _Standing(NamedTuple):
 
 
 def follow(find: Callable[[str], Group | None], command: GroupCommand, outcome: Outcome[Any]) -> None:
-    """Tell of a command's step when its records are stored. `find` gives the group of an id as it is then."""
+    """Log the changes of a command when its records are stored. `find` returns the group of an id as it is then."""
     before, then = _standing(find(command.group_id)), outcome.then
 
     def told() -> Sequence[Effect]:

@@ -48,7 +48,7 @@ UNSTABLE = FetchedOffset(-1, -1, "", ErrorCode.UNSTABLE_OFFSET_COMMIT)
 class OffsetBook:
     """Decides on the commands about offsets of groups of every kind, and looks up committed offsets.
 
-    Owner: the group machine. `simple_group` takes in the group of a first commit that names no member.
+    Owner: the group machine. `simple_group` adds the group of a first commit without a member.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class OffsetBook:
     # -- committing
 
     def commit(self, command: CommitOffsets, now_ms: int) -> Outcome[list[ErrorCode]]:
-        """Store offsets; what else a member's commit causes, its group says."""
+        """Store offsets, with the effects that the group has for a member's commit."""
         group = self._groups.get(command.group_id)
         effects: Sequence[Effect] = ()
         then = None
@@ -99,7 +99,7 @@ class OffsetBook:
     def _create(
         self, group_id: str, generation_id: int, api_version: int, now_ms: int
     ) -> Callable[[], Sequence[Effect]]:
-        """A commit without membership: the group exists from its first commit on."""
+        """Create the group of a first commit without a member."""
         if generation_id < 0:
 
             def create() -> Sequence[Effect]:
@@ -130,7 +130,7 @@ class OffsetBook:
     # -- reading
 
     def check_fetch(self, group_id: str, member_id: str | None, member_epoch: int) -> None:
-        """Raises what OffsetFetch gets for this member; a group that is not there has no offsets, which is no error."""
+        """Raise the error of OffsetFetch for this member. A group that does not exist has no offsets, without an error."""
         group = self._groups.get(group_id)
         if group is not None:
             group.check_fetch(member_id, member_epoch)
@@ -194,7 +194,7 @@ class OffsetBook:
         return [*records, *group.tombstones()]
 
     def forget(self, command: ForgetPartitions, now_ms: int) -> Outcome[None]:
-        """Topics or partitions are deleted: so are the offsets that groups have of them."""
+        """Delete the offsets of deleted topics or partitions."""
         gone = set(command.places)
         records = [
             NewRecord(encode_offset_key(group_id, *place))
@@ -223,7 +223,7 @@ class OffsetBook:
         return make_outcome(records, effects=effects, atomic=False)
 
     def _expired(self, group: Group, now_ms: int) -> tuple[list[tuple[str, int]], bool]:
-        """The offsets of a group that have expired, and whether nothing is left then."""
+        """The expired offsets of a group, and whether none is left without them."""
         group_id = group.group_id
         offsets = self._stored.offsets.get(group_id)
         pending = self._stored.has_pending(group_id)

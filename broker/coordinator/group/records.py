@@ -53,13 +53,13 @@ def decode_key(kind: type[V], key: bytes) -> V:
 
 
 def known_key(kind: type[V], key: bytes) -> V:
-    """`decode_key`, remembered: a group's records come with the same keys over and over. Not to be changed."""
+    """`decode_key` with a cache, because a group's records have the same keys over and over. Do not change the result."""
     known: V | None = _known_keys.get(key)
     return _remember(key, decode_key(kind, key)) if known is None else known
 
 
 def encode_known_key(key: CoordinatorRecord) -> bytes:
-    """`encode_key`, for a key that `known_key` is going to be asked for: its texts stay the objects that they are."""
+    """`encode_key` for a key that `known_key` will be asked for, so that its strings stay the same objects."""
     encoded = encode_key(key)
     _remember(encoded, key)
     return encoded
@@ -125,12 +125,12 @@ _MOST_MEMBER_KEYS: Final = 1 << 12
 
 
 def new_record(key: bytes, value: CoordinatorRecord, version: int = 0) -> NewRecord:
-    """A record that says its value as it is: nothing of it may change afterwards."""
+    """A record that carries its value as an object, which must not change afterwards."""
     return record_with_value(key, encode_value(value, version), value)
 
 
 def record_with_value(key: bytes, value: bytes, decoded: Any) -> NewRecord:
-    """A record with what its value says, in the form that `Machine.replay` makes of it."""
+    """A record that carries its value in the form that `Machine.replay` decodes."""
     return NewRecord(key, value, decoded)
 
 

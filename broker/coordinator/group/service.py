@@ -24,9 +24,9 @@ Performers = dict[type[Effect], Callable[[Shard[GroupMachine], Any], None]]
 class GroupService(CoordinatorService[GroupMachine]):
     """All groups of a cluster. Owner: the cluster.
 
-    `watchers` (values under keys of the caller's choice) are called when any group has entered another state, so that
-    nobody has to poll. `performers` carry out the effects of group kinds (see `kinds`) that reach beyond the
-    coordinator. `more_performers` makes the rarely needed ones.
+    `watchers` (under keys of the caller's choice) are called when a group has entered another state, so that nobody
+    polls. `performers` carry out the effects of group kinds (see `kinds`) that reach beyond the coordinator.
+    `more_performers` makes the rarely needed ones.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class GroupService(CoordinatorService[GroupMachine]):
                 shard.submit(MetadataChanged([name]))
 
     def topic_deleted(self, name: str, partitions: int) -> None:
-        """Offsets of partitions that exist no more are dropped, in every group."""
+        """Drop the offsets of the deleted partitions in every group."""
         super().topic_deleted(name, partitions)
         places = [(name, index) for index in range(partitions)]
         for shard in list(self.shards()):

@@ -83,9 +83,9 @@ class LiveConfigs:
         return value
 
     def _within_bounds(self, name: str, value: Any) -> Any:
-        """A group's own value may be outside of bounds that the broker was given later.
+        """The value, or the nearest bound.
 
-        Then the nearest bound is used.
+        The broker's bounds may have changed after a group's own value was set.
         """
         lowest, highest = bounds_of(name)
         if highest is not None:

@@ -60,7 +60,7 @@ class Subscriptions:
         return Subscriptions(dict(self.by_name), dict(self.by_regex))
 
     def all_name_the_same(self, members: int) -> bool:
-        """Whether each of that many members names each of the topics, and no pattern adds any."""
+        """Whether each of these many members names each of the topics, and no pattern adds any."""
         by_name = self.by_name
         for count in by_name.values():
             if count != members:
@@ -134,7 +134,7 @@ class TargetAssignment:
         self._one_less(self._sizes.pop(member_id, None))
 
     def inherited(self, old: str, new: str) -> TargetAssignment:
-        """The same, with the target of one member in the hands of another."""
+        """The same, with the target of one member given to another."""
         after = TargetAssignment()
         for member_id, partitions in self._by_member.items():
             if member_id not in (old, new):
@@ -150,7 +150,7 @@ class TargetAssignment:
                 self._by_size[size] = members
 
     def _change(self, member_id: str, before: Partitions, after: Partitions) -> int:
-        """Note whose the partitions are; returns how many there are after the change."""
+        """Note the owner of the partitions; returns their number after the change."""
         for topic_id, had in before.items():
             kept = after.get(topic_id)
             if kept is None:
@@ -178,7 +178,7 @@ class TargetAssignment:
                 owners[index] = member_id
 
     def _release(self, member_id: str, topic_id: bytes, lost: Collection[int]) -> None:
-        """Release partitions, except those that another member has got meanwhile."""
+        """Release partitions, except those that another member has meanwhile."""
         owners = self._owners.get(topic_id)
         if owners is None:
             return

@@ -114,7 +114,7 @@ def topic_hash(name: str, topic_id: bytes, racks: Sequence[Sequence[str]]) -> in
 
 @lru_cache(maxsize=1 << 8)
 def hash_of_topic(topic: TopicFacts) -> int:
-    """The same for a topic as it is known: each coordinator asks once for its groups."""
+    """The same for `TopicFacts`; cached, because each coordinator asks for its groups."""
     return topic_hash(topic.name, topic.topic_id, topic.racks)
 
 

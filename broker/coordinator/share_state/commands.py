@@ -55,7 +55,7 @@ class ReadState(ShareCommand):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class WriteState(ShareCommand):
-    """Store what members have decided. -1: a start offset that stays, epochs that are not checked."""
+    """Store the decisions of members. -1 keeps the start offset, and leaves an epoch unchecked."""
 
     __slots__ = ("batches", "delivery_complete_count", "leader_epoch", "start_offset", "state_epoch")
     reply: None
@@ -104,7 +104,7 @@ class Prune:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class SnapshotIdle:
-    """Write a snapshot of each share partition that has not got one for long, so that the log can be pruned."""
+    """Write a snapshot of each share partition whose last one is old, so that the log can be pruned."""
 
     __slots__ = ()
     reply: None

@@ -18,17 +18,17 @@ _NOT_STORED = -1
 
 
 class Persister(Protocol):
-    """What leaders of share partitions, and the groups' coordinator, ask for states."""
+    """The store of states for leaders of share partitions and for the groups' coordinator."""
 
     def ask_about(self, command: Command[R]) -> R:
         """Carry out a `ShareCommand`; the coordinator's `KafkaError`."""
 
     def uncommitted(self, key: ShareKey) -> ReplySlot[None] | None:
-        """What to wait for until all that was stored is on the replicas; None if it is."""
+        """An object to wait for until everything stored is on the replicas; None if it is."""
 
 
 class NoOpPersister:
-    """Kafka's `NoOpStatePersister`: takes every state, and knows none."""
+    """Kafka's `NoOpStatePersister`: accepts every state, and stores none."""
 
     def ask_about(self, command: Any) -> Any:
         """See `Persister`."""

@@ -61,7 +61,7 @@ class LiveSettings:
 
 
 class ShareStateService(CoordinatorService[ShareStateMachine]):
-    """The stored states of share partitions, by the coordinators of their keys. Owner: the cluster.
+    """The share coordinators: each has the stored states of the share partitions with its keys. Owner: the cluster.
 
     `partition_count(topic_id)`: the topic's present number of partitions, 0 if it does not exist.
     """
@@ -83,10 +83,10 @@ class ShareStateService(CoordinatorService[ShareStateMachine]):
         )
 
     def ask_about(self, command: Command[R]) -> R:
-        """Carry out a `ShareCommand`, wherever its coordinator is; the topic is made if need be.
+        """Carry out a `ShareCommand`, wherever its coordinator is.
 
-        Whoever asks in the process cannot try again later, so what is left to load is loaded now. Raises the
-        coordinator's `KafkaError`.
+        The topic is created if need be. Callers in the process cannot try again later, so a coordinator that loads
+        finishes loading now. Raises the coordinator's `KafkaError`.
         """
         assert isinstance(command, ShareCommand)
         self.topic.ensure()
@@ -131,7 +131,7 @@ _AS_MEMBERS_GET_THEM = {
 class ShareStateClient:
     """`StateClient` of the leaders; the `Persister` is made with the first question.
 
-    The type is left open, since a compiled class would take no double of it.
+    Its type is `Any`, because a compiled class would refuse a test double.
     """
 
     def __init__(self, persister: Callable[[], Any]) -> None:

@@ -154,9 +154,10 @@ Ranked = tuple[int, int, int, int]
 
 
 def combine(stored: Sequence[StateBatch], new: Iterable[StateBatch], start_offset: int) -> list[StateBatch]:
-    """The batches that say what both say, from `start_offset` on (-1: of all offsets).
+    """Merge batches, from `start_offset` on (-1.
 
-    `stored` is in order and without overlaps, `new` need not be. Only what lies around the new ones is looked at.
+    All offsets). `stored` is in order and without overlaps, `new` need not be. Only stored batches near new ones are
+    examined.
     """
     kept = list(stored[bisect_left(stored, start_offset, key=_LAST) :])
     kept[:1] = _from(kept[:1], start_offset)
@@ -254,7 +255,7 @@ class StoredStates:
 
     @property
     def oldest_snapshot(self) -> int:
-        """The lowest offset among the last snapshots, 0 without any: records before it are no longer needed."""
+        """The lowest offset among the last snapshots, 0 without any. Records before it are no longer needed."""
         return min(self._snapshots.values(), default=0)
 
     # -- changing

@@ -23,8 +23,8 @@ class ProducerIdentity(NamedTuple):
 class InitProducerId:
     """Make the asker the only producer of the id.
 
-    `expected`: the identity that the asker had (KIP-360), None for a new producer. Reply: its identity from now on,
-    or None when an open transaction is being aborted first and the asker must come back (CONCURRENT_TRANSACTIONS).
+    `expected`: the identity that the asker had (KIP-360), None for a new producer. Reply: its new identity, or None
+    while an open transaction is being aborted, so that the asker must try again (CONCURRENT_TRANSACTIONS).
     """
 
     __slots__ = ("expected", "timeout_ms", "transactional_id")
@@ -95,7 +95,7 @@ class EndTransaction:
 class MarkersWritten:
     """These partitions have got the marker of the transaction that `producer_id` is ending.
 
-    `again`: others could not be written now and are to be tried again later.
+    `again`: other markers could not be written now, and must be tried again later.
     """
 
     __slots__ = ("again", "partitions", "producer_epoch", "producer_id", "transactional_id")
@@ -118,7 +118,7 @@ class MarkersWritten:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class GoOn:
-    """Go on with the end of a transaction that was held or could not write its markers."""
+    """Continue the end of a transaction that was held or could not write its markers."""
 
     __slots__ = ("transactional_id",)
     reply: None

@@ -99,7 +99,7 @@ def take_over(
 
 
 def check_continuation(old: Transaction, expected: ProducerIdentity | None) -> None:
-    """PRODUCER_FENCED unless a producer that shows `expected` may still be the id's producer (KIP-360)."""
+    """PRODUCER_FENCED unless a producer with the identity `expected` may still be the id's producer (KIP-360)."""
     if expected is None or expected.producer_id == old.producer_id:
         return
     rotated = expected.producer_id == old.previous_producer_id and expected.producer_epoch >= LAST_USABLE_EPOCH
@@ -205,8 +205,8 @@ def prepare_end(
 ) -> Transition:
     """Decide the end of the transaction: PrepareCommit or PrepareAbort.
 
-    `empty`: there was no transaction (version 2 may abort what it is not sure of). `fence`: the coordinator itself
-    aborts, so that the producer's epoch must be left behind in version 0 and 1 too.
+    `empty`: there was no transaction (with version 2 a client may abort when it is unsure). `fence`: the coordinator
+    itself aborts, so the producer's epoch must be fenced in versions 0 and 1, too.
     """
     epoch = old.producer_epoch
     next_producer_id = NO_PRODUCER_ID

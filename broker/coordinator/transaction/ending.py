@@ -16,7 +16,9 @@ MARKER_RETRY_MS = 100
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Ending:
-    """Soft state of a transaction whose end is decided: when, and which partitions still lack the marker."""
+    """Soft state of a transaction whose end is decided: the time of the decision, and the partitions that still lack
+    the marker.
+    """
 
     __slots__ = ("decided_ms", "waiting")
 
@@ -45,12 +47,14 @@ class Endings:
         return self._by_id.get(transactional_id)
 
     def begin(self, prepared: Transaction, now_ms: int) -> list[Effect]:
-        """The decision is stored: write the markers."""
+        """Begin to write the markers, once the decision is stored."""
         self._by_id[prepared.transactional_id] = Ending(now_ms, set(prepared.partitions))
         return self.advance(prepared)
 
     def advance(self, prepared: Transaction) -> list[Effect]:
-        """Write the markers that are missing and not held. Also without any, because the effect leads to the end."""
+        """Write the markers that are missing and not held. The effect is needed without any, too, because it leads to
+        the end.
+        """
         waiting = self._by_id[prepared.transactional_id].waiting
         if self._holds.any:
             return self._advance_held(prepared, waiting)
@@ -73,9 +77,9 @@ class Endings:
         return effects
 
     def held_before(self, done: Transaction) -> Effect | None:
-        """All markers are written.
+        """The effects of a hold that keeps the end from being stored after all markers are written.
 
-        Returns the effects of a hold that keeps the end from being stored; None without one.
+        None without a hold.
         """
         if not self._holds.any or not self._holds.stops(done.transactional_id, done.state.label):
             return None
@@ -83,19 +87,19 @@ class Endings:
         return HoldReached(done.transactional_id, done.state.label)
 
     def over(self, transactional_id: str) -> Sequence[Effect]:
-        """The end is stored: nothing is left to do."""
+        """Forget a transaction whose end is stored."""
         del self._by_id[transactional_id]
         return ()
 
     def store_later(self, command: MarkersWritten) -> list[Effect]:
-        """The markers are written, but the end could not be stored: it is tried again."""
+        """Try again later to store the end, after the markers are written."""
         ending = self._by_id.get(command.transactional_id)
         if ending is not None:
             ending.waiting.difference_update(command.partitions)
         return [retry(command.transactional_id)]
 
     def shown(self, transaction: Transaction) -> Transaction:
-        """A transaction that ends shows the partitions whose marker is missing, as Kafka's does."""
+        """The transaction as clients see it: while it ends, it has the partitions whose marker is missing, as in Kafka."""
         ending = self._by_id.get(transaction.transactional_id)
         return transaction if ending is None else transaction.with_partitions(frozenset(ending.waiting))
 
@@ -109,5 +113,5 @@ class Endings:
 
 
 def retry(transactional_id: str) -> Effect:
-    """Go on with the end of a transaction in a moment."""
+    """Continue the end of a transaction in a moment."""
     return Schedule(("markers", transactional_id), MARKER_RETRY_MS, GoOn(transactional_id))

@@ -67,7 +67,7 @@ class HoldCopy(NamedTuple):
 class HoldBook:
     """All holds of a cluster. It outlives the machines: a reloaded coordinator is held at the same points.
 
-    `on_release(transactional_id)` is called when a hold that was reached is let go.
+    `on_release(transactional_id)` is called when a hold that was reached is released.
     """
 
     __slots__ = ("_holds", "_on_release")
@@ -105,7 +105,7 @@ class HoldBook:
         return (transactional_id, at) in self._holds
 
     def reached(self, transactional_id: str, at: str) -> None:
-        """The id has reached the point: its holds are notified."""
+        """Notify the holds of an id that has reached the point."""
         for hold in self._holds.get((transactional_id, at), ()):
             if not hold.reached:
                 hold.arrival.set_result(None)

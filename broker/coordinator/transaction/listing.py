@@ -41,7 +41,7 @@ _QUOTED = re.compile(r"\\Q(.*?)(?:\\E|$)", re.DOTALL)
 
 
 def compile_id_pattern(pattern: str) -> re.Pattern[str]:
-    """The pattern, for `fullmatch`; INVALID_REGULAR_EXPRESSION when it is none.
+    """The pattern, for `fullmatch`; INVALID_REGULAR_EXPRESSION if it is invalid.
 
     Unicode classes (`\\p{...}`) are refused too: `re` has none.
     """
@@ -68,7 +68,7 @@ def select_transactions(
     longer_than_ms: int = -1,
     id_pattern: str | None = None,
 ) -> tuple[list[Transaction], list[str]]:
-    """The ids coordinated by `node` that pass all filters, and the names among `states` that are no states.
+    """The ids coordinated by `node` that pass all filters, and the unknown names among `states`.
 
     Empty filters, a negative duration and an empty pattern let all pass. Raises COORDINATOR_LOAD_IN_PROGRESS while a
     coordinator loads, INVALID_REGULAR_EXPRESSION for a bad pattern.

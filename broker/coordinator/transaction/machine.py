@@ -44,7 +44,7 @@ _log = logging.getLogger("odradek.broker.coordinator.transaction")
 
 
 class TransactionMachine:
-    """The rules of one partition: what becomes of a command (`decide`), and of a record (`replay`).
+    """The rules of one partition: it decides about commands and replays records.
 
     Hard state: the ids (`TransactionalIds`). Soft state, lost in a reload: transactions that are ending (`Endings`),
     and the epoch that a client had before its current one (KIP-360 retries).
@@ -94,7 +94,7 @@ class TransactionMachine:
     def refused(
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
     ) -> Outcome[Any] | None:
-        """Clients get Kafka's error for it. A step that no client waits for is tried again."""
+        """Clients get Kafka's error. A step that no client waits for is tried again."""
         if isinstance(command, MarkersWritten):
             return make_outcome(effects=self._endings.store_later(command))
         if isinstance(command, ExpireIds):
@@ -222,7 +222,7 @@ class TransactionMachine:
     # -- the end of a transaction
 
     def _fence(self, old: Transaction, now_ms: int) -> Outcome[Any]:
-        """The coordinator aborts an open transaction and leaves its producer's epoch behind."""
+        """Abort an open transaction and fence its producer's epoch."""
         step = decisions.prepare_end(
             old,
             self._last_epoch(old.transactional_id),
@@ -259,7 +259,7 @@ class TransactionMachine:
         return self._complete(prepared, ending)
 
     def _complete(self, prepared: Transaction, ending: Ending) -> Outcome[None]:
-        """All markers are written: the transaction is over."""
+        """Complete the transaction: all markers are written."""
         done = decisions.complete(prepared, ending.decided_ms)
         held = self._endings.held_before(done)
         if held is not None:

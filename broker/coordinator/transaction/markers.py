@@ -49,9 +49,9 @@ class UncommittedMarker:
         self._epoch = partition.leader_epoch
 
     def then(self, settled: Callable[[KafkaError | None], None]) -> Callable[[], None]:
-        """Call `settled` when it is committed (None), or when its leader knows that it never will be.
+        """Call `settled` with None when it is committed, or with the error when its leader knows that it never will be.
 
-        Returns a function to cancel it.
+        Returns a function to cancel that.
         """
         self._settled = settled
         return self._listen()
@@ -120,9 +120,10 @@ class MarkerWriter:
         node: HasId | None = None,
         coordinator_id: int = -1,
     ) -> UncommittedMarker | None:
-        """Append a marker to one partition; in `__consumer_offsets` also settle the offsets that were pending on it.
+        """Append a marker to one partition.
 
-        Returns what to wait for while the partition's replicas lack the marker.
+        In `__consumer_offsets` also settle the offsets that were pending on it. While replicas lack the marker, it
+        returns an `UncommittedMarker`.
 
         With `node`, that node must lead the partition; with `coordinator_id`, that node must reach its leader.
         `transaction_version` 2 asks for a newer epoch than the partition knows (KIP-890), except where the same marker

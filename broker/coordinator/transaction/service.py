@@ -163,7 +163,9 @@ class TransactionService(CoordinatorService[TransactionMachine]):
             self._write_markers(shard, effect)
 
     def _write_markers(self, shard: Shard[TransactionMachine], effect: WriteMarkers) -> None:
-        """Write what can be written now, and tell the coordinator, which completes the transaction if that was all."""
+        """Write the markers that can be written now, and tell the coordinator, which completes the transaction if none
+        is missing.
+        """
         producer = Producer(effect.producer_id, effect.producer_epoch)
         coordinator_id = -1 if self.topic.partitions is None else self.topic.partitions[shard.partition].leader_id
         written: list[TopicPartition] = []
@@ -195,14 +197,14 @@ class TransactionService(CoordinatorService[TransactionMachine]):
     def _marker_settled(
         shard: Shard[TransactionMachine], effect: WriteMarkers, partition: TopicPartition, error: KafkaError | None
     ) -> None:
-        """A marker that waited for replicas is committed, or has to be written again."""
+        """Handle a marker that waited for replicas: it is committed, or must be written again."""
         if shard.is_active:
             written = [partition] if error is None or is_gone(error) else []
             producer = Producer(effect.producer_id, effect.producer_epoch)
             shard.follow_up(MarkersWritten(effect.transactional_id, *producer, written, not written))
 
     def _go_on(self, transactional_id: str) -> None:
-        """A hold was released."""
+        """Continue a transaction whose hold was released."""
         try:
             self.shard_for(transactional_id).submit(GoOn(transactional_id))
         except KafkaError:

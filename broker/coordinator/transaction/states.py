@@ -83,9 +83,9 @@ class StateRules(NamedTuple):
     """Everything about one state.
 
     `end_v1`: EndTxn up to version 4, whose epoch stays. `end_v2`: EndTxn 5, which bumps the epoch (KIP-890).
-    `transitions`: the states that the next record of the id may have. `expires`: the id may be forgotten here.
-    Requests never meet an id in DEAD or PREPARE_EPOCH_FENCE: expiring is one step, and so is fencing with the abort
-    that follows, so these two are never stored.
+    `transitions`: the states that the next record of the id may have. `expires`: the id may be forgotten here. No
+    request sees an id in DEAD or PREPARE_EPOCH_FENCE. Expiring is one step, and so is fencing with the abort that
+    follows, so these states are never stored.
     """
 
     init: InitAction | None
@@ -163,4 +163,4 @@ IN_PROGRESS = frozenset({_S.ONGOING, _S.PREPARE_COMMIT, _S.PREPARE_ABORT})
 """A transaction is open, or its markers are still being written."""
 
 ENDING = frozenset({_S.PREPARE_COMMIT, _S.PREPARE_ABORT})
-"""Decided, the markers are being written."""
+"""The end is decided, and the markers are being written."""

@@ -19,7 +19,7 @@ NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1
 MAX_EPOCH = 32767
 LAST_USABLE_EPOCH = MAX_EPOCH - 1
-"""The last epoch that a client may hold: the one above it is kept to fence that client with."""
+"""The last epoch of a client. The one above it is reserved for fencing that client."""
 
 NO_PARTITIONS: frozenset[TopicPartition] = frozenset()
 
@@ -27,7 +27,8 @@ NO_PARTITIONS: frozenset[TopicPartition] = frozenset()
 @final
 @mypyc_attr(acyclic=True)
 class Transaction:
-    """The durable state of a transactional id: what its newest stored record says. Times in milliseconds since 1970.
+    """The durable state of a transactional id: the content of its newest stored record. Times in milliseconds since
+    1970.
 
     `previous_producer_id` is the producer id before the last transition, `next_producer_id` the one that takes over
     when the markers are written (-1: none; it exists when the epochs are used up). `client_transaction_version` is 2
@@ -80,7 +81,7 @@ class Transaction:
 
     @property
     def epoch_exhausted(self) -> bool:
-        """Whether the producer can get no higher epoch, so that its next one comes with a new producer id."""
+        """Whether the producer can get no higher epoch, so that it gets a new producer id next."""
         return self.producer_epoch >= LAST_USABLE_EPOCH
 
     def with_partitions(self, partitions: frozenset[TopicPartition]) -> Transaction:
@@ -186,7 +187,7 @@ def read_record(key: bytes, value: bytes | None) -> tuple[str, Transaction | Non
 
 
 def said_by(record: NewRecord | LogRecord) -> tuple[str, Transaction | None]:
-    """The same as `read_record`, without decoding where the record tells."""
+    """The same as `read_record`, without decoding if the record carries the decoded value."""
     decoded: Transaction | None = record.decoded
     return read_record(record.key, record.value) if decoded is None else (decoded.transactional_id, decoded)
 
@@ -206,10 +207,10 @@ def _grouped(partitions: frozenset[TopicPartition]) -> list[PartitionsSchema]:
 
 
 class TransactionalIds:
-    """Owner: the machine of the partition. Hard state, changed in `replay` only, but for `unsettled`.
+    """Owner: the machine of the partition. Hard state, changed in `replay` only, except `unsettled`.
 
     `by_id`: the state of each id, in the order in which they came up. `open`: the ids that have an open transaction.
-    `unsettled`: those whose next state is appended and not on all replicas in sync.
+    `unsettled`: those whose next state is appended, but not yet on all replicas in sync.
     """
 
     __slots__ = ("_keys", "by_id", "open", "unsettled")
@@ -247,7 +248,7 @@ class TransactionalIds:
             self.open.discard(transactional_id)
 
     def record(self, old: Transaction | None, new: Transaction, transaction_version: int) -> NewRecord:
-        """The record that takes an id from one state to the next; RuntimeError where the table knows no such way."""
+        """The record that takes an id from one state to the next; RuntimeError if the table has no such transition."""
         if old is not None and new.state not in RULES[old.state].transitions:
             raise RuntimeError(f"{new.transactional_id}: no way from {old.state.label} to {new.state.label}")
         key = self._keys.get(new.transactional_id)

@@ -64,7 +64,7 @@ class Upkeep:
         return effects
 
     def abort_timed_out(self, now_ms: int) -> list[Effect]:
-        """The timer fired: abort each transaction that is open for too long."""
+        """Abort each transaction that is open for too long. A timer calls it."""
         self._set.discard("abort")
         effects = self.set_timers()
         for transactional_id in sorted(self._ids.open - self._ids.unsettled):
@@ -74,7 +74,7 @@ class Upkeep:
         return effects
 
     def still_open(self, expected: Transaction) -> Transaction | None:
-        """The transaction that was open for too long, if it is the same one and nothing else happens to it."""
+        """The transaction that was open for too long, if it is still the same one and no other step is under way."""
         transaction = self._ids.get(expected.transactional_id)
         if (
             transaction is None
@@ -87,7 +87,7 @@ class Upkeep:
         return transaction
 
     def expired(self, now_ms: int) -> list[str]:
-        """The timer fired: returns the ids to delete."""
+        """The ids to delete. A timer calls it."""
         self._set.discard("expire")
         oldest_ms = now_ms - self._settings.id_expiration_ms
         return [

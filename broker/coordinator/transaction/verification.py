@@ -54,9 +54,9 @@ Errors = dict[TopicPartition, ErrorCode]
 
 
 class Asked:
-    """Partitions that a coordinator adds to a transaction once its own replicas know of it.
+    """Partitions that a coordinator is adding to a transaction.
 
-    `known`: the errors of other partitions.
+    It waits for its own replicas. `known`: the errors of other partitions.
     """
 
     __slots__ = ("_known", "_partitions", "_slot")
@@ -67,7 +67,7 @@ class Asked:
         self._known = known
 
     async def errors(self) -> Errors:
-        """Wait for the coordinator; what it refused."""
+        """Wait for the coordinator; returns the partitions that it refused, with their errors."""
         try:
             await self._slot.wait()
         except KafkaError as error:
@@ -76,7 +76,7 @@ class Asked:
 
 
 class Ask(Protocol):
-    """Gives a command to the coordinator of a transactional id and returns the reply, or where to wait for it."""
+    """Gives a command to the coordinator of a transactional id and returns the reply, or a slot to wait for it."""
 
     def __call__(self, transactional_id: str, command: Command[R], /) -> R | ReplySlot[R]: ...
 
@@ -101,10 +101,10 @@ class TransactionVerifier:
         partitions: Collection[TopicPartition],
         support: Support,
     ) -> Errors | Coroutine[Any, Any, Errors]:
-        """The partitions that must not be written, with why; codes as the partition's leader sees them.
+        """The partitions that must not be written, with the error as the partition's leader answers it.
 
-        A coroutine where the coordinator has to be waited for, or a transaction whose predecessor still writes its
-        markers, if the client would otherwise not wait (version 2).
+        It is a coroutine if the coordinator must be waited for. With version 2, whose clients do not wait themselves,
+        it also waits while the previous transaction writes its markers.
         """
         found = self.verify_now(transactional_id, producer_id, producer_epoch, partitions, support)
         if isinstance(found, Asked) or _must_wait(found, support):
@@ -165,7 +165,7 @@ class TransactionVerifier:
         return errors | self._verify(transactional_id, producer_id, producer_epoch, asked, support)
 
     def _knows_later_epoch(self, partition: TopicPartition, producer_id: int, producer_epoch: int) -> bool:
-        """Whether the log has seen a newer producer of this id, so that the coordinator need not be asked."""
+        """Whether the log knows a newer epoch of this producer id, so that the coordinator need not be asked."""
         name, index = partition
         topic = self._topics.get(name)
         if topic is None or not 0 <= index < len(topic.partitions):
@@ -224,9 +224,9 @@ def _must_wait(errors: Errors, support: Support) -> bool:
     return support is Support.REGISTER and ErrorCode.CONCURRENT_TRANSACTIONS in errors.values()
 
 
-# What a partition's leader makes of the coordinator's answer. Producers do not expect to be fenced by a partition, so
-# an old epoch is INVALID_PRODUCER_EPOCH to them; and here nobody but the right coordinator is ever asked, so "not me"
-# means that there is none.
+# The coordinator's error as the partition's leader answers it. Producers do not expect to be fenced by a partition, so
+# an old epoch is INVALID_PRODUCER_EPOCH. Only the right coordinator is ever asked, so NOT_COORDINATOR means that there
+# is none.
 _TO_LEADER = {
     ErrorCode.PRODUCER_FENCED: ErrorCode.INVALID_PRODUCER_EPOCH,
     ErrorCode.NOT_COORDINATOR: ErrorCode.COORDINATOR_NOT_AVAILABLE,

@@ -35,19 +35,20 @@ KINDS: Mapping[str, float] = {
     "disconnect": 1,
     "delay": 1,
 }
-"""The faults that are drawn by default, with their weights. Not `drop`: a client waits its whole request time-out for
-each. Nor what not every test is about: bytes of answers, clients' links, disks and coordinators that load (``also``).
+"""The faults that are drawn by default, with their weights. Without `drop`, because a client waits its whole request
+time-out for each, and without faults that concern few tests: bytes of answers, clients' links, disks and loading
+coordinators (``also``).
 """
 
 
 class Chaos:
     """Faults drawn by a seed: ``with odradek.Chaos(seed=7).run(broker): ...``.
 
-    The same seed and the same cluster (nodes, topics, replicas) give the same schedule, on every machine. It is drawn
-    when the run begins.
+    The same seed and the same cluster (nodes, topics, replicas) give the same schedule, on every machine. The run draws
+    it when it begins.
 
-    ``seconds``: how long a run is, on the broker's clock or in steps; its last tenth begins nothing. ``faults``: how
-    many are wanted; fewer are drawn where there is no room. ``kinds``: names of verbs, or a mapping from the name to
+    ``seconds``: the length of a run, on the broker's clock or in steps; no fault begins in its last tenth. ``faults``:
+    the number of faults; fewer are drawn if there is no room. ``kinds``: names of verbs, or a mapping from the name to
     how often it is drawn. ``also``: the same, besides what is drawn by default. ``lasting``: the shortest and longest
     time of a fault, in seconds. ``at_once``: how many last at the same time. ``min_up``: how many nodes stay up; by
     default more than half. ``unclean``: whether leaders are elected that may lack records, where nobody leads.
@@ -107,9 +108,10 @@ class Chaos:
     def replay(
         cls, schedule: str | Iterable[str | ChaosFault], *, only: Iterable[int] | None = None, heal: bool = True
     ) -> Chaos:
-        """Run a schedule that is given: the text that `schedule_text` shows, lines of it, or `ChaosFault` objects.
+        """Run a given schedule.
 
-        ValueError for a line that is no fault and for a verb that is not known.
+        The text of `schedule_text`, lines of it, or `ChaosFault` objects. ValueError for a line that is not a fault,
+        and for an unknown verb.
         """
         chaos = cls(0, only=only, heal=heal)
         chaos.seed = None
@@ -139,7 +141,7 @@ class Chaos:
 
     @property
     def schedule_text(self) -> str:
-        """The schedule with a line for each fault; `replay` takes it."""
+        """The schedule with a line for each fault, as `replay` reads it."""
         return schedule_text(self.schedule)
 
     @property
@@ -153,7 +155,7 @@ class Chaos:
         return self._course is not None and self._course.finished
 
     def plan(self, broker: Broker) -> tuple[ChaosFault, ...]:
-        """Draw the schedule for this cluster, and do nothing; ValueError for a topic that does not exist."""
+        """Draw the schedule for this cluster without running it; ValueError for a topic that does not exist."""
         cluster = _cluster_of(broker)
         return self._plan(broker._look(lambda: _shape(cluster, self._topics)))
 
@@ -181,10 +183,11 @@ class Chaos:
 
     @contextmanager
     def run(self, broker: Broker) -> Iterator[Chaos]:
-        """Apply the schedule as the broker's clock passes, inside of ``with``; at its end undo what lasts.
+        """Follow the schedule on the broker's clock inside of ``with``.
 
-        What is still ahead at the end of the block is left out. Works in plain code, asyncio and trio alike: nothing
-        here waits. An error that no fault should raise (the address of a node has been taken) is raised at the end.
+        The end of the block undoes faults that still last, and leaves out those still ahead. It works in plain code,
+        asyncio and trio, because nothing here waits. An error that no fault should raise (such as a node's address that
+        has been taken) is raised at the end.
         """
         course = self._begin(broker)
         broker._look(course.start)
@@ -196,10 +199,10 @@ class Chaos:
         _raise(course)
 
     def step(self, broker: Broker, seconds: float = 1.0) -> list[str]:
-        """Let ``seconds`` of the schedule pass, at once; returns what was done, as lines.
+        """Let ``seconds`` of the schedule pass at once.
 
-        The schedule's time is that of the steps alone: the broker's clock has no part in it, and is moved by
-        ``advance`` only. The first step begins the run; `heal` ends it.
+        Returns a line for each fault that began or ended. Only steps move the schedule's time. The broker's clock does
+        not, and only ``advance`` moves that. The first step begins the run; `heal` ends it.
         """
         if seconds < 0:
             raise ValueError(f"seconds={seconds}: a schedule does not go back")
@@ -212,7 +215,7 @@ class Chaos:
         return course.log[known:]
 
     def heal(self, broker: Broker) -> None:
-        """Undo what lasts and begin nothing more; faults that are not of this schedule stay."""
+        """Undo faults that still last, and begin no more. Faults that are not of this schedule stay."""
         course = self._course
         if course is not None and course.is_for(broker.cluster):
             broker._look(course.heal)

@@ -21,7 +21,7 @@ _REFUSALS = (ValueError, KeyError, KafkaError)
 class Course:
     """Owner: a `Chaos`. Everything here runs in the broker's thread.
 
-    `log`: what was done when, as lines. `failure`: an error that no verb should have raised.
+    `log`: a line for each fault that was applied, with its time. `failure`: an error that no verb should have raised.
     """
 
     def __init__(self, cluster: Cluster, faults: Iterable[ChaosFault]) -> None:
@@ -36,23 +36,23 @@ class Course:
 
     @property
     def cluster(self) -> Cluster:
-        """The cluster, which a schedule that is remembered does not keep alive."""
+        """The cluster. A schedule that is kept does not keep it alive."""
         cluster = self._cluster()
         if cluster is None:
             raise RuntimeError("the cluster of this schedule is gone")
         return cluster
 
     def is_for(self, cluster: Cluster) -> bool:
-        """Whether it runs there."""
+        """Whether it runs in that cluster."""
         return self._cluster() is cluster
 
     @property
     def finished(self) -> bool:
-        """Whether nothing is left to be done or undone."""
+        """Whether no fault is left to begin or to end."""
         return not self._ahead and not self._lasting
 
     def reach(self, seconds: float) -> None:
-        """Do what is due until then, in order; what ends and what begins at the same time, in this order."""
+        """Begin and end faults that are due until then, in order. At the same time, ends come before beginnings."""
         while (due := self._next()) is not None and due <= seconds:
             self.now = due
             ended = min(self._lasting, key=lambda each: each[0].ends, default=None)
@@ -64,19 +64,19 @@ class Course:
         self.now = max(self.now, seconds)
 
     def heal(self) -> None:
-        """Undo what lasts, the latest first, and begin nothing more."""
+        """Undo faults that last, the latest first, and begin no more."""
         self._scope.cancel()
         self._ahead.clear()
         while self._lasting:
             self._undo(*self._lasting.pop())
 
     def stop(self) -> None:
-        """Begin nothing more, and leave what lasts."""
+        """Begin no more faults, and leave those that last."""
         self._scope.cancel()
         self._ahead.clear()
 
     def start(self) -> None:
-        """Do everything when the broker's clock comes to it. A jump by the schedule itself is no time that passes."""
+        """Follow the broker's clock. A jump by the schedule itself does not count as time that passes."""
         self.cluster.start(self._follow_clock, self.cluster.clock.now_ms())
 
     async def _follow_clock(self, begin_ms: int) -> None:
@@ -87,7 +87,7 @@ class Course:
                 self.reach(due)
 
     def _next(self) -> float | None:
-        """When there is something to do."""
+        """The time of the next beginning or end."""
         times = [fault.ends for fault, _ in self._lasting]
         if self._ahead:
             times.append(self._ahead[0].at)

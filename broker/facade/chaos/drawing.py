@@ -11,7 +11,7 @@ from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS, SHARE_GRO
 
 _TRIES = 20
 _QUIET_PART = 0.1
-"""The last part of a run, in which nothing begins."""
+"""The last part of a run, in which no fault begins."""
 
 ANSWERS: Mapping[str, Sequence[str]] = {
     "Produce": ("NOT_LEADER_OR_FOLLOWER", "NOT_ENOUGH_REPLICAS", "UNKNOWN_TOPIC_OR_PARTITION"),
@@ -29,10 +29,10 @@ ANSWERS: Mapping[str, Sequence[str]] = {
     "TxnOffsetCommit": ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS"),
     "EndTxn": ("NOT_COORDINATOR", "CONCURRENT_TRANSACTIONS"),
 }
-"""Errors that Kafka answers while a cluster is in trouble, and that clients try again after."""
+"""Retriable errors that Kafka answers while a cluster is in trouble."""
 
 COORDINATED = (CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE)
-"""Topics whose leaders are coordinators, which load what is in them."""
+"""Topics whose leaders are coordinators, which load them."""
 
 
 class Shape(NamedTuple):
@@ -56,7 +56,7 @@ class Shape(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What a schedule is to be like; see `odradek.broker.facade.chaos.chaos.Chaos`."""
+    """The options of a schedule; see `odradek.broker.facade.chaos.chaos.Chaos`."""
 
     seconds: float
     faults: int
@@ -71,7 +71,9 @@ class Wanted(NamedTuple):
 
 
 class _Drawn(NamedTuple):
-    """A fault without its time. `takes`: what no other fault may take at the same time; `down`: a node goes."""
+    """A fault without its time. `takes`: the things that no other fault may take at the same time; `down`: it takes a
+    node down.
+    """
 
     arguments: tuple[Any, ...]
     options: Mapping[str, Any] = {}
@@ -81,7 +83,7 @@ class _Drawn(NamedTuple):
 
 
 def draw(seed: int, shape: Shape, wanted: Wanted) -> list[ChaosFault]:
-    """The faults in the order of time; fewer than wanted where there is no room for them."""
+    """The faults in the order of time; fewer than wanted if there is no room for them."""
     random = Random(f"odradek chaos {seed}")
     begin = wanted.seconds * (1 - _QUIET_PART)
     times = sorted(round(random.uniform(0, begin), 3) for _ in range(wanted.faults))
@@ -116,7 +118,7 @@ def _pick(random: Random, weights: Mapping[str, float]) -> str:
 def _has_room(
     fault: ChaosFault, one: _Drawn, drawn: Iterable[tuple[ChaosFault, _Drawn]], shape: Shape, wanted: Wanted
 ) -> bool:
-    """Whether the fault may begin with those that last already."""
+    """Whether the fault may begin while these others last."""
     lasting = [other for earlier, other in drawn if earlier.ends > fault.at]
     if one.lasts and len(lasting) >= wanted.at_once:
         return False

@@ -15,8 +15,8 @@ _LINE = re.compile(
 class ChaosFault(NamedTuple):
     """One fault of a schedule: ``verb(*arguments, **options)``, `at` so many seconds, undone after `lasts` seconds.
 
-    `lasts` is None for what is over at once (``move_leader``, ``advance``). `number`: its place in the schedule that
-    was drawn, from 1. As text: ``#3   12.500 kill_node(2) for 3.2``.
+    `lasts` is None for a verb that is over at once (``move_leader``, ``advance``). `number`: its place in the drawn
+    schedule, from 1. As text: ``#3   12.500 kill_node(2) for 3.2``.
     """
 
     number: int
@@ -28,13 +28,13 @@ class ChaosFault(NamedTuple):
 
     @property
     def call(self) -> str:
-        """The verb with its arguments, as one writes it."""
+        """The verb with its arguments, as Python code."""
         given = [repr(value) for value in self.arguments] + [f"{name}={value!r}" for name, value in self.options]
         return f"{self.verb}({', '.join(given)})"
 
     @property
     def ends(self) -> float:
-        """When it is over, in seconds."""
+        """The time of its end, in seconds."""
         return self.at + (self.lasts or 0.0)
 
     def __str__(self) -> str:
@@ -48,9 +48,9 @@ def schedule_text(faults: Iterable[ChaosFault]) -> str:
 
 
 def read_schedule(lines: str | Iterable[str | ChaosFault]) -> list[ChaosFault]:
-    """The faults of a text, or of lines of it, in the order of time; faults may stand among the lines.
+    """The faults of a text, or of lines and `ChaosFault` objects, in the order of time.
 
-    Empty lines say nothing. ValueError for a line that is no fault.
+    Empty lines are skipped. ValueError for a line that is not a fault.
     """
     given: Sequence[str | ChaosFault] = lines.splitlines() if isinstance(lines, str) else list(lines)
     faults = []

@@ -19,11 +19,11 @@ class Ran(Protocol):
 
     @property
     def origin(self) -> str:
-        """Where its schedule comes from."""
+        """The origin of its schedule."""
 
     @property
     def schedule(self) -> tuple[ChaosFault, ...]:
-        """What it did, as far as it came."""
+        """Its schedule, as far as it went."""
 
     @property
     def log(self) -> list[str]:
@@ -33,7 +33,7 @@ class Ran(Protocol):
 class Trials:
     """The schedules that ran since `begin`, oldest first, and the faults that a trial keeps.
 
-    A fault is named by the place of its `Chaos` among those that ran, and its number there.
+    A fault is identified by the place of its `Chaos` among those that ran, and by its number in it.
     """
 
     def __init__(self) -> None:
@@ -41,22 +41,24 @@ class Trials:
         self._kept: frozenset[tuple[int, int]] | None = None
 
     def begin(self) -> None:
-        """A test begins."""
+        """Forget the schedules of the test before."""
         self.ran.clear()
 
     def keeps(self, chaos: Ran, number: int) -> bool:
-        """Whether the trial under way has the fault; always, outside of trials. `chaos` is in `ran` already."""
+        """Whether the present trial keeps the fault. Outside of trials every fault is kept. `chaos` is in `ran`
+        already.
+        """
         if self._kept is None:
             return True
         return (next(place for place, each in enumerate(self.ran) if each is chaos), number) in self._kept
 
     def faults(self) -> list[tuple[int, int]]:
-        """All faults of what ran."""
+        """All faults of the schedules that ran."""
         return [(place, fault.number) for place, chaos in enumerate(self.ran) for fault in chaos.schedule]
 
     @contextmanager
     def keeping(self, faults: Sequence[tuple[int, int]]) -> Iterator[None]:
-        """Whatever runs inside has these faults only."""
+        """Schedules that run inside of ``with`` have these faults only."""
         before, self._kept = self._kept, frozenset(faults)
         self.begin()
         try:
@@ -70,10 +72,10 @@ TRIALS = Trials()
 
 
 def shrunk(faults: Sequence[T], fails: Callable[[Sequence[T]], bool], tries: int = 100) -> list[T]:
-    """The fewest faults that still fail, by Zeller's delta debugging; `fails` runs with some of them.
+    """A minimal set of faults with which the test still fails, by Zeller's delta debugging.
 
-    All of `faults` have failed before. None at all may be the answer. `tries` bounds the runs: what is found until then
-    is returned.
+    `fails` runs the test with some of them. The test has failed with all of `faults`. The set may be empty. After
+    `tries` runs the smallest set so far is returned.
     """
     kept = list(faults)
     left = tries

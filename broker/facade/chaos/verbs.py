@@ -21,13 +21,13 @@ Undoing = Callable[[], None]
 
 
 def kill_node(cluster: Cluster, node_id: int) -> Undoing:
-    """A node crashes; it is back at the end."""
+    """Crash a node; it starts again at the end."""
     nodes.kill_node(cluster, node_id)
     return lambda: _bring_back(cluster, node_id)
 
 
 def stop_node(cluster: Cluster, node_id: int) -> Undoing:
-    """A node is shut down in order; it is back at the end."""
+    """Shut a node down in order; it starts again at the end."""
     nodes.stop_node(cluster, node_id)
     return lambda: _bring_back(cluster, node_id)
 
@@ -38,19 +38,19 @@ def _bring_back(cluster: Cluster, node_id: int) -> None:
 
 
 def freeze_node(cluster: Cluster, node_id: int) -> Undoing:
-    """A node answers nothing, with its sockets open; it thaws at the end."""
+    """Freeze a node with its sockets open; it thaws at the end."""
     nodes.freeze_node(cluster, node_id)
     return lambda: nodes.thaw_if_frozen(cluster, node_id)
 
 
 def pause_replication(cluster: Cluster, topic: str, partition: int | None, node_id: int) -> Undoing:
-    """A follower gets nothing from its leader."""
+    """Stop copying from the leader to a follower."""
     replication.pause_replication(cluster, topic, partition, node_id)
     return lambda: _resume(cluster, topic, partition, node_id)
 
 
 def lag_replication(cluster: Cluster, topic: str, partition: int | None, node_id: int, **measure: float) -> Undoing:
-    """A follower stays behind its leader."""
+    """Keep a follower behind its leader."""
     replication.lag_replication(cluster, topic, partition, node_id, **measure)  # type: ignore[arg-type]
     return lambda: _resume(cluster, topic, partition, node_id)
 
@@ -61,88 +61,88 @@ def _resume(cluster: Cluster, topic: str, partition: int | None, node_id: int) -
 
 
 def cut(cluster: Cluster, a: int, b: int) -> Undoing:
-    """Nothing is copied between two nodes."""
+    """Stop copying between two nodes."""
     links.cut_nodes(cluster, a, b)
     return lambda: links.join_nodes(cluster, a, b)
 
 
 def slow(cluster: Cluster, a: int, b: int, *, ms: float) -> Undoing:
-    """What is copied between two nodes is late."""
+    """Delay copying between two nodes."""
     links.slow(cluster, a, b, ms=ms)
     return lambda: links.hasten(cluster, a, b)
 
 
 def move_leader(cluster: Cluster, topic: str, partition: int, node_id: int) -> None:
-    """Another replica in sync leads."""
+    """Move the leadership to another replica in sync."""
     nodes.move_leader(cluster, topic, partition, node_id)
 
 
 def elect(cluster: Cluster, topic: str, partition: int, *, unclean: bool = False) -> None:
-    """The preferred replica leads; or, unclean, a live one where nobody leads, though records be lost."""
+    """Elect the preferred replica; or, unclean, a live one for a partition without a leader, which may lose records."""
     nodes.elect(cluster, topic, partition, unclean=unclean)
 
 
 def reassign(cluster: Cluster, topic: str, partition: int, replicas: Sequence[int]) -> Undoing:
-    """A partition gets other replicas; what of it is still under way at the end is cancelled."""
+    """Give a partition other replicas; the end cancels the reassignment if it is still under way."""
     replication.reassign(cluster, topic, partition, replicas)
     return lambda: replication.cancel_reassignment(cluster, topic, partition)
 
 
 def advance(cluster: Cluster, seconds: float) -> None:
-    """The broker's clock jumps; the schedule does not."""
+    """Advance the broker's clock; the schedule's time stays."""
     cluster.clock.advance(seconds)
 
 
 def answer(cluster: Cluster, api: str, error: str, **which: Any) -> Undoing:
-    """Requests are answered with an error, and not served."""
+    """Answer requests with an error, without serving them."""
     return _misbehave(cluster, Fault(api, answer=error, **which))
 
 
 def drop(cluster: Cluster, api: str, **which: Any) -> Undoing:
-    """Requests are neither served nor answered."""
+    """Drop requests: they are neither served nor answered."""
     return _misbehave(cluster, Fault(api, drop=True, **which))
 
 
 def lose(cluster: Cluster, api: str, **which: Any) -> Undoing:
-    """Requests are served and not answered."""
+    """Serve requests without answering them."""
     return _misbehave(cluster, Fault(api, lose=True, **which))
 
 
 def disconnect(cluster: Cluster, api: str, **which: Any) -> Undoing:
-    """Requests close their connection, and are not served."""
+    """Close the connection of a request, without serving it."""
     return _misbehave(cluster, Fault(api, cut=True, **which))
 
 
 def delay(cluster: Cluster, api: str, ms: int, **which: Any) -> Undoing:
-    """Requests are served late."""
+    """Delay requests."""
     return _misbehave(cluster, Fault(api, delay_ms=ms, **which))
 
 
 def break_answer(cluster: Cluster, api: str, **which: Any) -> Undoing:
-    """Requests are served, and the bytes of their answers are cut, late, in pieces or damaged: see `WireFault`."""
+    """Serve requests, and cut, delay, split or damage the bytes of their answers: see `WireFault`."""
     return _misbehave(cluster, WireFault(api, **which))
 
 
 def cut_clients(cluster: Cluster, client: str, node_id: int, *, how: links.How = "silent") -> Undoing:
-    """Clients are cut off from a node."""
+    """Cut clients off from a node."""
     links.cut_clients(cluster, links.ends_of(cluster, client, node_id, None), how)
     return _mending(cluster)
 
 
 def slow_clients(cluster: Cluster, client: str, node_id: int, *, ms: float, jitter: float = 0) -> Undoing:
-    """A node's answers to clients are late."""
+    """Delay a node's answers to clients."""
     links.slow(cluster, client, node_id, ms=ms, jitter=jitter)
     return _mending(cluster)
 
 
 def _mending(cluster: Cluster) -> Undoing:
-    """Undoes the latest bad link, and no other."""
+    """Undoes only the latest bad link."""
     made = cluster.server.links.client_links[-1]
     return lambda: cluster.server.links.remove(lambda link: link is made)
 
 
 def fail_disk(cluster: Cluster, node_id: int, how: disks.DiskHow = "full") -> Undoing:
-    """A node's disk fails, and the node halts with the next record; with a new disk it is back at the end."""
+    """Let a node's disk fail: the node halts with its next record. At the end it starts again with a new disk."""
     if not cluster.nodes[node_id].up:
         raise ValueError(f"node {node_id} is down")
     disks.fail_disk(cluster, node_id, how)
@@ -158,7 +158,7 @@ def fail_disk(cluster: Cluster, node_id: int, how: disks.DiskHow = "full") -> Un
 
 
 def slow_disk(cluster: Cluster, node_id: int, *, ms: float) -> Undoing:
-    """Each sync of a node's disk takes longer."""
+    """Slow down each sync of a node's disk."""
     disks.slow_disk(cluster, node_id, ms)
     return lambda: _sync_at_once(cluster, node_id)
 
@@ -169,13 +169,13 @@ def _sync_at_once(cluster: Cluster, node_id: int) -> None:
 
 
 def hold_load(cluster: Cluster, topic: str, partition: int, *, now: bool = False) -> Undoing:
-    """A coordinator that takes over does not load; with `now` it forgets what it has loaded."""
+    """Keep a coordinator that takes over from loading; with `now` it also forgets what it has loaded."""
     coordinators.hold_load(cluster, topic, partition, now=now)
     return lambda: coordinators.release_load(cluster, topic, partition)
 
 
 def _misbehave(cluster: Cluster, fault: Fault) -> Undoing:
-    """Add a fault to those that the user has set; the end takes away this one alone."""
+    """Add a fault to those that the user has set; the end removes only this one."""
     cluster.set_faults([*_faults(cluster), fault])
     return lambda: cluster.set_faults([each for each in _faults(cluster) if each is not fault])
 

@@ -179,14 +179,14 @@ class ClassicGroup(Roster):
     # -- state
 
     def transition_to(self, state: GroupState, now_ms: int) -> None:
-        """Move on; a move that the table does not have is a bug."""
+        """Enter a state; a transition that the table does not have is a bug."""
         if state not in self.rules.next:
             raise RuntimeError(f"group {self.group_id!r}: {self.state.value} cannot become {state.value}")
         self._enter(state)
         self.state_timestamp = now_ms
 
     def take_stored(self, stored: StoredGroup) -> None:
-        """The record of a generation is in the log: it is the present one, and its members have their assignments."""
+        """Take the generation of a stored record as the present one, with the assignments of its members."""
         self.generation = stored.generation
         self.protocol_type = stored.protocol_type or None
         self.protocol = stored.protocol
@@ -198,7 +198,7 @@ class ClassicGroup(Roster):
         self._enter(STABLE if stored.members else EMPTY)
 
     def end(self) -> None:
-        """The group is deleted, or another kind has taken it over."""
+        """End a group that is deleted, or that another kind has taken over."""
         self._enter(DEAD)
 
     def _enter(self, state: GroupState) -> None:
@@ -237,7 +237,9 @@ class ClassicGroup(Roster):
         self.pending_sync = set(self.members)
 
     def note_subscriptions(self) -> None:
-        """Look which topics the members of a consumer group subscribe to; None where that cannot be known."""
+        """Find the topics that the members of a consumer group subscribe to; None if their subscriptions are
+        unreadable.
+        """
         self.subscribed_topics = self.find_topics(self.protocol) if self.is_consumer_group else None
 
     def is_subscribed_to(self, topic: str) -> bool:
@@ -269,7 +271,7 @@ def _commit_time(offset: CommittedOffset) -> int:
 
 
 def as_known(committed: Group, live: Group) -> Group:
-    """A group as others see it: its members wait for their assignment until that is committed."""
+    """A group as clients see it: its members wait for their assignment until that is committed."""
     assert isinstance(committed, ClassicGroup)
     assert isinstance(live, ClassicGroup)
     if live.state is not STABLE or committed.generation == live.generation:

@@ -148,7 +148,7 @@ class SyncGroup(GroupCommand):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Heartbeat(GroupCommand):
-    """A member lives. The reply is NONE or REBALANCE_IN_PROGRESS."""
+    """A member's sign of life. The reply is NONE or REBALANCE_IN_PROGRESS."""
 
     home: ClassVar[GroupType | None] = GroupType.CLASSIC
     __slots__ = ("generation_id", "instance_id", "member_id")
@@ -174,12 +174,12 @@ class LeaveGroup(GroupCommand):
         self.members = members
 
 
-# -- what only the coordinator tells itself
+# -- commands that only the coordinator gives
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class ExpireMember(MemberCommand):
-    """The session of a member, or the time that an id given out is kept for, is over."""
+    """The session of a member is over, or the time for which a new member id is kept."""
 
     home: ClassVar[GroupType | None] = GroupType.CLASSIC
     __slots__ = ()
@@ -197,7 +197,7 @@ class EndJoinPhase(GroupCommand):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class EndJoinPhaseIfAll(GroupCommand):
-    """Everybody had joined a moment ago: end the join phase if that is still so."""
+    """End the join phase if all members have joined, as they had a moment ago."""
 
     home: ClassVar[GroupType | None] = GroupType.CLASSIC
     __slots__ = ()

@@ -47,7 +47,7 @@ class Joining:
         self._tickets = count(1)
 
     def next_ticket(self) -> int:
-        """A ticket that no command of this machine's life was parked under."""
+        """A ticket that this machine has not given yet."""
         return next(self._tickets)
 
     def tickets_after(self, used: int) -> None:
@@ -105,9 +105,9 @@ class Joining:
         return self._join_again(group, member, command, changes)
 
     def _has_room(self, group: ClassicGroup, member_id: str) -> bool:
-        """Whether `group.max.size` lets it join.
+        """Whether `group.max.size` lets a member join.
 
-        Always if it waits already, or is a member of a completed join phase.
+        A member that waits already, or has completed a join phase, may always join.
         """
         limit = self._settings.max_size
         member = group.members.get(member_id)
@@ -186,7 +186,7 @@ class Joining:
         return changes.parked(ticket)
 
     def _carry_out(self, action: JoinAction, group: ClassicGroup, changes: Changes) -> None:
-        """The member waits for the end of the join phase, which begins with it or is under way."""
+        """Let the member wait for the end of the join phase, and begin one unless it is under way."""
         if action is JoinAction.JOIN:
             self._rebalance.begin(group, changes)
         else:

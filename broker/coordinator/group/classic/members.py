@@ -32,7 +32,7 @@ _UNKNOWN = ErrorCode.UNKNOWN_MEMBER_ID
 
 
 class Members:
-    """Decides on what members send after they have joined, and on their timers. Owner: the classic kind."""
+    """Decides on the requests of members after they have joined, and on their timers. Owner: the classic kind."""
 
     def __init__(self, rebalance: Rebalance, joining: Joining, groups: Groups) -> None:
         self._rebalance = rebalance
@@ -47,7 +47,7 @@ class Members:
     # -- SyncGroup
 
     def sync(self, command: SyncGroup, now_ms: int) -> Outcome[SyncReply]:
-        """A member wants its assignment; the leader brings everybody's, which is stored before anybody gets it."""
+        """Give a member its assignment. The leader brings all assignments, which are stored before any member gets one."""
         group = self._find(command.group_id)
         if group is None:
             return make_outcome(reply=sync_refused(_UNKNOWN), waits=False)
@@ -99,7 +99,7 @@ class Members:
         return changes.answered(SyncReply(ErrorCode.NONE, group.protocol_type, group.protocol, own))
 
     def assignment_refused(self, command: SyncGroup, error: ErrorCode, now_ms: int) -> Outcome[SyncReply]:
-        """The log refused the assignment: the waiting members get the error, and another rebalance begins."""
+        """Answer the waiting members with the error of an assignment that the log refused, and begin another rebalance."""
         group = self._find(command.group_id)
         changes = Changes(now_ms)
         if group is not None and group.state is COMPLETING_REBALANCE:
@@ -161,7 +161,7 @@ class Members:
     # -- timers
 
     def expire_member(self, command: ExpireMember, now_ms: int) -> Outcome[None]:
-        """A session is over: unless it waits for the others, the member is out."""
+        """Remove a member whose session is over, unless it waits for the others."""
         group = self._find(command.group_id)
         changes = Changes(now_ms)
         if group is None:
@@ -195,7 +195,7 @@ class Members:
         return changes.answered(None)
 
     def expire_sync(self, command: ExpireSync, now_ms: int) -> Outcome[None]:
-        """The time to sync is over: members that have not are out."""
+        """Remove members that have not synced in time."""
         group = self._find(command.group_id)
         changes = Changes(now_ms)
         if group is None or group.generation != command.generation_id or not group.pending_sync:
@@ -208,7 +208,9 @@ class Members:
         return changes.answered(None)
 
     def resume(self, group: ClassicGroup, now_ms: int) -> list[Effect]:
-        """The coordinator has loaded: every member's session starts again. A group over `group.max.size` rebalances."""
+        """Start every member's session again, once the coordinator has loaded. A group over `group.max.size`
+        rebalances.
+        """
         changes = Changes(now_ms)
         for member in group.members.values():
             self._rebalance.expect_heartbeat(member, changes)

@@ -80,7 +80,7 @@ class Rebalance:
     # -- the join phase
 
     def begin(self, group: ClassicGroup, changes: Changes) -> None:
-        """All members have to join. Members that wait for an assignment have to join again."""
+        """Begin a join phase: all members must join, also those that wait for an assignment."""
         initial = group.state is EMPTY
         if group.state is COMPLETING_REBALANCE:
             self.fail_assignment(group, ErrorCode.REBALANCE_IN_PROGRESS, changes)
@@ -110,12 +110,12 @@ class Rebalance:
         changes.effects.append(Pause(_pause_timer(group), _pause_ms(group), command))
 
     def pause_over(self, group: ClassicGroup, changes: Changes) -> None:
-        """The requests that had arrived are served: end the join phase if still no member is missing."""
+        """End the join phase if still no member is missing, after the requests that had arrived."""
         if group.join_phase is not None and group.all_joined:
             self._end(group, changes)
 
     def time_over(self, group: ClassicGroup, changes: Changes) -> None:
-        """The time of the join phase's stage is over: see the module."""
+        """End the present stage of the join phase: see the module."""
         phase = group.join_phase
         if phase is None:
             return
@@ -177,7 +177,7 @@ class Rebalance:
     # -- the assignment
 
     def hand_out(self, group: ClassicGroup, changes: Changes) -> None:
-        """The assignment is stored and the group stable: members that wait get their part."""
+        """Answer the members that wait with their parts of the stored assignment."""
         group.state_timestamp = changes.now_ms
         changes.effects.append(GroupChanged(group.group_id))
         for member in group.members.values():
@@ -188,7 +188,7 @@ class Rebalance:
         return SyncReply(ErrorCode.NONE, group.protocol_type, group.protocol, member.assignment)
 
     def fail_assignment(self, group: ClassicGroup, error: ErrorCode, changes: Changes) -> None:
-        """There is no assignment for this generation: members that wait for theirs get an error."""
+        """Answer the members that wait with an error: this generation gets no assignment."""
         for member in group.members.values():
             member.assignment = b""
             self.answer_sync(member, sync_refused(error), changes)
@@ -202,7 +202,7 @@ class Rebalance:
         self.expect_heartbeat(member, changes)
 
     def has_synced(self, group: ClassicGroup, member_id: str, changes: Changes) -> None:
-        """A member has sent its SyncGroup; the last one ends the time to sync."""
+        """Note that a member has synced. The last one ends the time to sync."""
         group.pending_sync.discard(member_id)
         if not group.pending_sync:
             changes.effects.append(Cancel(_sync_timer(group)))
@@ -215,7 +215,7 @@ class Rebalance:
         changes.effects.append(Schedule(member.session_key, after_ms, member.expiry))
 
     def drop_member(self, group: ClassicGroup, member: Member, changes: Changes) -> None:
-        """Take a member out; what it waits for is answered with UNKNOWN_MEMBER_ID."""
+        """Remove a member, and answer its waiting requests with UNKNOWN_MEMBER_ID."""
         _log.info("group %s: member %s is out", group.group_id, member.member_id)
         changes.effects.append(Cancel(member.session_key))
         self.answer_join(group, member, join_refused("", ErrorCode.UNKNOWN_MEMBER_ID), changes)
@@ -225,12 +225,12 @@ class Rebalance:
         group.remove(member.member_id)
 
     def drop_pending(self, group: ClassicGroup, member_id: str, changes: Changes) -> None:
-        """Forget a member id that was given out."""
+        """Forget the id of a member that has not joined."""
         changes.effects.append(Cancel(session_key(group.group_id, member_id)))
         group.remove(member_id)
 
     def after_departure(self, group: ClassicGroup, changes: Changes) -> None:
-        """Members have left or failed."""
+        """Rebalance after members have left or failed."""
         action = group.rules.departure
         if action is DepartureAction.REBALANCE:
             self.begin(group, changes)

@@ -14,8 +14,8 @@ from odradek.protocol.native import mypyc_attr
 class Member:
     """A member of a group, with its parked requests.
 
-    `join_ticket` and `sync_ticket`: the tickets of its parked JoinGroup and SyncGroup. `is_new`: it has not got a
-    generation yet, so it cannot send heartbeats. `assignment` is what the log says.
+    `join_ticket` and `sync_ticket`: the tickets of its parked JoinGroup and SyncGroup. `is_new`: it is in no generation
+    yet, so it cannot send heartbeats. `assignment`: the stored one.
     """
 
     __slots__ = (
@@ -111,7 +111,7 @@ class Member:
 
     @property
     def keeps_session(self) -> bool:
-        """Whether it need not send heartbeats now: it waits for the others."""
+        """Whether it need not send heartbeats now, because it waits for the others."""
         return not self.is_new and (self.join_ticket is not None or self.sync_ticket is not None)
 
 
@@ -122,7 +122,7 @@ def session_key(group_id: str, member_id: str) -> tuple[str, str, str]:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Roster:
-    """The members by id, and what follows from them; kept consistent with each that comes, changes or goes.
+    """The members by id, and figures derived from them, which stay consistent with each change.
 
     `static_members`: member ids by instance id. `pending_join`: ids that were given out and have not joined yet;
     `pending_sync`: members that owe a SyncGroup. `awaiting_join`: how many members wait for the end of the join phase.
@@ -153,7 +153,7 @@ class Roster:
     # -- coming and going
 
     def add(self, member: Member) -> None:
-        """A member joins; the first one determines the protocol type and leads."""
+        """Add a member; the first one determines the protocol type and leads."""
         self.members[member.member_id] = member
         if member.instance_id is not None:
             self.static_members[member.instance_id] = member.member_id
@@ -181,7 +181,7 @@ class Roster:
         return member
 
     def update(self, member: Member, protocols: Protocols, session_timeout_ms: int, rebalance_timeout_ms: int) -> None:
-        """A member joins again, maybe with other protocols."""
+        """Update a member that joins again, perhaps with other protocols."""
         self._count(member, -1)
         member.protocols = protocols
         member.session_timeout_ms = session_timeout_ms
@@ -189,7 +189,7 @@ class Roster:
         self._count(member, 1)
 
     def replace_static(self, old: Member, member_id: str) -> Member:
-        """A static member comes back under a new member id and takes its old place (KIP-345)."""
+        """Give a static member that comes back under a new member id its old place (KIP-345)."""
         assert old.instance_id is not None
         new = old.renamed(self.group_id, member_id)
         leads = self.leader == old.member_id

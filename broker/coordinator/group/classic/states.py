@@ -100,8 +100,8 @@ class StateRules(NamedTuple):
 
     `heartbeat`: the result of Heartbeat, after the member and the generation are checked; the session restarts. An
     empty group has no members: requests that name one are refused before, and `commit` is for those that name none.
-    TxnOffsetCommit is stored in every state. `next`: the states that may follow, and why; anything else is a bug. No
-    state is left when the coordinator moves: the next one finds the group Empty or Stable in the log.
+    TxnOffsetCommit is stored in every state. `next`: the states that may follow, with the reason; any other one is a
+    bug. No state is left when the coordinator moves: the next one finds the group Empty or Stable in the log.
     """
 
     join: JoinActions
@@ -180,4 +180,4 @@ RULES: Mapping[GroupState, StateRules] = {
         },
     ),
 }
-"""Requests never meet a group in DEAD: it is not found any more."""
+"""No request sees a group in DEAD, because it is no longer found."""

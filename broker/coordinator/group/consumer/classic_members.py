@@ -79,7 +79,7 @@ class ClassicMembers:
     # -- joining
 
     def join(self, command: JoinGroup, now_ms: int) -> Outcome[JoinReply]:
-        """A classic member joins, or joins again to get on with its assignment. Answered at once."""
+        """A classic member joins, or joins again to continue its reconciliation. It is answered at once."""
         timeout_ms = command.session_timeout_ms
         if not self._settings.min_session_timeout_ms <= timeout_ms <= self._settings.max_session_timeout_ms:
             return make_outcome(reply=join_refused(command.member_id, ErrorCode.INVALID_SESSION_TIMEOUT))
@@ -105,7 +105,7 @@ class ClassicMembers:
         return step.outcome(_join_reply(member), lambda: self._groups.find(group.group_id, ConsumerGroup))
 
     def _check_protocols(self, group: ConsumerGroup, command: JoinGroup) -> None:
-        """There must be a protocol that all classic members of the group support."""
+        """Check that all classic members of the group have a protocol in common."""
         names = {name for name, _ in command.protocols}
         supported = any(group.classic_protocols.get(name, 0) == group.classic_members for name in names)
         if command.protocol_type != CONSUMER_PROTOCOL or not supported:
@@ -190,10 +190,10 @@ class ClassicMembers:
         )
         return make_outcome(reply=reply, effects=(Cancel(sync_key(group_id, member_id)), session))
 
-    # -- living and leaving
+    # -- heartbeats and departures
 
     def heartbeat(self, command: Heartbeat, now_ms: int) -> Outcome[ErrorCode]:
-        """A heartbeat of a classic member. It has to join again if there are partitions to revoke or to take."""
+        """A heartbeat of a classic member. It must join again if it has partitions to revoke or to take."""
         group = self._group(command.group_id)
         member, classic = self._classic_member(group, command.member_id, command.instance_id)
         if command.generation_id != member.epoch:
@@ -242,7 +242,7 @@ class ClassicMembers:
         return member, member.classic
 
     def _ask_to_join(self, group: ConsumerGroup, member: Member) -> list[Effect]:
-        """From the first request to join again, the member has its rebalance timeout to do so."""
+        """Ask a member to join again. It has its rebalance timeout from the first time it is asked."""
         if member.member_id in group.asked_to_join:
             return []
         group.asked_to_join.add(member.member_id)

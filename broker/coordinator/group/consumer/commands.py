@@ -38,7 +38,8 @@ class HeartbeatReply:
 
 @mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class ConsumerGroupHeartbeat(GroupCommand):
-    """A member joins (epoch 0), lives, tells what it owns, or leaves (epoch -1, static members for a while: -2).
+    """A member joins (epoch 0), gives a sign of life, reports its partitions, or leaves (epoch -1, static members for a
+    while: -2).
 
     None, and -1 for the rebalance timeout, stand for "unchanged". ``host``: the client's address. ``visible``: which
     of some topics the client may see, None for all; its patterns match no others.
@@ -97,7 +98,7 @@ class ConsumerGroupHeartbeat(GroupCommand):
 
     @property
     def says_nothing(self) -> bool:
-        """Whether it says nothing of the member, apart from its instance id and what it owns."""
+        """Whether it has nothing about the member except the instance id and the partitions that it owns."""
         return (
             self.topics is None
             and self.regex is None
@@ -108,12 +109,12 @@ class ConsumerGroupHeartbeat(GroupCommand):
 
     @property
     def is_full(self) -> bool:
-        """Whether it tells everything, as a member does that is not sure of what the coordinator knows."""
+        """Whether it has all fields, as from a member that is unsure whether the coordinator knows them."""
         tells_topics = self.topics is not None or self.regex is not None
         return self.rebalance_timeout_ms != -1 and tells_topics and self.owned is not None
 
 
-# -- what only the coordinator tells itself
+# -- commands that only the coordinator gives
 
 
 @mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
@@ -128,7 +129,7 @@ class FenceMember(MemberCommand):
 
 @mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class ExpireRevocation(MemberInEpochCommand):
-    """The time to give up partitions is over for a member that was in ``member_epoch`` when it began."""
+    """The time to revoke partitions is over for a member that was in ``member_epoch`` at its beginning."""
 
     home: ClassVar[GroupType | None] = GroupType.CONSUMER
     why_members_go: ClassVar[str] = "did not give up its partitions in time"
@@ -138,7 +139,7 @@ class ExpireRevocation(MemberInEpochCommand):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class ResolveRegexes(GroupCommand):
-    """Match the group's patterns against the topics that there are, and that the client may see whose doing it is."""
+    """Match the group's patterns against the existing topics that the client may see whose request caused it."""
 
     home: ClassVar[GroupType | None] = GroupType.CONSUMER
     __slots__ = ("regexes", "visible")

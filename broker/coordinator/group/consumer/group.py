@@ -47,7 +47,7 @@ def session(group_id: str, member_id: str, timeout_ms: int) -> Schedule:
 
 
 def rebalance_key(group_id: str, member_id: str) -> Hashable:
-    """The time that it has to give up partitions."""
+    """The key of the timer for revoking partitions."""
     return ("consumer rebalance", group_id, member_id)
 
 
@@ -57,7 +57,7 @@ def join_key(group_id: str, member_id: str) -> Hashable:
 
 
 def sync_key(group_id: str, member_id: str) -> Hashable:
-    """The time that a classic member has to sync once it has joined."""
+    """The key of the timer for a classic member that has joined and must sync."""
     return ("consumer sync", group_id, member_id)
 
 
@@ -102,7 +102,7 @@ def check_fetch(group_id: str, members: Members, member_id: str | None, epoch: i
 
 
 def _check_age(member: Member, command: CommitOffsets | TxnOffsetCommit) -> None:
-    """Raises unless the member has had every partition of the commit since the epoch that it names."""
+    """Raise unless the member has had every partition of the commit since the epoch in it."""
     epoch = command.generation_id
     code = ErrorCode.STALE_MEMBER_EPOCH if member.classic is None else ErrorCode.ILLEGAL_GENERATION
     if epoch > member.epoch:
@@ -204,11 +204,11 @@ class ConsumerGroup(EpochGroup):
         return None if instance_id is None else self.members.get(self.static_ids.get(instance_id, ""))
 
     def is_held(self, topic_id: bytes, partition: int) -> bool:
-        """Whether any member still has the partition, or has to give it up and has not yet."""
+        """Whether any member has the partition, also one that has not revoked it yet."""
         return partition in self.holders.get(topic_id, ())
 
     def topics_of(self, member: Member) -> tuple[str, ...]:
-        """The names that a member subscribes to, with those that its pattern has matched."""
+        """The topic names that a member subscribes to, with the matches of its pattern."""
         resolved = self.regexes.get(member.regex) if member.regex else None
         if resolved is None:
             return member.topics
@@ -223,7 +223,7 @@ class ConsumerGroup(EpochGroup):
         return alike and self.subscriptions.all_match_one_regex()
 
     def must_check_topics(self, now_ms: int) -> bool:
-        """Whether topics have to be looked at because they, or the coordinator, may have changed."""
+        """Whether the topics must be checked because they, or the coordinator, may have changed."""
         return now_ms >= self._checked_until_ms or self.epoch < self._checked_in_epoch
 
     def rests(self, member: Member, now_ms: int) -> bool:
@@ -236,7 +236,7 @@ class ConsumerGroup(EpochGroup):
         )
 
     def waits_for_others(self, member: Member) -> bool:
-        """Whether a member cannot get on because partitions of its target are still held by others."""
+        """Whether a member must wait because other members still have partitions of its target."""
         return any(
             partition not in member.assigned.get(topic_id, ()) and self.is_held(topic_id, partition)
             for topic_id, partitions in self.target.of(member.member_id).items()
@@ -246,13 +246,13 @@ class ConsumerGroup(EpochGroup):
     # -- changing, from records
 
     def set_epoch(self, epoch: int, metadata_hash: int) -> None:
-        """The group has got a new epoch."""
+        """Set the group's epoch."""
         self.epoch = epoch
         self.metadata_hash = metadata_hash
         self._state = None
 
     def put_member(self, member: Member) -> None:
-        """A member is new or has changed."""
+        """Add or replace a member."""
         before = self.members.get(member.member_id)
         self.members[member.member_id] = member
         if before is None:
@@ -299,18 +299,18 @@ class ConsumerGroup(EpochGroup):
     # -- soft state
 
     def topics_checked(self, until_ms: int, epoch: int) -> None:
-        """Topics have been looked at, for a group that was then in that epoch."""
+        """Note that the topics were checked, for a group in that epoch."""
         self._checked_until_ms = until_ms
         self._checked_in_epoch = epoch
 
     def check_topics_again(self) -> None:
-        """A topic that the group subscribes to has changed."""
+        """Have the topics checked again: one that the group subscribes to has changed."""
         self._checked_until_ms = 0
 
     # -- inside
 
     def _count(self, member: Member, count: Callable[[dict[str, int], Iterable[str]], None], step: int) -> None:
-        """Take what a member says of itself into the group's counts, or out of them."""
+        """Add a member's subscription to the group's counts, or subtract it."""
         count(self.subscriptions.by_name, member.topics)
         if member.regex:
             count(self.members_by_regex, (member.regex,))
@@ -321,7 +321,7 @@ class ConsumerGroup(EpochGroup):
             count(self.classic_protocols, (name for name, _ in member.classic.protocols))
 
     def _move(self, before: Epochs, after: Epochs) -> None:
-        """A member had some partitions and has others now."""
+        """Note that a member has other partitions than before."""
         if before == after:
             return
         for topic_id, partitions in before.items():

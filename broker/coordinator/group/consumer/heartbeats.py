@@ -66,7 +66,7 @@ class Heartbeats:
         self._new_id = new_id
 
     def heartbeat(self, command: ConsumerGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
-        """A member joins with epoch 0, leaves with a negative one, and lives with any other."""
+        """Decide on a heartbeat: a member joins with epoch 0 and leaves with a negative one."""
         resting = self._resting(command, now_ms)
         if resting is not None:
             return self._still(command.group_id, resting)
@@ -125,7 +125,7 @@ class Heartbeats:
     # -- group and member
 
     def _step(self, command: ConsumerGroupHeartbeat, now_ms: int) -> Step:
-        """The group, which comes into being with a first member, also from an empty or a classic group."""
+        """A step of the group. A first member creates the group, also from an empty or a classic one."""
         group = self._groups.get(command.group_id)
         if isinstance(group, ConsumerGroup):
             return Step(group, now_ms, visible=command.visible)
@@ -182,7 +182,9 @@ def replace_static(step: Step, old: Member, member_id: str) -> Member:
 
 
 def _is_same(member: Member, command: ConsumerGroupHeartbeat) -> bool:
-    """Whether the heartbeat comes from where the member was, in the same protocol."""
+    """Whether the heartbeat is from the member's client id, host and instance, and the member has the consumer
+    protocol.
+    """
     return (
         member.client_id == command.client_id
         and member.client_host == command.host
@@ -192,7 +194,7 @@ def _is_same(member: Member, command: ConsumerGroupHeartbeat) -> bool:
 
 
 def _updated(member: Member, command: ConsumerGroupHeartbeat) -> Member:
-    """The member with what the heartbeat says of it; None and -1 change nothing."""
+    """The member with the fields of the heartbeat; None and -1 change nothing."""
     topics, regex, assignor = command.topics, command.regex, command.server_assignor
     timeout_ms = command.rebalance_timeout_ms
     if command.says_nothing and _is_same(member, command):
@@ -222,7 +224,7 @@ class Departures(MemberExpiry):
         self._migration = migration
 
     def leave(self, command: ConsumerGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
-        """A member leaves; a static one may do so for a while, and keeps its place for the session timeout."""
+        """Let a member leave. A static one may leave for a while, and keeps its place for the session timeout."""
         group = self._groups.existing(command.group_id)
         if not isinstance(group, ConsumerGroup):
             text = f"Group {command.group_id} is not a consumer group."
@@ -237,7 +239,9 @@ class Departures(MemberExpiry):
         return self.remove(group, [member], HeartbeatReply(command.member_id, command.member_epoch), now_ms)
 
     def _go_away(self, group: ConsumerGroup, member: Member, now_ms: int) -> Outcome[HeartbeatReply]:
-        """Its partitions count as assigned in epoch 0 from now on, so that its successor may commit them."""
+        """Let a static member leave for a while. Its partitions count as assigned in epoch 0 from now on, so that its
+        successor may commit them.
+        """
         kept = {topic_id: dict.fromkeys(partitions, 0) for topic_id, partitions in member.assigned.items()}
         away = standing(member, AWAY, member.previous_epoch, member.state, kept, NOTHING)
         step = Step(group, now_ms, [current_record(group.group_id, away)])

@@ -43,7 +43,7 @@ class Resolution:
         self._progress = progress
 
     def resolve(self, command: ResolveRegexes, now_ms: int) -> Outcome[None]:
-        """Store what each pattern matches now; the group rebalances if that, or a topic, has changed."""
+        """Store the topics that each pattern matches now; the group rebalances if these, or a topic, have changed."""
         group = self._groups.find(command.group_id, ConsumerGroup)
         if group is None:
             return make_outcome()

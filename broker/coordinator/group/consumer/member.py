@@ -46,10 +46,11 @@ class ClassicMember(NamedTuple):
 
 @mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class Member:
-    """One member, a value: nobody changes it.
+    """One member, an immutable value.
 
-    ``topics``: the names it subscribes to, sorted. ``regex``: "" for none. ``assigned``: what it owns or has just been
-    given; ``revoking``: what it shall give up and has not yet. ``classic``: None for a member of the consumer protocol.
+    ``topics``: the names it subscribes to, sorted. ``regex``: "" for none. ``assigned``: the partitions that it owns or
+    has just been given; ``revoking``: those that it must revoke and has not yet. ``classic``: None for a member of the
+    consumer protocol.
     """
 
     __slots__ = (
@@ -116,7 +117,7 @@ class Member:
 
 
 def say_the_same(one: Member, other: Member) -> bool:
-    """Whether two members differ at most in what they have."""
+    """Whether two members differ at most in their partitions and epochs."""
     return (
         one.member_id == other.member_id
         and one.topics == other.topics
@@ -132,7 +133,7 @@ def say_the_same(one: Member, other: Member) -> bool:
 
 
 def are_as_far(one: Member, other: Member) -> bool:
-    """Whether two members differ at most in what they say of themselves."""
+    """Whether two members differ at most in their subscription and identity."""
     return (
         one.epoch == other.epoch
         and one.previous_epoch == other.previous_epoch
@@ -145,7 +146,7 @@ def are_as_far(one: Member, other: Member) -> bool:
 def standing(
     member: Member, epoch: int, previous_epoch: int, state: MemberState, assigned: Epochs, revoking: Epochs
 ) -> Member:
-    """A member that says the same of itself, and has come so far."""
+    """The same identity and subscription with this progress."""
     return Member(
         member.member_id,
         member.instance_id,
@@ -166,12 +167,12 @@ def standing(
 
 
 def as_far_as(member: Member, other: Member) -> Member:
-    """A member with what another one has, in its epochs."""
+    """The member with the partitions and epochs of another one."""
     return standing(member, other.epoch, other.previous_epoch, other.state, other.assigned, other.revoking)
 
 
 def before_all(member: Member) -> Member:
-    """The member without any assignment, as the record of its subscription says."""
+    """The member without any assignment, as in the record of its subscription."""
     return standing(member, 0, -1, STABLE, NOTHING, NOTHING)
 
 
@@ -181,7 +182,7 @@ def in_epoch(member: Member, epoch: int, state: MemberState, assigned: Epochs, r
 
 
 def taken_over(old: Member, member_id: str) -> Member:
-    """A static member under another id: it has what it had, and is to join."""
+    """A static member under another id: it keeps its partitions, and must join."""
     new = standing(old, 0, 0, old.state, old.assigned, old.revoking)
     new.member_id = member_id
     return new

@@ -69,10 +69,11 @@ class Migration:
     # -- up
 
     def upgrade(self, classic: ClassicGroup, now_ms: int) -> Step:
-        """A consumer member joins a classic group that has members: they come along, as classic members.
+        """Turn a classic group with members into a consumer group, because a consumer member joins.
 
-        They are in the epoch of their generation, stable, with what they had assigned; members that wait for a
-        rebalance are told to join again. GROUP_ID_NOT_FOUND where the group cannot change.
+        Its members become classic members of it. They are stable, in the epoch of their generation, with their
+        assignments; members that wait for a rebalance are told to join again. GROUP_ID_NOT_FOUND if the group cannot
+        change.
         """
         self._check_upgrade(classic)
         members = [self._upgraded(classic, member) for member in _in_order(classic.members)]
@@ -166,7 +167,7 @@ class Migration:
         *,
         rebalance: bool,
     ) -> Outcome[R]:
-        """Write the group off and a classic one in its place.
+        """Delete the group and write a classic one in its place.
 
         ``stored_ids``: the members that the log has by then. ``heirs``: member id -> whose target it takes over.
         """
@@ -199,7 +200,7 @@ class Migration:
     def _take_up(
         self, group_id: str, protocols: dict[str, tuple[tuple[str, bytes], ...]], rebalance: bool, now_ms: int
     ) -> Callable[[], Sequence[Effect]]:
-        """The classic group as it lives: its members have all their protocols, and their sessions run."""
+        """The live classic group: its members have all their protocols, and their sessions run."""
 
         def take_up() -> Sequence[Effect]:
             classic = self._groups.find(group_id, ClassicGroup)
@@ -219,7 +220,7 @@ class Migration:
         return take_up
 
     def assignment_bytes(self, partitions: Partitions, metadata: bytes) -> bytes:
-        """Partitions as the classic protocol tells them to a member that has joined with this metadata."""
+        """Partitions in the classic protocol's form, for a member that has joined with this metadata."""
         rows = []
         for topic_id, indexes in partitions.items():
             facts = self._topics.by_id(topic_id)

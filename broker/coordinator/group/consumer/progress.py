@@ -33,7 +33,7 @@ from odradek.broker.runtime.machine import Cancel, Schedule
 
 _LOOK_AGAIN_MS = (1 << 31) - 1
 _REGEX_PAUSE_MS = 10_000
-"""Patterns of a group are not resolved more often than that."""
+"""The least time between two resolutions of a group's patterns."""
 
 
 class RegexChange(Enum):
@@ -56,7 +56,7 @@ class Progress:
         self.topics_version = 0
 
     def advance(self, step: Step, change: Change, owned: Owned | None, *, bump_unresolved: bool) -> Member:
-        """Store what has changed of a member, and take it as far towards its target as it can go now.
+        """Store the changes of a member, and move it as far towards its target as it can go now.
 
         ``bump_unresolved``: a new pattern counts as a change of the group's topics before it is resolved.
         """
@@ -73,14 +73,14 @@ class Progress:
         return self.reconcile(step, change.after, target, owned, subscription_changed=changed)
 
     def _prefers_another(self, group: ConsumerGroup, change: Change) -> bool:
-        """Whether the change makes the group prefer another assignor, where that counts."""
+        """Whether the change makes the group prefer another assignor, if the release considers that."""
         counts = self.configs.release.counts_assignors
         return counts and preferred_assignor(group) != preferred_assignor(group, change)
 
     # -- the member
 
     def store_member(self, step: Step, change: Change) -> bool:
-        """Tells whether the member names other topics than before."""
+        """Store a member. Returns whether it subscribes to other topics than before."""
         before, after = change.before, change.after
         if after is before or after == before:
             return False
@@ -90,9 +90,9 @@ class Progress:
     # -- patterns
 
     def update_regexes(self, step: Step, change: Change) -> RegexChange:
-        """Take in a member's new pattern, and see whether the group's patterns have to be resolved again.
+        """Store a member's new pattern, and decide whether the group's patterns must be resolved again.
 
-        They are resolved all together, so that the group rebalances once.
+        They are resolved together, so that the group rebalances once.
         """
         group = step.group
         before = (change.before.regex if change.before is not None else "") or ""
@@ -141,7 +141,7 @@ class Progress:
     # -- topics and the group's epoch
 
     def check_topics(self, step: Step, change: Change, bump: bool) -> tuple[int, bool | None]:
-        """Look at the topics if the group or they have changed.
+        """Check the topics if they or the group have changed.
 
         Returns the group's epoch, and whether it is homogeneous (None: as it was).
         """
@@ -187,7 +187,7 @@ class Progress:
     def reconcile(
         self, step: Step, member: Member, target: Target, owned: Owned | None, *, subscription_changed: bool
     ) -> Member:
-        """The member after its next step towards the target; what it has to give up, it has to within its timeout."""
+        """The member after its next step towards the target. It must revoke partitions within its timeout."""
         if not subscription_changed and member.is_reconciled_to(target.epoch):
             return member
         group = step.group
@@ -201,7 +201,7 @@ class Progress:
         return after
 
     def _subscribed(self, group: ConsumerGroup, member: Member, target: Target) -> list[bytes]:
-        """The topics that a member subscribes to and that exist, of those that it has or shall get."""
+        """The existing topics that a member subscribes to, of those in its partitions or its target."""
         names = group.topics_of(member)
         found = [topic_id for topic_id in target.partitions if self._is_among(topic_id, names)]
         found += [topic_id for topic_id in member.assigned if self._is_among(topic_id, names)]

@@ -38,11 +38,10 @@ Owned = Mapping[bytes, Collection[int]]
 @final
 @mypyc_attr(acyclic=True)
 class Goal:
-    """Where a member shall get to.
+    """The goal of a member.
 
-    ``subscribed``: the topics that the member subscribes to and that exist, of those that it has or shall get.
-    ``holders``: by topic id and partition, how many members still have it. ``owned``: None if the heartbeat did not
-    tell.
+    ``subscribed``: the existing topics that it subscribes to, of those in its partitions or its target. ``holders``: by
+    topic id and partition, how many members still have it. ``owned``: None if the heartbeat does not list them.
     """
 
     __slots__ = ("epoch", "holders", "owned", "subscribed", "target")
@@ -65,7 +64,7 @@ class Goal:
 def reconcile(member: Member, goal: Goal, *, subscription_changed: bool) -> Member:
     """The member after the next step, or the same one if it cannot take any.
 
-    ``subscription_changed``: what it does not subscribe to any more is taken from it at once.
+    ``subscription_changed``: partitions of topics that it no longer subscribes to are revoked at once.
     """
     if member.state is STABLE:
         if member.epoch != goal.epoch:
@@ -86,7 +85,7 @@ def reconcile(member: Member, goal: Goal, *, subscription_changed: bool) -> Memb
 
 
 def _has_all(member: Member, goal: Goal) -> bool:
-    """Whether a member that has nothing to give up has its whole target, and no more."""
+    """Whether a member with nothing to revoke has exactly its target."""
     assigned = member.assigned
     return (
         not member.revoking
@@ -134,7 +133,7 @@ def _topics(target: Partitions, assigned: Epochs) -> Iterable[bytes]:
 
 
 def _drop_unsubscribed(member: Member, goal: Goal) -> Member:
-    """Take only what the member does not subscribe to any more; it stays in its epoch."""
+    """Revoke only partitions of topics that the member no longer subscribes to; it stays in its epoch."""
     gone = {t: partitions for t, partitions in member.assigned.items() if t not in goal.subscribed}
     if not gone:
         return member
@@ -148,7 +147,7 @@ def _drop_unsubscribed(member: Member, goal: Goal) -> Member:
 
 
 def _owns_any(partitions: Epochs, owned: Owned | None) -> bool:
-    """Whether the member still owns any of these; it does while it does not tell."""
+    """Whether the member still owns any of these; if it does not list its partitions, it does."""
     if owned is None:
         return True
     return any(index in partitions.get(topic_id, ()) for topic_id, indexes in owned.items() for index in indexes)
@@ -167,9 +166,10 @@ def check_room(group: ConsumerGroup, member_id: str, limit: int) -> None:
 
 
 def check_epoch(member: Member, epoch: int, owned: Owned | None) -> None:
-    """FENCED_MEMBER_EPOCH unless the epoch is the member's, or 0: it joins again.
+    """FENCED_MEMBER_EPOCH unless the epoch is the member's, or 0 to join again.
 
-    Its previous one will do while it owns nothing that it was not given: the answer with the new epoch may be lost.
+    Its previous epoch is accepted while it owns only partitions that it was given, because the answer with the new
+    epoch may be lost.
     """
     if epoch in (0, member.epoch):
         return

@@ -144,12 +144,12 @@ def regex_tombstone(group_id: str, regex: str) -> NewRecord:
 
 
 def partition_metadata_tombstone(group_id: str) -> NewRecord:
-    """Drops what Kafka 4.0 has stored of topics, which the metadata hash has replaced."""
+    """The record that deletes the partition metadata of Kafka 4.0, which the metadata hash has replaced."""
     return NewRecord(encode_key(ConsumerGroupPartitionMetadataKey(group_id)))
 
 
 def member_tombstones(group_id: str, member_id: str) -> list[NewRecord]:
-    """The records that take one member out."""
+    """The records that remove one member."""
     return [NewRecord(keys.of(group_id, member_id)) for keys in (_current_keys, _target_keys, _member_keys)]
 
 

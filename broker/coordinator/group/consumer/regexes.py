@@ -47,7 +47,7 @@ NO_TOPICS = ResolvedRegex(frozenset(), 0, 0)
 
 
 def check_regex(regex: str) -> None:
-    """INVALID_REGULAR_EXPRESSION, in Kafka's words, if it is none."""
+    """INVALID_REGULAR_EXPRESSION with Kafka's message for an invalid pattern."""
     _compiled(regex)
 
 
@@ -78,7 +78,7 @@ def _compiled(regex: str) -> Any:
 
 
 def _check_as_re2j(regex: str) -> None:
-    """Refuse what RE2 takes and RE2/J does not: single bytes, and two groups of one name."""
+    """Refuse syntax that RE2 accepts and RE2/J does not: single bytes, and two groups of one name."""
     names: set[str] = set()
     for token in _TOKENS.finditer(regex):
         if token["escaped"] == "C":

@@ -81,7 +81,7 @@ def _apply_member(group: ConsumerGroup, key: Any, record: Written) -> None:
 
 
 def _read_member(member_id: str, value: bytes) -> Member:
-    """The member as it has not got anything yet."""
+    """The member without any assignment yet."""
     decoded = decode_value(ConsumerGroupMemberMetadataValue, value)
     classic = None
     if decoded.classic_member_metadata is not None:
@@ -144,7 +144,7 @@ def _apply_current(group: ConsumerGroup, key: Any, record: Written) -> None:
 
 
 def _read_current(member_id: str, value: bytes) -> Member:
-    """A member of which only that is known which the record says."""
+    """A member with the fields of this record only."""
     decoded = decode_value(ConsumerGroupCurrentMemberAssignmentValue, value)
     return Member(
         member_id,
@@ -157,7 +157,7 @@ def _read_current(member_id: str, value: bytes) -> Member:
 
 
 def _epochs(rows: Iterable[TopicPartitions], member_epoch: int) -> Epochs:
-    """Older brokers stored no epochs of partitions: the member's own counts then."""
+    """The epochs of partitions; older brokers stored none, so the member's own epoch takes their place."""
     epochs: Epochs = {}
     for row in rows:
         since = row.assignment_epochs

@@ -25,9 +25,10 @@ from odradek.protocol.native import mypyc_attr
 
 
 class LazySpecs:
-    """See `MemberSpecs`; a member that nobody looks at costs nothing.
+    """See `MemberSpecs`.
 
-    ``partition_counts``: of the topics of all members that were looked at.
+    A member costs nothing until it is looked up. ``partition_counts``: of the topics of all members that were looked
+    up.
     """
 
     def __init__(self, group: ConsumerGroup, changed: Member, order: Sequence[str], topics: TopicSource) -> None:
@@ -80,7 +81,7 @@ class Target:
 @final
 @mypyc_attr(acyclic=True)
 class Change:
-    """A member of a group as it was (None: it is new) and as it is going to be."""
+    """A member of a group before the change (None: it is new) and after it."""
 
     __slots__ = ("after", "before")
 
@@ -104,7 +105,7 @@ def subscriptions_after(group: ConsumerGroup, change: Change) -> Subscriptions:
 
 
 def is_homogeneous(group: ConsumerGroup, change: Change, subscriptions: Subscriptions) -> bool:
-    """Whether all members will subscribe to the same topics: by name, or all by the same one pattern."""
+    """Whether all members will subscribe to the same topics: by name, or all by the same single pattern."""
     before, member = change.before, change.after
     regexes = dict(group.members_by_regex)
     if before is not None and before.regex:

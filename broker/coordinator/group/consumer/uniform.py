@@ -66,10 +66,10 @@ def _in_order(member: MemberSpec) -> Collection[bytes]:
 def _settle(
     spec: GroupSpec, topics: Collection[bytes], total: int, free: list[_Place], touched: dict[str, Partitions]
 ) -> tuple[dict[str, HeldPartitions], list[tuple[str, int]]]:
-    """Take from each member what it may not keep, which is added to ``free``.
+    """Take from each member the partitions that it may not keep, and add them to ``free``.
 
-    Returns what those keep, and who shall still get how many. All of them, and who has no target yet, are put into
-    ``touched``, in the members' order.
+    Returns the kept partitions of these members, and the number that each still gets. All of them, and who has no
+    target yet, are put into ``touched``, in the members' order.
 
     The same share is for all, and one more for some of them (``extra``). A member that has not used its extra partition
     leaves it to a later member, while there are enough of those (``left``).
@@ -110,8 +110,8 @@ def _settle(
 
 
 def _moved(spec: GroupSpec, share: int, extra: int) -> list[str] | None:
-    """The members whose target changes when all have the share or one more: the usual case of a join. None where that
-    is not so.
+    """The members whose target changes if all have the share or one more, the usual case of a join; None in other
+    cases.
 
     The last of those that are too many with one more give it up, and the newcomer gets the share. So most members are
     not looked at.
@@ -151,7 +151,7 @@ def _settle_few(
     free: list[_Place],
     touched: dict[str, Partitions],
 ) -> tuple[dict[str, HeldPartitions], list[tuple[str, int]]]:
-    """`_settle` where it is known whose target changes."""
+    """`_settle` for the usual case, in which it is known whose target changes."""
     changed: dict[str, HeldPartitions] = {}
     wanting: list[tuple[str, int]] = []
     for member_id in moved:
@@ -181,7 +181,9 @@ def _sizes(spec: GroupSpec, topics: Collection[bytes]) -> dict[str, int]:
 
 
 def _cut(had: Partitions, topics: Collection[bytes], room: int, free: list[_Place]) -> tuple[HeldPartitions, int]:
-    """Reduce a member to its share; returns what it keeps, and the room left. What it loses is added to ``free``."""
+    """Reduce a member to its share; returns the partitions that it keeps, and the room left. The others are added to
+    ``free``.
+    """
     if len(had) == 1:
         ((topic_id, partitions),) = had.items()
         if topic_id in topics and room:
@@ -192,7 +194,7 @@ def _cut(had: Partitions, topics: Collection[bytes], room: int, free: list[_Plac
 
 
 def _keep(holding: HeldPartitions, had: Partitions, topics: Collection[bytes], room: int, free: list[_Place]) -> int:
-    """Reduce a member to its share; returns the room left. What it loses is added to ``free``."""
+    """Reduce a member to its share; returns the room left. The partitions that it loses are added to ``free``."""
     for topic_id, partitions in had.items():
         if topic_id not in topics:
             holding.drop(topic_id)
@@ -245,7 +247,7 @@ class _Plan:
     # -- the three steps
 
     def keep(self, spec: GroupSpec) -> None:
-        """Everybody keeps what it had of topics that it still subscribes to."""
+        """Keep the partitions of topics that their members still subscribe to."""
         for number, (member_id, member) in enumerate(spec.members.items()):
             subscribed = set(member.topic_ids)
             for topic_id, partitions in spec.present.of(member_id).items():
@@ -258,7 +260,7 @@ class _Plan:
                     owners[partition] = number
 
     def fill(self) -> None:
-        """Partitions without an owner go to the least loaded subscribers, scarce topics first."""
+        """Give partitions without an owner to the least loaded subscribers, scarce topics first."""
         free = {
             topic_id: [partition for partition, owner in enumerate(owners) if owner == _FREE]
             for topic_id, owners in self._owners.items()

@@ -33,7 +33,7 @@ class HeartbeatReply(NamedTuple):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class ShareGroupHeartbeat(ShareGroupCommand):
-    """A member lives: it joins with epoch 0 and leaves with epoch -1.
+    """A heartbeat of a member: it joins with epoch 0 and leaves with epoch -1.
 
     ``rack_id`` and ``topics`` are None when they are as before.
     """
@@ -104,9 +104,9 @@ class AlterShareOffsets(ShareGroupCommand):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class BeginDeleteOffsets(ShareGroupCommand):
-    """Say that topics, given by name, are about to be forgotten.
+    """Note that topics, given by name, are about to be forgotten.
 
-    The reply has the share partitions to delete, and the topics that the group knows nothing of.
+    The reply has the share partitions to delete, and the topics that are unknown to the group.
     """
 
     __slots__ = ("topics",)
@@ -176,7 +176,7 @@ class DeleteStates(Effect):
 
 
 class TopicRefusal(NamedTuple):
-    """Why nothing is deleted of a topic."""
+    """The reason why the states of a topic are not deleted."""
 
     code: ErrorCode
     text: str

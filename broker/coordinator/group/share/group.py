@@ -94,7 +94,7 @@ def target_record(group_id: str, member_id: str, partitions: Partitions) -> NewR
 
 
 def target_epoch_record(group_id: str, epoch: int, now_ms: int) -> NewRecord:
-    """Of which epoch the target assignment is, and when it was computed."""
+    """The record of the target assignment's epoch and time."""
     return _record(
         ShareGroupTargetAssignmentMetadataKey(group_id),
         ShareGroupTargetAssignmentMetadataValue(assignment_epoch=epoch, assignment_timestamp=now_ms),
@@ -119,7 +119,7 @@ def states_record(
     initialized: Mapping[bytes, TopicStates],
     deleting: Mapping[bytes, str],
 ) -> NewRecord:
-    """Which share partitions the share coordinator stores, or begins or ceases to."""
+    """The record of the share partitions that the share coordinator stores, begins to store or ceases to store."""
     value = states.ShareGroupStatePartitionMetadataValue(
         initializing_topics=_topic_rows(initializing),
         initialized_topics=_topic_rows(initialized),
@@ -225,7 +225,7 @@ class ShareGroup:
         raise self._no_offsets()
 
     def check_fetch(self, member_id: str | None, member_epoch: int) -> None:
-        """See `Group`: the answer is that there are none."""
+        """See `Group`: a fetch finds no offsets."""
 
     def check_delete_offsets(self) -> None:
         """See `Group`."""
@@ -267,7 +267,7 @@ class ShareGroup:
         return member
 
     def names(self, topic: str) -> bool:
-        """Whether anything is stored, or is about to be, of a topic of that name."""
+        """Whether a topic of that name has stored states, or is about to."""
         rows = (*self.initializing.values(), *self.initialized.values())
         return any(row.name == topic for row in rows) or topic in self.deleting.values()
 
@@ -295,7 +295,7 @@ class ShareGroup:
     # -- changing, by replay
 
     def put(self, member: ShareMember) -> None:
-        """A member is new or has changed."""
+        """Add or replace a member."""
         before = self.members.get(member.member_id)
         if before is None or before.topics != member.topics:
             _count(self.subscribed, () if before is None else before.topics, -1)

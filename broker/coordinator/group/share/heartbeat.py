@@ -79,7 +79,7 @@ class Heartbeats:
         return make_outcome(reply=reply, effects=(session(configs, group_id, member.member_id),))
 
     def expire(self, command: c.ExpireShareMember, now_ms: int) -> Outcome[None]:
-        """A member has been silent for too long."""
+        """Remove a member that has been silent for too long."""
         group = self._context.groups.find(command.group_id, ShareGroup)
         if group is None or command.member_id not in group.members:
             return make_outcome()
@@ -222,7 +222,7 @@ class _Heartbeat:
         return epoch, target[member.member_id]
 
     def _may_assign(self) -> bool:
-        """Assignments keep a distance in time (``share.assignment.interval.ms``)."""
+        """Whether the time between two assignments has passed (``share.assignment.interval.ms``)."""
         interval = self._configs.group(self._group.group_id, "share.assignment.interval.ms")
         return interval == 0 or self._group.assigned_ms == 0 or self._now_ms - self._group.assigned_ms >= interval
 

@@ -22,14 +22,14 @@ _UNKNOWN = "<UNKNOWN>"
 
 
 class ShareOffsets:
-    """Decides on what is stored. Owner: `ShareKind`."""
+    """Decides on the stored share partitions of groups. Owner: `ShareKind`."""
 
     def __init__(self, context: KindContext, existing: Callable[[str], ShareGroup]) -> None:
         self._context = context
         self._existing = existing
 
     def initialized(self, command: c.StatesInitialized, now_ms: int) -> Outcome[None]:
-        """The share coordinator has done what `InitializeStates` asked for, or has not."""
+        """Note the result of `InitializeStates`."""
         group = self._context.groups.find(command.group_id, ShareGroup)
         if group is None or not command.places:
             return make_outcome()
@@ -69,7 +69,7 @@ class ShareOffsets:
     def begin_delete(
         self, command: c.BeginDeleteOffsets, now_ms: int
     ) -> Outcome[tuple[dict[bytes, list[int]], list[str]]]:
-        """Say which topics are about to be forgotten."""
+        """Note the topics whose states are about to be deleted."""
         group = self._existing(command.group_id)
         group.check_delete()
         if not group.has_states:
@@ -93,7 +93,7 @@ class ShareOffsets:
         return make_outcome([self._record(group, group.initializing, initialized, deleting)], reply=(places, unknown))
 
     def end_delete(self, command: c.EndDeleteOffsets, now_ms: int) -> Outcome[None]:
-        """The share coordinator has forgotten them."""
+        """Forget topics whose states the share coordinator has deleted."""
         group = self._context.groups.find(command.group_id, ShareGroup)
         if group is None or not group.has_states:
             return make_outcome()
@@ -101,7 +101,7 @@ class ShareOffsets:
         return make_outcome([self._record(group, group.initializing, group.initialized, left)])
 
     def begin_delete_group(self, command: DeleteGroup, now_ms: int) -> Outcome[None]:
-        """Everything that is stored for the group goes before the group itself does."""
+        """Begin to delete a group: its stored states are deleted first."""
         group = self._existing(command.group_id)
         group.check_delete()
         if not group.has_states:
@@ -117,12 +117,12 @@ class ShareOffsets:
         return make_outcome([record], effects=[c.DeleteStates(group.group_id, places)])
 
     def end_delete_group(self, command: c.EndDeleteGroup, now_ms: int) -> Outcome[None]:
-        """Nothing is stored for the group any more."""
+        """Delete a group whose states are deleted."""
         group = self._context.groups.find(command.group_id, ShareGroup)
         return make_outcome() if group is None else self._deleted(group)
 
     def forget_topics(self, command: c.ForgetDeletedTopics, now_ms: int) -> Outcome[None]:
-        """Topics were deleted. The share coordinator learns it by itself."""
+        """Forget deleted topics. The share coordinator hears of them by itself."""
         group = self._context.groups.find(command.group_id, ShareGroup)
         if group is None:
             return make_outcome()

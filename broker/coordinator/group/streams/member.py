@@ -33,7 +33,7 @@ class Target(NamedTuple):
 
 
 class Held(NamedTuple):
-    """Tasks that a member has, or has to give up."""
+    """Tasks that a member has, or must give up."""
 
     active: TaskEpochs = NO_EPOCHS
     standby: Tasks = NO_TASKS
@@ -46,7 +46,7 @@ class Held(NamedTuple):
 
 
 class Owned(NamedTuple):
-    """The tasks that a member says it has, as it has sent them."""
+    """The tasks that a member reports as its own."""
 
     active: Mapping[str, Sequence[int]]
     standby: Mapping[str, Sequence[int]]
@@ -118,9 +118,10 @@ class Endpoint(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A value: a changed member is another one. Timeout in milliseconds, -1 where the member has named none.
+    """An immutable member.
 
-    ``assigned`` is what it has or may take up; ``revoking`` what it has to give up first.
+    Timeout in milliseconds, -1 if the member has sent none. ``assigned``: the tasks that it has or may take up;
+    ``revoking``: those that it must give up first.
     """
 
     member_id: str
@@ -159,7 +160,7 @@ class EndpointPartitions(NamedTuple):
 def endpoints(
     members: Iterable[Member], configured: ConfiguredTopology, topics: TopicSource
 ) -> list[EndpointPartitions]:
-    """Of all members that have an endpoint. KafkaError while the topics do not allow to say."""
+    """The partitions of all members with an endpoint. KafkaError while topics are missing or do not fit."""
     return [_of_member(member, member.endpoint, configured, topics) for member in members if member.endpoint]
 
 

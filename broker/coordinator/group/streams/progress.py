@@ -52,7 +52,7 @@ class _Parts(NamedTuple):
 def reconcile(
     member: Member, epoch: int, target: Target, owned: Owned | None, holders: Holders, *, at_once: bool = False
 ) -> Member:
-    """The member one step further towards its target of ``epoch``. ``owned``: None where it did not say.
+    """The member one step further towards its target of ``epoch``. ``owned``: None if the heartbeat does not list them.
 
     ``at_once``: see `Release.moves_own_tasks_at_once`.
     """
@@ -204,7 +204,7 @@ def _assigned(
 
 
 def _has(held: Held) -> Target:
-    """What a member has, in the form of a target."""
+    """The tasks of a member, in the form of a target."""
     active = {subtopology: frozenset(partitions) for subtopology, partitions in held.active.items()}
     return Target(active, held.standby, held.warmup)
 
@@ -269,7 +269,7 @@ class Progress:
         return last_ms == 0 or interval_ms == 0 or now_ms >= last_ms + interval_ms
 
     def reconciled(self, step: Step, member: Member, epoch: int, target: Target, owned: Owned | None) -> Member:
-        """The member as far towards its target as it can get now; it has limited time to give tasks up."""
+        """The member moved as far towards its target as it can get now. Its time to give tasks up is limited."""
         if member.is_reconciled_to(epoch):
             return member
         group_id = step.group.group_id

@@ -83,7 +83,7 @@ class Readiness(NamedTuple):
 
 
 class Topologies:
-    """Initialises topologies and holds them against the topics. Owner: the streams kind."""
+    """Initialises topologies and compares them with the topics. Owner: the streams kind."""
 
     def __init__(self, topics: TopicCache) -> None:
         self._topics = topics
@@ -101,7 +101,7 @@ class Topologies:
         return present
 
     def tell_stale(self, step: Step, member: Member) -> None:
-        """A member with a topology of an older epoch gets a status about it."""
+        """Give a member with a topology of an older epoch a status about that."""
         present = step.group.topology
         if present is not None and member.topology_epoch < present.epoch:
             text = f"The member's topology epoch {member.topology_epoch} is behind the group's topology epoch"
@@ -126,9 +126,10 @@ class Topologies:
     def tell_problem(
         self, step: Step, command: StreamsGroupHeartbeat, configured: ConfiguredTopology, retry_ms: int
     ) -> None:
-        """Tell why tasks cannot be assigned, and have missing internal topics created, if the client may do that.
+        """Tell the member why tasks cannot be assigned, and have missing internal topics created, if the client may do
+        that.
 
-        A topic that could not be created is not tried again for ``retry_ms``; meanwhile members hear the reason.
+        A topic that could not be created is not tried again for ``retry_ms``; meanwhile members get the reason.
         """
         problem = configured.problem
         if problem is None:

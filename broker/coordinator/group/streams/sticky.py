@@ -137,7 +137,7 @@ class _Process:
 
 
 class _Quota:
-    """How many tasks a member may have so that all get equally many. It changes as members become full."""
+    """The number of tasks of each member in an even distribution. It changes as members become full."""
 
     __slots__ = ("_members", "_tasks", "limit")
 

@@ -27,7 +27,7 @@ class CreateInternalTopics(Effect):
 
 
 Create = Callable[[Sequence[TopicInfo]], Sequence[KafkaError | None]]
-"""Has the controller create topics; says for each why not."""
+"""Has the controller create topics; returns for each the error, or None."""
 
 Performer = Callable[[Shard[GroupMachine], CreateInternalTopics], None]
 

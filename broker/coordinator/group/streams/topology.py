@@ -87,7 +87,7 @@ class TopicStatus(IntEnum):
 
 
 class Status(NamedTuple):
-    """One status and what is said about it."""
+    """One status with its message."""
 
     code: TopicStatus
     detail: str
@@ -102,7 +102,7 @@ class TopicProblem(Exception):
 
 
 def internal_error() -> KafkaError:
-    """Kafka does not say what is wrong with such a request."""
+    """The error for a request that Kafka refuses without a reason."""
     return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
@@ -229,7 +229,7 @@ def _at(items: tuple[T, ...], index: int) -> T:
 
 
 def _same_count(named: dict[str, int], counts: Iterable[int]) -> int:
-    """The one count that all have."""
+    """The common partition count of all; TopicProblem if they differ."""
     distinct = set(counts)
     if len(distinct) > 1:
         rows = ", ".join(f"{topic}={named[topic]}" for topic in sorted(named))
@@ -255,7 +255,7 @@ class ConfiguredSubtopology(NamedTuple):
 
 
 class ConfiguredTopology(NamedTuple):
-    """``subtopologies`` in the order of their ids; None where topics do not allow to say.
+    """``subtopologies`` in the order of their ids; None if topics are missing or do not fit.
 
     ``missing``: the internal topics to create. ``problem``: why tasks cannot be assigned yet, None if they can.
     """
@@ -272,7 +272,7 @@ class ConfiguredTopology(NamedTuple):
 
 
 def configure(topology: Topology, topics: TopicSource) -> ConfiguredTopology:
-    """Hold a topology against the topics. KafkaError for a topology that can never work."""
+    """Compare a topology with the topics. KafkaError for a topology that can never work."""
 
     def existing(name: str) -> int | None:
         facts = topics.named(name)
