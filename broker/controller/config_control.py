@@ -30,10 +30,10 @@ from odradek.broker.controller.dynamic_configs import (
     check_dynamic,
     check_fixed,
     check_operations,
+    check_reconfigurables,
     check_threads,
 )
 from odradek.broker.controller.group_configs import check_group_configs, check_group_texts
-from odradek.broker.controller.reconfigurables import check_reconfigurables
 from odradek.broker.metadata.image import ELR_VERSION, METADATA_VERSION, MetadataImage, ResourceType
 from odradek.broker.metadata.topic_name_rules import check_topic_name
 from odradek.protocol.errors import ErrorCode, KafkaError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from odradek.broker.config.broker_config import ConfigError, is_list_key
+from odradek.broker.config.broker_config import BrokerConfig, ConfigError, is_list_key
 from odradek.broker.config.changes import Change, Operation
 from odradek.broker.config.definition import ConfigKey, Update, response_order
 from odradek.broker.config.keys import base_name
@@ -97,3 +97,17 @@ def check_threads(name: str, wanted: int, current: int) -> None:
         "Invalid value org.apache.kafka.common.config.ConfigException: Dynamic thread count update validation failed "
         f"for {name}={wanted}, {why} for configuration Invalid dynamic configuration"
     )
+
+
+def check_reconfigurables(config: BrokerConfig, node_id: int | None, values: Mapping[str, str]) -> None:
+    """ConfigError, in Kafka's words, if these dynamic configs of a node (None: of all) cannot take effect."""
+    if node_id is None:
+        return
+    try:
+        for each in config.reconfigurables:
+            each.check(node_id, values)
+    except ConfigError as error:
+        raise ConfigError(
+            f"Invalid value org.apache.kafka.common.config.ConfigException: {error} for configuration Invalid dynamic "
+            "configuration"
+        ) from None

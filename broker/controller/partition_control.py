@@ -168,29 +168,25 @@ class PartitionControl:
 
     def balance(self) -> tuple[list[MetadataRecord], bool]:
         """Records of `BalanceLeaders`; whether there may be more to do."""
-        records: list[MetadataRecord] = []
-        rules = self._rules()
-        for topic, index, before in self._partitions():
-            if before.leader == before.replicas[0]:
-                continue
-            change = self._change(topic, before, rules)
-            change.election = Election.PREFERRED
-            record = change.record(topic.topic_id, index)
-            if record is not None:
-                records.append(record)
-            if len(records) >= MAX_ELECTIONS:
-                break
-        return records, len(records) >= MAX_ELECTIONS
+        return self._elections(Election.PREFERRED, lambda _, partition: partition.leader != partition.replicas[0])
 
     def elect_uncleanly(self) -> tuple[list[MetadataRecord], bool]:
         """Records of `ElectUncleanly`; whether there may be more to do."""
+        return self._elections(
+            Election.UNCLEAN, lambda topic, partition: partition.leader == NO_LEADER and self._unclean(topic)
+        )
+
+    def _elections(
+        self, election: Election, needed: Callable[[TopicImage, PartitionRegistration], bool]
+    ) -> tuple[list[MetadataRecord], bool]:
+        """At most `MAX_ELECTIONS` elections of partitions that need one; whether there may be more."""
         records: list[MetadataRecord] = []
         rules = self._rules()
         for topic, index, before in self._partitions():
-            if before.leader != NO_LEADER or not self._unclean(topic):
+            if not needed(topic, before):
                 continue
             change = self._change(topic, before, rules)
-            change.election = Election.UNCLEAN
+            change.election = election
             record = change.record(topic.topic_id, index)
             if record is not None:
                 records.append(record)

@@ -1,4 +1,7 @@
-"""Delegation tokens that have expired go from the metadata log, from time to time."""
+"""Removes expired delegation tokens from the metadata log.
+
+It uses the controller, which uses `token_control`: in one module they would be a circle.
+"""
 
 from __future__ import annotations
 

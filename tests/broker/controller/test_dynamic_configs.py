@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
-from odradek.broker.config.broker_config import ConfigError, broker_keys
-from odradek.broker.controller.dynamic_configs import check_cluster_wide, check_dynamic, check_threads
+from odradek.broker.config.broker_config import BrokerConfig, ConfigError, broker_keys
+from odradek.broker.controller.dynamic_configs import (
+    check_cluster_wide,
+    check_dynamic,
+    check_reconfigurables,
+    check_threads,
+)
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 
@@ -38,3 +45,21 @@ def test_a_pool_of_threads_doubles_or_halves(wanted: int) -> None:
 def test_and_no_more(wanted: int, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         check_threads("num.io.threads", wanted, 8)
+
+
+class Refusing:
+    """Refuses everything."""
+
+    def check(self, node_id: int, values: Mapping[str, str]) -> None:
+        raise ConfigError(f"node {node_id} will not")
+
+    def apply(self, node_id: int) -> None:
+        raise AssertionError
+
+
+def test_whoever_has_to_act_on_it_may_refuse() -> None:
+    config = BrokerConfig({})
+    config.reconfigurables.append(Refusing())
+    check_reconfigurables(config, None, {})
+    with pytest.raises(ConfigError, match=r"Invalid value .*: node 1 will not for configuration Invalid dynamic"):
+        check_reconfigurables(config, 1, {})
