@@ -178,8 +178,8 @@ def why_text(situation: Situation, group_id: str) -> str:
     """The state of a group, with likely causes."""
     group = situation.groups.get(group_id)
     if group is None or group.state == "Dead":
-        known = ", ".join(sorted(situation.groups)) or "there is none"
-        return f"group '{group_id}' does not exist{did_you_mean(group_id, situation.groups)}; the groups: {known}"
+        known = f"the groups: {', '.join(sorted(situation.groups))}" if situation.groups else "there are no groups"
+        return f"group '{group_id}' does not exist{did_you_mean(group_id, situation.groups)}; {known}"
     lines = [f"- {each}" for each in (*reasons(group), *_about(situation, group))]
     topics = {topic for member in group.members for topic in member.subscription} | {name for name, _ in group.offsets}
     clients = {each.client_id for each in situation.requests if group_id in each.summary.groups}

@@ -147,7 +147,7 @@ def test_nothing_unusual() -> None:
 def test_a_group_that_does_not_exist() -> None:
     text = why_text(Situation(topics={}, groups={"shipping": DONE}), "shiping")
     assert text == "group 'shiping' does not exist (did you mean 'shipping'?); the groups: shipping"
-    assert why_text(Situation(topics={}, groups={}), "g").endswith("the groups: there is none")
+    assert why_text(Situation(topics={}, groups={}), "g").endswith("does not exist; there are no groups")
 
 
 def test_what_is_known_of_other_groups_is_left_out() -> None:
