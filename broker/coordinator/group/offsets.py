@@ -130,7 +130,7 @@ class OffsetBook:
     # -- reading
 
     def check_fetch(self, group_id: str, member_id: str | None, member_epoch: int) -> None:
-        """Raise the error of OffsetFetch for this member. A group that does not exist has no offsets, without an error."""
+        """Raise the error of OffsetFetch for this member. A missing group has no offsets, without an error."""
         group = self._groups.get(group_id)
         if group is not None:
             group.check_fetch(member_id, member_epoch)

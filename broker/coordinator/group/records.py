@@ -53,7 +53,7 @@ def decode_key(kind: type[V], key: bytes) -> V:
 
 
 def known_key(kind: type[V], key: bytes) -> V:
-    """`decode_key` with a cache, because a group's records have the same keys over and over. Do not change the result."""
+    """`decode_key` with a cache, because a group's records have the same keys over and over. Do not change it."""
     known: V | None = _known_keys.get(key)
     return _remember(key, decode_key(kind, key)) if known is None else known
 

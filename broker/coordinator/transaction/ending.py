@@ -99,7 +99,7 @@ class Endings:
         return [retry(command.transactional_id)]
 
     def shown(self, transaction: Transaction) -> Transaction:
-        """The transaction as clients see it: while it ends, it has the partitions whose marker is missing, as in Kafka."""
+        """The transaction as clients see it: while it ends, it has the partitions that lack the marker, as in Kafka."""
         ending = self._by_id.get(transaction.transactional_id)
         return transaction if ending is None else transaction.with_partitions(frozenset(ending.waiting))
 

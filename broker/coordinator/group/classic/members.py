@@ -47,7 +47,7 @@ class Members:
     # -- SyncGroup
 
     def sync(self, command: SyncGroup, now_ms: int) -> Outcome[SyncReply]:
-        """Give a member its assignment. The leader brings all assignments, which are stored before any member gets one."""
+        """Give a member its assignment. The leader brings all of them; they are stored before any member gets one."""
         group = self._find(command.group_id)
         if group is None:
             return make_outcome(reply=sync_refused(_UNKNOWN), waits=False)
@@ -99,7 +99,7 @@ class Members:
         return changes.answered(SyncReply(ErrorCode.NONE, group.protocol_type, group.protocol, own))
 
     def assignment_refused(self, command: SyncGroup, error: ErrorCode, now_ms: int) -> Outcome[SyncReply]:
-        """Answer the waiting members with the error of an assignment that the log refused, and begin another rebalance."""
+        """Answer waiting members with the error of an assignment that the log refused, and begin another rebalance."""
         group = self._find(command.group_id)
         changes = Changes(now_ms)
         if group is not None and group.state is COMPLETING_REBALANCE:
