@@ -267,7 +267,7 @@ class Cluster:
             node.log_dirs = self.directory.directories_of(node.id)
 
     def _gates_at_start(self) -> Mapping[str, NewGate]:
-        """Where clients log in."""
+        """The log-in gates of listeners with SASL."""
         endpoints = {each.listener.name: each for node in self.members.values() for each in node.all_endpoints}
         opened = {name: self._gate_of(each) for name, each in endpoints.items()}
         return {name: gate for name, gate in opened.items() if gate is not None}
@@ -445,8 +445,9 @@ class Cluster:
             levels.reset(node_ids)
 
     def open_directory(self) -> None:
-        """Take the data directory: its topics, groups and transactions are there then. For a cluster that is not run
-        (a tool, a test); `run` does it by itself."""
+        """Open the data directory with its topics, groups and transactions. `run` does it; call it only for a cluster
+        that is not run (in a tool or a test).
+        """
         assert self.directory is not None
         self.directory.open(self.controller, self.membership, self.topics)
         self.services.cluster_id = self.directory.cluster_id

@@ -29,7 +29,7 @@ class FileBytes(Protocol):
 
 
 class FileSlice:
-    """`length` bytes from `offset` of a file. It stands among the parts of an answer in the place of a view."""
+    """`length` bytes from `offset` of a file. It may be one of the parts of an answer, as a view may."""
 
     __slots__ = ("length", "offset", "source")
 
@@ -45,7 +45,7 @@ class FileSlice:
         return f"FileSlice({self.length} bytes from {self.offset} of file {self.source.descriptor})"
 
     def view(self) -> memoryview:
-        """The bytes, for whoever has to touch them."""
+        """The bytes, for code that needs them in memory."""
         return self.source.view(self.offset, self.length)
 
     def head(self, length: int) -> bytes:

@@ -127,7 +127,9 @@ class RecordBatch(NamedTuple):
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When the batch's tombstones and markers may go; it takes the place of the base timestamp (KIP-534)."""
+        """The time from which the batch's tombstones and markers may be removed. It is stored as the base timestamp
+        (KIP-534).
+        """
         return self.base_timestamp if self.attributes & DELETE_HORIZON_FLAG else None
 
     @property

@@ -179,7 +179,7 @@ class PartitionLog:
         else:
             self.active = self._add_segment(start, now_ms)
         self.tier: Tier | None = None
-        """What of the log is tiered; None where it is no tiered log."""
+        """The tiered part of the log; None if the log is not tiered."""
         if config.remote_storage_enable:
             self.tier = Tier(self.log_start_offset)
 
@@ -227,7 +227,7 @@ class PartitionLog:
 
     @property
     def first_readable_offset(self) -> int:
-        """Where reads may begin: the log's start, unless the remote tier forgets what is copied."""
+        """The first offset for reads: the log's start, unless the remote tier forgets what is copied."""
         tier = self.tier
         return self.log_start_offset if tier is None or self._config.remote_storage_keeps else tier.local_start
 

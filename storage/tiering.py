@@ -19,15 +19,16 @@ from odradek.storage.segment import Segment
 
 
 class Tier(NamedTuple):
-    """What the remote tier has of a log: everything up to `highest_offset` (-1: nothing). Local segments begin at
-    `local_start`."""
+    """The part of a log in the remote tier: everything up to `highest_offset` (-1: nothing). Local segments begin at
+    `local_start`.
+    """
 
     local_start: int
     highest_offset: int = -1
 
 
 class TieredLog(retention.RetainedLog, Protocol):
-    """What tiering knows of a `PartitionLog`."""
+    """The part of a `PartitionLog` that tiering uses."""
 
     tier: Tier | None
 

@@ -159,7 +159,7 @@ def consumer_group_describe(
 
 
 def _without_hidden_topics(ctx: RequestContext, groups: list[DescribedGroup]) -> list[DescribedGroup]:
-    """A group whose members have a topic that the client may not see is not shown at all."""
+    """Leave out groups whose members have a topic that the client may not see."""
     topics = [_assigned_topics(group) for group in groups]
     shown = ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, sorted(set().union(*topics)))
     return [

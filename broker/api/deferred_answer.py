@@ -30,7 +30,7 @@ def later(
 
 
 class _ReplyWait(Parked):
-    """A request that waits for one reply of a coordinator. Whether anybody wants the answer is nothing to that."""
+    """A request that waits for one reply of a coordinator. The coordinator replies even if the client has gone."""
 
     __slots__ = ("_answer", "_refused", "_slot")
 

@@ -56,7 +56,7 @@ def _may_ask(ctx: RequestContext) -> bool:
 def create_delegation_token(
     ctx: RequestContext, request: CreateDelegationTokenRequest
 ) -> CreateDelegationTokenResponse:
-    """Make a token, for the client or (with the right to) for somebody else."""
+    """Make a token for the client or, if it has the right, for another user."""
     requester = ctx.connection.principal
     if request.owner_principal_name and request.owner_principal_type is None:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)

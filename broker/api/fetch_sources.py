@@ -55,7 +55,7 @@ def copy_of_follower(partition: Partition, node_id: int, offset: int) -> tuple[P
 
 
 def closest(ctx: RequestContext, partition: Partition, item: FetchItem, rack: str) -> PartitionData | None:
-    """Where this consumer should rather read, as an answer without records; None if here."""
+    """The closer replica that this consumer should read from, as an answer without records; None if it is this one."""
     racks = {node.id: node.rack for node, _ in reachable(ctx, ctx.services.up_nodes())}
     node = closest_replica(partition, rack, item.fetch_offset, racks)
     if node is None:

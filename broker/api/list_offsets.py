@@ -193,7 +193,7 @@ def _not_available(ctx: RequestContext) -> KafkaError:
     access=ByItem((Operation.CLUSTER_ACTION, Resource.CLUSTER), (Operation.DESCRIBE, Resource.TOPIC)),
 )
 def offset_for_leader_epoch(ctx: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
-    """Where each leader epoch ended, for clients that check for a truncated log."""
+    """The end offset of each leader epoch, for clients that check for a truncated log."""
     response = OffsetForLeaderEpochResponse()
     allowed = frozenset(topic.topic for topic in request.topics)
     if not ctx.allows(Operation.CLUSTER_ACTION, Resource.CLUSTER, CLUSTER_NAME, tell=False):

@@ -90,7 +90,7 @@ def _identified(identity: ProducerIdentity | None) -> InitProducerIdResponse:
 
 
 def _right_to_produce(ctx: RequestContext, request: InitProducerIdRequest) -> ErrorCode:
-    """NONE, or what a client is told that may not have a producer id."""
+    """NONE, or the error for a client without the right to a producer id."""
     transactional_id = request.transactional_id
     if transactional_id is not None:
         if ctx.allows(Operation.WRITE, Resource.TRANSACTIONAL_ID, transactional_id):

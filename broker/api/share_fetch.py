@@ -57,7 +57,7 @@ _EMPTY = b""
 class _ShareFetch:
     """One request at work. `session`: the one that it goes on with, None if it begins or ends one.
 
-    `failed`: partitions that cannot be read; `answers`: what came of the acknowledgements.
+    `failed`: partitions that cannot be read; `answers`: the results of the acknowledgements.
     """
 
     __slots__ = ("answers", "ctx", "epoch_due", "failed", "lives", "read", "request", "session")
@@ -137,7 +137,7 @@ def _has_acknowledgements(request: ShareFetchRequest) -> bool:
 
 
 def _open(work: _ShareFetch) -> list[Place]:
-    """Find out what to read: from the request, or from the session that it goes on with."""
+    """Find the partitions to read: from the request, or from the session that it continues."""
     ctx, request = work.ctx, work.request
     sessions = ctx.services.share_partitions().sessions(ctx.node.id)
     key = session_key(request)
@@ -265,7 +265,7 @@ class _ParkedShareFetch(Parked):
 
 
 class _ParkedRefusal(Parked):
-    """A member that gets no session tries again at once, so it is told only when its fetch would have been over."""
+    """A member that gets no session tries again at once, so it gets the refusal when its fetch would have ended."""
 
     __slots__ = ("_clock", "_code")
 
@@ -315,7 +315,7 @@ def _failed_row(place: Place, error: KafkaError) -> PartitionData:
 
 
 def _must_answer(session: ShareSession, place: Place, row: PartitionData) -> bool:
-    """Whether a request that goes on with a session has to hear of a partition."""
+    """Whether the answer to a request that continues a session must have a partition."""
     item = session.places.get(place)
     if item is None:
         return True

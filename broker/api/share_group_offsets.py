@@ -50,7 +50,7 @@ _UNKNOWN_LAG = -1
 def describe_offsets(
     ctx: RequestContext, request: describe.DescribeShareGroupOffsetsRequest
 ) -> describe.DescribeShareGroupOffsetsResponse:
-    """Where share groups stand."""
+    """The start offsets of share groups."""
     check_served(ctx)
     return describe.DescribeShareGroupOffsetsResponse(groups=[_describe_group(ctx, asked) for asked in request.groups])
 
@@ -148,7 +148,7 @@ def _described(ctx: RequestContext, key: ShareKey, topic: Any) -> describe.Descr
 def alter_offsets(
     ctx: RequestContext, request: alter.AlterShareGroupOffsetsRequest
 ) -> alter.AlterShareGroupOffsetsResponse | Later:
-    """Let a share group begin anew at other offsets."""
+    """Reset the start offsets of a share group."""
     check_served(ctx, _UNSUPPORTED_TEXT)
     ctx.require(Operation.READ, Resource.GROUP, request.group_id, GROUP_REFUSED)
     rows = {
@@ -243,7 +243,7 @@ def _altered_topics(
 def delete_offsets(
     ctx: RequestContext, request: delete.DeleteShareGroupOffsetsRequest
 ) -> delete.DeleteShareGroupOffsetsResponse | Later:
-    """Forget where a share group stands in topics."""
+    """Delete the start offsets of a share group in topics."""
     check_served(ctx, _UNSUPPORTED_TEXT)
     ctx.require(Operation.DELETE, Resource.GROUP, request.group_id, GROUP_REFUSED)
     asked = [topic.topic_name for topic in request.topics]

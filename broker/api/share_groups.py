@@ -118,7 +118,7 @@ def share_group_describe(
 
 
 def _without_hidden_topics(ctx: RequestContext, groups: list[describe.DescribedGroup]) -> list[describe.DescribedGroup]:
-    """A group whose members have a topic that the client may not see is not shown at all."""
+    """Leave out groups whose members have a topic that the client may not see."""
     topics = [
         {row.topic_name for member in group.members for row in member.assignment.topic_partitions} for group in groups
     ]

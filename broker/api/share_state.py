@@ -103,7 +103,7 @@ def delete_state(ctx: RequestContext, request: delete.DeleteShareGroupStateReque
 
 @handles(summary.ReadShareGroupStateSummaryRequest, access=Whole(Operation.CLUSTER_ACTION, message=CLUSTER_REFUSED))
 def read_summary(ctx: RequestContext, request: summary.ReadShareGroupStateSummaryRequest) -> Any:
-    """Where share partitions stand."""
+    """The progress of share partitions."""
 
     def fill(result: summary.PartitionResult, reply: Any) -> None:
         result.state_epoch = reply.state_epoch

@@ -129,7 +129,9 @@ def _forbidden_topics(ctx: RequestContext) -> Forbidden | None:
 
 
 def _check_topic_names(names: Sequence[str]) -> None:
-    """STREAMS_INVALID_TOPOLOGY for names that no topology may have; before anybody asks who coordinates the group."""
+    """STREAMS_INVALID_TOPOLOGY for names that no topology may have; checked before the group's coordinator is looked
+    up.
+    """
     internal = [name for name in names if name in INTERNAL_TOPICS]
     if internal:
         text = f"Use of Kafka internal topics {','.join(internal)} in a Kafka Streams topology is prohibited."
@@ -324,7 +326,7 @@ def streams_group_describe(
 
 
 def _without_hidden_topics(ctx: RequestContext, groups: list[d.DescribedGroup]) -> list[d.DescribedGroup]:
-    """A group whose topology has a topic that the client may not see is not shown at all."""
+    """Leave out groups whose topology has a topic that the client may not see."""
     topics = [
         {name for each in (group.topology.subtopologies or () if group.topology else ()) for name in _names(each)}
         for group in groups

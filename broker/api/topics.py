@@ -188,7 +188,7 @@ def delete_topics(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTo
 def _checked_deletions(
     ctx: RequestContext, states: Sequence[DeleteTopicState]
 ) -> tuple[list[DeletableTopicResult], list[DeletableTopicResult]]:
-    """The answers for all topics, and those of them whose topics are to be deleted."""
+    """The answers for all topics, and the answers of topics to delete."""
     counts = Counter((state.name, state.topic_id) for state in states)
     rights = _rights_to_delete(ctx, states)
     topics = [_named_topic(ctx, state) for state in states]

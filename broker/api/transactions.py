@@ -259,7 +259,7 @@ def group_partition(ctx: RequestContext, group_id: str) -> int:
 
 
 def _code_for(ctx: RequestContext, error: KafkaError) -> int:
-    """Clients that do not know PRODUCER_FENCED are told INVALID_PRODUCER_EPOCH."""
+    """Clients that do not know PRODUCER_FENCED get INVALID_PRODUCER_EPOCH."""
     if error.code is ErrorCode.PRODUCER_FENCED and ctx.api_version < _FIRST_WITH_FENCED:
         return int(ErrorCode.INVALID_PRODUCER_EPOCH)
     return int(error.code)

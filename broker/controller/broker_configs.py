@@ -14,7 +14,7 @@ _log = logging.getLogger("odradek.broker.controller")
 class BrokerConfigPublisher:
     """Keeps the dynamic layers of a `BrokerConfig` as the image has them. Owner: the cluster.
 
-    It may have names that nobody knows, for plugins say: they are kept as they are.
+    It may have unknown names, for example of plugins: they are kept as they are.
     """
 
     def __init__(self, config: BrokerConfig) -> None:

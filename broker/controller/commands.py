@@ -293,9 +293,9 @@ class ElectLeaders:
 
 
 class MoveLeader:
-    """Let `node_id`, which is in sync, lead a partition; `unclean`: where nobody leads, also one that is not in sync.
+    """Let `node_id`, which is in sync, lead a partition.
 
-    KafkaError where it cannot.
+    `unclean`: a partition without a leader also takes one that is not in sync. KafkaError if it cannot lead.
     """
 
     __slots__ = ("node_id", "partition", "unclean")
@@ -315,7 +315,9 @@ class BalanceLeaders:
 
 
 class ElectUncleanly:
-    """Let any live replica lead where nobody does and the topic permits it; replies whether there may be more."""
+    """Elect a live replica for each partition without a leader whose topic permits it. The reply says whether there may
+    be more.
+    """
 
     __slots__ = ()
     reply: bool
@@ -331,7 +333,7 @@ class NewIsr(NamedTuple):
 
 
 class ChangeIsr:
-    """Leaders tell which replicas are in sync; what is told of an older epoch, or of a topic that is gone, is void."""
+    """Leaders report the replicas in sync. A report of an older epoch, or of a deleted topic, is ignored."""
 
     __slots__ = ("changes",)
     reply: None
@@ -412,7 +414,7 @@ class RegisterController:
 
 
 class UnfenceBrokers:
-    """Brokers are up: they may lead what nobody leads, and their replicas are in sync again."""
+    """Brokers are up: they may lead partitions without a leader, and their replicas are in sync again."""
 
     __slots__ = ("node_ids",)
     reply: None

@@ -173,7 +173,7 @@ class Controller:
         return reply
 
     def submit(self, command: Command[Any]) -> None:
-        """Carry out a command, after the one that is being carried out, whose outcome nobody waits for."""
+        """Carry out a command whose outcome nobody waits for, after the present one."""
         if self._shard is not None and self._shard.is_active:
             self._shard.submit(command)
 

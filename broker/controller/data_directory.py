@@ -300,7 +300,7 @@ class DataDirectory:
         self._unopened = list(held)
 
     def _open_logs_of_coordinators(self, topics: PartitionRegistry) -> None:
-        """What is in them goes on now: time-outs run, transactions that were being ended end."""
+        """Open the logs of coordinators, so that time-outs run, and transactions that were ending end."""
         for place in [place for place in self._unopened if place[0] in INTERNAL_TOPICS]:
             self._open_log(topics, *place)
 

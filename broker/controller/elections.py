@@ -72,7 +72,7 @@ class PartitionChange:
         self.crashed: frozenset[int] = frozenset()
 
     def record(self, topic_id: bytes, index: int) -> PartitionChangeRecord | None:
-        """The PartitionChangeRecord; None if nothing is to be changed."""
+        """The PartitionChangeRecord; None if nothing changes."""
         before = self.before
         record = PartitionChangeRecord(index, topic_id)
         self._complete_reassignment()

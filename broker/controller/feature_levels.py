@@ -104,7 +104,7 @@ def supported_by(release: Release) -> Mapping[str, tuple[int, int]]:
 def new_cluster_of(release: Release) -> Mapping[str, int]:
     """The levels that a new cluster of a release has finalized.
 
-    In ZooKeeper mode nobody is told of levels, but the metadata log has one all the same.
+    In ZooKeeper mode clients see no levels, but the metadata log has one.
     """
     if release.finalized is None:
         return NEW_CLUSTER

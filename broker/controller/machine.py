@@ -196,7 +196,7 @@ class ControllerMachine:
     def refused(
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
     ) -> Outcome[Any] | None:
-        """See `Machine`: whoever asked gets the error."""
+        """See `Machine`: the asker gets the error."""
         return None
 
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:

@@ -79,7 +79,7 @@ class Membership:
         self._quorum.left(node_id)
 
     def listening(self, node_ids: Iterable[int]) -> None:
-        """These nodes have got the addresses where they listen."""
+        """Register the addresses where these nodes listen."""
         for node_id in node_ids:
             self._register(node_id)
         for node in (*self._nodes.values(), *self._separate.values()):
@@ -87,13 +87,13 @@ class Membership:
                 self._register_controller(node)
 
     def lose(self, node_id: int) -> None:
-        """A node is gone, as in a crash; another one is the controller if it was."""
+        """Fence a node that has crashed; another one becomes the controller if it was."""
         self._crashed.add(node_id)
         self._controller.ask(FenceBroker(node_id))
         self._quorum.left(node_id)
 
     def retire(self, node_id: int) -> None:
-        """A node stops in order: others lead its partitions first; another one is the controller if it was.
+        """Shut a node down in order: others lead its partitions first; another one becomes the controller if it was.
 
         The controller of a node that `controls_alone` goes on.
         """
@@ -152,7 +152,7 @@ class Membership:
             self._register_missing_controllers(image)
 
     def _register_missing_controllers(self, image: MetadataImage) -> None:
-        """What `metadata.version` permits from 3.7-IV0 on."""
+        """Register controllers that have no record yet. `metadata.version` permits that from 3.7-IV0 on."""
         if image.feature(METADATA_VERSION) < CONTROLLERS_SINCE:
             return
         for node in (*self._nodes.values(), *self._separate.values()):

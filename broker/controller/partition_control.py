@@ -164,7 +164,7 @@ class PartitionControl:
         """Records and results of AlterPartitionReassignments."""
         return ReassignmentControl(self._image, self._change, self._unclean).reassign(command)
 
-    # -- what the controller does by itself
+    # -- elections by the controller itself
 
     def balance(self) -> tuple[list[MetadataRecord], bool]:
         """Records of `BalanceLeaders`; whether there may be more to do."""
@@ -260,7 +260,7 @@ class PartitionControl:
         return PartitionChange(before, rules or self._rules(), min_isr)
 
     def _unclean(self, topic: TopicImage) -> bool:
-        """Whether a replica that is not in sync may lead where nobody else can."""
+        """Whether a replica that is not in sync may lead if no other one can."""
         return self._log_config(topic).unclean_leader_election_enable
 
     def _log_config(self, topic: TopicImage) -> LogConfig:

@@ -31,7 +31,7 @@ class KeptLogs:
         """Remove the files; the copies can't be read any more."""
 
     def keep(self, log: PartitionLog, topic_id: bytes, now_ms: int) -> PartitionLog:
-        """A copy of a log as it is now, which nobody appends to; StorageError where its disk refuses that."""
+        """A copy of a log as it is now, which is never appended to; StorageError if its disk refuses that."""
         backend = linked_log.directory_of(log)
         linked_log.close_segments(log, now_ms)
         folder = self._folder_of(backend) / f"{log.topic}-{log.partition}"

@@ -51,7 +51,7 @@ def records_of_old_format(backend: DiskBackend, directory_ids: Mapping[int, byte
 
 
 def retire_old_format(backend: DiskBackend) -> None:
-    """The metadata log has all that the old file says: rename the file, so that nobody takes it for true."""
+    """Rename the old file, once the metadata log has all of it, so that no later start reads it."""
     path = backend.directory / OLD_FILE
     if path.exists():
         backend.fs.rename(path, backend.directory / RETIRED_FILE)
@@ -90,7 +90,7 @@ def _topic(
     configs: Mapping[str, str],
     directory_ids: Mapping[int, bytes],
 ) -> list[MetadataRecord]:
-    """A topic that has its folders already; leader epochs go on where those of its logs ended."""
+    """A topic that has its folders already; leader epochs continue after those of its logs."""
     return records_of_topic(
         name,
         topic_id,

@@ -227,7 +227,7 @@ class CoordinatorService(Generic[M]):
         return shard
 
     def leader_changed(self, partition: int) -> None:
-        """The partition has got another leader, or none: commands parked at the old one are answered at once."""
+        """Reload a partition that has another leader, or none: commands parked at the old one are answered at once."""
         shard = self._shards.get(partition)
         if shard is None:
             return

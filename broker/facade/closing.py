@@ -20,7 +20,7 @@ class StrictBroker(Protocol):
         """Stop the broker."""
 
     def strictness_since(self, since: float | None = None, also: str = "") -> list[StrictnessFinding]:
-        """What clients relied on."""
+        """The strictness findings since a time."""
 
 
 def judgement(broker: StrictBroker) -> Callable[[], None]:

@@ -55,7 +55,9 @@ def _change(cluster: Cluster, node: Node, release: Release) -> None:
 
 
 def _follow(cluster: Cluster) -> None:
-    """What belongs to no single node here, the rules of coordinators and the defaults of logs, is the oldest's."""
+    """Set the release of everything that belongs to no single node (the rules of coordinators, the defaults of logs):
+    the oldest node's.
+    """
     oldest = min((node.release for node in cluster.members.values()), key=lambda release: release.code)
     if oldest is not cluster.config.release:
         cluster.config.behave_as(oldest)

@@ -1,7 +1,7 @@
-"""The links between nodes and their clients that a test has made bad: frozen nodes, slow links, cut ones.
+"""Bad links between nodes and their clients: frozen nodes, slow links, cut ones.
 
-Nothing is here, and no connection knows of it, until a test asks for the first bad link. Then connections that it
-concerns get a `Wire`, and give it back when their link is a plain one again.
+Without a bad link this module is not imported, and connections are plain. Connections of a bad link get a `Wire`, and
+give it back when the link is mended.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Way(Enum):
     """How a client is cut off from a node."""
 
     SILENT = "silent"
-    """Nothing arrives, in either direction, and nobody is told: what was sent arrives when the link is mended."""
+    """Nothing arrives, in either direction, without an error. Bytes that were sent arrive when the link is mended."""
     RESET = "reset"
-    """Its connections are reset (RST), new ones as soon as it is known whose they are."""
+    """Its connections are reset (RST), new ones as soon as their client is known."""
     CLOSE = "close"
     """The same with a plain end of the stream (FIN)."""
 
@@ -63,13 +63,13 @@ class ClientLink:
         return self.client, self.node_id, self.listener
 
     def may_be(self, connection: Connection) -> bool:
-        """Whether a connection goes this way, whoever its client is."""
+        """Whether a connection has the node and the listener of this link."""
         return (self.node_id is None or self.node_id == connection.node.id) and (
             self.listener is None or self.listener == connection.info.listener
         )
 
     def fits(self, client_id: str | None) -> bool:
-        """Whether it is the link of this client; one without an id is anybody."""
+        """Whether it is the link of this client; a client without an id is any client."""
         return self.client == ANYBODY or (client_id is not None and self._pattern.fullmatch(client_id) is not None)
 
 
@@ -152,7 +152,7 @@ class Links(Generic[C]):
         self._look_again()
 
     def add(self, link: ClientLink) -> None:
-        """Make a link bad, in the place of another one between the same ends that is bad in the same way."""
+        """Make a link bad. It replaces a link between the same ends that is bad in the same way."""
         kind = link.way is None
         self.client_links = [e for e in self.client_links if e.between != link.between or (e.way is None) != kind]
         self.client_links.append(link)

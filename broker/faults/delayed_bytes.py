@@ -36,7 +36,7 @@ class Source(Protocol):
 class DelayedBytes:
     """The bytes of one connection on their way in, in order. Owner: its wire.
 
-    `next_ms`: when something arrives of which nobody has been told, None for never.
+    `next_ms`: the next arrival that is not announced yet, None without one.
     """
 
     __slots__ = ("_busy_until_ms", "_draw", "_ended", "_last_due_ms", "_pieces", "_scratch", "_size", "next_ms")

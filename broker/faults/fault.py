@@ -341,7 +341,7 @@ class FaultSet:
         return next(filter(None, (fault.on_connect(node_id, listener) for fault in self.faults)), None)
 
     async def apply(self, context: RequestContext, request: Any, clock: BrokerClock) -> Fault | None:
-        """Act on the request; return the fault that stands in the place of the answer, or None to serve as usual."""
+        """Act on the request; return the fault that replaces the answer, or None to serve as usual."""
         for fault in self.faults:
             if not fault.matches(context, request):
                 continue

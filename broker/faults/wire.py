@@ -194,7 +194,7 @@ class Wire:
         self._tell()
 
     def reset(self) -> None:
-        """End the connection as a crashed machine does: the client's system is told to forget it (RST)."""
+        """End the connection as a crashed machine does, with RST."""
         self._queue.clear()
         self._ended = self._resets = True
         self._abort()
@@ -322,7 +322,7 @@ class Wire:
 
 
 def raw_socket(transport: Inner) -> socket.socket:
-    """The socket below a transport; what is done to it a client of TLS sees as it is."""
+    """The socket below a transport. A TLS client sees the changes made to it as they are."""
     found = transport if isinstance(transport, socket.socket) else getattr(transport, "raw", None)
     assert isinstance(found, socket.socket)
     return found

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class ConnectionState(Enum):
-    """Where a connection stands. Its own task leaves each state; a poller, if there is one, WATCHED and PARKED."""
+    """The states of a connection. Its own task leaves each state; a poller, if any, leaves WATCHED and PARKED."""
 
     __hash__ = object.__hash__  # each is there once, and an Enum's own hash is a call of Python code
 
@@ -41,7 +41,7 @@ class Reader(Enum):
 
 
 class Cut(Enum):
-    """When the server cuts a connection that does nothing by itself."""
+    """The times when the server cuts an idle connection."""
 
     IDLE = "idle for `connections.max.idle.ms`"
     CLIENT_GONE = "its client has gone"

@@ -276,7 +276,7 @@ class LoginGate:
     def _refused(
         self, info: ConnectionInfo, server: SaslServer, refusal: Refusal, api_key: int | None = None
     ) -> SaslAuthenticateResponse:
-        """The mechanism refuses the client: what it is told. CloseConnection where Kafka tells it nothing."""
+        """The answer to a client that the mechanism refuses. CloseConnection if Kafka answers nothing."""
         if isinstance(refusal, MalformedToken):
             self.state = LoginState.FAILED
             raise CloseConnection(f"{server.mechanism}: {refusal.reason}") from None

@@ -17,10 +17,10 @@ _log = logging.getLogger("odradek.broker.net")
 
 
 class FailedLogins:
-    """Where gates report to. Owner: the cluster.
+    """Delays and logs failed log-ins, for the gates.
 
-    `delay_ms`: `connection.failed.authentication.delay.ms`. A client that guesses passwords gets each answer so much
-    later, on the broker's clock.
+    Owner: the cluster. `delay_ms`: `connection.failed.authentication.delay.ms`, by which each answer to a client that
+    guesses passwords is delayed, on the broker's clock.
     """
 
     def __init__(self, clock: BrokerClock, delay_ms: Callable[[], int], denials: Denials) -> None:

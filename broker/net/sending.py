@@ -17,7 +17,7 @@ from odradek.protocol.file_slice import SENDS_FILES, WORTH_SENDING, FileSlice, P
 HAS_SENDMSG = hasattr(socket.socket, "sendmsg")
 _IOV_MAX = min(1024, os.sysconf("SC_IOV_MAX")) if hasattr(os, "sysconf") else 16
 _MOST_AT_ONCE = 8 * 1024 * 1024
-"""When so much of an answer was sent the other connections get their turn."""
+"""After this many bytes of an answer the other connections get their turn."""
 _PACING = b"bbr"
 """Congestion control that spreads what is sent over time. `sendfile` hands over 64 KiB at once, and each waits then."""
 

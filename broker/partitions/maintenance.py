@@ -135,7 +135,7 @@ class Maintenance:
             round_.members[partition] = None
 
     def last_rounds(self) -> list[int]:
-        """When each kind of work was done last, for `go_on_from`."""
+        """The times of the last round of each kind of work, for `go_on_from`."""
         return [round_.last_ms for round_ in self._rounds]
 
     def go_on_from(self, last_ms: Iterable[int]) -> None:

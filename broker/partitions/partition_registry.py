@@ -61,7 +61,7 @@ class Directories(Protocol):
         """The directory of a partition."""
 
     def prefer(self, topic: str, index: int, path: Path) -> None:
-        """A partition that is not there yet is to be made in this directory."""
+        """Create a partition in this directory, when it is created."""
 
     def move(self, partition: Partition, path: Path) -> None:
         """Bring a partition to another directory; StorageError leaves it where it is."""
@@ -193,7 +193,7 @@ class PartitionRegistry:
                 self._apply_config(known)
 
     def configure_all(self) -> None:
-        """What the brokers set for all topics has changed."""
+        """Configure all partitions again: the brokers' defaults for topics have changed."""
         for topic in self._topics.values():
             self._apply_config(topic)
 

@@ -87,7 +87,7 @@ class Replica:
 
     @property
     def known_end(self) -> int:
-        """What the leader knows of the replica's end: nothing before the replica has fetched in its epoch."""
+        """The replica's end as the leader knows it: 0 before the replica has fetched in its epoch."""
         if self.told is not None:
             return self.told
         return self.end if self.follows else 0
@@ -204,10 +204,9 @@ class ReplicaSet:
                 replica.link = None if new is None else SlowLink(new, arrived, seed)
 
     def next_arrival_ms(self, now_ms: int) -> float | None:
-        """When the next records arrive over a slow link.
+        """The time when the next records arrive over a slow link.
 
-        Records that have arrived and cannot be taken, because the follower is cut off or down, wait for the verb that
-        changes that.
+        Records that arrive at a follower that is cut off or down wait for the verb that changes that.
         """
         links = [replica.link for replica in self.by_node.values() if replica.link is not None]
         times = [link.next_ms for link in links if link.next_ms is not None]
@@ -254,8 +253,9 @@ class ReplicaSet:
         return moved
 
     def low_watermark(self, is_alive: Callable[[int], bool]) -> int:
-        """Where the logs of all replicas whose node is alive start at least, as the leader knows them; -1 while it
-        does not know one since its election. DeleteRecords waits for it (KIP-107)."""
+        """The lowest log start of all replicas whose node is alive, as the leader knows them; -1 while it does not know
+        one since its election. DeleteRecords waits for it (KIP-107).
+        """
         return min(
             replica.log.log_start_offset if replica.node_id == self.leader_id else replica.start
             for replica in self.by_node.values()

@@ -60,5 +60,5 @@ class SlowLink:
 
     @property
     def next_ms(self) -> float | None:
-        """When the next records arrive."""
+        """The time when the next records arrive."""
         return self._under_way[0][0] if self._under_way else None

@@ -64,7 +64,7 @@ class LeaderChecks:
             self._some = trio.Event()
 
     def _next_ms(self) -> int:
-        """When the next check of any kind is due."""
+        """The time of the next check of any kind."""
         now_ms, since_ms = self._clock.now_ms(), self._controller.active_since_ms
         return now_ms + min(interval - (now_ms - since_ms) % interval for interval, _ in self._checks)
 

@@ -111,7 +111,7 @@ class Replicator:
         self._replicate_all()
 
     def node_lost(self, node_id: int) -> None:
-        """A node dies, before the controller knows: what it has stays as it is."""
+        """Note that a node dies, before the controller knows: its replicas stay as they are."""
         self._down.add(node_id)
         for partition in self._partitions_of((node_id,)):
             self._apart(partition).by_node[node_id].alive = False
@@ -126,7 +126,7 @@ class Replicator:
         self._replicate_all()
 
     def disk_lost(self, partition: Partition, node_id: int) -> None:
-        """The disk of one replica fails, before the controller knows: what it has stays as it is."""
+        """Note that the disk of one replica fails, before the controller knows: the replica stays as it is."""
         self._lost.add((partition, node_id))
         replica = self._apart(partition).by_node[node_id]
         replica.alive, replica.lost = False, True
@@ -334,7 +334,7 @@ class Replicator:
                 self._some_differ = trio.Event()
 
     def look(self) -> None:
-        """Look at all replicas that are apart."""
+        """Examine all replicas that differ from their leader."""
         self._forget_deleted()
         self._throttles.begin_look()
         self._replicate_all()

@@ -89,7 +89,7 @@ def _lead(partition: Partition, node_id: int, led: Led, now_ms: int) -> None:
 
 
 class _Memory:
-    """A partition as it is for everybody else."""
+    """A partition as the other nodes know it."""
 
     def __init__(self, partition: Partition) -> None:
         self._partition = partition

@@ -57,7 +57,7 @@ class Line:
 
     @property
     def free_ms(self) -> float:
-        """When it is free again; infinite at a rate of 0."""
+        """The time when it is free again; infinite at a rate of 0."""
         if self.is_free:
             return self._at_ms
         return self._at_ms + ceil(self._owed * 1000 / self._rate) if self._rate else inf

@@ -18,7 +18,7 @@ def problems_of(response: Message) -> Iterator[tuple[int, str]]:
 
 
 def label(item: Message) -> str:
-    """What the item is about: a topic, a partition, a group, a transactional id."""
+    """The subject of the item: a topic, a partition, a group, a transactional id."""
     for field in _NAMES:
         name = getattr(item, field, None)
         if isinstance(name, str) and name:

@@ -29,7 +29,7 @@ class Head(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What a message said that is not kept: what it was about, and the errors of an answer (`problems_of`)."""
+    """The summary of a message that is not kept: its subjects, and the errors of an answer (`problems_of`)."""
 
     subjects: Subjects | None
     problems: tuple[tuple[int, str], ...]
@@ -99,4 +99,4 @@ ANSWER: Final = 10
 ANSWER_SIZE: Final = 11
 CUT: Final = 12
 TOLD: Final = 13
-"""Where a `RawExchange` has these fields of an `Exchange`."""
+"""The places of these fields of an `Exchange` in a `RawExchange`."""

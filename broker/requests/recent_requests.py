@@ -78,7 +78,7 @@ class RecentRequests:
         self._large_bytes = 0
 
     def ended(self, exchange: RawExchange) -> None:
-        """A request has come to its end: tell whoever watches."""
+        """Tell the watchers that a request has ended."""
         for watcher in list(self.watchers):
             watcher(exchange)
 

@@ -55,10 +55,10 @@ class FetchUnderQuota:
             self._seen = {key: (item.high_watermark, item.log_start_offset) for key, item in items}
 
     def empty_answer(self, response: FetchResponse) -> FetchResponse:
-        """The answer without records in the place of one that is too much. Errors are not told of, as in Kafka.
+        """The answer without records for a client over its quota.
 
-        A session that would have been opened is not; one that goes on has moved to its next epoch, but its client knows
-        no more than before.
+        It has no errors, as in Kafka. It opens no session. A session that continues is in its next epoch, but its
+        client has no news.
         """
         session = self._session
         if session is None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Services:
-    """What a handler finds in `ctx.services`.
+    """The parts of a broker in `ctx.services`.
 
     The cluster makes one for all its nodes and fills it once; only `cluster_id` changes later: a log directory has its
     own. `face` is the clock's, to be read with every request. `image` is the cluster's metadata, to be read; whoever

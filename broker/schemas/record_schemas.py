@@ -24,7 +24,7 @@ class Schema(Protocol):
 
     @property
     def kind(self) -> str:
-        """What it is of."""
+        """The format of the schema."""
         ...
 
     def decode(self, framed: Framed) -> tuple[Any, str | None]:
@@ -49,7 +49,7 @@ class SchemaRegistry(Protocol):
 
     @property
     def url(self) -> str:
-        """Where it answers; it stays the same while the registry is down."""
+        """The registry's URL; it stays the same while the registry is down."""
         ...
 
     def stop(self) -> None:

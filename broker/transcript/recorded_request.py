@@ -114,7 +114,7 @@ class RecordedRequest:
 
     @property
     def at(self) -> float:
-        """When it arrived.
+        """The time of arrival.
 
         Seconds of real time since the broker started (of a trio run's clock with ``open_broker``).
         """
@@ -122,12 +122,12 @@ class RecordedRequest:
 
     @property
     def time_ms(self) -> int:
-        """When it arrived, on the broker's clock: milliseconds since 1970."""
+        """The time of arrival on the broker's clock: milliseconds since 1970."""
         return self._facts.ms_at(self.exchange.seconds)
 
     @property
     def time(self) -> datetime:
-        """When it arrived, on the broker's clock, in UTC."""
+        """The time of arrival on the broker's clock, in UTC."""
         return datetime.fromtimestamp(self.time_ms / 1000, UTC)
 
     @property

@@ -114,11 +114,11 @@ class TargetAssignment:
         return self._by_member.get(member_id, NOTHING)
 
     def taken(self, topic_id: bytes) -> Collection[int]:
-        """The partitions of a topic that are in anybody's target."""
+        """The partitions of a topic that are in any member's target."""
         return self._owners.get(topic_id, ())
 
     def set(self, member_id: str, partitions: Partitions) -> None:
-        """A member has got a target."""
+        """Set a member's target."""
         before = self._by_member.get(member_id, NOTHING)
         self._by_member[member_id] = partitions
         size = self._change(member_id, before, partitions)

@@ -50,7 +50,7 @@ class RemoteBroker(RemoteCalls):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Nothing is kept open: the broker goes on, without this one."""
+        """Does nothing: no connection is kept open, and the broker goes on."""
 
     @property
     def cluster(self) -> Cluster:
@@ -59,7 +59,7 @@ class RemoteBroker(RemoteCalls):
 
     @property
     def requests(self) -> Transcript:
-        """What clients asked and were answered; ``follow`` is for the broker's own process."""
+        """The requests of clients with their answers; ``follow`` works only in the broker's own process."""
         return RemoteTranscript(self._remote)
 
     @property
@@ -75,7 +75,7 @@ class RemoteBroker(RemoteCalls):
         mechanism: str | None = None,
         fast: bool = False,
     ) -> dict[str, Any]:
-        """What a client needs to connect; see `KafkaBroker.client_config`."""
+        """The settings of a client; see `KafkaBroker.client_config`."""
         config = super().client_config(user, client, mechanism=mechanism, fast=fast)
         if "api_version" in config:  # a tuple in kafka-python's words, which JSON does not have
             config["api_version"] = tuple(config["api_version"])
@@ -126,7 +126,7 @@ class RemoteBroker(RemoteCalls):
         return RemoteFork(*self._forked(data_dir))
 
     def _forked(self, data_dir: str | Path | None) -> tuple[Transport, str, Transport]:
-        """Where a new fork is, its id, and whom to tell when it is over."""
+        """The address of a new fork, its id, and a function that closes it."""
         given = {} if data_dir is None else {"data_dir": str(Path(data_dir).absolute())}
         found: ForkInfo = self._remote.operate(ForkOperations, "fork", None, given)
         return self._remote.beside(found.control), found.id, self._remote

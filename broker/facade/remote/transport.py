@@ -72,7 +72,7 @@ _ERRORS: dict[str, type[Exception]] = {
 
 
 class Transport:
-    """Where a control API is, and the token that it wants. Usable from any thread: each request has its connection."""
+    """The address of a control API, and its token. Usable from any thread: each request has its own connection."""
 
     def __init__(self, url: str, token: str | None) -> None:
         """ValueError for a URL that is not ``http://HOST:PORT``."""

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 
 def report_of(cluster: Cluster, look: Call, title: str, since_s: float | None, *, asked_only: bool) -> str:
-    """What stands where, what was asked (from a time of `ClockFace.source` on), and what may explain a failure.
+    """The state of the broker, its requests (from a time of `ClockFace.source` on), and likely causes of a failure.
 
-    `asked_only`: leave out what these requests are not about. Empty then if there is nothing to tell.
+    `asked_only`: only topics and groups in these requests. The report is empty then if there are neither requests nor
+    refusals.
     """
     situation = _situation(cluster, look, since_s)
     if asked_only:
@@ -40,9 +41,10 @@ def why_of(cluster: Cluster, look: Call, group_id: str) -> str:
 def findings_since(
     cluster: Cluster, look: Call, since_s: float | None = None, also: str = ""
 ) -> list[StrictnessFinding]:
-    """What clients relied on, from a time on (of `ClockFace.source`), that a real cluster does not promise.
+    """Findings of strictness from a time of `ClockFace.source` on.
 
-    `also`: names of rules that are asked only where they are named; TypeError or ValueError for others.
+    Things that clients relied on and a real cluster does not promise. `also`: names of opt-in rules; TypeError or
+    ValueError for others.
     """
     from odradek.broker.facade.report.strictness import findings_in, opt_in_rules
 

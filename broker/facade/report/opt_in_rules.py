@@ -137,7 +137,7 @@ def _read(situation: Situation) -> dict[_Client, dict[int, list[tuple[int, int]]
 
 
 def _first_offset(records: Any) -> int | None:
-    """Where fetched records begin; None if there are none."""
+    """The offset of the first fetched record; None if there is none."""
     data = _in_one(records or b"")
     if len(data) < HEADER_SIZE or count_records(data) == 0:
         return None

@@ -140,7 +140,7 @@ def _read(fetched: RecordedRequest) -> Iterator[tuple[str, int]]:
 
 
 def open_clients(situation: Situation) -> Iterator[str]:
-    """Members that joined and did not leave, transactions that nobody has ended."""
+    """Members that joined and did not leave, and open transactions."""
     joined = set(_joined(situation))
     for group in situation.groups.values():
         for member in group.members:
@@ -232,9 +232,9 @@ class Strictness:
 
     @classmethod
     def of(cls, strict: bool | str) -> Self | None:
-        """What ``True``, ``"warn"`` or ``"fail -auto-created +partitioner-order"`` mean; None for False and "".
+        """The rules of ``True``, ``"warn"`` or ``"fail -auto-created +partitioner-order"``.
 
-        ValueError for other words, TypeError for other types.
+        None for False and "". ValueError for other texts, TypeError for other types.
         """
         if not isinstance(strict, bool | str):
             raise TypeError(f"strict={strict!r}: use True, 'fail' or 'warn', or text such as 'fail -auto-created'")

@@ -119,7 +119,7 @@ def _transactions(situation: Situation) -> Iterator[str]:
 
 
 def _requests(situation: Situation) -> list[str]:
-    """The last ones; what is said again and again is said once, and where the clock was moved is told between them."""
+    """The last requests. Repeated lines are printed once, and jumps of the clock are shown between them."""
     chosen = _without_repetitions(situation.requests)[-_REQUESTS:]
     lines = lines_of([each for each, _ in chosen])
     told: list[str] = []

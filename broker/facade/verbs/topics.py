@@ -133,7 +133,7 @@ class RecordVerbs(TrioVerbs):
 
 
 class SchemaVerbs(TrioVerbs):
-    """Schemas that records are decoded with when somebody looks at them."""
+    """Schemas for decoding records that a test or the page looks at."""
 
     def set_schema(
         self,

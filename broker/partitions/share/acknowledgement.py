@@ -156,7 +156,7 @@ class _Answers:
 
 
 def _letters(batch: StateBatch, *, apart: bool) -> Iterator[StateBatch]:
-    """What is sent to the dead letter queue at once: as in Kafka, single offsets where records of a run were parted."""
+    """The dead letters to send at once: as in Kafka, single offsets if the records of a run were split."""
     if not apart:
         yield batch
         return

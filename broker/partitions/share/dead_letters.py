@@ -30,7 +30,7 @@ SHARE_VERSION_WITH_QUEUES: Final = 2
 """The level of `share.version` from which on there are dead letter queues."""
 REJECTED: Final = "Offset rejected by client."
 DELIVERED_TOO_OFTEN: Final = "Offset delivery count exceeded the threshold."
-"""What the header `__dlq.errors.message` says."""
+"""The values of the header `__dlq.errors.message`."""
 
 _ENABLED: Final = "errors.deadletterqueue.group.enable"
 _OF_NEW_TOPICS: Final = {_ENABLED: "true", "message.timestamp.type": "CreateTime"}
@@ -57,7 +57,7 @@ class DeadLetter(NamedTuple):
 
 
 class MissingTopic(Protocol):
-    """What creates a topic."""
+    """Creates a topic."""
 
     def __call__(self, name: str, configs: Mapping[str, str]) -> None:
         """Create it with the broker's number of partitions and replication factor; KafkaError if that is refused."""

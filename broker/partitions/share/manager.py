@@ -68,7 +68,7 @@ class StateClient(Protocol):
         """Store what members have decided."""
 
     def uncommitted(self, key: ShareKey) -> Stored | None:
-        """What to wait at until the share coordinator's replicas have the stored state; None if they have it."""
+        """An object to wait for until the share coordinator's replicas have the stored state; None if they have it."""
 
     def as_members_get_it(self, error: KafkaError) -> KafkaError:
         """The error that members get for one that `Stored.wait` raises."""
@@ -253,7 +253,7 @@ class SharePartitions:
         )
 
     def uncommitted(self, key: ShareKey) -> Stored | None:
-        """What to wait at before the acknowledgement is confirmed to the member; None if it counts already."""
+        """An object to wait for before the acknowledgement is confirmed to the member; None if it counts already."""
         return self._client.uncommitted(key)
 
     def not_stored(self, key: ShareKey, error: KafkaError) -> KafkaError:
@@ -431,7 +431,7 @@ def duration_ms(text: str) -> int:
 
 
 def is_logged() -> bool:
-    """Whether anybody listens."""
+    """Whether INFO is logged."""
     return _log.isEnabledFor(logging.INFO)
 
 

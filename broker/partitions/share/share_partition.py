@@ -28,7 +28,7 @@ from odradek.broker.partitions.share.states import (
 
 
 class StateWrite(NamedTuple):
-    """What the share coordinator is asked to store.
+    """A change for the share coordinator to store.
 
     `start_offset` and `delivery_complete_count` (how many records from there on are done) are those before the
     start moves over the records that become done with this write, as in Kafka.
@@ -40,14 +40,14 @@ class StateWrite(NamedTuple):
 
 
 class StateStore(Protocol):
-    """Where a share partition stores its changes."""
+    """Stores the changes of a share partition."""
 
     def __call__(self, write: StateWrite) -> None:
         """Store it; raises `KafkaError` if it could not be, then nothing is stored."""
 
 
 class GiveUp(Protocol):
-    """What happens to records that are rejected or delivered too often, where their group has a dead letter queue."""
+    """Takes records that are rejected or delivered too often, if their group has a dead letter queue."""
 
     def __call__(self, batch: StateBatch, *, rejected: bool) -> None:
         """They are ARCHIVING, which is stored; `SharePartition.given_up` is to be called when they may be ARCHIVED."""
@@ -214,7 +214,7 @@ class SharePartition:
         heappush(locks, (deadline_ms, first_offset, last_offset))
 
     def next_deadline_ms(self) -> int | None:
-        """When to call `locks_due`: no lock times out before."""
+        """The time to call `locks_due`: no lock times out before."""
         return self._locks[0][0] if self._locks else None
 
     def locks_due(self, now_ms: int) -> Iterator[tuple[int, int]]:
@@ -250,7 +250,7 @@ class SharePartition:
 
     @property
     def last_state(self) -> RecordState:
-        """What follows for records that are rejected or delivered too often: ARCHIVING, or at once ARCHIVED."""
+        """The next state of records that are rejected or delivered too often: ARCHIVING, or at once ARCHIVED."""
         queued = self._give_up is not None and self.settings.dead_letter_topic
         return ARCHIVING if queued else ARCHIVED
 

@@ -70,7 +70,7 @@ class ConfigRow:
 
 
 def uses() -> dict[str, str]:
-    """What the words for the use of a config mean."""
+    """The meaning of the words for the use of a config."""
     return {
         "honoured": "does what it does on Kafka",
         "disk": "does so with a data directory; a broker in memory takes it without effect",

@@ -62,7 +62,7 @@ class _Log:
                     return
 
     def tell(self, look: Call, *, at_end: bool) -> None:
-        """Log what is new; what may still be done is told at the end alone."""
+        """Log new findings. Findings that a client may still mend are logged at the end only."""
         findings = findings_since(self._cluster, look, also=self._strict.also)
         with self._lock:
             for each in findings:

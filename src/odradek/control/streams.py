@@ -56,7 +56,7 @@ STREAMS: tuple[Operation, ...] = (RECORDS, REQUESTS)
 
 _LONGEST_QUEUE = 10_000
 EVERY_S = 0.1
-"""How often somebody is told who asked for the latest only."""
+"""The interval of answers to a reader that asked for the latest only."""
 
 
 def line(value: Any) -> str:

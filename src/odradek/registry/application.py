@@ -100,7 +100,7 @@ class Application:
         return HttpResponse(status=204) if result is None else _json(result)
 
     async def _apply_faults(self, method: str, path: str) -> bool:
-        """Delay the request, or raise what stands in the place of its answer; whether its answer is to be lost.
+        """Delay the request, or raise the fault that replaces its answer. Returns whether its answer is lost.
 
         After a fault that only counts or delays, the next one is tried.
         """

@@ -143,7 +143,7 @@ class ClassicGroup(Roster):
             raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
 
     def check_fetch(self, member_id: str | None, member_epoch: int) -> None:
-        """See `Group`: anybody may read."""
+        """See `Group`: any client may read."""
 
     def check_delete_offsets(self) -> None:
         """See `Group`."""

@@ -67,7 +67,7 @@ class ClassicKind:
     def refused(
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
     ) -> Outcome[Any] | None:
-        """The client gets Kafka's error code. A group that has lost its last member is empty all the same."""
+        """The client gets Kafka's error code. A group that has lost its last member is empty even so."""
         if isinstance(command, c.SyncGroup):
             return self._members.assignment_refused(command, group_error(error.code), now_ms)
         if isinstance(command, c.JoinGroup):

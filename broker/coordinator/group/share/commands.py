@@ -147,7 +147,7 @@ class EndDeleteGroup(ShareGroupCommand):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class InitializeStates(Effect):
-    """Tell the share coordinator to store share partitions; `StatesInitialized` says what came of it.
+    """Tell the share coordinator to store share partitions; `StatesInitialized` has the result.
 
     `grown`: the topics of which it stores partitions already.
     """

@@ -180,7 +180,7 @@ _NOT_VALIDATED = 0
 class SoftState:
     """The soft state of a group, which no record has. A coordinator that loads the group begins with a new one.
 
-    ``configured``: the topology held against the topics. ``topics_checked``: they have not changed since.
+    ``configured``: the topology compared with the topics. ``topics_checked``: they have not changed since.
     ``shutdown_by``: the member that asked for the application's end. ``refused``: why internal topics could not be
     created, and until when (milliseconds) that is not tried again. ``taskless_epoch``: the epoch in which nobody gets
     tasks (see `Release.keeps_refused_assignments`). ``offsets`` and ``end_offsets``: what members have told of their
@@ -211,7 +211,7 @@ class SoftState:
         self.end_offsets: dict[str, TaskOffsets] = {}
 
     def note_offsets(self, member_id: str, offsets: TaskOffsets | None, end_offsets: TaskOffsets | None) -> None:
-        """What a member tells of its tasks; None leaves what it has told before."""
+        """Store the offsets that a member reports for its tasks; None keeps the earlier ones."""
         if offsets is not None:
             self.offsets[member_id] = offsets
         if end_offsets is not None:
@@ -344,7 +344,7 @@ class StreamsGroup(EpochGroup):
     # -- changing, from records
 
     def set_epoch(self, epoch: int, metadata_hash: int, validated: int, configs: Mapping[str, str]) -> None:
-        """The group has got a new epoch."""
+        """Set the group's epoch."""
         self.epoch = epoch
         self.metadata_hash = metadata_hash
         self.validated_topology_epoch = validated

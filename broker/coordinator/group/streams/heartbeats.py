@@ -131,7 +131,7 @@ class Heartbeats:
     # -- group and member
 
     def _step(self, command: StreamsGroupHeartbeat, now_ms: int) -> Step:
-        """The group; it comes into being with a first member, also in place of an empty classic group."""
+        """A step of the group. A first member creates the group, also in place of an empty classic one."""
         group_id = command.group_id
         group = self._groups.get(group_id)
         if isinstance(group, StreamsGroup):

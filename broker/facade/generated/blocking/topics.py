@@ -136,7 +136,7 @@ class RecordVerbs(BlockingVerbs):
 
 
 class SchemaVerbs(BlockingVerbs):
-    """Schemas that records are decoded with when somebody looks at them."""
+    """Schemas for decoding records that a test or the page looks at."""
 
     def set_schema(
         self,
