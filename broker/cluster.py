@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from odradek.broker.telemetry.service import TelemetryService
     from odradek.protocol.generated.metadata_records.user_scram_credential_record import UserScramCredentialRecord
 
-_GRACE_S = 0.05  # for answers on their way; what waits for something else is cut, as Kafka does
+_GRACE_S = 0.05  # for answers on their way; other requests that wait are cut, as in Kafka
 
 
 class Cluster:
@@ -201,7 +201,7 @@ class Cluster:
         self._gates: Gates | None = None
         self.dispatcher = Dispatcher(self.services, self.recent, self.bug_log, self.durability, self.lane.answer_writer)
         self.controllers = self._dispatcher_of_controllers()
-        """Serves who comes through a controller's listener, where there is one."""
+        """Serves the listeners of controllers; None without any."""
         self.dispatchers = [self.dispatcher, *([] if self.controllers is None else [self.controllers])]
         self.server = Server(
             self.members,

@@ -23,7 +23,7 @@ def told_controller(ctx: RequestContext) -> int:
 
 
 def is_for_another(ctx: RequestContext) -> bool:
-    """Whether only the controller may answer, which is another node, and this one hands nothing on to it."""
+    """Whether only the controller may answer, another node is the controller, and this node does not forward to it."""
     return not ctx.release.forwards_to_controller and ctx.node.id != ctx.services.controller.controller_id
 
 

@@ -159,7 +159,7 @@ def describe_log_dirs(ctx: RequestContext, request: DescribeLogDirsRequest) -> D
 
 
 def _failed_directories(ctx: RequestContext) -> Iterator[DescribeLogDirsResult]:
-    """Each replica that the node has lost with its disk, as a directory of its own: there is nothing to tell of it."""
+    """Each replica that the node has lost with its disk, as a directory of its own without further facts."""
     directories = ctx.services.topics.directories
     first = ctx.node.directory_paths[0]
     for topic in ctx.services.topics:
@@ -210,7 +210,7 @@ def update_features(ctx: RequestContext, request: UpdateFeaturesRequest) -> Upda
     """Finalize feature levels (KIP-584): up to Kafka 3.9 each that is valid, since then all of them or none."""
     check_forwards(ctx, NOT_THIS_ONE)
     updates = {
-        # `allow_downgrade` of v0 counts for nothing: what v0 cannot say has its default, an upgrade.
+        # `allow_downgrade` of v0 has no effect: fields that v0 lacks have their default, an upgrade.
         update.feature: FeatureUpdate(update.feature, update.max_version_level, update.upgrade_type)
         for update in request.feature_updates
     }

@@ -285,7 +285,7 @@ def _altered_step_by_step(
 def _apply_on_controller(
     ctx: RequestContext, changes: Sequence[Change], validate_only: bool, known: Mapping[int, KafkaError | None]
 ) -> list[_Outcome]:
-    """The results of the changes that a controller is asked for. `known`: what has become of some, by their place."""
+    """The results of changes that need the controller. `known`: the results of some, by their place."""
     counts = Counter((change.type, change.name) for change in changes)
     outcomes = dict(known)
     decided: list[int] = []

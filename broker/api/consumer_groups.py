@@ -143,7 +143,7 @@ def _check_first(request: ConsumerGroupHeartbeatRequest) -> None:
 def consumer_group_describe(
     ctx: RequestContext, request: ConsumerGroupDescribeRequest
 ) -> ConsumerGroupDescribeResponse:
-    """Epochs, members, what they have and what they shall have."""
+    """Epochs, and members with their assignments and targets."""
     _check_served(ctx)
     shown, hidden = describable(ctx, request.group_ids)
     refused = [DescribedGroup(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED, group_id=each) for each in hidden]

@@ -65,7 +65,7 @@ class _ReplyWait(Parked):
 def later_all(
     replies: Iterable[tuple[R | ReplySlot[R], Callable[[R], None], Callable[[KafkaError], None]]], answer: T
 ) -> T | Later:
-    """The same for an answer that has a place for each of several replies: what fills it in, and what an error does."""
+    """The same for an answer with a place for each of several replies: functions that fill in a reply and an error."""
     waiting = []
     for reply, fill, refuse in replies:
         if isinstance(reply, ReplySlot):

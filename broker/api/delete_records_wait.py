@@ -23,8 +23,9 @@ class Deleted(NamedTuple):
     answer: DeleteRecordsPartitionResult
 
     def settle(self, ctx: RequestContext) -> bool:
-        """Put the outcome into the answer; False while there is none. The answer has the low watermark of the first
-        look until the last one."""
+        """Put the outcome into the answer; False while there is none. Until then the answer has the first low
+        watermark.
+        """
         partition = self.partition
         if partition.deleted:
             self.answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

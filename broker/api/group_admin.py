@@ -169,7 +169,7 @@ def by_coordinator(ctx: RequestContext, group_ids: Iterable[str]) -> list[str]:
 def _delete(
     ctx: RequestContext, result: DeletableGroupResult
 ) -> tuple[ReplySlot[None] | None, Callable[[None], None], Callable[[KafkaError], None]]:
-    """Delete a group; what it waits for, if it does, and what becomes of the result then."""
+    """Delete a group. If that must wait, returns the wait, and a function that turns its result into the answer."""
 
     def deleted(_: None) -> None:
         """The result says so already."""

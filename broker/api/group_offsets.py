@@ -70,7 +70,7 @@ _HIDDEN_TOPIC = FetchedOffset(-1, -1, "", ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     older="group_offsets.commit",
 )
 def offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCommitResponse | Later:
-    """Store offsets; what cannot be stored has its own error, the rest is stored."""
+    """Store offsets. An offset that cannot be stored gets an error; the others are stored."""
     require_read(ctx, request.group_id)
     by_id = ctx.api_version >= _COMMIT_TOPIC_ID_FROM
     found = [topic_of(ctx, asked.topic_id if by_id else asked.name) for asked in request.topics]
@@ -129,7 +129,7 @@ async def _stored_later(
 
 
 def topic_of(ctx: RequestContext, asked: str | bytes) -> tuple[str | None, Topic | None]:
-    """The name of a topic, where it is known, and the topic, if there is one."""
+    """The name of a topic if it is known, and the topic if it exists."""
     if isinstance(asked, str):
         return asked, ctx.services.topics.get(asked)
     topic = ctx.services.topics.by_id(asked)

@@ -24,7 +24,7 @@ _NOBODY: Refusals = {}
 
 
 def verify(ctx: RequestContext, request: ProduceRequest) -> Refusals | Coroutine[Any, Any, Refusals]:
-    """The partitions that must not be written, with why; a coroutine of it where the coordinator has to wait.
+    """The partitions that must not be written, with their errors; a coroutine if the coordinator must wait.
 
     The coordinator is asked only for partitions whose log has no transaction of this producer open. Raises
     INVALID_PRODUCER_ID_MAPPING for a request with batches of several producers.
@@ -84,7 +84,7 @@ async def verify_patiently(ctx: RequestContext, request: ProduceRequest) -> Refu
 
 
 def _verifier(ctx: RequestContext) -> AppendVerifier:
-    """The transaction coordinators, as far as Produce needs them."""
+    """The part of the transaction coordinators that Produce uses."""
     coordinators: Callable[[], AppendVerifier] = ctx.services.transactions
     return coordinators()
 

@@ -28,7 +28,7 @@ _FIRST_VERSION_WITH_LEADER = 10
 async def when_there_is_room(
     room: BackPressure, serve: Callable[[], Parked | ProduceResponse | Coroutine[Any, Any, Any] | None]
 ) -> Any:
-    """Serve a request when records leave memory fast enough again. Nothing of it was looked at before."""
+    """Serve a request when records leave memory fast enough again. It has not been examined before."""
     await room.wait()
     served = serve()
     return await served if is_coroutine(served) else served

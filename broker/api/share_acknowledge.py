@@ -195,7 +195,7 @@ def _response(ctx: RequestContext, request: ShareAcknowledgeRequest, answers: An
 
 
 def leader_of(ctx: RequestContext, place: Place) -> tuple[int, int]:
-    """Leader and leader epoch of a partition, -1 where there is none."""
+    """Leader and leader epoch of a partition, -1 without a leader."""
     topic = ctx.services.topics.by_id(place[0])
     if topic is None or not 0 <= place[1] < len(topic.partitions):
         return -1, -1

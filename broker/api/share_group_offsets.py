@@ -199,7 +199,7 @@ def _when_committed(ctx: RequestContext, group_id: str, response: T, refused: Ca
 def _alter(
     ctx: RequestContext, group_id: str, offsets: Mapping[bytes, Mapping[int, int]]
 ) -> dict[ShareKey, KafkaError]:
-    """Begin anew; why the share coordinator refused any of it."""
+    """Reset the offsets; returns the errors of the share coordinator."""
     groups, states = ctx.services.groups(), ctx.services.share_persister()
     state_epoch = groups.ask_now(group_id, AlterShareOffsets(group_id, offsets), ctx.node)
     failed: dict[ShareKey, KafkaError] = {}

@@ -309,7 +309,7 @@ def _task_ids(tasks: Mapping[str, Iterable[int]]) -> list[h.ResponseTaskIds]:
 def streams_group_describe(
     ctx: RequestContext, request: d.StreamsGroupDescribeRequest
 ) -> d.StreamsGroupDescribeResponse:
-    """Epochs, topology, members, the tasks that they have and shall have."""
+    """Epochs, topology, and members with their tasks and target tasks."""
     _check_served(ctx)
     shown, hidden = describable(ctx, request.group_ids)
     refused = [d.DescribedGroup(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED, group_id=each) for each in hidden]

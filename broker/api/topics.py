@@ -72,7 +72,7 @@ _FIRST_STRICT_CREATION, _FIRST_STRICT_DELETION, _FIRST_STRICT_GROWTH = 6, 5, 3
     ),
 )
 def create_topics(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
-    """Create each topic, or only say what would become of it; a name given twice is refused once."""
+    """Create each topic, or only validate it; a name given twice is refused once."""
     check_forwards(ctx, "")
     counts = Counter(topic.name for topic in request.topics)
     names = [name for name, count in counts.items() if count == 1]
@@ -272,7 +272,7 @@ def _checked_deletion(
 
 @handles(CreatePartitionsRequest, access=ByItem((Operation.ALTER, Resource.TOPIC)))
 def create_partitions(ctx: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
-    """Let topics grow, or only say what would become of it."""
+    """Add partitions to topics, or only validate it."""
     check_forwards(ctx)
     counts = Counter(topic.name for topic in request.topics)
     results = [

@@ -246,7 +246,7 @@ def _not_ended(ctx: RequestContext, error: KafkaError) -> EndTxnResponse:
 
 
 def check_id(transactional_id: str) -> None:
-    """INVALID_REQUEST for an empty id, which is none."""
+    """INVALID_REQUEST for an empty id."""
     if not transactional_id:
         raise KafkaError(ErrorCode.INVALID_REQUEST)
 

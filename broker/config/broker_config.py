@@ -267,7 +267,7 @@ class BrokerConfig:
         return self.check(name, text)
 
     def warn_of_unknown(self, name: str) -> None:
-        """Say that a config is kept, as Kafka keeps it, and that nothing will come of it."""
+        """Warn that an unknown config is kept, as in Kafka, without an effect."""
         _log.warning("config '%s' is unknown and has no effect%s", name, self._suggestion(name))
 
     def _suggestion(self, name: str) -> str:

@@ -35,7 +35,7 @@ class IllegalSelectorError(ValueError):
 
 
 def parse_selectors(patterns: Iterable[str]) -> Selectors:
-    """The compiled patterns by selector; IllegalSelectorError for one that is none.
+    """The compiled patterns by selector; IllegalSelectorError for an invalid one.
 
     Java's `split("=")` drops empty parts at the end, so `client_id=a=` means `client_id=a`, and `client_id=` is
     refused.

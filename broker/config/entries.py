@@ -15,7 +15,7 @@ from odradek.broker.config.definition import ConfigKey, Update, format_value, ke
 from odradek.broker.config.keys import broker_keys
 
 _BEHIND = {"streams.assignor.name": "group.streams.assignors"}
-"""Config of a group -> the broker config behind it, where that is not `group.` + name."""
+"""Config of a group -> the broker config behind it, if that is not `group.` + name."""
 _OWN = "odradek."
 """Begins the names of odradek's configs, which no tool of Kafka's expects."""
 

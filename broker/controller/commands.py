@@ -82,7 +82,7 @@ class CreatePartitions:
 
 
 class DeleteTopics:
-    """Delete topics by id, each at most once; replies UNKNOWN_TOPIC_ID where there is none."""
+    """Delete topics by id, each at most once; replies UNKNOWN_TOPIC_ID for one that does not exist."""
 
     __slots__ = ("quota", "topic_ids")
     reply: list[KafkaError | None]

@@ -325,7 +325,7 @@ class DataDirectory:
     # -- snapshots
 
     def open_all(self, topics: PartitionRegistry) -> list[Place]:
-        """Open every log that there is; returns the partitions whose log can't be opened."""
+        """Open every log; returns the partitions whose log cannot be opened."""
         assert self._logs is not None
         held = {place for backend in self._logs.backends.values() for place in backend.partitions()}
         for place in held:

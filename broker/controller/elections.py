@@ -32,7 +32,7 @@ class Rules(NamedTuple):
 
 
 class PartitionChange:
-    """The wanted state of one partition; `record` says what has to be written to come there, as a controller decides.
+    """The wanted state of one partition; `record` returns the record that leads there, as a controller decides.
 
     Set the other attributes, then ask for the record. `adding` and `removing`: what a reassignment still has to bring
     and to take away; it is completed by the record once enough replicas are in sync. `rejoin`: live replicas are in

@@ -115,7 +115,7 @@ class LogDirectories(DirectoryGroup):
             self._record((topic.name, index) for topic in changed for index in range(len(topic.partitions)))
 
     def _record(self, places: Iterable[Place]) -> None:
-        """Tell the controller where partitions of this node are, as far as it does not know."""
+        """Report to the controller the directories of this node's partitions that it does not know."""
         image = self._controller.image
         assigned = []
         for name, index in places:

@@ -115,7 +115,7 @@ class DirectoryGroup:
 class NodeDirectories(DirectoryGroup):
     """The directories of several nodes, by node.
 
-    `registration_of(topic, index)`: what the metadata says of a partition, None if it does not know it.
+    `registration_of(topic, index)`: a partition's registration in the metadata, None if it is unknown there.
     """
 
     def __init__(
@@ -159,7 +159,9 @@ class NodeDirectories(DirectoryGroup):
         self._homes[place] = next(node for node, one in self.backends.items() if one.directory == folder.parent)
 
     def spread_copies(self) -> None:
-        """Bring each partition to the directories of all its replicas, and away from a home that is none of them."""
+        """Copy each partition to the directories of all its replicas, and remove it from a home that is not one of
+        them.
+        """
         for (topic, index), home in self._homes.items():
             registration = self._registration_of(topic, index)
             source = self.backends[home].directory / f"{topic}-{index}"

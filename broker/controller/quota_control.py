@@ -40,7 +40,7 @@ class QuotaControl:
     def alter(self, command: AlterQuotas) -> tuple[list[MetadataRecord], list[tuple[QuotaEntity, KafkaError | None]]]:
         """Records and results of `AlterQuotas`.
 
-        What a request says first of an entity counts. If it names the entity again, the entity's result is an error,
+        The first entry of an entity in a request counts. If it names the entity again, the entity's result is an error,
         though its quotas have changed.
         """
         records: list[MetadataRecord] = []

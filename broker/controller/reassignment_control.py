@@ -17,7 +17,7 @@ NewChange = Callable[[TopicImage, PartitionRegistration], PartitionChange]
 
 
 class ReassignmentControl:
-    """Decides about reassignments. `change` makes the change of a partition that nothing is wanted of yet.
+    """Decides about reassignments. `change` makes an empty change of a partition.
 
     A reassignment is under way until all replicas that it adds are in sync; who completes it is whatever changes the
     replicas in sync. `unclean(topic)`: whether a replica that is not in sync may lead.

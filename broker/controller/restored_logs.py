@@ -21,8 +21,8 @@ _log = logging.getLogger(__name__)
 class RestoredLogs:
     """Logs that take the place of others. Use: `add` and `drop`, `begin`, append the metadata, `carry_out`, `take`.
 
-    What goes wrong before the metadata are appended is undone by `give_up`; whenever the process dies, the next start
-    finds all of it or nothing (`storage.restored_folders`).
+    An error before the metadata are appended is undone by `give_up`; whenever the process dies, the next start finds
+    all of it or nothing (`storage.restored_folders`).
     """
 
     def __init__(self, directories: DirectoryGroup, metadata: DiskMetadataLog) -> None:

@@ -102,7 +102,7 @@ def _topic(
 
 
 def _on_nodes(placed: Sequence[Sequence[int]], directory_ids: Mapping[int, bytes]) -> list[list[int]]:
-    """Replicas on the nodes that there are; a partition that has none of them goes to the first."""
+    """Replicas on the present nodes; a partition with none of them goes to the first."""
     first = next(iter(directory_ids))
     return [[node for node in replicas if node in directory_ids] or [first] for replicas in placed]
 

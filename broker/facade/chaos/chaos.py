@@ -110,8 +110,8 @@ class Chaos:
     ) -> Chaos:
         """Run a given schedule.
 
-        The text of `schedule_text`, lines of it, or `ChaosFault` objects. ValueError for a line that is not a fault,
-        and for an unknown verb.
+        It is the text of `schedule_text`, lines of it, or `ChaosFault` objects. ValueError for a line that is not a
+        fault, and for an unknown verb.
         """
         chaos = cls(0, only=only, heal=heal)
         chaos.seed = None

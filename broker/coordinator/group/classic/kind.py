@@ -20,7 +20,7 @@ from odradek.protocol.errors import KafkaError
 
 
 class ClassicKind:
-    """See `GroupKind` and `registry.Dormant`.
+    """See `GroupKind` and `groups.Dormant`.
 
     `stored` has the last generation of each group as the log has it. A group is taken up from there, or from the
     offsets that name it, when something is first asked of it; from then on it takes each further record itself.

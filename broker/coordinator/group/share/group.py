@@ -40,7 +40,7 @@ LEAVE = -1
 
 
 class ShareMember(NamedTuple):
-    """A member as stored. ``topics``: names it subscribes to, each once; ``assigned``: what it has."""
+    """A member as stored. ``topics``: names it subscribes to, each once; ``assigned``: its partitions."""
 
     member_id: str
     epoch: int = 0

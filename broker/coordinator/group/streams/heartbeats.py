@@ -287,7 +287,7 @@ class Heartbeats:
         )
 
     def _missing_tags(self, command: StreamsGroupHeartbeat, member: Member) -> list[str]:
-        """The tags that the group's config names and the member has not, where the member wants to know."""
+        """The tags in the group's config that the member lacks, if the member asks for them."""
         if not command.hears_of_tags:
             return []
         wanted = self._configs.assignment_configs(command.group_id).get(TAGS, "")
@@ -306,7 +306,7 @@ def _matters(before: Member, after: Member) -> bool:
 
 
 def _updated(member: Member, command: StreamsGroupHeartbeat) -> Member:
-    """The member with what the heartbeat says of it; None and -1 change nothing."""
+    """The member with the fields of the heartbeat; None and -1 change nothing."""
     timeout_ms, topology = command.rebalance_timeout_ms, command.topology
     return member._replace(
         instance_id=member.instance_id if command.instance_id is None else command.instance_id,

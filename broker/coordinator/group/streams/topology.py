@@ -94,7 +94,7 @@ class Status(NamedTuple):
 
 
 class TopicProblem(Exception):
-    """The topics do not fit the topology. ``status``: what members are told."""
+    """The topics do not fit the topology. ``status``: the status that members get."""
 
     def __init__(self, code: TopicStatus, detail: str) -> None:
         super().__init__(detail)
