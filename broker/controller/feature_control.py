@@ -85,10 +85,12 @@ class FeatureControl:
             raise _refused(update, "The controller does not support the given upgrade type.")
         if level < 0:
             raise _refused(update, "A feature version cannot be less than 0.")
-        low, high = self._supported.get(name, _NONE)
-        if not low <= level <= high:
-            what = f"only supports versions {low}-{high}" if high else "does not support this feature."
-            raise _refused(update, f"Local controller {self._controller_id} {what}")
+        _check_support(update, f"Local controller {self._controller_id}", self._supported)
+        for number, broker in sorted(self._image.brokers.items()):
+            _check_support(update, f"Broker {number}", broker.features)
+        for number, controller in sorted(self._image.controllers.items()):
+            if number != self._controller_id:
+                _check_support(update, f"Controller {number}", controller.features)
         of_quorum = name == KRAFT_VERSION and not self._release.updates_features_one_by_one
         current = self._kraft_version if of_quorum else self._image.feature(name)
         if level < current and upgrade_type == _UPGRADE:
@@ -137,6 +139,13 @@ class FeatureControl:
             if name and MIN_INSYNC_REPLICAS in self._image.configs_of(broker, name)
         )
         return records
+
+
+def _check_support(update: FeatureUpdate, who: str, supported: Mapping[str, tuple[int, int]]) -> None:
+    low, high = supported.get(update.name, _NONE)
+    if not low <= update.level <= high:
+        what = f"only supports versions {low}-{high}" if high else "does not support this feature."
+        raise _refused(update, f"{who} {what}")
 
 
 def _refused(update: FeatureUpdate, why: str) -> KafkaError:

@@ -103,6 +103,21 @@ def test_levels_stay_until_they_are_upgraded(old: odradek.KafkaBroker) -> None:
     assert old.cluster.image.features == {"metadata.version": 33}
 
 
+def test_levels_wait_for_the_oldest_node(old: odradek.KafkaBroker) -> None:
+    old.upgrade("4.4", node=1)
+    old.upgrade("4.4", node=2)
+    text = "The update failed for all features since the following feature had an error: Invalid update version"
+    assert update(old, 1, metadata_version=33) == (
+        ErrorCode.INVALID_UPDATE_VERSION,
+        f"{text} 33 for feature metadata.version. Broker 3 only supports versions 1-14",
+    )
+    assert update(old, 1, group_version=1) == (
+        ErrorCode.INVALID_UPDATE_VERSION,
+        f"{text} 1 for feature group.version. Broker 3 does not support this feature.",
+    )
+    assert old.cluster.image.features == {"metadata.version": 14}
+
+
 def test_a_cluster_has_the_defaults_of_its_oldest_node(old: odradek.KafkaBroker) -> None:
     def limit() -> int:
         return old.cluster.topics.by_name("t").partitions[0].log.config.message_timestamp_after_max_ms
