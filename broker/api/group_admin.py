@@ -169,7 +169,10 @@ def by_coordinator(ctx: RequestContext, group_ids: Iterable[str]) -> list[str]:
 def _delete(
     ctx: RequestContext, result: DeletableGroupResult
 ) -> tuple[ReplySlot[None] | None, Callable[[None], None], Callable[[KafkaError], None]]:
-    """Delete a group. If that must wait, returns the wait, and a function that turns its result into the answer."""
+    """Delete a group.
+
+    Returns the slot of the reply (None if the group is refused at once), and functions for the reply and for an error.
+    """
 
     def deleted(_: None) -> None:
         """The result says so already."""
