@@ -6,7 +6,7 @@
 3. The producer state comes from the newest snapshot that can be trusted and the batches behind it
    (`restore_producers`).
 
-Recovery cuts what Kafka 4.3.1 cuts; the tests compare the two tail by tail. Three cases differ. Kafka keeps an intact
+Recovery cuts what Kafka 4.4.0 cuts; the tests compare the two tail by tail. Three cases differ. Kafka keeps an intact
 batch whose offsets lie before the log's end, and its log end moves back with it; here it is cut. Kafka serves message
 formats 0 and 1, and splits a segment whose offsets are more than 2^31 apart; here such a log is not opened, and nothing
 is cut.

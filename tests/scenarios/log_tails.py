@@ -1,7 +1,7 @@
 """Bytes that may stand at the end of a `.log` file after an unclean stop, and what a real Kafka makes of each.
 
 Each tail follows three batches of ten records (offsets 0 to 29, leader epoch 0), so offset 30 is next. `ask_kafka` ends
-a real Kafka with SIGKILL, appends each tail to a topic of its own, starts Kafka again and looks. What Kafka 4.3.1
+a real Kafka with SIGKILL, appends each tail to a topic of its own, starts Kafka again and looks. What Kafka 4.4.0
 said is recorded in tests/vectors/log_tails.json.
 """
 
@@ -120,7 +120,7 @@ STOPS_KAFKA: dict[str, bytes] = {
     "negative-far": batch(-1 << 60, 2),
     "unreadable-marker": _plain(0x30, 1, b"\x02\x00", producer=5),
 }
-"""Tails with which Kafka 4.3.1 does not start at all: an exception that it does not expect ends it."""
+"""Tails with which Kafka 4.4.0 does not start at all: an exception that it does not expect ends it."""
 
 
 def ask_kafka(kafka: RealKafka) -> dict[str, dict[str, Any]]:
@@ -161,7 +161,7 @@ def kafka_starts_with(kafka: RealKafka, name: str) -> str:
     try:
         kafka.start()
     except RuntimeError as error:
-        reason = re.search(r"ERROR There was an error in one of the threads during logs loading: (.*)", str(error))
+        reason = re.search(r"ERROR Encountered fatal fault: .*\n(.*)", str(error))
         return reason[1] if reason else str(error)
     kafka.halt(kill=True)
     return ""

@@ -1,4 +1,4 @@
-"""Starts after an unclean stop: each kind of tail against what Kafka 4.3.1 made of it, and what lies beside the log."""
+"""Starts after an unclean stop: each kind of tail against what Kafka 4.4.0 made of it, and what lies beside the log."""
 
 from __future__ import annotations
 
