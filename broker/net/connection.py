@@ -7,7 +7,6 @@ import logging
 import os
 import socket
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import partial
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -109,10 +108,10 @@ class Connection:
 
     `unread`: whether the socket may have bytes without a pending event. It is False only if the last read took
     everything and no event has come since. It is checked when a parked request has been answered. `wire` replaces the
-    socket while a test makes the link to the client bad; `new_wire` makes one. `_pending`: the parked or waiting
-    request. `_unsent`: the part of an answer for which the socket had no room. `_error`: why the connection is closed.
-    `_held`: the answer to the last request while the poller holds it back (`_holds`), which is never longer than its
-    turn.
+    socket while a test makes the link to the client bad; `new_wire` makes one. `cancel` ends the connection.
+    `_pending`: the parked or waiting request. `_unsent`: the part of an answer for which the socket had no room.
+    `_error`: why the connection is closed. `_held`: the answer to the last request while the poller holds it back
+    (`_holds`), which is never longer than its turn.
     """
 
     __slots__ = (
@@ -132,6 +131,7 @@ class Connection:
         "_poller",
         "_socket",
         "_unsent",
+        "cancel",
         "closing",
         "info",
         "last_used_ms",
@@ -161,6 +161,7 @@ class Connection:
         self.unread = True
         self.wire: Wire | None = None
         self.new_wire: Callable[[Connection], Wire] = _no_wire
+        self.cancel: Callable[[Connection], None] = _no_task
         self.last_used_ms = clock.now_ms()
         self._socket = sock
         self._poller = poller
@@ -210,6 +211,10 @@ class Connection:
         """Send requests to the dispatcher from now on, because the client has logged in."""
         self._gate = None
         self._choose_begin()
+
+    def end(self) -> None:
+        """End the connection at once."""
+        self.cancel(self)
 
     def logs_in_since(self, ms: int) -> bool:
         """Whether the client began its log-in before this time of the broker's clock and has not finished it."""
@@ -265,7 +270,7 @@ class Connection:
     @property
     def may_begin_watched(self) -> bool:
         """Whether the connection waits only for its first request."""
-        return self._gate is None
+        return True
 
     def begin_watched(self) -> None:
         """Begin without a task."""
@@ -276,9 +281,18 @@ class Connection:
     async def serve(self) -> None:
         """Answer requests until the connection ends. Raises bugs and Cancelled only."""
         try:
-            with nullcontext() if self._gate is None else self._gate.scope:
-                while self.state is not _CLOSED:
-                    await self._step()
+            while self.state is not _CLOSED:
+                await self._step()
+        except Exception as error:
+            self._error = error
+        except BaseException:
+            self.close()
+            raise
+        self.conclude()
+
+    def conclude(self) -> None:
+        """Close the connection, which has ended, and log why. Raises bugs only."""
+        try:
             if self._error is not None:
                 raise self._error from None
             _log.debug("%s closed by the client", self.info.id)
@@ -597,3 +611,8 @@ class Connection:
 def _no_wire(connection: Connection) -> Wire:
     """The wire of a connection without a server: none."""
     raise RuntimeError("no wire can be had")
+
+
+def _no_task(connection: Connection) -> None:
+    """The task of a connection without a server: none."""
+    raise RuntimeError("no task can be cancelled")

@@ -12,7 +12,7 @@ class ConnectionTask:
     """Starts a connection's task once, and cancels it. Owner: the server.
 
     With a poller a connection has no task until it needs one: to wait for something other than its next request, or to
-    end. `forget` is called if the task is cancelled before it has begun, so that the poller drops the connection.
+    be cut. `forget` is called if the task is cancelled before it has begun, so that the poller drops the connection.
     """
 
     __slots__ = ("_forget", "_run", "_scope", "_tasks")

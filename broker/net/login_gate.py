@@ -16,8 +16,6 @@ from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-import trio
-
 from odradek.broker.net.login_limits import FailedLogins, LoginBytes
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
 from odradek.broker.requests.dispatch import Pending, Throttled
@@ -73,6 +71,9 @@ class Gated(Protocol):
 
     closing: bool
 
+    def end(self) -> None:
+        """End the connection at once."""
+
     def limit_frames(self, max_bytes: int | None, on_growth: Callable[[int], None] | None = None) -> None:
         """The largest frame from now on; None for that of a listener without a gate. `on_growth` is told how large
         the buffer for it is."""
@@ -107,7 +108,7 @@ class RawPending(Pending):
 class LoginGate:
     """The state of one connection's log-in. `begin` and `finish` take the dispatcher's place.
 
-    `since_ms`: when the log-in began, on the broker's clock. `scope`: the connection runs in it.
+    `since_ms`: when the log-in began, on the broker's clock.
     """
 
     def __init__(
@@ -120,7 +121,6 @@ class LoginGate:
         login_bytes: LoginBytes,
     ) -> None:
         self.state = LoginState.ANYTHING
-        self.scope = trio.CancelScope()
         self.since_ms = clock.now_ms()
         self._connection = connection
         self._listener = listener
@@ -143,7 +143,7 @@ class LoginGate:
     def cut(self, reason: str) -> None:
         """End the connection; see `LoginBytes`."""
         _log.info("a log-in is cut: %s", reason)
-        self.scope.cancel()
+        self._connection.end()
 
     def closed(self) -> None:
         """The connection has ended."""

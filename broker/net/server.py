@@ -18,7 +18,7 @@ from odradek.broker.config.definition import ConfigError
 from odradek.broker.config.listeners import address_text
 from odradek.broker.net.connection import Connection
 from odradek.broker.net.connection_limits import ConnectionLimits
-from odradek.broker.net.connection_states import RULES, Cut
+from odradek.broker.net.connection_states import RULES, ConnectionState, Cut
 from odradek.broker.net.connection_task import ConnectionTask, ConnectionTasks
 from odradek.broker.requests.context import ConnectionInfo
 
@@ -505,6 +505,7 @@ class Server:
         _log.debug("%s opened", info.id)
         connection = self._connection(listening, sock, info)
         connection.new_wire = self._wire_of
+        connection.cancel = self._cancel
         poller, tasks = self._poller, self._tasks
         assert tasks is not None
         forget = None if poller is None else partial(poller.forget, connection)
@@ -513,12 +514,15 @@ class Server:
         if poller is not None:
             if self._links is None and connection.may_begin_watched:
                 connection.begin_watched()
-                poller.watch(connection, task.begin)
+                poller.watch(connection, partial(self._go_on, connection))
                 return
             poller.add(connection)
         task.begin()
         if self._links is not None:
             self._links.attach(connection)
+
+    def _cancel(self, connection: Connection) -> None:
+        self._connections[connection].cancel()
 
     async def _serve(self, connection: Connection) -> None:
         info = connection.info
@@ -527,11 +531,27 @@ class Server:
         except Exception as error:
             self._bugs.report(f"connection {info.id}", error)
         finally:
-            del self._connections[connection]
-            of_controller = info.listener in connection.node.controllers
-            self._limits[connection.node.id, of_controller].leave(info.listener, info.peer_host)
-            if self._drained is not None and not self._connections:
-                self._drained.set()
+            self._forget(connection)
+
+    def _go_on(self, connection: Connection) -> None:
+        """Begin the task of a connection that the poller has served, unless all that is left is to close it."""
+        if connection.state is not ConnectionState.CLOSED:
+            self._connections[connection].begin()
+            return
+        try:
+            connection.conclude()
+        except Exception as error:
+            self._bugs.report(f"connection {connection.info.id}", error)
+        finally:
+            self._forget(connection)
+
+    def _forget(self, connection: Connection) -> None:
+        info = connection.info
+        del self._connections[connection]
+        of_controller = info.listener in connection.node.controllers
+        self._limits[connection.node.id, of_controller].leave(info.listener, info.peer_host)
+        if self._drained is not None and not self._connections:
+            self._drained.set()
 
     def _connection(self, listening: _Listening, sock: socket.socket, info: ConnectionInfo) -> Connection:
         max_request_bytes = self._config.get_int("socket.request.max.bytes")

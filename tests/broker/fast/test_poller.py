@@ -212,6 +212,36 @@ def test_half_a_request_and_the_end_of_the_stream_end_the_connection(install: In
     run(cluster, scenario)
 
 
+class TaskNames(trio.abc.Instrument):
+    """The names of tasks that begin."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def task_spawned(self, task: trio.lowlevel.Task) -> None:
+        self.names.append(task.name)
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["a request", "half a request"])
+def test_a_connection_that_never_waits_has_no_task(install: Install, *, whole: bool) -> None:
+    install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
+    cluster = FakeCluster()
+
+    async def scenario(server: Server) -> None:
+        begun = TaskNames()
+        trio.lowlevel.add_instrument(begun)
+        async with await dial(cluster) as stream:
+            await be_served(stream)
+            if not whole:
+                await stream.send_all(beat()[:-1])
+        while server.connections:
+            await wait_all_tasks_blocked()
+        own = [name for name in begun.names if "ConnectionTasks" in name]
+        assert len(own) == (0 if isinstance(server._poller, EpollPoller) else 1)
+
+    run(cluster, scenario)
+
+
 class Later(Parked):
     """A response that is there when it has been woken, or at its deadline."""
 

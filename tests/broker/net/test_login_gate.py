@@ -99,6 +99,9 @@ class Socketless:
     closing = False
     opened = False
 
+    def end(self) -> None:
+        self.closing = True
+
     def limit_frames(self, max_bytes: int | None, on_growth: object = None) -> None:
         self.most_bytes = max_bytes
 
