@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from odradek.broker.controller.commands import FeatureUpdate, UpdateFeatures
-from odradek.broker.controller.feature_levels import KRAFT_VERSION, MIN_INSYNC_REPLICAS, NEEDED_METADATA_VERSION
+from odradek.broker.controller.feature_levels import (
+    KRAFT_VERSION,
+    LOWEST_TO_SET,
+    MIN_INSYNC_REPLICAS,
+    NEEDED_METADATA_VERSION,
+)
 from odradek.broker.metadata.image import (
     ELR_VERSION,
     METADATA_VERSION,
@@ -22,8 +27,6 @@ from odradek.protocol.message import MetadataRecord
 _UPGRADE, _SAFE_DOWNGRADE, _UNSAFE_DOWNGRADE = 1, 2, 3
 _NONE = (0, 0)
 """What is supported of an unknown feature."""
-_LOWEST_TO_SET = 4
-"""The level 3.3-IV0. Up to 3.9 Kafka runs clusters with lower ones, but sets none."""
 _METADATA_LEVELS_WITH_CHANGES = frozenset({3, 5, 6, 7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33})
 """Levels of `metadata.version` that brought new records or fields: a downgrade past one could lose metadata."""
 
@@ -113,7 +116,7 @@ class FeatureControl:
 
     def _check_metadata_version(self, current: int, level: int, upgrade_type: int) -> None:
         text = f"Invalid metadata.version {level}."
-        if level < _LOWEST_TO_SET:
+        if level < LOWEST_TO_SET:
             raise KafkaError(
                 ErrorCode.INVALID_UPDATE_VERSION, f"{text} Unable to set a metadata.version less than 3.3-IV0"
             )

@@ -36,6 +36,8 @@ _UNSTABLE = {"3.7": 20, "3.8": 21, "3.9": 23, "4.0": 26, "4.1": 29, "4.2": 30, "
 """Release -> its highest level, with those that no release has finalized."""
 _UNSTABLE_FEATURES = {"3.9": {TRANSACTION_VERSION: (0, 2)}, "4.1": {STREAMS_VERSION: (0, 1)}}
 """Release -> features that were not ready."""
+LOWEST_TO_SET = 4
+"""The level 3.3-IV0. Up to 3.9 Kafka runs clusters with lower ones, but sets none."""
 SCRAM_SINCE, TRANSACTIONS_SINCE, TOKENS_SINCE, CONTROLLERS_SINCE = 11, 13, 14, 15
 """Levels of `metadata.version` that brought SCRAM users, metadata transactions, delegation tokens, and controllers that
 are registered (KIP-919)."""
@@ -131,25 +133,20 @@ def features_at_start(config: BrokerConfig) -> Mapping[str, int]:
         return new_cluster_of(config.release)
     if config.release.zookeeper:
         raise ConfigError(f"{_RELEASE} and {_FEATURES} are for KRaft: Kafka {config.release} has no features")
-    lowest, newest = supported[METADATA_VERSION]
+    level = _metadata_level(config.release, supported[METADATA_VERSION], release, given.get(METADATA_VERSION))
     if release is not None and METADATA_VERSION in given:
         raise ConfigError("Use --release-version instead of --feature metadata.version=X to avoid ambiguity.")
-    if release is None:
-        level = given.pop(METADATA_VERSION, newest)
-        known = _UNSTABLE.get(config.release.name, newest)
-        if not lowest <= level <= known:
-            text = f"No MetadataVersion with feature level {level}. Valid feature levels are from {lowest} to {known}."
-            raise ConfigError(text)
-        _check_level(METADATA_VERSION, level, supported)
-    else:
-        level = _level_of(str(release), config.release, lowest, newest)
+    given.pop(METADATA_VERSION, None)
+    if level < LOWEST_TO_SET:
+        text = "Bootstrap metadata.version before 3.3-IV0 are not supported. Can't load metadata from format command"
+        raise ConfigError(text)
     features = _at(level, supported, _SINCE_3_9 if config.release.name == "3.9" else _SINCE)
     if KRAFT_VERSION in given:
         raise ConfigError(
             f"{_FEATURES}: {KRAFT_VERSION} is up to the quorum: 1 where controller.quorum.bootstrap.servers is set "
             "without controller.quorum.voters"
         )
-    known_features = {**supported, **_UNSTABLE_FEATURES.get(config.release.name, {})}
+    known_features = {**dict.fromkeys(_UNSTABLE_FEATURES.get(config.release.name, ()), (0, 0)), **supported}
     finalizable = {name: levels for name, levels in known_features.items() if name != METADATA_VERSION}
     for name, chosen in given.items():
         _check_level(name, chosen, finalizable)
@@ -170,6 +167,22 @@ def _feature(text: str) -> tuple[str, int]:
     if re.fullmatch(r"[+-]?\d{1,5}", level) is None:
         raise ConfigError(f"Can't parse feature=level string {text}: unable to parse {level} as a short.")
     return name, int(level)
+
+
+def _metadata_level(release: Release, levels: tuple[int, int], named: object, level: int | None) -> int:
+    """The level that was asked for by a release's name or by number; the newest of `levels` by default."""
+    lowest, newest = levels
+    if named is not None:
+        return _level_of(str(named), release, lowest, newest)
+    if level is None:
+        return newest
+    known = _UNSTABLE.get(release.name, newest)
+    if not lowest <= level <= known:
+        text = f"No MetadataVersion with feature level {level}. Valid feature levels are from {lowest} to {known}."
+        raise ConfigError(release.text("level", text, level=level))
+    if level > newest:
+        raise ConfigError(f"metadata.version {name_of(level)} is not yet stable.")
+    return level
 
 
 def _level_of(text: str, release: Release, lowest: int, newest: int) -> int:

@@ -31,6 +31,10 @@ _TEXTS_BEFORE_4_2 = {
     "release version": "Version {text} is not a valid version. The minimum version is {first} and the maximum version "
     "is {last}",
 }
+_TEXTS_BEFORE_4_0 = {
+    "release version": "Version {text} is not a valid version",
+    "level": "No MetadataVersion with feature level {level}",
+}
 _TEXTS_BEFORE_3_9 = {
     "coordinator type": "This most likely occurs because of a request being malformed by the client library or the "
     "message was sent to an incompatible broker. See the broker logs for more details.",
@@ -203,6 +207,7 @@ class Release:
             **(_TEXTS_BEFORE_4_4 if number < (4, 4) else {}),
             **(_TEXTS_OF_KRAFT if number < (4, 3) else {}),
             **(_TEXTS_BEFORE_4_2 if number < (4, 2) else {}),
+            **(_TEXTS_BEFORE_4_0 if number < (4, 0) else {}),
             **(_TEXTS_BEFORE_3_9 if number < (3, 9) else {}),
             **(_TEXTS_OF_ZOOKEEPER if zookeeper else {}),
             **(_TEXTS_OF_2_8 if number < (3, 0) else {}),

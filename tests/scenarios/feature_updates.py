@@ -256,7 +256,11 @@ def formats() -> list[Any]:
         properties = kafka.folder / "server.properties"
         properties.write_text(properties_text(kafka.properties()))
         done = run_tool("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(properties), *arguments)
-        lines = [line for line in (done.stdout + done.stderr).splitlines() if not line.startswith(("log4j:", "\tat "))]
+        lines = [
+            line
+            for line in (done.stdout + done.stderr).splitlines()
+            if not line.startswith(("SLF4J:", "log4j:", "\tat "))
+        ]
         told.append([arguments, done.returncode, lines[-1].replace(str(kafka.log_dir), "/DATA")])
         kafka.stop()
     return told
