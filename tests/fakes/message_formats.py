@@ -7,7 +7,7 @@ import pytest
 from tests.fakes.vectors import recorded
 from tests.scenarios.message_formats import differing, told_by_release
 
-_NEWER = ("3.3", "3.8", "3.9")
+_NEWER = ("3.3", "3.4", "3.5", "3.6", "3.7", "3.8", "3.9")
 RELEASES = [pytest.param(name, marks=pytest.mark.long) for name in ("2.8", *_NEWER)]
 """The releases that were recorded, as parameters."""
 

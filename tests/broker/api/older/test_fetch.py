@@ -65,6 +65,14 @@ def test_zstd_is_not_converted(cluster: Cluster) -> None:
     assert (refused.error_code, refused.high_watermark) == (ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, -1)
 
 
+def test_a_broker_may_convert_nothing() -> None:
+    cluster = Cluster(config={"odradek.kafka.version": "3.9", "log.message.downconversion.enable": "false"})
+    cluster.controller.create_topic(NewTopic("t", 1, 1))
+    append(cluster, build_batch(ROWS))
+    assert fetched(cluster, 3).error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert fetched(cluster, 4).error_code == 0
+
+
 def test_a_fetch_that_waited_is_converted() -> None:
     with odradek.KafkaBroker(kafka_version="3.9", topics={"t": 1}) as broker:
         host, port = broker.bootstrap_servers.split(":")
