@@ -91,7 +91,7 @@ class Controller:
             self._shard.start()
             self._shard.finish_loading()
         finally:
-            self._check_metadata_version()  # first: of another release nothing else can be said
+            self._check_levels()  # first: of another release nothing else can be said
         self._opening = False
         log.take_snapshot_if_due(self.image, self._clock.now_ms())
         self.active_since_ms = self._clock.now_ms()
@@ -103,15 +103,18 @@ class Controller:
         if self._machine.is_new:
             self.ask(commands.Bootstrap(adopted()))
 
-    def _check_metadata_version(self) -> None:
+    def _check_levels(self) -> None:
         """OtherReleaseError before anything is written behind what another release wrote."""
-        level = self.image.feature(METADATA_VERSION)
-        supported = supported_features(self._config).get(METADATA_VERSION)
-        if level and supported is not None and not supported[0] <= level <= supported[1]:
-            raise OtherReleaseError(
-                f"{LOG_NAME}: the metadata has metadata.version {level}, and this release supports {supported[0]} to "
-                f"{supported[1]}; nothing was changed"
-            )
+        supported = supported_features(self._config)
+        if METADATA_VERSION not in supported:
+            return
+        for name, level in self.image.features.items():
+            low, high = supported.get(name, (0, 0))
+            if not low <= level <= high:
+                raise OtherReleaseError(
+                    f"{LOG_NAME}: the metadata has {name} {level}, and this release supports {low} to {high}; nothing "
+                    "was changed"
+                )
 
     @property
     def kraft_version(self) -> int:

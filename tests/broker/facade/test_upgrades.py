@@ -225,3 +225,12 @@ def test_data_directories_are_of_releases_that_keep_them(tmp_path: Path) -> None
     older = odradek.KafkaBroker(kafka_version="4.3", data_dir=tmp_path)
     with pytest.raises(StorageError, match=r"metadata\.version 33"):
         older.start()
+
+
+def test_a_directory_with_a_feature_that_the_release_has_not_is_refused(tmp_path: Path) -> None:
+    with odradek.KafkaBroker(kafka_version="4.3", data_dir=tmp_path) as broker:
+        broker.upgrade("4.4")
+        assert update(broker, 1, share_version=2) == (ErrorCode.NONE, None)
+    older = odradek.KafkaBroker(kafka_version="4.3", data_dir=tmp_path)
+    with pytest.raises(StorageError, match=r"the metadata has share\.version 2, and this release supports 0 to 1"):
+        older.start()
