@@ -254,14 +254,15 @@ def take(step: Step, broker: KafkaBroker, clients: Clients) -> None:
 def wait(step: Wait, broker: KafkaBroker, clients: Clients) -> None:
     partition = broker.cluster.topics.by_name("t").partitions[0]
     waiting = Ask(0, fetched(0, broker._look(lambda: partition.log.log_end_offset), 500), 12)
-    clients.send(waiting)
-    wait_until("a fetch that waits", lambda: broker._look(lambda: len(partition.waiters)))
-    if step.by_record:
-        record = Ask(1, produced(0), 9)
-        clients.send(record)
-        clients.read(record)
-    else:
-        broker.clock.advance(seconds=1)
+    with broker.clock.stopped():
+        clients.send(waiting)
+        wait_until("a fetch that waits", lambda: broker._look(lambda: len(partition.waiters)))
+        if step.by_record:
+            record = Ask(1, produced(0), 9)
+            clients.send(record)
+            clients.read(record)
+        else:
+            broker.clock.advance(seconds=1)
     clients.read(waiting)
 
 
