@@ -37,6 +37,7 @@ from odradek.storage.log_config import LogConfig
 from odradek.storage.producer_state import ProducerStates
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class StorageError(KafkaError):
     """The medium failed, or its bytes are no log (KAFKA_STORAGE_ERROR); `path` names the file."""
 
