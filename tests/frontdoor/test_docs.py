@@ -49,8 +49,8 @@ def test_the_quickstart_runs() -> None:
     assert any("b'order 4' (('kind', b'book'),)" in line for line in lines)
 
 
-TEMPLATES = (ROOT / "pipeline/project",)
-"""Files that are copied for a user: data of the package above, though some are Python."""
+TEMPLATES = (ROOT / "pipeline/project", ROOT / "pipeline/worker_path")
+"""Data of the package above, though Python: it is copied for a user, or put on the path of Spark's workers."""
 
 
 def packages_in(folder: Path, name: str) -> set[str]:
