@@ -167,6 +167,7 @@ class Cluster:
             self.topics,
             self.nodes,
             self.replicator.cuts,
+            self.frozen,
             Surroundings(self.clock, self.start, self.bug_log.report, self.lane.new_journal),
         )
         self.durability: Durability | None = None

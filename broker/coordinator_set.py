@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from odradek.broker.config.broker_config import DEFAULT_PERSISTER, BrokerConfig
@@ -44,14 +44,16 @@ class CoordinatorSet:
         topics: PartitionRegistry,
         nodes: Mapping[int, Node],
         cuts: Collection[frozenset[int]],
+        frozen: Container[int],
         surroundings: Surroundings,
     ) -> None:
-        """`cuts`: pairs of nodes whose link a test has cut."""
+        """`cuts`: pairs of nodes whose link a test has cut; `frozen`: nodes that a test has frozen."""
         self._config = config
         self._controller = controller
         self._topics = topics
         self._nodes = nodes
         self._cuts = cuts
+        self._frozen = frozen
         self.surroundings = surroundings
         self.resting = False
         self.groups = Deferred(self._make_groups)
@@ -148,7 +150,9 @@ class CoordinatorSet:
             self.surroundings,
             topics=self._topics,
             config=self._config,
-            markers=MarkerWriter(self._topics, self._nodes, self.groups, self.surroundings.clock, self._cuts),
+            markers=MarkerWriter(
+                self._topics, self._nodes, self.groups, self.surroundings.clock, self._cuts, self._frozen
+            ),
             transaction_version=lambda: self._controller.image.feature(TRANSACTION_VERSION),
             allocate=self._controller.producer_ids.allocate,
             cuts=self._cuts,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Container, Mapping
 from typing import Protocol
 
 from odradek.broker.clock import BrokerClock
@@ -91,7 +91,7 @@ class UncommittedMarker:
 class MarkerWriter:
     """Writes the markers of one cluster. `groups()` gives its group coordinators, made when they are first needed.
 
-    `cuts`: pairs of nodes that do not reach each other now.
+    `cuts`: pairs of nodes that do not reach each other now; `frozen`: nodes that answer nobody.
     """
 
     def __init__(
@@ -101,8 +101,10 @@ class MarkerWriter:
         groups: Callable[[], GroupCoordinators],
         clock: BrokerClock,
         cuts: Collection[frozenset[int]] = (),
+        frozen: Container[int] = (),
     ) -> None:
         self._cuts = cuts
+        self._frozen = frozen
         self._topics = topics
         self._nodes = nodes
         self._groups = groups
@@ -130,7 +132,7 @@ class MarkerWriter:
         is there already. Raises `KafkaError`, then nothing is written.
         """
         partition = self._target(topic_name, index, producer, node)
-        if self._cuts and frozenset((coordinator_id, partition.leader_id)) in self._cuts:
+        if self._is_out_of_reach(partition.leader_id, coordinator_id):
             raise KafkaError(ErrorCode.NETWORK_EXCEPTION)
         if transaction_version >= 2:
             _check_new_epoch(partition, producer)
@@ -142,6 +144,9 @@ class MarkerWriter:
         batch = build_end_txn_batch(marker, producer_id=producer.id, producer_epoch=producer.epoch, timestamp=now_ms)
         offset = partition.append(batch, now_ms=now_ms, origin=AppendOrigin.COORDINATOR).last_offset
         return self._uncommitted(partition, offset)
+
+    def _is_out_of_reach(self, leader_id: int, coordinator_id: int) -> bool:
+        return leader_id in self._frozen or frozenset((coordinator_id, leader_id)) in self._cuts
 
     @staticmethod
     def _uncommitted(partition: Partition, offset: int) -> UncommittedMarker | None:

@@ -97,6 +97,19 @@ def test_a_leader_that_the_coordinator_does_not_reach_is_tried_again(plane: Data
     writer.write("t", 0, PRODUCER, commit=True, coordinator_epoch=0, coordinator_id=leader)
 
 
+def test_a_leader_that_is_frozen_is_tried_again(plane: DataPlane) -> None:
+    cluster = plane.cluster
+    frozen = {first(plane).leader_id}
+    writer = MarkerWriter(cluster.topics, cluster.nodes, cluster.services.groups, cluster.clock, frozen=frozen)
+    end = first(plane).log.log_end_offset
+    with pytest.raises(KafkaError) as caught:
+        writer.write("t", 0, PRODUCER, commit=True, coordinator_epoch=0)
+    assert not is_gone(caught.value)
+    assert first(plane).log.log_end_offset == end
+    frozen.clear()
+    writer.write("t", 0, PRODUCER, commit=True, coordinator_epoch=0)
+
+
 def test_version_2_needs_a_newer_epoch_while_the_transaction_is_open(plane: DataPlane) -> None:
     produce_in_transaction(plane)
     assert code_of(lambda: write(plane, transaction_version=2)) is E.INVALID_PRODUCER_EPOCH
