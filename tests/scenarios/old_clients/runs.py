@@ -55,7 +55,8 @@ def run(client: str, bootstrap_servers: str) -> Outcome:
     done = subprocess.run(
         [*command, bootstrap_servers, topic], capture_output=True, text=True, timeout=600, check=False
     )
-    told = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+    lines = [line.partition("=") for line in done.stdout.splitlines()]
+    told = {step: outcome for step, _, outcome in lines if step in STEPS}
     if not told:
         raise RuntimeError(f"{client} told nothing: {done.stderr[-1000:]}")
     return told
