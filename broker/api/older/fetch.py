@@ -17,6 +17,7 @@ from odradek.broker.requests.parked_request import Parked
 from odradek.broker.requests.response import is_coroutine
 from odradek.protocol.compression import Codec, CompressionError
 from odradek.protocol.errors import CorruptDataError, ErrorCode
+from odradek.protocol.file_slice import joined
 from odradek.protocol.generated.messages.fetch import FetchRequest, FetchResponse, PartitionData
 from odradek.protocol.message_sets import filling, to_message_set
 from odradek.protocol.record_batch import LOG_OVERHEAD, RecordBatch, iter_batches
@@ -87,7 +88,7 @@ def _refusal(ctx: RequestContext, name: str, data: PartitionData) -> ErrorCode |
 
 
 def _joined(records: Any) -> bytes:
-    return records if isinstance(records, bytes) else b"".join(records)
+    return records if isinstance(records, bytes) else joined(records)
 
 
 def _messages(ctx: RequestContext, data: bytes, from_offset: int, max_bytes: int) -> bytes:

@@ -87,3 +87,17 @@ def test_a_fetch_that_waited_is_converted() -> None:
 @pytest.mark.parametrize("release", RELEASES)
 def test_answers_as_recorded(release: str) -> None:
     check_as_recorded("fetch", release)
+
+
+def test_batches_that_lie_in_a_file_are_converted() -> None:
+    """The log of a broker that has used up its memory."""
+    rows = [b"v" * 5000] * 100
+    with odradek.KafkaBroker(kafka_version="3.9", topics={"t": 1}, config={"odradek.memory.bytes": 100_000}) as broker:
+        for row in rows:
+            broker.produce("t", row)
+        host, port = broker.bootstrap_servers.split(":")
+        with WireConnection(host, int(port)) as connection:
+            request = wanted()
+            answer = connection.receive(request, 2, connection.send(request, 2)).responses[0].partitions[0]
+    records = records_of(answer.records)
+    assert [record.value for record in records] == rows
