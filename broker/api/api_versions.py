@@ -75,8 +75,8 @@ def told_versions(
         if (request.cluster_id, request.node_id) != (ctx.services.cluster_id, ctx.node.id):
             return ApiVersionsResponse(error_code=ErrorCode.REBOOTSTRAP_REQUIRED)
     image = ctx.services.image
-    kept = ctx.services.answers.of(f"{name} of {ctx.release}", image.offset)
-    facts = ctx.api_version, ctx.services.controller.kraft_version
+    kept = ctx.services.answers.of(name, image.offset)
+    facts = ctx.release, ctx.api_version, ctx.services.controller.kraft_version
     answer = kept.get(facts)
     if answer is None:
         response = _response(ctx, served(ctx))

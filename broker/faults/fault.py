@@ -119,6 +119,7 @@ class Fault:
         "_hits",
         "_lock",
         "_passed",
+        "_registry_request",
         "_waiting",
         "answer",
         "api",
@@ -160,8 +161,9 @@ class Fault:
     ) -> None:
         check_counts(times, skip, delay_ms)
         self.registry = registry or None
+        self._registry_request = ("", "")
         if self.registry is not None:
-            _registry_request(self.registry)
+            self._registry_request = _registry_request(self.registry)
             conditions: dict[str, object] = {
                 "api": api,
                 "node": node,
@@ -239,7 +241,7 @@ class Fault:
             return False
         if self.node is not None and self.node != context.node.id:
             return False
-        if self.registry is not None or (self.times is not None and self._hits >= self.times):
+        if self.registry is not None or self._is_used_up:
             return False
         if self.client_id is not None and self.client_id != context.client_id:
             return False
@@ -251,12 +253,17 @@ class Fault:
 
     def matches_registry(self, method: str, path: str) -> bool:
         """Whether this fault is for a request of the schema registry."""
-        if self.registry is None or (self.times is not None and self._hits >= self.times):
+        if self.registry is None or self._is_used_up:
             return False
-        wanted, start = _registry_request(self.registry)
+        wanted, start = self._registry_request
         return wanted in ("", method) and path.startswith(start) and not self._skips()
 
+    @property
+    def _is_used_up(self) -> bool:
+        return self.times is not None and self._hits >= self.times
+
     def _skips(self) -> bool:
+        """Count a match; whether it is one of the first that are served as usual."""
         self._passed += 1
         return self._passed <= self.skip
 

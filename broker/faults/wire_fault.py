@@ -111,10 +111,7 @@ class WireFault(Fault):
         """See `Fault`."""
         if self.on != "connect" or self.node not in (None, node_id) or self.listener not in (None, listener):
             return None
-        if self.times is not None and self.hits >= self.times:
-            return None
-        if self._passed < self.skip:
-            self._passed += 1
+        if self._is_used_up or self._skips():
             return None
         self.note_hit()
         return partial(serve_badly, how=self.how)

@@ -146,7 +146,9 @@ class MarkerWriter:
         return self._uncommitted(partition, offset)
 
     def _is_out_of_reach(self, leader_id: int, coordinator_id: int) -> bool:
-        return leader_id in self._frozen or frozenset((coordinator_id, leader_id)) in self._cuts
+        if leader_id in self._frozen:
+            return True
+        return bool(self._cuts) and frozenset((coordinator_id, leader_id)) in self._cuts
 
     @staticmethod
     def _uncommitted(partition: Partition, offset: int) -> UncommittedMarker | None:
