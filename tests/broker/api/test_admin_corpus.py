@@ -140,6 +140,7 @@ def test_the_answer_is_the_recorded_one(row: dict[str, Any]) -> None:
     request = from_json(API_BY_NAME[row["api"]].request, version, row["request_json"])
     made_up = MADE_UP | (OF_THE_QUORUM if row["case"] == "DescribeQuorum.v2.ok" else set())
     answer = comparable(to_json(ask(cluster, request, version), version), made_up)
+    cluster.forget_log_levels(cluster.members)  # Python's loggers are the whole process's
     expected = comparable(row["response_json"], made_up)
     if row["case"] == "ListConfigResources.v1.all":
         # Which topics there were then does not matter; the other kinds do.

@@ -22,7 +22,9 @@ ODRADEK = logging.getLogger("odradek")
 
 
 @pytest.fixture(autouse=True)
-def levels_as_before() -> Iterator[None]:
+def levels_as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(loggers, "_IN_USE", set())
+    monkeypatch.setattr(loggers, "_CHANGED", {})
     kept = {name: logging.getLogger(name).level for name in loggers.PYTHON_LOGGERS.values()}
     for name in kept:
         logging.getLogger(name).setLevel(logging.NOTSET)
