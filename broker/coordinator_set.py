@@ -107,7 +107,7 @@ class CoordinatorSet:
             level = self._controller.image.feature(SHARE_VERSION)
             return share_settings(configs, group_id, queues=level >= SHARE_VERSION_WITH_QUEUES)
 
-        return SharePartitions(
+        shares = SharePartitions(
             self.surroundings.clock,
             ShareStateClient(self.share_persister),
             settings_of,
@@ -117,6 +117,8 @@ class CoordinatorSet:
                 self.surroundings.clock, self._config, self._topics, self._create_topic, self.surroundings.start
             ),
         )
+        self._config.watchers.append(shares.settings_changed)
+        return shares
 
     def _create_topic(self, name: str, configs: Mapping[str, str]) -> None:
         self._controller.create_topic(NewTopic(name, configs=dict(configs)))
@@ -163,8 +165,10 @@ class CoordinatorSet:
         if self.resting:
             return
         shared = self.share_partitions.made
-        if delta.features and shared is not None and not image.feature(SHARE_VERSION):
-            shared.forget_all()
+        if shared is not None and (delta.features or delta.configs):
+            shared.settings_changed()
+            if not image.feature(SHARE_VERSION):
+                shared.forget_all()
         made = (self.groups.made, self.transactions.made, self.share_states.made)
         for service in [service for service in made if service is not None]:
             for gone in delta.deleted.values():

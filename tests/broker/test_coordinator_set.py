@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import odradek
 from odradek.broker.cluster import Cluster
+from odradek.broker.controller.commands import FeatureUpdate, UpdateFeatures
+from odradek.broker.controller.feature_levels import SHARE_VERSION
+from odradek.broker.metadata.image import ResourceType
 from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS
+from tests.fakes.configs import set_configs
 
 
 def test_coordinators_are_made_when_they_are_first_asked_for() -> None:
@@ -23,3 +27,17 @@ def test_groups_forget_the_offsets_of_a_deleted_topic_unless_coordinators_rest()
         broker.cluster.coordinators.resting = True
         broker.delete_topic("kept")
         assert set(broker.group("g").offsets) == {("kept", 0)}
+
+
+def test_share_partitions_follow_the_configs_of_groups_and_brokers_and_the_features() -> None:
+    cluster = Cluster(config={"odradek.features": "share.version=1"})
+    settings_of = cluster.services.share_partitions().settings_of
+    assert settings_of("g").delivery_limit == settings_of("h").delivery_limit == 5
+    set_configs(cluster, ResourceType.GROUP, "g", {"share.delivery.count.limit": "3"})
+    assert (settings_of("g").delivery_limit, settings_of("h").delivery_limit) == (3, 5)
+    cluster.config.set_dynamic(None, {"group.share.delivery.count.limit": "4"})
+    assert (settings_of("g").delivery_limit, settings_of("h").delivery_limit) == (3, 4)
+    set_configs(cluster, ResourceType.GROUP, "h", {"errors.deadletterqueue.topic.name": "dlq.h"})
+    assert settings_of("h").dead_letter_topic == ""
+    cluster.controller.ask(UpdateFeatures([FeatureUpdate(SHARE_VERSION, 2)]))
+    assert settings_of("h").dead_letter_topic == "dlq.h"

@@ -117,8 +117,9 @@ class SharePartitions:
     """All share partitions of a cluster, each on the node that leads its partition. Owner: the cluster.
 
     Everything is synchronous but the one task that waits for locks to time out, which starts with the first lock.
-    `settings_of(group_id)` returns a group's configuration in force. `start` starts the task. `report` is called with
-    bugs and with states that could not be stored. `queues` take what is given up; without them it is archived.
+    `settings_of(group_id)` returns a group's configuration in force; it is asked again after `settings_changed`.
+    `start` starts the task. `report` is called with bugs and with states that could not be stored. `queues` take what
+    is given up; without them it is archived.
     """
 
     def __init__(
@@ -133,7 +134,8 @@ class SharePartitions:
         self._queues = queues
         self._clock = clock
         self._client = client
-        self._settings_of = settings_of
+        self._read_settings = settings_of
+        self._settings: dict[str, ShareSettings] = {}
         self._start = start
         self._report = report
         self._live: dict[ShareKey, LiveSharePartition] = {}
@@ -147,7 +149,14 @@ class SharePartitions:
 
     def settings_of(self, group_id: str) -> ShareSettings:
         """The configuration of a group that is in force now."""
-        return self._settings_of(group_id)
+        settings = self._settings.get(group_id)
+        if settings is None:
+            settings = self._settings[group_id] = self._read_settings(group_id)
+        return settings
+
+    def settings_changed(self) -> None:
+        """The configuration of the broker, or that of any group, has changed."""
+        self._settings.clear()
 
     def find(self, key: ShareKey) -> LiveSharePartition | None:
         """The share partition, if it was fetched from since its leader was elected."""
@@ -174,7 +183,7 @@ class SharePartitions:
         machine = self._machine(key, partition, stored.state_epoch)
         start_offset = stored.start_offset
         if start_offset == -1:
-            reset = self._settings_of(key.group_id).auto_offset_reset
+            reset = self.settings_of(key.group_id).auto_offset_reset
             start_offset = reset_offset(partition.log, reset, self._clock.now_ms())
         try:
             machine.load(start_offset, stored.batches)
@@ -199,7 +208,7 @@ class SharePartitions:
             self._queues.put(letter, settings, lambda: self._given_up(key, machine, batch))
 
         def settings() -> ShareSettings:
-            return self._settings_of(key.group_id)
+            return self.settings_of(key.group_id)
 
         machine = SharePartition(settings, store, None if self._queues is None else give_up)
         return machine
@@ -289,6 +298,7 @@ class SharePartitions:
     def forget_all(self) -> None:
         """Share groups are switched off: all sessions end, and later members start from the stored state."""
         self._sessions.clear()
+        self._settings.clear()
         for live in list(self._live.values()):
             self._fence(live)
 

@@ -81,13 +81,19 @@ class Bench:
         self.partition: Any = FakePartition()
         self.client = FakeClient()
         self.reports: list[str] = []
+        self.settings = ShareSettings(lock_duration_ms=1_000)
+        self.asked: list[str] = []
         self.shares = SharePartitions(
             self.clock,
             self.client,
-            lambda group_id: ShareSettings(lock_duration_ms=1_000),
+            self.settings_of,
             start,
             lambda where, error: self.reports.append(where),
         )
+
+    def settings_of(self, group_id: str) -> ShareSettings:
+        self.asked.append(group_id)
+        return self.settings
 
     def fetch(self, member: str) -> list[Any]:
         live = self.shares.open(KEY, self.partition, 1)
@@ -98,6 +104,17 @@ class Bench:
 
     def accept(self, member: str) -> None:
         self.shares.acknowledge(KEY, member, [AcknowledgementBatch(0, 4, [ACCEPT])])
+
+
+def test_a_groups_configuration_is_read_again_when_it_has_changed() -> None:
+    bench = Bench()
+    bench.fetch("m")
+    bench.accept("m")
+    assert bench.asked == ["g"]
+    bench.settings = ShareSettings(lock_duration_ms=2_000)
+    assert bench.shares.settings_of("g").lock_duration_ms == 1_000
+    bench.shares.settings_changed()
+    assert bench.shares.settings_of("g").lock_duration_ms == 2_000
 
 
 def test_states_are_read_once_by_each_leader() -> None:
