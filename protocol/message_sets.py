@@ -17,6 +17,8 @@ from odradek.protocol.compression import Codec, CompressionError, codec_of, comp
 from odradek.protocol.errors import CorruptDataError, ErrorCode
 from odradek.protocol.record_batch import (
     CODEC_MASK,
+    FORMAT_OF_BATCHES,
+    HEADER_SIZE,
     LEGACY_MIN_LENGTH,
     LOG_OVERHEAD,
     NO_TIMESTAMP,
@@ -24,8 +26,10 @@ from odradek.protocol.record_batch import (
     CorruptBatchError,
     RecordBatch,
     TimestampType,
+    assemble,
     batch_size_at,
     build_batch,
+    read_batch,
 )
 from odradek.protocol.records import Buffer, InvalidRecordError, Record
 
@@ -249,6 +253,39 @@ def filling(size: int) -> bytes:
     """Bytes behind converted messages that clients take for a message that was cut off."""
     head = _OFFSET_AND_SIZE.pack(-1, max(_LEAST_FILLING, size + 1))
     return (head + bytes(max(0, size - LOG_OVERHEAD)))[: max(0, size)]
+
+
+# --- logs of format 0 and 1: they keep batches, marked with the format in which clients get them ----------------------
+
+_MARKS = {0: 0x2000, 1: 0x4000}
+"""Format and its bit of a batch's attributes; Kafka does not use these."""
+
+
+def in_format(batch: RecordBatch, magic: int) -> RecordBatch:
+    """The batch as a log of format 0 or 1 keeps it: marked, and in format 0 without its producer's timestamps."""
+    if not magic and not batch.has_append_time:
+        records = [record._replace(timestamp=NO_TIMESTAMP) for record in batch.records()]
+        batch = read_batch(build_batch(records, codec=batch.codec))
+    return marked(batch, magic)
+
+
+def marked(batch: RecordBatch, magic: int) -> RecordBatch:
+    """The batch with the mark of a format; format 2 has none."""
+    if magic == FORMAT_OF_BATCHES:
+        return batch
+    fields = (batch.attributes | _MARKS[magic], *batch[6:13])
+    return read_batch(assemble(batch.base_offset, batch.partition_leader_epoch, fields, batch.data[HEADER_SIZE:]))
+
+
+def format_of(batch: RecordBatch) -> int:
+    """The message format of the log when the batch was appended."""
+    return next((magic for magic, mark in _MARKS.items() if batch.attributes & mark), FORMAT_OF_BATCHES)
+
+
+def as_kept(batch: RecordBatch, from_offset: int = 0) -> bytes:
+    """The batch in the format of its log. Messages before `from_offset` are left out of a set without compression."""
+    magic = format_of(batch)
+    return bytes(batch.data) if magic == FORMAT_OF_BATCHES else to_message_set(batch, magic, from_offset)
 
 
 # --- the LZ4 frames of format 0: the checksum of their header covers the frame's magic, too (KIP-57) ------------------

@@ -37,6 +37,10 @@ NO_PRODUCER_EPOCH: Final = -1
 NO_SEQUENCE: Final = -1
 NO_TIMESTAMP: Final = -1
 MAX_SEQUENCE: Final = 0x7FFFFFFF
+FORMAT_OF_BATCHES: Final = 2
+"""The message format that has batches. Formats 0 and 1 have single messages (`odradek.protocol.message_sets`)."""
+OLDER_FORMATS: Final = 0x6000
+"""Attribute bits of a batch that clients get in format 0 or 1, because its log was in that format."""
 LEADER_EPOCH_AT: Final = 12
 MAGIC_AT: Final = 16
 _FLAGS_AT: Final = 22

@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 from odradek.protocol.control import read_end_txn_batch
 from odradek.protocol.errors import CorruptDataError
 from odradek.protocol.read_committed import AbortedTransactions
-from odradek.protocol.record_batch import RecordBatch, build_batch, empty_batch, read_batch
+from odradek.protocol.record_batch import OLDER_FORMATS, RecordBatch, build_batch, empty_batch, read_batch
 from odradek.protocol.records import Buffer, Record
 from odradek.storage.backend import LogStore
 from odradek.storage.formats.indexes import AbortedTxn
@@ -330,7 +330,7 @@ class _Cleaner:
 
     def _rebuild(self, batch: RecordBatch, kept: list[Record], set_horizon: bool) -> bytes:
         horizon = self._now_ms + self._log.config.delete_retention_ms if set_horizon else batch.delete_horizon_ms
-        return build_batch(
+        rebuilt = build_batch(
             kept,
             base_offset=batch.base_offset,
             leader_epoch=batch.partition_leader_epoch,
@@ -347,3 +347,8 @@ class _Cleaner:
             keep_offsets=True,
             last_offset=batch.last_offset,
         )
+        if not batch.attributes & OLDER_FORMATS:
+            return rebuilt
+        from odradek.protocol.message_sets import format_of, marked
+
+        return bytes(marked(read_batch(rebuilt), format_of(batch)).data)

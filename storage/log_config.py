@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from odradek.protocol.compression import Codec
-from odradek.protocol.record_batch import TimestampType
+from odradek.protocol.record_batch import FORMAT_OF_BATCHES, TimestampType
 
 MAX_LONG = (1 << 63) - 1
 DELETE = "delete"
@@ -60,6 +60,9 @@ class LogConfig:
     remote_storage_keeps: bool = True
     """A broker config: false where the tier forgets what is copied (`NoOpRemoteStorageManager`)."""
 
+    message_format: int = FORMAT_OF_BATCHES
+    """The message format of what is appended: 0 and 1 only as releases that have such logs."""
+
     refuses_append_time: bool = False
     """Of the broker's release: whether a producer's batch may not say that the broker set its timestamps."""
 
@@ -69,6 +72,8 @@ class LogConfig:
     """Whether retention removes whole segments (from `cleanup_policy`)."""
     any_age: bool = field(init=False)
     """Whether records may be of any age (from `message_timestamp_before_max_ms`)."""
+    rewrites: bool = field(init=False)
+    """Whether batches that are not compressed get another form: a codec of the topic, or an older message format."""
     max_segment_ms: int = field(init=False)
     """Age at which a segment rolls: a compacted log must roll in time for `max_compaction_lag_ms`."""
 
@@ -80,6 +85,8 @@ class LogConfig:
             oldest = min(oldest, self.max_compaction_lag_ms)
         object.__setattr__(self, "compact", compact)
         object.__setattr__(self, "delete", DELETE in self.cleanup_policy)
+        older = self.message_format < FORMAT_OF_BATCHES
+        object.__setattr__(self, "rewrites", older or bool(self.compression_type))
         object.__setattr__(self, "any_age", self.message_timestamp_before_max_ms == MAX_LONG)
         object.__setattr__(self, "max_segment_ms", oldest)
 

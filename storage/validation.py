@@ -21,6 +21,7 @@ from odradek.protocol.record_batch import (
     CONTROL_FLAG,
     CRC_FROM,
     DELETE_HORIZON_FLAG,
+    FORMAT_OF_BATCHES,
     HEADER,
     HEADER_SIZE,
     LOG_OVERHEAD,
@@ -127,8 +128,11 @@ def validate_client_batch(buf: Buffer, config: LogConfig, now_ms: int, name: str
         raise _invalid("Clients are not allowed to write control records")
     if sequence < 0 <= producer_id:
         raise _invalid(f"Invalid sequence number {sequence} in a batch of producer {producer_id}")
-    if codec or config.compression_type:
-        return _checked(_validate_compressed(_new(RecordBatch, (*header, buf)), config, now_ms, name))
+    if codec or config.rewrites:
+        batch = _new(RecordBatch, (*header, buf))
+        if config.message_format < FORMAT_OF_BATCHES:
+            return _checked(_in_older_format(batch, config, now_ms, name))
+        return _checked(_validate_compressed(batch, config, now_ms, name))
     max_timestamp = _check_records(header, buf, buf, HEADER_SIZE, config, now_ms, name, False)
     if max_timestamp == newest and not config.message_timestamp_type and not attributes & TIMESTAMP_TYPE_FLAG:
         return buf, attributes, last_delta, newest, producer_id, epoch, sequence, count
@@ -221,6 +225,27 @@ def _check_records(
     if has_append_time:
         largest = max_timestamp
     return largest if largest > NO_TIMESTAMP else NO_TIMESTAMP
+
+
+def _in_older_format(batch: RecordBatch, config: LogConfig, now_ms: int, name: str) -> RecordBatch:
+    """The batch as a log of message format 0 or 1 has it, see `odradek.protocol.message_sets`."""
+    from odradek.protocol.message_sets import in_format
+
+    if batch.is_transactional:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "Older message formats have no transactions")
+    if batch.has_producer_id:
+        raise KafkaError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, "Older message formats have no producer ids")
+    if batch.codec or config.compression_type:
+        stored = _validate_compressed(batch, config, now_ms, name)
+    else:
+        header: Any = batch[:13]
+        largest = _check_records(header, batch.data, batch.data, HEADER_SIZE, config, now_ms, name, False)
+        stored = _stamped(batch, config, now_ms, largest)
+    if stored.codec is Codec.ZSTD:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "Older message formats do not have zstd")
+    if any(record.headers for record in stored.records()):
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "Older message formats have no headers")
+    return in_format(stored, config.message_format)
 
 
 def _validate_compressed(batch: RecordBatch, config: LogConfig, now_ms: int, name: str) -> RecordBatch:
@@ -372,13 +397,30 @@ def validate_coordinator_batch(buf: Buffer, config: LogConfig, now_ms: int, name
     fields: tuple[int, int, int, int, int, int, int] = _fields_of_own(buf)
     attributes, last_delta, newest, producer_id, epoch, sequence, count = fields
     target = config.compression_type
-    if target is not None and not attributes & CONTROL_FLAG and attributes & CODEC_MASK != target:
-        batch = read_batch(buf)
-        packed = compress(target, batch.body(), config.compression_level(target))
-        return _checked(_restamp(batch, packed, attributes & ~CODEC_MASK | target, config, now_ms, newest))
+    recompressed = target is not None and attributes & CODEC_MASK != target
+    if (recompressed or config.message_format < FORMAT_OF_BATCHES) and not attributes & CONTROL_FLAG:
+        return _checked(_rewritten(read_batch(buf), config, now_ms))
     if config.message_timestamp_type or attributes & TIMESTAMP_TYPE_FLAG:
         return _checked(_stamped(read_batch(buf), config, now_ms, newest))
     return buf, attributes, last_delta, newest, producer_id, epoch, sequence, count
+
+
+def _rewritten(batch: RecordBatch, config: LogConfig, now_ms: int) -> RecordBatch:
+    """A batch of the broker's own with the codec and the message format of its log."""
+    target = config.compression_type
+    if target is not None and target != batch.codec:
+        packed = compress(target, batch.body(), config.compression_level(target))
+        attributes = batch.attributes & ~CODEC_MASK | target
+        batch = _restamp(batch, packed, attributes, config, now_ms, batch.max_timestamp)
+    else:
+        batch = _stamped(batch, config, now_ms, batch.max_timestamp)
+    if config.message_format == FORMAT_OF_BATCHES:
+        return batch
+    from odradek.protocol.message_sets import in_format
+
+    if batch.has_producer_id:
+        raise KafkaError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, "Older message formats have no producer ids")
+    return in_format(batch, config.message_format)
 
 
 def validate_copied_batches(buf: Buffer, log_end_offset: int, name: str) -> list[RecordBatch]:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 READ_COMMITTED: Final = 1
 
 _FIRST_VERSION_WITH_SESSIONS: Final = 7
-_FIRST_VERSION_WITH_TOPIC_ID: Final = 13
+FIRST_VERSION_WITH_TOPIC_ID: Final = 13
 _FIRST_VERSION_WITH_LEADER: Final = 16
 _LEADER_ERRORS: Final = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
 _EMPTY: Final = b""
@@ -86,7 +86,7 @@ class FetchReader:
         self.ctx = ctx
         self.node_id = ctx.node.id
         self.request = request
-        self.by_id = ctx.api_version >= _FIRST_VERSION_WITH_TOPIC_ID
+        self.by_id = ctx.api_version >= FIRST_VERSION_WITH_TOPIC_ID
         self.follower_id = request.replica_id if request.replica_id >= 0 else request.replica_state.replica_id
         self.rack = rack_of(ctx, request) if request.rack_id and self.follower_id < 0 else ""
         self.committed = request.isolation_level == READ_COMMITTED and self.follower_id < 0
@@ -107,7 +107,7 @@ class FetchReader:
         ):
             self.items = asked_items(request.topics, self.by_id)
             return
-        cache = _sessions(self.ctx)
+        cache = sessions_of(self.ctx)
         now_ms = self.ctx.services.clock.now_ms()
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             if request.session_id != NO_SESSION:
@@ -293,7 +293,7 @@ class FetchReader:
         return response
 
 
-def _sessions(ctx: RequestContext) -> FetchSessionCache:
+def sessions_of(ctx: RequestContext) -> FetchSessionCache:
     """The node's sessions, made when its first client asks for one."""
     caches = ctx.services.fetch_sessions
     cache = caches.get(ctx.node.id)

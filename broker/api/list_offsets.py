@@ -35,6 +35,7 @@ from odradek.protocol.generated.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopicResult,
 )
 from odradek.protocol.java_maps import scala_order_by_topic
+from odradek.protocol.record_batch import FORMAT_OF_BATCHES
 from odradek.storage.partition_log import PartitionLog
 from odradek.storage.tiering import Tier
 
@@ -116,6 +117,8 @@ def _answer(
 ) -> None:
     timestamp = _special_or_time(ctx, asked.timestamp)
     log, high_watermark, end = _source(ctx, request, partition, asked)
+    if not log.config.message_format and timestamp not in (LATEST, EARLIEST):
+        raise KafkaError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
     client = request.replica_id == CONSUMER
     committed = request.isolation_level == READ_COMMITTED and client
     last_fetchable = min(log.last_stable_offset, high_watermark) if committed else high_watermark
@@ -142,6 +145,8 @@ def _answer(
             answer.timestamp, answer.offset, answer.leader_epoch = found
         elif behind:
             raise _not_available(ctx)
+    if log.config.message_format < FORMAT_OF_BATCHES and timestamp != LATEST:
+        answer.leader_epoch = -1  # older formats have no epochs
 
 
 def _tiered(log: PartitionLog, tier: Tier, timestamp: int) -> int:
@@ -207,7 +212,8 @@ def offset_for_leader_epoch(ctx: RequestContext, request: OffsetForLeaderEpochRe
             try:
                 partition = find_partition(ctx, topic.topic, asked.partition)
                 partition.check_leader(ctx.node.id, asked.current_leader_epoch)
-                answer.leader_epoch, answer.end_offset = partition.log.end_offset_for_epoch(asked.leader_epoch)
+                if partition.log.config.message_format == FORMAT_OF_BATCHES:
+                    answer.leader_epoch, answer.end_offset = partition.log.end_offset_for_epoch(asked.leader_epoch)
             except KafkaError as error:
                 answer.error_code = error.code
             answers.append(answer)

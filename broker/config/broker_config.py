@@ -22,7 +22,7 @@ from odradek.broker.config.listener_config import ListenerConfig
 from odradek.broker.config.suggestion import did_you_mean
 from odradek.broker.releases.release import DEFAULT, Release, ReleaseError, release_of
 from odradek.protocol.compression import Codec
-from odradek.protocol.record_batch import TimestampType
+from odradek.protocol.record_batch import FORMAT_OF_BATCHES, TimestampType
 from odradek.storage.log_config import LogConfig
 
 __all__ = ["BrokerConfig", "ConfigError", "ConfigSource", "Synonym", "TopicConfig", "broker_keys", "topic_keys"]
@@ -569,6 +569,15 @@ _LOG_CONFIG_FIELDS = {
 }
 
 
+def _message_format(broker: BrokerConfig, topic: TopicConfig) -> int:
+    from odradek.broker.config.protocol_versions import LAST_WITH_FORMATS, message_format, protocol_version
+
+    protocol = protocol_version(broker.get_str("inter.broker.protocol.version"))
+    if protocol is not None and protocol > LAST_WITH_FORMATS:
+        return FORMAT_OF_BATCHES
+    return message_format(str(topic.get("message.format.version")))
+
+
 def _build_log_config(broker: BrokerConfig, overrides: Mapping[str, str]) -> LogConfig:
     topic = TopicConfig(broker, overrides)
     known = broker.keys.topic
@@ -597,6 +606,8 @@ def _build_log_config(broker: BrokerConfig, overrides: Mapping[str, str]) -> Log
         fields["remote_storage_keeps"] = broker.tier_keeps
     fields["producer_id_expiration_ms"] = broker.get_int("producer.id.expiration.ms")
     fields["refuses_append_time"] = broker.release.refuses_append_time
+    if broker.release.keeps_message_formats:
+        fields["message_format"] = _message_format(broker, topic)
     return LogConfig(**fields)
 
 

@@ -257,6 +257,15 @@ def _check_offset_reset(key: ConfigKey, value: ConfigValue, _: str) -> None:
     raise invalid_value(key.name, text, why)
 
 
+def _check_protocol(key: ConfigKey, value: ConfigValue, newest: str) -> None:
+    from odradek.broker.config.protocol_versions import protocol_version
+
+    place, last = protocol_version(str(value)), protocol_version(newest)
+    if place is None or (last is not None and place > last):
+        shown = f"`{value}`" if newest.startswith("2.") else value
+        raise invalid_value(key.name, value, f"Version {shown} is not a valid version")
+
+
 _LIMITS: Mapping[str, Callable[[ConfigKey, ConfigValue, str], None]] = {
     "in": _check_choice,
     "in-any-case": _check_choice_in_any_case,
@@ -266,6 +275,7 @@ _LIMITS: Mapping[str, Callable[[ConfigKey, ConfigValue, str], None]] = {
     "non-null": _check_non_null,
     "throttled-replicas": _check_throttled_replicas,
     "offset-reset": _check_offset_reset,
+    "protocol": _check_protocol,
 }
 
 

@@ -29,6 +29,7 @@ _OF_MECHANISMS = (
     "sasl.server.callback.handler.class",
     "connections.max.reauth.ms",
 )
+_PROTOCOL = "inter.broker.protocol.version"
 _OF_THE_AUTHORIZER = ("super.users", "allow.everyone.if.no.acl.found")
 """The configs that StandardAuthorizer reads by itself: a Kafka broker does not define them."""
 _broker_keys: dict[str, ConfigKey] = {}
@@ -103,7 +104,17 @@ def _keys_of_release(scope: str, release: Release) -> Mapping[str, ConfigKey]:
     if differences["added"]:
         others = keys_of(f"other_{scope}")
         keys |= {name: others[name] for name in differences["added"]}
-    return {name: _changed(key, changed[name]) if name in changed else key for name, key in keys.items()}
+    keys = {name: _changed(key, changed[name]) if name in changed else key for name, key in keys.items()}
+    return {
+        name: _with_newest_protocol(key, release) if key.limits == "protocol" else key for name, key in keys.items()
+    }
+
+
+def _with_newest_protocol(key: ConfigKey, release: Release) -> ConfigKey:
+    """The key with the newest version of the protocol between brokers that a release knows."""
+    changed = release.configs["broker"]["changed"].get(_PROTOCOL, {})
+    newest = changed.get("default", keys_of("other_broker")[_PROTOCOL].default)
+    return _changed(key, {"limits": f"protocol {newest}"})
 
 
 def _changed(key: ConfigKey, change: Mapping[str, Any]) -> ConfigKey:

@@ -82,6 +82,7 @@ class Release:
         "has_static_streams_members",
         "indexes_quotas",
         "keeps_directories",
+        "keeps_message_formats",
         "keeps_refused_assignments",
         "knows_networks",
         "knows_share_topics_by_partition",
@@ -133,6 +134,8 @@ class Release:
         # Behaviours. Each says what the recordings and release notes say of it.
         self.has_removed_versions = number < (4, 0)
         """Requests in versions that 4.0 removed are served, and records in message formats 0 and 1 (KIP-896)."""
+        self.keeps_message_formats = zookeeper
+        """A log is in the format that `message.format.version` says, below version 3.0 of the brokers' protocol."""
         self.refuses_append_time = number < (3, 6)
         """A producer may not send a message whose timestamp the broker is said to have set."""
         self.sends_part_of_first_batch = number < (3, 0)

@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 from odradek.protocol.compression import Codec, CompressionError, compress
 from odradek.protocol.errors import CorruptDataError, ErrorCode
 from odradek.protocol.message_sets import (
+    as_kept,
     encode_message,
     filling,
+    format_of,
+    in_format,
     is_message_set,
     read_messages,
     records_of,
@@ -138,3 +141,24 @@ def test_which_bytes_are_message_sets() -> None:
     assert is_message_set(b"")
     assert is_message_set(encode_message(1, 0, 5, None, None))
     assert not is_message_set(build_batch([Record(0, 5, b"k", b"v")]))
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+def test_a_log_of_an_older_format_has_batches_that_clients_get_as_messages(codec: Codec) -> None:
+    batch = read_batch(build_batch(placed([Record(0, 5, b"k", b"v")] * 3, 0), codec=codec))
+    assert (format_of(batch), as_kept(batch)) == (2, batch.data)
+    first, zeroth = in_format(batch, 1), in_format(batch, 0)
+    assert [(format_of(each), each.is_crc_valid, each.codec) for each in (first, zeroth)] == [
+        (1, True, codec),
+        (0, True, codec),
+    ]
+    assert records_of(as_kept(first)) == placed([Record(0, 5, b"k", b"v")] * 3, 0)
+    assert records_of(as_kept(zeroth)) == placed([Record(0, -1, b"k", b"v")] * 3, 0)
+    assert [message.magic for message in read_messages(as_kept(first) + as_kept(zeroth))] == (
+        [1, 1, 1, 0, 0, 0] if codec is Codec.NONE else [1, 0]
+    )
+
+
+def test_messages_before_an_offset_are_left_out_of_a_log_of_format_1() -> None:
+    batch = in_format(read_batch(build_batch([Record(0, 5, b"k", b"v")] * 3, base_offset=7)), 1)
+    assert [record.offset for record in records_of(as_kept(batch, 8))] == [8, 9]

@@ -12,7 +12,7 @@ import gzip
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -515,6 +515,133 @@ class Talk:
         answer = self.ask(DeleteTopicsRequest(topic_names=[f"{self._run}-made-0", "nowhere"], timeout_ms=10_000), 0)
         self.tell("delete 0", [row.error_code for row in sorted(answer.responses, key=lambda row: str(row.name))])
 
+    # -- logs of older formats
+
+    def topics_of_formats(self) -> None:
+        rules = {
+            "": {},
+            "gzip, ": {"compression.type": "gzip"},
+            "uncompressed, ": {"compression.type": "uncompressed"},
+            "zstd, ": {"compression.type": "zstd"},
+            "append time, ": {"message.timestamp.type": "LogAppendTime"},
+            "compact, ": {"cleanup.policy": "compact"},
+            "small, ": {"max.message.bytes": "100"},
+        }
+        for kept in ("0.9.0", "0.10.2", "0.11.0"):
+            for rule, configs in rules.items():
+                for name, version, records in _for_any_format(few=bool(rule) or kept == "0.11.0"):
+                    topic = self.topic({**configs, "message.format.version": kept})
+                    told = self.produce(topic, records, version)
+                    self.tell(f"{kept}, {rule}{name}", told)
+                    self._tell_kept(f"{kept}, {rule}{name}", topic)
+
+    def _tell_kept(self, name: str, topic: str, offset: int = 0, versions: Sequence[int] = (0, 2, 4, 11)) -> None:
+        for version in versions:
+            error, end, records = self.fetch(topic, offset, version)
+            self.tell(f"{name}, fetch {version} from {offset}", [error, end, *comparable(shown(records))])
+
+    def offsets_of_formats(self) -> None:
+        rows = [Record(0, T0 + index, b"k%d" % index, b"v%d" % index) for index in range(3)]
+        for kept in ("0.9.0", "0.10.2", "0.11.0"):
+            topic = self.topic({"message.format.version": kept})
+            for codec in (Codec.NONE, Codec.GZIP):
+                assert self.produce(topic, build_batch(rows, codec=codec), 3)[0] == 0
+            for offset in (1, 2, 3, 4, 6, 7):
+                self._tell_kept(f"{kept}, more", topic, offset)
+            for timestamp in (-1, -2, T0, T0 + 1, T0 + 100):
+                for version in (1, 4, 6):
+                    part = ListOffsetsPartition(0, timestamp=timestamp)
+                    request = ListOffsetsRequest(-1, topics=[ListOffsetsTopic(topic, [part])])
+                    found = self.ask(request, version).topics[0].partitions[0]
+                    place = [found.error_code, found.offset, found.timestamp, found.leader_epoch]
+                    self.tell(f"{kept}, offset at {timestamp}, {version}", place)
+            for epoch in (-1, 0, 5):
+                asked = OffsetForLeaderPartition(0, leader_epoch=epoch)
+                wanted = OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic, [asked])])
+                end = self.ask(wanted, 3).topics[0].partitions[0]
+                self.tell(f"{kept}, epoch {epoch}", [end.error_code, end.leader_epoch, end.end_offset])
+            if kept != "0.11.0":
+                for limit in (0, 1, 20, 40):
+                    error, high, records = self.fetch(topic, 0, 4, max_bytes=limit)
+                    whole = [entry for entry in shown(records) if "left" not in entry]
+                    self.tell(f"{kept}, at most {limit} bytes", [error, high, *whole])
+        refused = self.topic({"message.format.version": "0.10.2", "message.downconversion.enable": "false"})
+        assert self.produce(refused, build_batch(rows), 3)[0] == 0
+        for offset in (0, 3, 9):
+            self._tell_kept("no conversion", refused, offset)
+
+    def transactions_of_formats(self) -> None:
+        """A transaction leaves nothing in a log of an older format, and ends."""
+        deadline = time.monotonic() + 300
+        while self.ask(FindCoordinatorRequest(self._run, 1), 1).error_code:
+            assert time.monotonic() < deadline
+        for kept in ("0.9.0", "0.10.2"):
+            topic = self.topic({"message.format.version": kept})
+            while (own := self.ask(InitProducerIdRequest(self._run, 60_000), 1)).error_code:
+                assert time.monotonic() < deadline
+            ids = own.producer_id, own.producer_epoch
+            request = AddPartitionsToTxnRequest(
+                v3_and_below_transactional_id=self._run,
+                v3_and_below_producer_id=ids[0],
+                v3_and_below_producer_epoch=ids[1],
+                v3_and_below_topics=[AddPartitionsToTxnTopic(topic, [0])],
+            )
+            added = self.ask(request, 1).results_by_topic_v3_and_below[0].results_by_partition[0]
+            self.tell(f"{kept}, added to a transaction", added.partition_error_code)
+            whose: dict[str, Any] = {"producer_id": ids[0], "producer_epoch": ids[1], "base_sequence": 0}
+            batch = build_batch([Record(0, T0, b"k", b"v")], transactional=True, **whose)
+            told = self.produce(topic, batch, 3, acks=-1, owner=self._run)
+            self.tell(f"{kept}, in a transaction", told)
+            self.tell(f"{kept}, end", self.ask(EndTxnRequest(self._run, *ids, True), 1).error_code)
+            # The next transaction begins when the markers of this one are written.
+            while self.ask(InitProducerIdRequest(self._run, 60_000), 1).error_code:
+                assert time.monotonic() < deadline
+            self._tell_kept(f"{kept}, after a transaction", topic)
+
+    def values_of_formats(self) -> None:
+        names = ("9.9", "abc", "0.7", "0.8.2.1", "0.10", "0.10.0-IV0", "0.10.0-IV9", "0.11", "1", "1.1")
+        for name in (*names, "2.8-IV1", "2.8-IV2", "2.8.2.1", "x.2.8", "-1", " 2.8 ", ""):
+            config = CreatableTopicConfig("message.format.version", name)
+            made = CreatableTopic(f"{self._run}-{len(self.answers)}", 1, 1, configs=[config])
+            (row,) = self.ask(CreateTopicsRequest([made], 10_000), 4).topics
+            self.tell(f"format {name!r}", [row.error_code, row.error_message])
+
+
+def _for_any_format(*, few: bool) -> Iterator[tuple[str, int, bytes]]:
+    """Name, version of Produce and bytes of what topics of all message formats are sent; `few`: the main ones."""
+    rows = [Record(0, T0 + index, b"k%d" % index, b"v%d" % index) for index in range(3)]
+    headers = [row._replace(headers=(("h", b"1"),)) for row in rows]
+    for magic in (0, 1):
+        three = plain(magic, 3)
+        yield f"{magic}: three", 2, three
+        yield f"{magic}: without key and value", 2, encode_message(magic, 0, T0, None, None)
+        if few:
+            continue
+        yield f"{magic}: gzip", 2, wrapped(magic, Codec.GZIP, three)
+        yield f"{magic}: LZ4", 2, wrapped(magic, Codec.LZ4, three)
+        yield f"{magic}: absolute offsets within", 2, wrapped(magic, Codec.GZIP, plain(magic, 3, 5), offset=7)
+        yield f"{magic}: wrapper of append time", 2, wrapped(magic, Codec.GZIP, three, attributes=_LOG_APPEND_TIME)
+        yield f"{magic}: wrong time of the wrapper", 2, wrapped(magic, Codec.GZIP, three, timestamp=T0 + 77)
+        yield f"{magic}: two wrappers", 2, wrapped(magic, Codec.GZIP, three) * 2
+        yield f"{magic}: damaged", 2, damaged(three)
+        yield f"{magic}: empty", 2, b""
+        yield f"{magic}: offsets that say nothing", 2, message(magic, 0, 77) + message(magic, 1, -5)
+    yield "2: three", 3, build_batch(rows)
+    yield "2: without time", 3, build_batch([Record(0, -1, None, b"v")])
+    yield "2: gzip with headers", 3, build_batch(headers, codec=Codec.GZIP)
+    yield "2: zstd", 7, build_batch(rows, codec=Codec.ZSTD)
+    by_broker = TimestampType.LOG_APPEND_TIME
+    yield "2: append time", 3, build_batch(rows[:1], timestamp_type=by_broker, log_append_time_ms=T0)
+    if few:
+        return
+    yield "2: with headers", 3, build_batch(headers)
+    yield "2: times out of order", 3, build_batch([rows[2], rows[0], rows[1]])
+    for codec in (Codec.GZIP, Codec.SNAPPY, Codec.LZ4):
+        yield f"2: {codec.name}", 3, build_batch(rows, codec=codec)
+    yield "2: idempotent", 3, build_batch(rows, producer_id=5, producer_epoch=0, base_sequence=0)
+    yield "2: damaged", 3, damaged(build_batch(rows))
+    yield "2: highest version", 8, build_batch(rows)
+
 
 PARTS: Mapping[str, tuple[Callable[[Talk], None], ...]] = {
     "produce": (Talk.produce_everything, Talk.produce_under_rules, Talk.produce_elsewhere),
@@ -522,6 +649,12 @@ PARTS: Mapping[str, tuple[Callable[[Talk], None], ...]] = {
     "list_offsets": (Talk.list_offsets,),
     "group_offsets": (Talk.offsets_of_groups,),
     "others": (Talk.topics_and_configs,),
+    "formats_of_topics": (
+        Talk.topics_of_formats,
+        Talk.offsets_of_formats,
+        Talk.transactions_of_formats,
+        Talk.values_of_formats,
+    ),
 }
 """What belongs to one handler, and is asked together."""
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from odradek.protocol.message_sets import format_of
 from odradek.protocol.record_batch import Codec, RecordBatch, assemble, iter_batches
 from odradek.storage.compaction import cleanable_range
 from odradek.storage.loading import rebuild_producers
@@ -143,6 +144,16 @@ def test_headers_timestamps_and_codec_survive_rebuilding() -> None:
     first = batches(log)[0]
     assert (first.codec, first.partition_leader_epoch, first.base_offset, first.last_offset) == (Codec.ZSTD, 3, 0, 2)
     assert [(r.offset, r.timestamp, r.value) for r in first.records()] == [(0, NOW + 5, b"1"), (2, NOW + 5, b"3")]
+
+
+def test_rebuilt_batches_stay_in_their_message_format() -> None:
+    log = compacted(message_format=1)
+    put(log, (b"a", b"1"), (b"b", b"2"))
+    put(log, (b"b", b"3"))
+    log.roll(NOW)
+    log.compact(NOW)
+    first = batches(log)[0]
+    assert ([r.value for r in first.records()], format_of(first)) == ([b"1"], 1)
 
 
 def test_the_last_batch_of_a_producer_stays_empty() -> None:

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from odradek.protocol.compression import compress
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
+from odradek.protocol.message_sets import format_of
 from odradek.protocol.record_batch import Codec, Record, TimestampType, assemble, build_batch, read_batch
 from odradek.storage.log_config import LogConfig
 from odradek.storage.memory_backend import MemoryBackend
-from odradek.storage.partition_log import PartitionLog
+from odradek.storage.partition_log import AppendOrigin, PartitionLog
 from odradek.storage.validation import RecordsRefused, RecordValidationError, validate_client_batch
 from tests.fakes.examples import examples
 from tests.storage.logs import NOW, batches, make_log, put
@@ -132,6 +133,37 @@ def test_topic_compression_is_honoured(source: Codec, target: Codec) -> None:
     assert batch.codec is target
     assert batch.is_crc_valid
     assert [(r.offset, r.key, r.value) for r in batch.records()] == [(0, b"a", b"1" * 100), (1, b"b", b"2" * 100)]
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+def test_a_log_of_an_older_format_takes_only_what_that_has(kept: int) -> None:
+    log = make_log(message_format=kept)
+    put(log, (b"k", b"v"))
+    put(log, (b"k", b"v"), codec=Codec.GZIP)
+    producer: dict[str, Any] = {"producer_id": 4, "producer_epoch": 0, "base_sequence": 0}
+    refused: list[tuple[dict[str, Any], ErrorCode]] = [
+        (producer, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT),
+        ({**producer, "transactional": True}, ErrorCode.UNKNOWN_SERVER_ERROR),
+        ({"codec": Codec.ZSTD}, ErrorCode.UNKNOWN_SERVER_ERROR),
+    ]
+    for options, code in refused:
+        with pytest.raises(KafkaError) as error:
+            log.append(big_batch(2, **options), now_ms=NOW)
+        assert error.value.code == code
+    with pytest.raises(KafkaError) as error:
+        log.append(build_batch([Record(0, NOW, b"k", b"v", (("h", b"1"),))]), now_ms=NOW)
+    assert error.value.code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert [(format_of(batch), batch.codec) for batch in batches(log)] == [(kept, Codec.NONE), (kept, Codec.GZIP)]
+
+
+def test_the_brokers_own_batches_have_the_format_of_their_log() -> None:
+    log = make_log(message_format=1, compression_type=Codec.GZIP)
+    log.append(build_batch([Record(0, NOW, b"k", b"v")]), now_ms=NOW, origin=AppendOrigin.COORDINATOR)
+    assert [(format_of(batch), batch.codec) for batch in batches(log)] == [(1, Codec.GZIP)]
+    batch = build_batch([Record(0, NOW, b"k", b"v")], producer_id=4, producer_epoch=0, base_sequence=0)
+    with pytest.raises(KafkaError) as error:
+        log.append(batch, now_ms=NOW, origin=AppendOrigin.COORDINATOR)
+    assert error.value.code == ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
 
 
 def test_a_refused_append_changes_nothing() -> None:

@@ -3,6 +3,8 @@
 As in Kafka an answer is as long as what it was made from: converted messages are cut there, or filled up with what
 clients take for a message that was cut off. Headers are lost, control records left out, aborted records are not.
 Up to version 2 a limit counts for the first batch, too. Up to version 9 nothing is sent from a topic of zstd.
+
+Every version gets what a log of format 0 or 1 has in that format (`message.format.version`).
 """
 
 from __future__ import annotations
@@ -10,6 +12,9 @@ from __future__ import annotations
 from collections.abc import Coroutine, Sequence
 from typing import Any, Final
 
+from odradek.broker.api.fetch_reader import FIRST_VERSION_WITH_TOPIC_ID, sessions_of
+from odradek.broker.partitions.fetch_sessions import FetchItem, asked_items
+from odradek.broker.partitions.partition_registry import Topic
 from odradek.broker.releases.release import Release
 from odradek.broker.requests.access import Serve
 from odradek.broker.requests.context import RequestContext
@@ -19,8 +24,8 @@ from odradek.protocol.compression import Codec, CompressionError
 from odradek.protocol.errors import CorruptDataError, ErrorCode
 from odradek.protocol.file_slice import joined
 from odradek.protocol.generated.messages.fetch import FetchRequest, FetchResponse, PartitionData
-from odradek.protocol.message_sets import filling, to_message_set
-from odradek.protocol.record_batch import LOG_OVERHEAD, RecordBatch, iter_batches
+from odradek.protocol.message_sets import as_kept, filling, format_of, to_message_set
+from odradek.protocol.record_batch import FORMAT_OF_BATCHES, LOG_OVERHEAD, RecordBatch, batch_size_at, iter_batches
 
 _LAST_VERSION_OF_FORMAT_0: Final = 1
 _LAST_VERSION_WITH_HARD_LIMIT: Final = 2
@@ -32,7 +37,7 @@ _CHUNK: Final = 128 * 1024
 
 def older(serve: Serve, version: int, release: Release) -> Serve:
     """See `odradek.broker.api.older`."""
-    if version > _LAST_VERSION_WITHOUT_ZSTD:
+    if version > _LAST_VERSION_WITHOUT_ZSTD and not release.keeps_message_formats:
         return serve
 
     def fetch(ctx: RequestContext, request: FetchRequest) -> Any:
@@ -54,14 +59,18 @@ async def _converted_later(
 
 
 def _converted(ctx: RequestContext, request: FetchRequest, response: FetchResponse) -> FetchResponse:
-    asked = {(topic.topic, each.partition): each for topic in request.topics for each in topic.partitions}
+    by_id = ctx.api_version >= FIRST_VERSION_WITH_TOPIC_ID
+    session = sessions_of(ctx).find(response.session_id) if response.session_id else None
+    items = {(item.topic, item.index): item for item in (session.items.values() if session is not None else ())}
+    items |= {(item.topic, item.index): item for item in asked_items(request.topics, by_id)}
     for topic in response.responses:
         for number, data in enumerate(topic.partitions):
-            code = _refusal(ctx, topic.topic, data)
-            if code is None and ctx.api_version <= _LAST_VERSION_WITH_MESSAGES and data.records:
-                part = asked[topic.topic, data.partition_index]
+            item = items[topic.topic_id if by_id else topic.topic, data.partition_index]
+            code = _refusal(ctx, topic.topic, data) if ctx.api_version <= _LAST_VERSION_WITHOUT_ZSTD else None
+            if code is None and data.records:
+                known = ctx.services.topics.by_id(topic.topic_id) if by_id else ctx.services.topics.get(topic.topic)
                 try:
-                    data.records = _messages(ctx, _joined(data.records), part.fetch_offset, part.partition_max_bytes)
+                    data.records = _in_formats(ctx, item, known, data.records)
                 except CorruptDataError as error:
                     code = error.code
             if code is not None:
@@ -77,41 +86,66 @@ def _refusal(ctx: RequestContext, name: str, data: PartitionData) -> ErrorCode |
     if topic is None:
         return None
     release = ctx.release
+    if topic.config.get("compression.type") == Codec.ZSTD.name.lower():
+        return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     reads = data.error_code == ErrorCode.NONE and bool(data.records)
     if not reads and not release.refuses_conversion_early:
         return None
-    if topic.config.get("compression.type") == Codec.ZSTD.name.lower():
-        return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
-    if ctx.api_version <= _LAST_VERSION_WITH_MESSAGES and not topic.config.get("message.downconversion.enable"):
+    converts = _wanted_format(ctx.api_version) < topic.config.log_config().message_format
+    if converts and not topic.config.get("message.downconversion.enable"):
         return ErrorCode.UNSUPPORTED_VERSION
     return None
 
 
-def _joined(records: Any) -> bytes:
-    return records if isinstance(records, bytes) else joined(records)
-
-
-def _messages(ctx: RequestContext, data: bytes, from_offset: int, max_bytes: int) -> bytes:
-    """What a client gets for these batches, the last of which may be cut off."""
+def _in_formats(ctx: RequestContext, item: FetchItem, topic: Topic | None, records: Any) -> Any:
+    """What a client of this version gets of the batches that were read, the last of which may be cut off."""
+    wanted = _wanted_format(ctx.api_version)
+    if wanted == FORMAT_OF_BATCHES and not ctx.release.keeps_message_formats:
+        return records
+    data = records if isinstance(records, bytes) else joined(records)
     batches = list(iter_batches(data))
+    formats = {format_of(batch) for batch in batches}
     hard_limit = ctx.api_version <= _LAST_VERSION_WITH_HARD_LIMIT
-    if not batches or (hard_limit and batches[0].size_bytes > max_bytes):
-        return data[: max(0, max_bytes)] if ctx.release.sends_part_of_first_batch else b""
-    magic = 0 if ctx.api_version <= _LAST_VERSION_OF_FORMAT_0 else 1
-    first = next(filter(None, (to_message_set(batch, magic, from_offset) for batch in batches)), b"")
-    size = max(len(data), len(first)) if first else LOG_OVERHEAD
+    if formats - {FORMAT_OF_BATCHES}:
+        data = b"".join(as_kept(batch, item.fetch_offset) for batch in batches)
+    first_size = batch_size_at(data) or 0
+    if formats - {FORMAT_OF_BATCHES}:
+        data = data[: max(0, item.max_bytes, 0 if hard_limit else first_size)]
+    # Only a log whose config asks for a newer format than the client's is converted.
+    of_log = FORMAT_OF_BATCHES if topic is None else topic.config.log_config().message_format
+    if min(of_log, max(formats, default=FORMAT_OF_BATCHES)) <= wanted:
+        return data
+    if not batches or (hard_limit and first_size > item.max_bytes):
+        return data[: max(0, item.max_bytes)] if ctx.release.sends_part_of_first_batch else b""
+    return _messages(batches, wanted, item.fetch_offset, len(data))
+
+
+def _wanted_format(version: int) -> int:
+    if version <= _LAST_VERSION_OF_FORMAT_0:
+        return 0
+    return 1 if version <= _LAST_VERSION_WITH_MESSAGES else FORMAT_OF_BATCHES
+
+
+def _messages(batches: Sequence[RecordBatch], magic: int, from_offset: int, length: int) -> bytes:
+    """Messages of these batches, of which a client would get `length` bytes."""
+    first = next(filter(None, (_as_messages(batch, magic, from_offset) for batch in batches)), b"")
+    size = max(length, len(first)) if first else LOG_OVERHEAD
     parts, length = [first], len(first)
     # Kafka goes on behind the first batch, also where that was a marker and a later one was the first with messages.
     for chunk in _chunks(batches[1:]):
         if length >= size:
             break
         try:
-            converted = b"".join(to_message_set(batch, magic, from_offset) for batch in chunk)
+            converted = b"".join(_as_messages(batch, magic, from_offset) for batch in chunk)
         except CompressionError:
             break
         parts.append(converted)
         length += len(converted)
     return b"".join([*parts, filling(size - length)])[:size]
+
+
+def _as_messages(batch: RecordBatch, magic: int, from_offset: int) -> bytes:
+    return to_message_set(batch, min(magic, format_of(batch)), from_offset)
 
 
 def _chunks(batches: Sequence[RecordBatch]) -> list[list[RecordBatch]]:

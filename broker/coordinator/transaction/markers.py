@@ -14,6 +14,7 @@ from odradek.broker.runtime.machine import Producer
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.record_batch import FORMAT_OF_BATCHES
 from odradek.storage.partition_log import AppendOrigin
 
 GROUP_TOPIC = "__consumer_offsets"
@@ -136,6 +137,8 @@ class MarkerWriter:
             raise KafkaError(ErrorCode.NETWORK_EXCEPTION)
         if transaction_version >= 2:
             _check_new_epoch(partition, producer)
+        if partition.log.config.message_format < FORMAT_OF_BATCHES:
+            return None  # older formats have no transactions
         if topic_name == GROUP_TOPIC:
             offset = self._groups().complete_transaction(index, producer, commit, coordinator_epoch, node)
             return self._uncommitted(partition, offset)

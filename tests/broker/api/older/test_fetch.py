@@ -12,8 +12,13 @@ from odradek.broker.controller.commands import NewTopic
 from odradek.protocol.compression import Codec
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.generated.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from odradek.protocol.message_sets import records_of
-from odradek.protocol.record_batch import build_batch
+from odradek.protocol.record_batch import batch_size_at, build_batch
 from odradek.protocol.records import Record
 from odradek.wire_client import WireConnection
 from tests.fakes.ask import ask
@@ -87,6 +92,49 @@ def test_a_fetch_that_waited_is_converted() -> None:
 @pytest.mark.parametrize("release", RELEASES)
 def test_answers_as_recorded(release: str) -> None:
     check_as_recorded("fetch", release)
+
+
+@pytest.mark.parametrize("release", [pytest.param(name, marks=pytest.mark.long) for name in ("2.8", "3.9")])
+def test_logs_of_older_formats_are_as_recorded(release: str) -> None:
+    check_as_recorded("formats_of_topics", release)
+
+
+def test_a_changed_format_is_that_of_what_is_appended_later() -> None:
+    """All versions of Fetch get the messages as they were kept; only a log of a newer format is converted."""
+    cluster = Cluster(config={"odradek.kafka.version": "2.8"})
+    cluster.controller.create_topic(NewTopic("t", 1, 1))
+    found = []
+    for kept in ("0.9.0", "2.8", "0.10.2"):
+        change = AlterConfigsResource(2, "t", [AlterableConfig("message.format.version", 0, kept)])
+        assert not ask(cluster, IncrementalAlterConfigsRequest([change])).responses[0].error_code
+        append(cluster, build_batch(ROWS))
+        found.append([list(dict.fromkeys(each[16] for each in split(cluster, version))) for version in (1, 3, 4)])
+    assert found == [[[0], [0], [0]], [[0], [0, 1], [0, 2]], [[0], [0, 2, 1], [0, 2, 1]]]
+
+
+def split(cluster: Cluster, version: int) -> list[bytes]:
+    """The messages and batches that a version of Fetch gets."""
+    records = fetched(cluster, version).records
+    found, pos = [], 0
+    while size := batch_size_at(records, pos):
+        found.append(bytes(records[pos : pos + size]))
+        pos += size
+    return found
+
+
+def test_a_session_goes_on_with_messages_of_an_older_format() -> None:
+    config = {"log.message.format.version": "0.10.2"}
+    with odradek.KafkaBroker(kafka_version="2.8", topics={"t": 1}, config=config) as broker:
+        host, port = broker.bootstrap_servers.split(":")
+        with WireConnection(host, int(port)) as connection:
+            request = wanted()
+            request.session_epoch = 0
+            opened = connection.receive(request, 11, connection.send(request, 11))
+            assert opened.session_id
+            broker.produce("t", b"later")
+            goes_on = FetchRequest(max_wait_ms=0, min_bytes=1, session_id=opened.session_id, session_epoch=1)
+            answer = connection.receive(goes_on, 11, connection.send(goes_on, 11)).responses[0].partitions[0]
+    assert (answer.records[16], [record.value for record in records_of(answer.records)]) == (1, [b"later"])
 
 
 def test_batches_that_lie_in_a_file_are_converted() -> None:
