@@ -128,7 +128,7 @@ class Cluster:
         self.config.release_of = lambda node_id: self.members[node_id].release
         for node in self.members.values():
             node.take(layouts[node.id])
-            node.is_controller = node.id in roles.combined or node.id in roles.separate
+            node.is_controller = node.votes = node.id in roles.combined or node.id in roles.separate
         for node, rack in zip(self.nodes.values(), racks(self.config), strict=True):
             node.rack = rack
         if directories and self.separate:

@@ -2,7 +2,7 @@
 
 UnregisterBroker version 0 (KIP-500). A broker that is up may be unregistered, too: it goes on answering, but it is in
 no list, leads nothing and gets no partitions until it starts again. AddRaftVoter 0 and 1, RemoveRaftVoter 0 (KIP-853):
-the voters are the controllers of this process, so none can be removed, and no other that could be added would answer.
+the controllers of this process stop voting and vote again. No other would answer.
 """
 
 from __future__ import annotations
@@ -41,27 +41,40 @@ def unregister_controller(ctx: RequestContext, request: UnregisterControllerRequ
 
 @handles(AddRaftVoterRequest, access=Whole(Operation.ALTER))
 def add_raft_voter(ctx: RequestContext, request: AddRaftVoterRequest) -> AddRaftVoterResponse:
-    """Refuse a further controller, for the reason that Kafka would have."""
+    """Let a controller of the process that was removed vote again. No other that could be added would answer."""
     voter = _checked_voter(ctx, "Add", request.cluster_id, request.voter_id, request.voter_directory_id)
     _check_listeners(ctx, request.listeners)
     _check_reconfiguration(ctx, "adding")
-    if any(request.voter_id == each.id for each in ctx.services.quorum.voters):
+    quorum = ctx.services.quorum
+    if any(request.voter_id == each.id for each in quorum.voters):
         text = f"The voter id for {voter} is already part of the set of voters {_voters(ctx)}."
         raise KafkaError(ErrorCode.DUPLICATE_VOTER, text)
-    raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"New voter {voter} is not ready to receive requests")
+    controller = next((each for each in quorum.controllers if each.id == request.voter_id and each.runs), None)
+    if controller is None:
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"New voter {voter} is not ready to receive requests")
+    if controller.metadata_directory != request.voter_directory_id:
+        text = f"Aborted add voter operation for {voter} since it is lagging behind"
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, text)
+    quorum.add(controller)
+    return AddRaftVoterResponse(error_message=None)
 
 
 @handles(RemoveRaftVoterRequest, access=Whole(Operation.ALTER))
 def remove_raft_voter(ctx: RequestContext, request: RemoveRaftVoterRequest) -> RemoveRaftVoterResponse:
-    """Refuse to remove a controller: the last one stays."""
-    voter = _checked_voter(ctx, "Remove", request.cluster_id, request.voter_id, request.voter_directory_id)
+    """Let a controller observe. The last voter stays."""
+    shown = _checked_voter(ctx, "Remove", request.cluster_id, request.voter_id, request.voter_directory_id)
     _check_reconfiguration(ctx, "removing")
-    voters = {each.id: each.metadata_directory for each in ctx.services.quorum.voters}
-    if len(voters) > 1 and voters.get(request.voter_id) == request.voter_directory_id:
-        why = "odradek cannot remove a controller of its own process from the voters"
-        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, why)
-    text = f"Cannot remove voter {voter} from the set of voters {_voters(ctx)}"
-    raise KafkaError(ErrorCode.VOTER_NOT_FOUND, text)
+    quorum = ctx.services.quorum
+    key = request.voter_id, request.voter_directory_id
+    voter = next((each for each in quorum.voters if (each.id, each.metadata_directory) == key), None)
+    if voter is None or len(quorum.voters) == 1:
+        raise KafkaError(
+            ErrorCode.VOTER_NOT_FOUND, f"Cannot remove voter {shown} from the set of voters {_voters(ctx)}"
+        )
+    if not any(other.controls for other in quorum.voters if other is not voter):
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{shown} is the only voter that is up")
+    quorum.remove(voter)
+    return RemoveRaftVoterResponse(error_message=None)
 
 
 def _checked_voter(ctx: RequestContext, what: str, cluster_id: str | None, voter_id: int, directory: bytes) -> str:

@@ -126,6 +126,11 @@ class Controller:
         if isinstance(self.log, MemoryMetadataLog):
             self.log.kraft_version = self._machine.kraft_version = level
 
+    def name_voters(self) -> None:
+        """The log names the voters anew, in a record of the quorum's own. One on disk has one voter."""
+        if isinstance(self.log, MemoryMetadataLog):
+            self.log.end_offset += 1
+
     def update_features(self, command: commands.UpdateFeatures) -> Mapping[str, KafkaError]:
         """Carry out `UpdateFeatures`, and what it asks of the quorum."""
         refused = self.ask(command)

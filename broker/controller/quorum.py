@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.protocol.message import ZERO_UUID
@@ -49,7 +49,12 @@ class Quorum:
 
     @property
     def voters(self) -> list[Node]:
-        """The controllers, in the order of their ids."""
+        """The controllers that vote, in the order of their ids."""
+        return [node for node in self._members.values() if node.votes]
+
+    @property
+    def controllers(self) -> list[Node]:
+        """The controllers, whether they vote or not, in the order of their ids."""
         return [node for node in self._members.values() if node.is_controller]
 
     @property
@@ -79,13 +84,30 @@ class Quorum:
     def joined(self, node_id: int) -> None:
         """A node is back; it leads if it votes and no other voter is up."""
         self._left.pop(node_id, None)
-        if self._members[node_id].is_controller and not self._members[self._controller.controller_id].controls:
+        if self._members[node_id].votes and not self._members[self._controller.controller_id].controls:
             self._controller.take_over(node_id)
+
+    def remove(self, voter: Node) -> None:
+        """A controller observes from now on (KIP-853); the next voter that is up leads if it did."""
+        voter.votes = False
+        self._controller.name_voters()
+        if self._controller.controller_id == voter.id:
+            self._controller.take_over(next(other.id for other in self.voters if other.controls))
+
+    def add(self, controller: Node) -> None:
+        """A controller votes from now on."""
+        controller.votes = True
+        self._controller.name_voters()
+
+    def start_with(self, voters: Container[int]) -> None:
+        """These controllers vote, whoever did before."""
+        for node in self._members.values():
+            node.votes = node.is_controller and node.id in voters
 
     def progress(self) -> tuple[list[Progress], list[Progress]]:
         """Voters and observers."""
         voters = [self._of_voter(node) for node in self.voters]
-        observers = [self._of_observer(node) for node in self._members.values() if not node.is_controller]
+        observers = [self._of_observer(node) for node in self._members.values() if not node.votes]
         return voters, [each for each in observers if each is not None]
 
     def _of_voter(self, node: Node) -> Progress:

@@ -71,10 +71,10 @@ class Node:
     """One node of the cluster. `log_dirs` is empty for a node that keeps its logs in memory.
 
     `endpoints`: the broker's, by listener name; the first one is what brokers use among themselves. A controller that
-    is no broker has none. `controllers`: the controller's, where some are configured. `is_controller`: whether it may
-    vote on the metadata log. `controls_alone`: its broker is down, and its controller is not. `metadata_directory`: the
-    id of the directory with its metadata log. `release`: the Kafka that it runs; `route_base` is a number of it above
-    all that an API key and a version make.
+    is no broker has none. `controllers`: the controller's, where some are configured. `is_controller`: whether it is
+    one. `votes`: whether it is a voter of the metadata log, which only a controller is. `controls_alone`: its broker is
+    down, and its controller is not. `metadata_directory`: the id of the directory with its metadata log. `release`: the
+    Kafka that it runs; `route_base` is a number of it above all that an API key and a version make.
     """
 
     __slots__ = (
@@ -89,6 +89,7 @@ class Node:
         "release",
         "route_base",
         "up",
+        "votes",
     )
 
     def __init__(self, id: int, endpoints: dict[str, Endpoint] | None = None, release: Release | None = None) -> None:
@@ -101,12 +102,18 @@ class Node:
         self.endpoints = endpoints or {PLAINTEXT: Endpoint(Listener(PLAINTEXT, SecurityProtocol.PLAINTEXT))}
         self.controllers: dict[str, Endpoint] = {}
         self.is_controller = True
+        self.votes = True
         self.controls_alone = False
 
     @property
     def controls(self) -> bool:
-        """Whether it is a controller that runs."""
-        return self.is_controller and (self.up or self.controls_alone)
+        """Whether it is a voter that runs."""
+        return self.votes and self.runs
+
+    @property
+    def runs(self) -> bool:
+        """Whether its controller runs, if it has one."""
+        return self.up or self.controls_alone
 
     def run(self, release: Release) -> None:
         """Be a node of this release from now on."""

@@ -32,6 +32,7 @@ def reset(cluster: Cluster, *, data: bool) -> None:
         forget_clients(cluster)
         go_back(cluster, cluster.releases_at_start)
         cluster.controller.set_kraft_version(cluster.kraft_version_at_start)
+        cluster.quorum.start_with(cluster.members)
         _forget_data(cluster)
     _set_clock(cluster, kept=not data)
 

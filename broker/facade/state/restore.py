@@ -52,6 +52,7 @@ def go_to(cluster: Cluster, snapshot: Snapshot) -> None:
     cluster.clock.set_ms(snapshot.now_ms, frozen=snapshot.clock_frozen)
     go_back(cluster, snapshot.releases)
     cluster.controller.set_kraft_version(snapshot.kraft_version)
+    cluster.quorum.start_with(snapshot.voters)
     _nodes(cluster, snapshot)
     cluster.coordinators.resting = True
     try:

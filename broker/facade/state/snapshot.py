@@ -142,6 +142,7 @@ class Snapshot:
         "share_states",
         "stopped_nodes",
         "transactions",
+        "voters",
     )
 
     def __init__(self, cluster: Cluster) -> None:
@@ -166,6 +167,7 @@ class Snapshot:
         self.controllers_alone = frozenset(node.id for node in cluster.nodes.values() if node.controls_alone)
         self.releases = releases_of(cluster)
         self.kraft_version = cluster.controller.kraft_version
+        self.voters = frozenset(voter.id for voter in cluster.quorum.voters)
         self.faults = set(faults_of(cluster))
         """The faults that were set. A restore removes all other faults, and adds none."""
         self.frozen_nodes = frozenset(cluster.frozen)

@@ -7,6 +7,7 @@ import pytest
 from odradek.broker.cluster import Cluster
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.metadata.image import directory_of
+from odradek.broker.metadata.node import Node
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.add_raft_voter import AddRaftVoterRequest, Listener
 from odradek.protocol.generated.messages.create_topics import CreatableTopic, CreateTopicsRequest
@@ -128,12 +129,91 @@ def test_removing_a_voter() -> None:
         )
 
 
-def test_a_controller_of_the_process_stays_a_voter() -> None:
-    cluster = Cluster(nodes=2, config={"controller.quorum.bootstrap.servers": "localhost:9093"})
-    own = cluster.nodes[2].metadata_directory
-    answer = ask(cluster, RemoveRaftVoterRequest(None, 2, own))
-    assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
-    assert "cannot remove a controller of its own process" in answer.error_message
-    answer = ask(cluster, AddRaftVoterRequest(None, 1000, 2, own, CONTROLLER))
-    assert answer.error_code == ErrorCode.DUPLICATE_VOTER
-    assert answer.error_message.count("ReplicaKey(id=") == 3
+def three_voters() -> Cluster:
+    return Cluster(
+        nodes=1,
+        config={
+            "process.roles": "broker",
+            "controller.listener.names": "CONTROLLER",
+            "controller.quorum.bootstrap.servers": "localhost:19093,localhost:19094,localhost:19095",
+        },
+    )
+
+
+def removal(cluster: Cluster, node_id: int) -> RemoveRaftVoterRequest:
+    return RemoveRaftVoterRequest(None, node_id, cluster.members[node_id].metadata_directory)
+
+
+def addition(cluster: Cluster, node_id: int, directory: bytes | None = None) -> AddRaftVoterRequest:
+    own = cluster.members[node_id].metadata_directory
+    return AddRaftVoterRequest(None, 1000, node_id, directory or own, CONTROLLER)
+
+
+def ids(nodes: list[Node]) -> list[int]:
+    return [node.id for node in nodes]
+
+
+def test_a_controller_that_is_removed_observes_until_it_is_added() -> None:
+    cluster = three_voters()
+    epoch, end = cluster.quorum.leader_epoch, cluster.controller.next_offset
+    assert ask(cluster, removal(cluster, 3001)).error_code == 0
+    voters, observers = cluster.quorum.progress()
+    assert [each.node_id for each in voters] == [3000, 3002]
+    assert [each.node_id for each in observers] == [1, 3001]
+    assert (cluster.quorum.leader_epoch, cluster.controller.next_offset) == (epoch, end + 1)
+    assert sorted(cluster.image.controllers) == [3000, 3001, 3002]
+    assert ask(cluster, removal(cluster, 3001)).error_code == ErrorCode.VOTER_NOT_FOUND
+    assert ask(cluster, addition(cluster, 3001)).error_code == 0
+    assert ids(cluster.quorum.voters) == [3000, 3001, 3002]
+    assert ask(cluster, addition(cluster, 3001)).error_code == ErrorCode.DUPLICATE_VOTER
+
+
+def test_another_voter_leads_when_the_leader_is_removed() -> None:
+    cluster = three_voters()
+    epoch = cluster.quorum.leader_epoch
+    assert ask(cluster, removal(cluster, 3000)).error_code == 0
+    assert (cluster.controller_id, cluster.quorum.leader_epoch) == (3001, epoch + 1)
+    cluster.membership.lose_controller(3001)
+    assert cluster.controller_id == 3002
+    assert ask(cluster, removal(cluster, 3001)).error_code == 0
+    assert ask(cluster, removal(cluster, 3002)).error_code == ErrorCode.VOTER_NOT_FOUND
+    assert ids(cluster.quorum.voters) == [3002]
+
+
+def test_a_leader_whose_followers_are_down_is_not_removed() -> None:
+    cluster = three_voters()
+    cluster.membership.lose_controller(3001)
+    cluster.membership.lose_controller(3002)
+    assert ask(cluster, removal(cluster, 3000)).error_code == ErrorCode.REQUEST_TIMED_OUT
+    assert ids(cluster.quorum.voters) == [3000, 3001, 3002]
+
+
+def test_a_controller_that_is_down_is_not_added() -> None:
+    cluster = three_voters()
+    ask(cluster, removal(cluster, 3001))
+    cluster.membership.lose_controller(3001)
+    answer = ask(cluster, addition(cluster, 3001))
+    assert answer.error_code == ErrorCode.REQUEST_TIMED_OUT
+    assert answer.error_message.endswith("is not ready to receive requests")
+    assert ids(cluster.quorum.voters) == [3000, 3002]
+
+
+def test_a_controller_is_added_with_its_own_directory() -> None:
+    cluster = three_voters()
+    ask(cluster, removal(cluster, 3001))
+    answer = ask(cluster, addition(cluster, 3001, OTHER))
+    assert answer.error_code == ErrorCode.REQUEST_TIMED_OUT
+    assert answer.error_message.endswith("since it is lagging behind")
+    assert ids(cluster.quorum.voters) == [3000, 3002]
+
+
+def test_a_snapshot_and_a_reset_bring_the_voters_back() -> None:
+    with KafkaBroker(nodes=3, config={"controller.quorum.bootstrap.servers": "localhost:9093"}) as broker:
+        cluster = broker._cluster
+        ask(cluster, removal(cluster, 3))
+        without = broker.snapshot()
+        broker.reset()
+        assert ids(cluster.quorum.voters) == [1, 2, 3]
+        broker.restore(without)
+        assert ids(cluster.quorum.voters) == [1, 2]
+    assert not broker.bugs
