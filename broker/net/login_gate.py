@@ -20,7 +20,7 @@ from odradek.broker.net.login_limits import FailedLogins, LoginBytes
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
 from odradek.broker.requests.dispatch import Pending, Throttled
 from odradek.broker.requests.exchange import Frame
-from odradek.broker.security.denials import NO_LOG_IN, one_line
+from odradek.broker.security.denials import NO_LOG_IN, SESSION_ENDED, one_line
 from odradek.broker.security.sasl.credentials import ImageCredentials
 from odradek.broker.security.sasl.server import (
     MalformedToken,
@@ -213,7 +213,9 @@ class LoginGate:
             return self._begin_again(node, info, frame, now_ms)
         expires_ms = info.session_expires_ms
         if expires_ms is not None and now_ms >= expires_ms:
-            raise CloseConnection("its session has ended, and it has not authenticated again")
+            key = _api_key(frame)
+            self._failures.keep(info, SESSION_ENDED, api=API_BY_KEY[key].name if key in API_BY_KEY else "")
+            raise CloseConnection(SESSION_ENDED)
         return self._dispatcher.begin(node, info, frame)
 
     def _may_begin_again(self, now_ms: int) -> bool:

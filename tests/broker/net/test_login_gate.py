@@ -244,6 +244,16 @@ def test_a_long_poll_over_the_end_of_the_session_is_answered(broker: KafkaBroker
     assert login.transcript[-1][1] == "closed"
 
 
+def test_who_is_cut_at_the_end_of_the_session_is_told(broker: KafkaBroker, login: Login) -> None:
+    login.logs_in(listener="SHORT")
+    broker.clock.advance(6)
+    login.is_served()
+    assert login.transcript[-1][1] == "closed"
+    denial = broker.denied[-1]
+    assert (denial.operation, denial.principal, denial.listener) == ("LOGIN", "User:alice", "SHORT")
+    assert denial.reason == "its session has ended, and it has not authenticated again"
+
+
 def test_each_sasl_listener_has_one() -> None:
     cluster = Cluster(config=sasl_properties(dict.fromkeys(LISTENERS, 0)))
     assert {name for _, name in cluster.server._gates} == {"SASL", "REAUTH", "SHORT"}
