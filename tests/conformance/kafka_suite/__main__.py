@@ -43,6 +43,9 @@ def main() -> int:
     if options.list:
         print("\n".join(f"{all_classes[name]} {name}" for name in sorted(chosen)))
         return 0
+    if without := [name.rpartition(".")[2] for name in chosen if not jars.can_run(name)]:
+        print(f"left out, because the package gssapi is not installed: {', '.join(without)}")
+        chosen = [name for name in chosen if jars.can_run(name)]
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _end)
     BUILD.mkdir(parents=True, exist_ok=True)

@@ -16,6 +16,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from tests.conformance.real_kafka import Unavailable, cache_dir, cache_lock, java_major
@@ -47,6 +48,18 @@ STARTS_A_CLUSTER = re.compile(
 )
 ASK_NO_CLUSTER = {"kafka/security/authorizer/AuthorizerTest"}
 """Classes on such a harness that test objects of their own alone."""
+KERBEROS = {
+    "kafka.api.SaslGssapiSslEndToEndAuthorizationTest",
+    "kafka.api.SaslMultiMechanismConsumerTest",
+    "kafka.api.SaslPlaintextConsumerTest",
+    "kafka.api.SaslSslAdminIntegrationTest",
+    "kafka.api.SaslSslConsumerTest",
+    "kafka.api.UserQuotaTest",
+    "kafka.server.GssapiAuthenticationTest",
+    "kafka.server.MultipleListenersWithAdditionalJaasContextTest",
+    "kafka.server.MultipleListenersWithDefaultJaasContextTest",
+}
+"""Classes whose clients log in with tickets. Without the package gssapi they skip all tests."""
 HAS_TESTS = re.compile(
     rb"Lorg/junit/jupiter/(api/(Test|TestTemplate|RepeatedTest)|params/ParameterizedTest);|api/Cluster(Test|Tests|Template);"
 )
@@ -153,6 +166,11 @@ def test_classes() -> dict[str, str]:
     whole = (of for of in known.values() if not of.abstract and of.name not in ASK_NO_CLUSTER)
     chosen = (of for of in whole if has(of, "starts") and has(of, "tests"))
     return {of.name.replace("/", "."): of.jar for of in sorted(chosen, key=lambda of: of.name)}
+
+
+def can_run(name: str) -> bool:
+    """Whether what a class needs is installed."""
+    return name not in KERBEROS or find_spec("gssapi") is not None
 
 
 def _classes(jar: str) -> Iterator[_Class]:

@@ -85,7 +85,7 @@ class Worker:
 
     def _start(self) -> subprocess.Popen[bytes]:
         reads, writes = os.pipe()
-        command = ["java", "-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xshare:auto"]
+        command = ["java", "-Xmx1g", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xshare:auto"]
         command += ["-XX:+EnableDynamicAgentLoading"] if _knows_agents() else []
         for kerberos in ("--add-exports", "--add-opens"):  # for the Kerberos server of Kafka's tests
             command += [kerberos, "java.security.jgss/sun.security.krb5=ALL-UNNAMED"]

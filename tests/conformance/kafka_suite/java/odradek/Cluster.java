@@ -54,6 +54,7 @@ import org.apache.kafka.common.acl.AclBindingFilter;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.config.types.Password;
 import org.apache.kafka.common.internals.Plugin;
+import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.metrics.Quota;
 import org.apache.kafka.common.network.ChannelBuilders;
 import org.apache.kafka.common.network.ListenerName;
@@ -121,6 +122,7 @@ public final class Cluster implements AutoCloseable {
     private final Set<Integer> wanted = ConcurrentHashMap.newKeySet();
     private Odradek process;
     private Principals principals;
+    private BrokerMetrics metrics;
     private Admin admin;
     private String clusterId;
 
@@ -237,6 +239,7 @@ public final class Cluster implements AutoCloseable {
                 environment.put("ODRADEK_SUITE_PRINCIPALS", principals.address());
             }
             process = Odradek.start(properties.size(), config, more, environment);
+            metrics = new BrokerMetrics(process);
             newest = this;
         } catch (IOException error) {
             throw new IllegalStateException(error);
@@ -582,6 +585,11 @@ public final class Cluster implements AutoCloseable {
         known.put("dataPlaneRequestProcessor", any -> requests);
         SharedServer shared = sharedServer();
         known.put("sharedServer", any -> shared);
+        Metrics counts = BrokerMetrics.of(id, () -> {
+            running();
+            return metrics;
+        });
+        known.put("metrics", any -> counts);
         return Inside.of(BrokerServer.class, known);
     }
 
@@ -856,8 +864,10 @@ public final class Cluster implements AutoCloseable {
     public synchronized void close() {
         down.addAll(properties.keySet());
         closeAdmin();
-        if (process != null)
+        if (process != null) {
+            metrics.close();
             process.close();
+        }
         if (principals != null)
             principals.close();
     }
