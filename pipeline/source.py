@@ -83,6 +83,10 @@ class OdradekDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         options = SourceOptions.parse(dict(self.options))
+        if options.max_offsets_per_trigger is not None:
+            raise OptionError("maxOffsetsPerTrigger is for streams: a batch reads all")
+        if options.push_filters and not hasattr(DataSourceReader, "pushFilters"):
+            raise OptionError("pushFilters: Spark tells a Python source of filters from 4.1 on")
         kind = NarrowedReader if options.push_filters else BatchReader
         return kind(options, chosen_columns(schema))
 
@@ -90,6 +94,8 @@ class OdradekDataSource(DataSource):
         options = SourceOptions.parse(dict(self.options))
         if options.ending != "latest":
             raise OptionError("endingOffsets is for batches: a stream has no end")
+        if options.push_filters:
+            raise OptionError("pushFilters is for batches: Spark tells a stream of no filters")
         if options.max_offsets_per_trigger is not None and not LIMITS_KNOWN:
             raise OptionError("maxOffsetsPerTrigger: Spark tells a Python source of limits from 4.2 on")
         return StreamReader(options, chosen_columns(schema))

@@ -249,7 +249,9 @@ def test_a_corrupt_batch_fails_the_read(spark: Any, golden_log_dir: Path, tmp_pa
 @pytest.mark.kafka(topics={"in": 3})
 def test_filters_that_are_pushed_prune_tasks(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
     if spark.version < "4.1":
-        pytest.skip("Spark tells a Python source of filters from 4.1 on")
+        with pytest.raises(Exception, match=r"Spark tells a Python source of filters from 4\.1 on"):
+            from_broker(spark, kafka_broker, "in", pushFilters="true").load().count()
+        return
     for partition in range(3):
         for value in ("a", "b", "c", "d"):
             kafka_broker.produce("in", value, partition=partition)
@@ -268,6 +270,19 @@ def test_filters_that_are_pushed_prune_tasks(spark: Any, kafka_broker: odradek.K
         assert found("false") == (3, [(0, 2), (2, 2)])
     finally:
         spark.conf.unset("spark.sql.python.filterPushdown.enabled")
+
+
+@pytest.mark.kafka(topics={"in": 1})
+def test_options_of_the_other_kind_of_query_are_refused(
+    spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path
+) -> None:
+    with pytest.raises(Exception, match="maxOffsetsPerTrigger is for streams"):
+        from_broker(spark, kafka_broker, "in", maxOffsetsPerTrigger=6).load().count()
+    where = {"kafka.bootstrap.servers": kafka_broker.bootstrap_servers, "subscribe": "in"}
+    for option, value in (("endingOffsets", "earliest"), ("pushFilters", "true")):
+        rows = spark.readStream.format("odradek").options(**where).option(option, value).load()
+        with pytest.raises(Exception, match=f"{option} is for batches"):
+            run_once(rows, tmp_path / option)
 
 
 @pytest.mark.kafka(topics={"in": 2})
