@@ -53,6 +53,11 @@ def test_a_wrong_master_is_told_in_one_line(capsys: pytest.CaptureFixture[str], 
     )
 
 
+def test_settings_for_spark_are_pairs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["pipeline", "audit", "t", "--log-dir", str(tmp_path), "--conf", "spark.driver.host"]) == 2
+    assert capsys.readouterr().err == ("odradek pipeline: audit: --conf: 'spark.driver.host' is not NAME=VALUE\n")
+
+
 @pytest.mark.kafka(topics={"main_topic": 2, "failed_topic": 1})
 def test_retry_without_its_topics_is_told_in_one_line(
     kafka_broker: odradek.KafkaBroker, capsys: pytest.CaptureFixture[str], tmp_path: Path
@@ -122,8 +127,12 @@ def test_jobs_from_the_command_line(
     """The session is the test's own: `retry` alone would end it, and is called with a handler in a file."""
     servers = ["--bootstrap-servers", kafka_broker.bootstrap_servers]
     produce(kafka_broker, "in", ["a", "b"], **{"enable.idempotence": True})
-    assert main(["pipeline", "audit", "in", "--by", "key", *servers]) == 0
+    setting = ["--conf", "spark.sql.shuffle.partitions=3"]
+    shuffled = spark.conf.get(setting[1].partition("=")[0])
+    assert main(["pipeline", "audit", "in", "--by", "key", *servers, *setting]) == 0
     assert capsys.readouterr().out.splitlines() == ["in records: 2", "in committed: 2", "passed"]
+    assert spark.conf.get("spark.sql.shuffle.partitions") == "3"
+    spark.conf.set("spark.sql.shuffle.partitions", shuffled)
     produce(kafka_broker, "in", ["a"], **{"enable.idempotence": True})
     assert main(["pipeline", "audit", "in", "--by", "key", *servers]) == 1
     assert "duplicate id: in-0 offset 2: k0" in capsys.readouterr().out

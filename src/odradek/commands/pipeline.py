@@ -168,12 +168,14 @@ def _add(
     run_job: Callable[[argparse.Namespace], int],
 ) -> argparse.ArgumentParser:
     parser = jobs.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
-    parser.set_defaults(run_job=run_job, master="local[2]")
+    parser.set_defaults(run_job=run_job, master="local[2]", conf=[])
     return parser
 
 
 def _master_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--master", metavar="URL", help="Spark master, such as spark://HOST:PORT (default: local[2])")
+    conf_help = "setting for Spark, such as spark.driver.host=HOST (repeatable)"
+    parser.add_argument("--conf", action="append", metavar="NAME=VALUE", help=conf_help)
 
 
 def _place_arguments(parser: argparse.ArgumentParser) -> None:
@@ -225,7 +227,8 @@ def _spark(arguments: argparse.Namespace, *, kafka: bool = False) -> SparkSessio
     """A session; with ``kafka``, one that has Spark's Kafka connector."""
     from odradek.pipeline.session import build_session
 
-    return build_session(f"odradek {arguments.job}", master=arguments.master, kafka=kafka)
+    settings = _pairs(arguments.conf, "--conf")
+    return build_session(f"odradek {arguments.job}", master=arguments.master, config=settings, kafka=kafka)
 
 
 @contextmanager
