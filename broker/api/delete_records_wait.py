@@ -74,6 +74,7 @@ class DeletionWait(Parked):
 
     def abandon(self) -> None:
         """See `Parked`."""
+        self._waiter.leave()
         for deleted in self._waiting:
             deleted.partition.waiters.discard(self._waiter)
 

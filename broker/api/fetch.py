@@ -84,6 +84,7 @@ class _ParkedFetch(Parked):
         return None
 
     def abandon(self) -> None:
+        self._waiter.leave()
         for partition in self._partitions:
             partition.waiters.discard(self._waiter)
 

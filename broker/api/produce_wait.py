@@ -111,6 +111,7 @@ class ReplicationWait(Parked):
 
     def abandon(self) -> None:
         """See `Parked`."""
+        self._waiter.leave()
         for uncommitted in self._waiting:
             uncommitted.partition.waiters.discard(self._waiter)
 

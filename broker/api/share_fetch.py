@@ -254,6 +254,7 @@ class _ParkedShareFetch(Parked):
         return None
 
     def abandon(self) -> None:
+        self._waiter.leave()
         self._work.ctx.services.share_partitions().discard_waiter(self._waiter, self._work.lives)
 
     def _register(self) -> None:

@@ -24,6 +24,10 @@ _FEW_DEADLINES = 256
 class Waits(Protocol):
     """The part of a connection that is used here."""
 
+    @property
+    def is_parked(self) -> bool:
+        """Whether the connection is parked with a request."""
+
     def waits_for(self, parked: Parked) -> bool:
         """Whether this is the request that the connection is parked with."""
 
@@ -48,14 +52,14 @@ class ParkedConnections(Generic[C]):
         self._deadlines: list[tuple[int, int, C, Parked]] = []
         self._sweep_at = _FEW_DEADLINES
         self._numbers = count()
-        self._woken: list[tuple[C, Parked]] = []
+        self._woken: list[C] = []
         self._in_turn = False
         self._alarm = trio.Event()
         self._sleeps_until: float = inf
 
     def add(self, connection: C, parked: Parked) -> None:
         """Park a connection."""
-        parked.wake = partial(self._wake, connection, parked)
+        parked.wake = partial(self._wake, connection)
         deadline_ms = parked.deadline_ms
         if len(self._deadlines) >= self._sweep_at:
             self._sweep()
@@ -98,8 +102,8 @@ class ParkedConnections(Generic[C]):
                 await self._alarm.wait()
             self._alarm = trio.Event()
 
-    def _wake(self, connection: C, parked: Parked) -> None:
-        self._woken.append((connection, parked))
+    def _wake(self, connection: C) -> None:
+        self._woken.append(connection)
         if not self._in_turn:
             self._alarm.set()
 
@@ -111,11 +115,11 @@ class ParkedConnections(Generic[C]):
             if connection.waits_for(parked):
                 if deadline_ms > now_ms:
                     return
-                self._woken.append((connection, parked))
+                self._woken.append(connection)
             heappop(self._deadlines)
 
-    def _resume_all(self, woken: list[tuple[C, Parked]]) -> None:
-        for connection, parked in woken:
-            if connection.waits_for(parked):
+    def _resume_all(self, woken: list[C]) -> None:
+        for connection in woken:
+            if connection.is_parked:
                 self._resume(connection)
         self._resumed()

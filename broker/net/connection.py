@@ -187,6 +187,11 @@ class Connection:
         """The socket's file descriptor."""
         return self._socket.fileno()
 
+    @property
+    def is_parked(self) -> bool:
+        """Whether the connection is parked with a request."""
+        return self.state is _PARKED
+
     def waits_for(self, parked: Parked) -> bool:
         """Whether this is the connection's parked request."""
         pending = self._pending

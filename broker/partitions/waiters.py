@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 
 def _nothing() -> None:
-    """The callback of a waiter that has been woken already."""
+    """The callback of a waiter for which nobody waits."""
 
 
 class Waiter:
@@ -45,6 +45,10 @@ class Waiter:
         if not self.woken:
             self.woken = True
             self._on_wake()
+
+    def leave(self) -> None:
+        """Nobody waits any more. A parked request and its waiter refer to each other until then."""
+        self._on_wake = _nothing
 
 
 _NOBODY: set[Waiter] = set()

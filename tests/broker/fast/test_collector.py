@@ -52,6 +52,37 @@ def test_the_collector_rests_while_modules_are_imported_and_leaves_them_alone_af
     assert collected
 
 
+_GROWTH = """
+import gc, json
+from odradek.broker.fast.collector import MOST_OBJECTS, lasting_imports
+
+class Ring:
+    def __init__(self):
+        self.me = self
+
+looked_at = []
+
+def count(phase, about):
+    if phase == "start":
+        looked_at.append(sum(len(gc.get_objects(generation)) for generation in range(about["generation"] + 1)))
+
+with lasting_imports():
+    pass
+gc.callbacks.append(count)
+kept = []
+for _ in range(10 * MOST_OBJECTS):
+    kept.append([])
+    Ring()
+print(json.dumps([max(looked_at) <= MOST_OBJECTS, len(looked_at) > 10, len(gc.get_objects()) <= MOST_OBJECTS]))
+"""
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="the collector works in small parts by itself")
+def test_no_collection_looks_at_everything_that_lives() -> None:
+    done = subprocess.run([sys.executable, "-c", _GROWTH], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [True, True, True]
+
+
 _FAILING = """
 import gc
 from odradek.broker.fast.collector import lasting_imports

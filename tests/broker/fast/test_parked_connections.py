@@ -63,6 +63,10 @@ class FakeConnection:
         self.name = name
         self.parked: Parked | None = parked
 
+    @property
+    def is_parked(self) -> bool:
+        return self.parked is not None
+
     def waits_for(self, parked: Parked) -> bool:
         return self.parked is parked
 

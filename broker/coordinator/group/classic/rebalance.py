@@ -55,11 +55,16 @@ class Changes:
 
     def answered(self, reply: R) -> Outcome[R]:
         """The outcome of a command that is answered now."""
-        return make_outcome(self.records, reply=reply, effects=self.effects, then=self.then, waits=self.waits)
+        return make_outcome(self.records, reply=reply, effects=self.effects, then=self._last_step(), waits=self.waits)
 
     def parked(self, ticket: Hashable) -> Outcome[R]:
         """The outcome of a command that is answered later, under this ticket."""
-        return make_outcome(self.records, park=ticket, effects=self.effects, then=self.then, waits=self.waits)
+        return make_outcome(self.records, park=ticket, effects=self.effects, then=self._last_step(), waits=self.waits)
+
+    def _last_step(self) -> Callable[[], Sequence[Effect]] | None:
+        """`then`, which leaves this object: it usually refers to it."""
+        then, self.then = self.then, None
+        return then
 
 
 _log = logging.getLogger("odradek.broker.coordinator.group")

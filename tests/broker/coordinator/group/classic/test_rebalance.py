@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from odradek.broker.coordinator.group.classic.rebalance import Changes
 from odradek.broker.coordinator.group.settings import GroupSettings
-from odradek.broker.runtime.machine import Cancel, NewRecord, Outcome
+from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.group_driver import GroupDriver, hard_state
 
 
 def test_an_answered_and_a_parked_outcome() -> None:
-    changes = Changes(5)
-    changes.records.append(NewRecord(b"k"))
-    changes.effects.append(Cancel("timer"))
-    changes.then = lambda: ()
-    answered = changes.answered("reply")
-    parked: Outcome[str] = changes.parked(7)
-    assert (answered.reply, answered.park, parked.park) == ("reply", None, 7)
-    for outcome in (answered, parked):
+    def then() -> Sequence[Effect]:
+        return ()
+
+    for ticket in (None, 7):
+        changes = Changes(5)
+        changes.records.append(NewRecord(b"k"))
+        changes.effects.append(Cancel("timer"))
+        changes.then = then
+        outcome: Outcome[str] = changes.answered("reply") if ticket is None else changes.parked(ticket)
+        assert outcome.park == ticket
+        assert outcome.reply == ("reply" if ticket is None else None)
         assert outcome.records == [NewRecord(b"k")]
         assert outcome.effects is changes.effects
-        assert outcome.then is changes.then
+        assert outcome.then is then
 
 
 E = ErrorCode
