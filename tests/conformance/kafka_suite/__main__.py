@@ -56,6 +56,7 @@ def main() -> int:
         now[name] = of = table.entry(name, all_classes[name], results, seconds)
         _keep(name, results)
         counts = " ".join(f"{len(of[kind])} {kind}" for kind in table.KINDS if kind in of)
+        counts += f" ({of['alone']} ask no cluster)" if "alone" in of else ""
         print(f"{seconds:6.1f} s  {of['passed']:4}/{of['tests']:<4} {name.rpartition('.')[2]}  {counts}", flush=True)
         if options.write and of["tests"]:
             table.write({**table.read(), name: of})
@@ -81,7 +82,7 @@ def _chosen(all_classes: dict[str, str], only: str, jar: str) -> list[str]:
 
 def _keep(name: str, results: list[Result]) -> None:
     """The stack traces of what did not pass."""
-    failed = [result for result in results if result.outcome not in ("passed", "skipped")]
+    failed = [result for result in results if result.outcome not in ("passed", "skipped", "alone")]
     file = BUILD / f"{name.rpartition('.')[2]}.txt"
     file.unlink(missing_ok=True)
     if failed:

@@ -31,7 +31,10 @@ AT_ONCE = 2
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a test ended: passed, failed, inside (it needs the inside of a broker) or skipped (it says so itself)."""
+    """How a test ended: passed, failed, inside (it needs the inside of a broker), skipped (it says so itself) or alone.
+
+    A test that is alone passed without a broker: it started none, and asked none that ran.
+    """
 
     test: str
     outcome: str

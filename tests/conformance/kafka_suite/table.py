@@ -44,6 +44,9 @@ odradek behaves as 4.3 here. Classes that log in with Kerberos are left out wher
 classes. `make test-all` takes {minutes} minutes' worth of them, others each day: {turns} days for all.
 {left}"""
 EXPLANATION = """\
+{alone} other tests of these classes start no cluster and ask none. They say nothing about a broker, so no number here
+counts them.
+
 "Differ": a line of [DIFFERENCES.md](../DIFFERENCES.md) says so. "Wrong on Kafka too": the test fails in Kafka's own
 harness on the same machine. "To be mended": not explained yet."""
 
@@ -79,7 +82,9 @@ def entry(name: str, jar: str, results: Sequence[Result], seconds: float) -> Ent
     """The table's line of a class."""
     found: Entry = {"jar": jar, "seconds": round(seconds), "tests": 0, "passed": 0}
     for result in results:
-        if result.outcome == "skipped":
+        if result.outcome == "alone":
+            found["alone"] = found.get("alone", 0) + 1
+        if result.outcome in ("skipped", "alone"):
             continue
         found["tests"] += 1
         if result.outcome == "passed":
@@ -167,7 +172,7 @@ def totals(entries: Iterable[Entry]) -> Counter[str]:
     """Tests, passed, and the number of each kind."""
     found: Counter[str] = Counter()
     for entry in entries:
-        found.update(classes=1, tests=entry["tests"], passed=entry["passed"])
+        found.update(classes=1, tests=entry["tests"], passed=entry["passed"], alone=entry.get("alone", 0))
         found.update({kind: len(entry.get(kind, {})) for kind in KINDS})
     return found
 
@@ -219,7 +224,7 @@ def page(table: dict[str, Entry]) -> str:
         "",
         *summary(table),
         "",
-        *EXPLANATION.splitlines(),
+        *EXPLANATION.format(alone=totals(table.values())["alone"]).splitlines(),
     ]
     for kind, title in (("fails", "To be mended"), ("differs", "Differ"), ("wrong", "Wrong on Kafka too")):
         found = [

@@ -15,10 +15,13 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -41,6 +44,9 @@ public final class Odradek implements AutoCloseable {
     private static int nextPort = new Random().nextInt(FIRST_PORT, LAST_PORT);
     private static Process forks;
     private static BufferedReader forked;
+    private static final Set<Odradek> RUNNING = ConcurrentHashMap.newKeySet();
+    private static final Map<Odradek, String> WATCHED = new HashMap<>();
+    private static volatile boolean startedOne;
     private final ProcessHandle process;
     private final Path folder;
     private final int controlPort;
@@ -70,6 +76,8 @@ public final class Odradek implements AutoCloseable {
         ProcessHandle process = fork(Map.of(
             "arguments", arguments, "environment", environment, "out", said.toString(), "err", errors.toString()));
         Odradek started = new Odradek(process, folder, control);
+        startedOne = true;
+        RUNNING.add(started);
         boolean lives = true;
         while (lives) {
             lives = process.isAlive();
@@ -88,6 +96,28 @@ public final class Odradek implements AutoCloseable {
         if (last.contains("odradek[gssapi]"))
             throw new org.opentest4j.TestAbortedException(last);
         throw new Refused(last);
+    }
+
+    /** From now on, see whether a cluster starts or is asked anything. */
+    static void watch() {
+        startedOne = false;
+        WATCHED.clear();
+        RUNNING.forEach(running -> WATCHED.put(running, running.lastRequest()));
+    }
+
+    /** Whether a cluster started, or was asked anything, since the last `watch`. */
+    static boolean wasAsked() {
+        return startedOne || WATCHED.entrySet().stream().anyMatch(
+            seen -> !RUNNING.contains(seen.getKey()) || !seen.getKey().lastRequest().equals(seen.getValue()));
+    }
+
+    /** When the last request of a client came. */
+    private String lastRequest() {
+        try {
+            return get("requests/tail?limit=1").path(0).path("at").asText();
+        } catch (IllegalStateException ended) {
+            return "ended";
+        }
     }
 
     /** A process of `odradek` made by that of serve.py, which starts with the first. */
@@ -166,6 +196,7 @@ public final class Odradek implements AutoCloseable {
     /** End the process. What it logged as an error of its own fails the test. */
     @Override
     public void close() {
+        RUNNING.remove(this);
         process.destroy();
         try {
             process.onExit().get(20, TimeUnit.SECONDS);
