@@ -26,6 +26,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import javax.security.auth.login.AppConfigurationEntry;
 import javax.security.auth.login.Configuration;
@@ -735,6 +736,13 @@ public final class Cluster implements AutoCloseable {
             return new LeaderAndEpoch(OptionalInt.of(quorum.leaderId()), (int) quorum.leaderEpoch());
         }));
         return Inside.of(KafkaRaftManager.class, Map.of("raftLog", any -> log, "client", any -> client));
+    }
+
+    /** The directory of a node's metadata log, as DescribeQuorum tells. */
+    public Uuid metadataDirectory(int id) throws Exception {
+        QuorumInfo quorum = admin().describeMetadataQuorum().quorumInfo().get();
+        return Stream.concat(quorum.voters().stream(), quorum.observers().stream())
+            .filter(replica -> replica.replicaId() == id).findFirst().orElseThrow().replicaDirectoryId();
     }
 
     /** The object that stands for the controller. */

@@ -29,6 +29,7 @@ public class KafkaClusterTestKit implements AutoCloseable {
     private final Map<Integer, ControllerServer> controllers = new HashMap<>();
     private final Map<Integer, KafkaRaftManager<ApiMessageAndVersion>> raft = new HashMap<>();
     private final Map<String, Short> features = new TreeMap<>();
+    private final boolean dynamicVoters;
     private final MockFaultHandler fatal = new MockFaultHandler("fatalFaultHandler");
     private final MockFaultHandler nonFatal = new MockFaultHandler("nonFatalFaultHandler");
 
@@ -98,6 +99,7 @@ public class KafkaClusterTestKit implements AutoCloseable {
 
     private KafkaClusterTestKit(Builder builder) throws Exception {
         nodes = builder.nodes;
+        dynamicVoters = builder.dynamicVoters;
         if (nodes.brokerNodes().isEmpty())
             throw Inside.needed("a cluster of controllers alone");
         if (nodes.brokerListenerProtocol().name.startsWith("SASL"))
@@ -111,7 +113,7 @@ public class KafkaClusterTestKit implements AutoCloseable {
         cluster = new Cluster(properties, nodes.controllerListenerName().value(), List.of())
             .controlledBy(nodes.controllerNodes().keySet(), nodes.isCombined(nodes.controllerNodes().firstKey()))
             .formattedWith(features, nodes.clusterId());
-        if (builder.dynamicVoters)
+        if (dynamicVoters)
             cluster.withDynamicQuorum();
         nodes.brokerNodes().keySet().forEach(id -> raft.put(id, Cluster.raft(() -> cluster)));
         nodes.controllerNodes().keySet().forEach(id -> raft.put(id, Cluster.raft(() -> cluster)));
@@ -198,7 +200,16 @@ public class KafkaClusterTestKit implements AutoCloseable {
     }
 
     public TestKitNodes nodes() {
-        return nodes;
+        return dynamicVoters ? knownByDirectory() : nodes;
+    }
+
+    /** The nodes of a quorum that knows its voters by their directories, which are those of odradek. */
+    private TestKitNodes knownByDirectory() {
+        SortedMap<Integer, TestKitNode> found = new TreeMap<>();
+        nodes.controllerNodes().keySet().forEach(id -> found.put(id, Inside.of(TestKitNode.class, Map.of(
+            "id", any -> id,
+            "metadataDirectoryId", any -> cluster.metadataDirectory(id)))));
+        return Inside.of(TestKitNodes.class, Map.of("controllerNodes", any -> found));
     }
 
     public MockFaultHandler fatalFaultHandler() {
