@@ -56,7 +56,7 @@ def main() -> int:
         now[name] = of = table.entry(name, all_classes[name], results, seconds)
         _keep(name, results)
         counts = " ".join(f"{len(of[kind])} {kind}" for kind in table.KINDS if kind in of)
-        counts += f" ({of['alone']} ask no cluster)" if "alone" in of else ""
+        counts += f" ({of['alone']} without a cluster)" if "alone" in of else ""
         print(f"{seconds:6.1f} s  {of['passed']:4}/{of['tests']:<4} {name.rpartition('.')[2]}  {counts}", flush=True)
         if options.write and of["tests"]:
             table.write({**table.read(), name: of})

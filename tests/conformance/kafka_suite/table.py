@@ -44,7 +44,7 @@ odradek behaves as 4.3 here. Classes that log in with Kerberos are left out wher
 classes. `make test-all` takes {minutes} minutes' worth of them, others each day: {turns} days for all.
 {left}"""
 EXPLANATION = """\
-{alone} other tests of these classes start no cluster and ask none. They say nothing about a broker, so no number here
+{alone} other tests of these classes pass while no cluster runs. They say nothing about a broker, so no number here
 counts them.
 
 "Differ": a line of [DIFFERENCES.md](../DIFFERENCES.md) says so. "Wrong on Kafka too": the test fails in Kafka's own

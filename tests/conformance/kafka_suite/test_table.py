@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 
 from tests.conformance.kafka_suite import table
-from tests.conformance.kafka_suite.runner import AT_ONCE
+from tests.conformance.kafka_suite.runner import AT_ONCE, Result
 
 
 def entries(seconds: list[int]) -> dict[str, table.Entry]:
@@ -29,3 +29,14 @@ def test_the_days_go_round_all_turns() -> None:
     days = [table.turn(known, first + datetime.timedelta(days=number)) for number in range(4)]
     assert sorted(name for day in days[:3] for name in day) == sorted(known)
     assert days[3] == days[0]
+
+
+def test_a_test_that_is_alone_counts_neither_as_a_test_nor_as_passed() -> None:
+    results = [
+        Result(name, outcome, "", "", 0.0, "") for name, outcome in [("a", "passed"), ("b", "alone"), ("c", "alone")]
+    ]
+    found = table.entry("org.example.SomeTest", "kafka-tools", results, 1.0)
+    assert (found["tests"], found["passed"], found["alone"]) == (1, 1, 2)
+    assert table.worse("org.example.SomeTest", found, {"tests": 3, "passed": 3}) == [
+        "SomeTest.*: 1 tests, 3 in the table"
+    ]

@@ -15,7 +15,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
@@ -45,8 +44,7 @@ public final class Odradek implements AutoCloseable {
     private static Process forks;
     private static BufferedReader forked;
     private static final Set<Odradek> RUNNING = ConcurrentHashMap.newKeySet();
-    private static final Map<Odradek, String> WATCHED = new HashMap<>();
-    private static volatile boolean startedOne;
+    private static volatile boolean ran;
     private final ProcessHandle process;
     private final Path folder;
     private final int controlPort;
@@ -76,7 +74,7 @@ public final class Odradek implements AutoCloseable {
         ProcessHandle process = fork(Map.of(
             "arguments", arguments, "environment", environment, "out", said.toString(), "err", errors.toString()));
         Odradek started = new Odradek(process, folder, control);
-        startedOne = true;
+        ran = true;
         RUNNING.add(started);
         boolean lives = true;
         while (lives) {
@@ -98,26 +96,11 @@ public final class Odradek implements AutoCloseable {
         throw new Refused(last);
     }
 
-    /** From now on, see whether a cluster starts or is asked anything. */
-    static void watch() {
-        startedOne = false;
-        WATCHED.clear();
-        RUNNING.forEach(running -> WATCHED.put(running, running.lastRequest()));
-    }
-
-    /** Whether a cluster started, or was asked anything, since the last `watch`. */
-    static boolean wasAsked() {
-        return startedOne || WATCHED.entrySet().stream().anyMatch(
-            seen -> !RUNNING.contains(seen.getKey()) || !seen.getKey().lastRequest().equals(seen.getValue()));
-    }
-
-    /** When the last request of a client came. */
-    private String lastRequest() {
-        try {
-            return get("requests/tail?limit=1").path(0).path("at").asText();
-        } catch (IllegalStateException ended) {
-            return "ended";
-        }
+    /** Whether a cluster ran since this was asked last. */
+    static boolean takeRan() {
+        boolean taken = ran;
+        ran = !RUNNING.isEmpty();
+        return taken;
     }
 
     /** A process of `odradek` made by that of serve.py, which starts with the first. */

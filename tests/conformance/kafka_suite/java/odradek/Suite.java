@@ -77,7 +77,7 @@ public final class Suite {
             began.put(test.getUniqueId(), System.nanoTime());
             if (test.isTest()) {
                 Inside.takeFirst();
-                Odradek.watch();
+                Odradek.takeRan();
                 write(results, Map.of("began", name(test)));
             }
         }
@@ -96,7 +96,7 @@ public final class Suite {
             if (needed != null)
                 tell(test, "inside", needed.getMessage(), trace(needed));
             else if (error == null)
-                tell(test, Odradek.wasAsked() ? "passed" : "alone", "", "");
+                tell(test, Odradek.takeRan() ? "passed" : "alone", "", "");
             else
                 tell(test, result.getStatus() == TestExecutionResult.Status.ABORTED ? "skipped" : "failed", why(error), trace(error));
         }
