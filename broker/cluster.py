@@ -472,6 +472,7 @@ class Cluster:
                 await maintenance.start(self.durability.run)
             if self.directory is not None:
                 maintenance.start_soon(self.directory.open_logs, self.topics)
+                maintenance.start_soon(self.directory.write_snapshots)
             async with trio.open_nursery() as coordinators:
                 self.coordinator_nursery = coordinators
                 if self.config.get("delegation.token.secret.key"):

@@ -31,8 +31,9 @@ BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
 """The file with the records that the first leader of a new cluster writes. It has the format of a snapshot."""
 CHECKPOINT = ".checkpoint"
 _NAME = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
-_SOFT_LIMIT = 1 << 20
-"""The size of values after which a new batch begins; KRaft's readers accept batches of 8 MiB."""
+_SOFT_LIMIT = 1 << 15
+"""The size of values after which a new batch begins: some hundred records, which take a few milliseconds. KRaft's
+readers accept batches of 8 MiB."""
 
 
 class SnapshotId(NamedTuple):
@@ -65,7 +66,7 @@ def newest_snapshot(folder: Path) -> SnapshotId | None:
 class MetadataSnapshot:
     """The content of a snapshot."""
 
-    records: list[MetadataRecord] = field(default_factory=list)
+    records: Iterable[MetadataRecord] = field(default_factory=list)
     last_contained_log_timestamp: int = 0
     """Append time (ms) of the last record that the snapshot covers."""
     kraft_version: int = 0
@@ -77,16 +78,21 @@ def format_metadata_snapshot(
     snapshot: MetadataSnapshot, *, epoch: int, now_ms: int, metadata_version: int = METADATA_VERSION
 ) -> bytes:
     """The bytes of a snapshot file."""
-    parts = [build_kraft_control_batch(_header(snapshot), timestamp=now_ms, leader_epoch=epoch)]
+    return b"".join(snapshot_batches(snapshot, epoch=epoch, now_ms=now_ms, metadata_version=metadata_version))
+
+
+def snapshot_batches(
+    snapshot: MetadataSnapshot, *, epoch: int, now_ms: int, metadata_version: int = METADATA_VERSION
+) -> Iterator[bytes]:
+    """The bytes of a snapshot file, batch by batch; each takes as many of the records as it needs."""
+    yield build_kraft_control_batch(_header(snapshot), timestamp=now_ms, leader_epoch=epoch)
     offset = 1 if snapshot.kraft_version == 0 else 2 if snapshot.voters is None else 3
     for values in _runs(
         encode_metadata_record(record, record_version(record, metadata_version)) for record in snapshot.records
     ):
-        parts.append(build_value_batch(values, timestamp=now_ms, base_offset=offset, leader_epoch=epoch))
+        yield build_value_batch(values, timestamp=now_ms, base_offset=offset, leader_epoch=epoch)
         offset += len(values)
-    footer = [SnapshotFooterRecord()]
-    parts.append(build_kraft_control_batch(footer, timestamp=now_ms, base_offset=offset, leader_epoch=epoch))
-    return b"".join(parts)
+    yield build_kraft_control_batch([SnapshotFooterRecord()], timestamp=now_ms, base_offset=offset, leader_epoch=epoch)
 
 
 def _header(snapshot: MetadataSnapshot) -> list[KRaftControl]:
@@ -123,7 +129,8 @@ def parse_metadata_snapshot(data: Buffer) -> MetadataSnapshot:
 
     Raises CorruptDataError for bytes that are no whole snapshot: header, data batches and footer with right checksums.
     """
-    snapshot = MetadataSnapshot()
+    records: list[MetadataRecord] = []
+    snapshot = MetadataSnapshot(records)
     begun = ended = False
     for batch in _batches(data):
         if ended:
@@ -133,7 +140,7 @@ def parse_metadata_snapshot(data: Buffer) -> MetadataSnapshot:
         if not begun:
             raise SnapshotContentError("the snapshot does not begin with its header")
         if not batch.is_control:
-            snapshot.records.extend(metadata_records(batch))
+            records.extend(metadata_records(batch))
         for message in messages:
             _take_control(snapshot, message)
         ended = any(isinstance(message, SnapshotFooterRecord) for message in messages)

@@ -93,7 +93,7 @@ class Controller:
         finally:
             self._check_levels()  # first: of another release nothing else can be said
         self._opening = False
-        log.take_snapshot_if_due(self.image, self._clock.now_ms())
+        log.take_snapshot_if_due(self.image, self.image_copied, self._clock.now_ms())
         self.active_since_ms = self._clock.now_ms()
         log.begin_epoch(self.controller_id, self.active_since_ms)
         self._machine.kraft_version = log.kraft_version
@@ -177,7 +177,7 @@ class Controller:
             raise KafkaError(ErrorCode.NOT_CONTROLLER, "The metadata log cannot be replayed.")
         reply = self._shard.ask_now(command)
         assert self.log is not None
-        self.log.take_snapshot_if_due(self.image, self._clock.now_ms())
+        self.log.take_snapshot_if_due(self.image, self.image_copied, self._clock.now_ms())
         return reply
 
     def submit(self, command: Command[Any]) -> None:

@@ -322,6 +322,11 @@ class DataDirectory:
             self._open_log(topics, *self._unopened.pop())
             await trio.lowlevel.checkpoint()
 
+    async def write_snapshots(self) -> None:
+        """The task that writes snapshots of the metadata."""
+        assert self._log is not None
+        await self._log.write_snapshots()
+
     # -- snapshots
 
     def open_all(self, topics: PartitionRegistry) -> list[Place]:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import trio
+
 from odradek.broker.controller.machine import StoredRecord
 from odradek.broker.controller.metadata_log import runs
 from odradek.broker.metadata.image import METADATA_VERSION, MetadataImage
@@ -39,6 +41,7 @@ from odradek.storage.metadata_snapshot import (
     newest_snapshot,
     parse_snapshot_name,
     read_metadata_snapshot,
+    snapshot_batches,
     write_metadata_snapshot,
 )
 from odradek.storage.partition_log import AppendOrigin, PartitionLog
@@ -102,6 +105,8 @@ class DiskMetadataLog:
         self._bytes_since_snapshot = 0
         self._loaded = 0
         self._snapshot_ms = now_ms()
+        self._under_way: _SnapshotUnderWay | None = None
+        self._begun: trio.Event | None = None
 
     # -- opening
 
@@ -260,31 +265,63 @@ class DiskMetadataLog:
 
     # -- snapshots
 
-    def take_snapshot_if_due(self, image: MetadataImage, now_ms: int) -> None:
-        """See `MetadataLog`."""
+    def take_snapshot_if_due(self, image: MetadataImage, copied: Callable[[], MetadataImage], now_ms: int) -> None:
+        """See `MetadataLog`. It is written by `write_snapshots`, and at once if that does not run."""
         self._image = image
+        if self._under_way is not None:
+            return
         numbers = self._config.get_int
         interval_ms = numbers("metadata.log.max.snapshot.interval.ms")
         grown = self._bytes_since_snapshot >= numbers("metadata.log.max.record.bytes.between.snapshots")
         aged = 0 < interval_ms <= now_ms - self._snapshot_ms
         if self._bytes_since_snapshot and (grown or aged or self._loaded > _LONG_LOAD):
-            try:
-                self._take_snapshot(image, now_ms)
-                self._drop_old(now_ms)
-            except StorageError as error:
-                # The log has everything; the next snapshot is tried when it has grown again.
-                _log.error("no snapshot of the metadata at offset %d: %s", self.end_offset, error.message)
+            self._begin_snapshot(copied(), now_ms)
             self._bytes_since_snapshot = self._loaded = 0
             self._snapshot_ms = now_ms
 
-    def _take_snapshot(self, image: MetadataImage, now_ms: int) -> None:
-        snapshot_id = SnapshotId(self.end_offset, self.leader_epoch)
-        snapshot = MetadataSnapshot(list(records_of(image)), self._last_timestamp, self.kraft_version, self._voters)
-        self.log.flush()
-        write_metadata_snapshot(
-            self._fs, self.folder, snapshot_id, snapshot, now_ms=now_ms, metadata_version=self._level()
-        )
-        self._snapshot = snapshot_id
+    def _begin_snapshot(self, image: MetadataImage, now_ms: int) -> None:
+        snapshot = MetadataSnapshot(records_of(image), self._last_timestamp, self.kraft_version, self._voters)
+        batches = snapshot_batches(snapshot, epoch=self.leader_epoch, now_ms=now_ms, metadata_version=self._level())
+        self._under_way = _SnapshotUnderWay(SnapshotId(self.end_offset, self.leader_epoch), batches, now_ms)
+        if self._begun is None:
+            self._finish_snapshot()
+        else:
+            self._begun.set()
+
+    async def write_snapshots(self) -> None:
+        """Write the snapshots that become due, until cancelled. Other tasks run after each batch."""
+        try:
+            while True:
+                self._begun = trio.Event()
+                await self._begun.wait()
+                while self._go_on_with_snapshot():
+                    await trio.lowlevel.checkpoint()
+        finally:
+            self._begun = None
+
+    def _finish_snapshot(self) -> None:
+        while self._go_on_with_snapshot():
+            pass
+
+    def _go_on_with_snapshot(self) -> bool:
+        """Make one more batch of the snapshot under way, or write the file with the last one; False if none is left."""
+        work = self._under_way
+        if work is None:
+            return False
+        batch = next(work.batches, None)
+        if batch is not None:
+            work.parts.append(batch)
+            return True
+        self._under_way = None
+        try:
+            self.log.flush()
+            self._fs.write_atomically(self.folder / work.id.file_name, b"".join(work.parts))
+            self._snapshot = work.id
+            self._drop_old(work.begun_ms)
+        except StorageError as error:
+            # The log has everything; the next snapshot is tried when it has grown again.
+            _log.error("no snapshot of the metadata at offset %d: %s", work.id.end_offset, error.message)
+        return False
 
     def _drop_old(self, now_ms: int) -> None:
         """Drop the oldest snapshots, and the log before the next one, while there is too much or they are too old."""
@@ -310,7 +347,21 @@ class DiskMetadataLog:
 
     def close(self, *, clean: bool = True) -> None:
         """Release the log."""
+        if clean:
+            self._finish_snapshot()
         self.log.close(clean=clean)
+
+
+class _SnapshotUnderWay:
+    """A snapshot that is being written: the batches to come, and those that are there."""
+
+    __slots__ = ("batches", "begun_ms", "id", "parts")
+
+    def __init__(self, snapshot_id: SnapshotId, batches: Iterator[bytes], begun_ms: int) -> None:
+        self.id = snapshot_id
+        self.batches = batches
+        self.begun_ms = begun_ms
+        self.parts: list[bytes] = []
 
 
 def _modified_ms(path: Path) -> int:

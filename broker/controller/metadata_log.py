@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from odradek.broker.controller.machine import MAX_BATCH_RECORDS, StoredRecord
@@ -29,9 +29,9 @@ class MetadataLog(Journal[MetadataRecord, StoredRecord], Protocol):
     def begin_epoch(self, leader_id: int, now_ms: int) -> None:
         """A controller takes over: a higher epoch begins with a LeaderChangeMessage."""
 
-    def take_snapshot_if_due(self, image: MetadataImage, now_ms: int) -> None:
-        """Write a snapshot of `image` if the log has grown enough since the last one, and drop older snapshots and
-        records.
+    def take_snapshot_if_due(self, image: MetadataImage, copied: Callable[[], MetadataImage], now_ms: int) -> None:
+        """Take a snapshot of `image` if the log has grown enough since the last one, and drop older snapshots and
+        records. `copied` makes a copy that stays as it is.
         """
 
 
@@ -53,7 +53,7 @@ class MemoryMetadataLog:
 
     def __init__(self, max_records: int = 200_000, kraft_version: int = 1) -> None:
         self.batches: list[Batch] = []
-        self.snapshot: Batch | None = None
+        self.snapshot: MetadataImage | None = None
         self.start_offset = 0
         self.end_offset = 0
         self.leader_epoch = 0
@@ -77,7 +77,9 @@ class MemoryMetadataLog:
         """See `Journal`."""
         if self.snapshot is not None:
             # The records of a snapshot have no offsets in the log: all stand for the last one that it covers.
-            for record in self.snapshot.records:
+            from odradek.broker.metadata.snapshot import records_of
+
+            for record in records_of(self.snapshot):
                 machine.replay(StoredRecord(record, self.start_offset - 1, self.snapshot.epoch))
         for batch in self.batches:
             for offset, record in enumerate(batch.records, batch.base_offset):
@@ -89,12 +91,10 @@ class MemoryMetadataLog:
         self.leader_epoch += 1
         self.end_offset += 1
 
-    def take_snapshot_if_due(self, image: MetadataImage, now_ms: int) -> None:
+    def take_snapshot_if_due(self, image: MetadataImage, copied: Callable[[], MetadataImage], now_ms: int) -> None:
         """See `MetadataLog`."""
         if self.end_offset - self.start_offset > self._max_records:
-            from odradek.broker.metadata.snapshot import records_of
-
-            self.snapshot = Batch(0, image.epoch, list(records_of(image)))
+            self.snapshot = copied()
             self.batches.clear()
             self.start_offset = self.end_offset
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from odradek.protocol.generated.metadata_records.feature_level_record import Fea
 from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
 from odradek.protocol.generated.stored.voters_record import VotersRecord
 from odradek.protocol.json_form import to_json
+from odradek.protocol.message import MetadataRecord
 from odradek.protocol.metadata_batch import MAX_BATCH_BYTES
 from odradek.protocol.metadata_records import record_version
 from odradek.protocol.record_batch import iter_batches
@@ -26,6 +28,7 @@ from odradek.storage.metadata_snapshot import (
     parse_metadata_snapshot,
     parse_snapshot_name,
     read_metadata_snapshot,
+    snapshot_batches,
     write_bootstrap_checkpoint,
     write_metadata_snapshot,
 )
@@ -78,7 +81,7 @@ def test_writes_the_batches_that_kafka_writes(name: str) -> None:
 
 
 def test_the_bootstrap_records() -> None:
-    records = parse_metadata_snapshot(metadata_file(BOOTSTRAP)).records
+    records = list(parse_metadata_snapshot(metadata_file(BOOTSTRAP)).records)
     assert records[0] == FeatureLevelRecord("metadata.version", 30)
     assert len(records) == 6
 
@@ -87,10 +90,25 @@ def test_a_large_snapshot_has_many_batches() -> None:
     records = [ConfigRecord(2, f"topic-{number}", "retention.ms", "1" * 1000) for number in range(3000)]
     data = format_metadata_snapshot(MetadataSnapshot([*records]), epoch=1, now_ms=NOW)
     batches = list(iter_batches(data))
-    assert len(batches) == 5
+    assert len(batches) == 2 + 97  # 31 records of 1,048 bytes are less than 32 KiB; a header and a footer
     assert all(batch.size_bytes < MAX_BATCH_BYTES for batch in batches)
     assert [batch.base_offset for batch in batches[1:]] == [batch.next_offset for batch in batches[:-1]]
     assert parse_metadata_snapshot(data).records == records
+
+
+def test_each_batch_takes_only_the_records_that_it_needs() -> None:
+    taken = 0
+
+    def records() -> Iterator[MetadataRecord]:
+        nonlocal taken
+        for number in range(100):
+            taken += 1
+            yield ConfigRecord(2, f"topic-{number}", "retention.ms", "1" * 1000)
+
+    steps = []
+    for _ in snapshot_batches(MetadataSnapshot(records()), epoch=1, now_ms=NOW):
+        steps.append(taken)
+    assert steps == [0, 32, 63, 94, 100, 100]
 
 
 def test_a_snapshot_with_its_voters_comes_back() -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
 
 from odradek.broker.cluster import Cluster
+from odradek.broker.controller.commands import CreateTopics, NewTopic
 from odradek.broker.controller.disk_metadata_log import FOLDER, TOPIC_ID, DiskMetadataLog
+from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
 from odradek.protocol.generated.stored.k_raft_version_record import KRaftVersionRecord
 from odradek.protocol.generated.stored.leader_change_message import LeaderChangeMessage
 from odradek.protocol.generated.stored.voters_record import VotersRecord
@@ -84,6 +89,53 @@ def test_a_snapshot_stands_for_the_log_before_it(tmp_path: Path) -> None:
     assert picture(again.image)["ids"] == before["ids"]
     assert picture(again.image)["configs"] == before["configs"]
     again.close_logs()
+
+
+@pytest.mark.trio
+async def test_other_tasks_run_after_each_batch_of_a_snapshot(tmp_path: Path) -> None:
+    cluster = opened(tmp_path)
+    log = log_of(cluster)
+    steps: list[int] = []
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(log.write_snapshots)
+        await wait_all_tasks_blocked()
+        cluster.controller.ask(CreateTopics([NewTopic(f"t{number}", 1) for number in range(3000)]))
+        cluster.clock.freeze()
+        cluster.clock.advance(hours=1)
+        cluster.create_topic("last")
+        assert log._under_way is not None
+        parts = log._under_way.parts
+        cluster.create_topic("behind")
+        while log._under_way is not None:
+            steps.append(len(parts))
+            await trio.lowlevel.checkpoint()
+        nursery.cancel_scope.cancel()
+    assert len(parts) > 10
+    assert max(after - before for before, after in itertools.pairwise(steps)) <= 2
+    snapshot = parse_snapshot_name(snapshots(tmp_path)[-1])
+    assert snapshot is not None
+    content = read_metadata_snapshot(FileSystem(), tmp_path / FOLDER / snapshot.file_name)
+    names = {record.name for record in content.records if isinstance(record, TopicRecord)}
+    assert names == {*(f"t{number}" for number in range(3000)), "last"}
+    cluster.close_logs()
+    again = opened(tmp_path)
+    assert set(again.image.topics) == {*names, "behind"}
+    again.close_logs()
+
+
+@pytest.mark.trio
+async def test_a_clean_end_finishes_the_snapshot_under_way(tmp_path: Path) -> None:
+    cluster = opened(tmp_path, OFTEN)
+    before = snapshots(tmp_path)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(log_of(cluster).write_snapshots)
+        await wait_all_tasks_blocked()
+        cluster.controller.ask(CreateTopics([NewTopic(f"t{number}", 1) for number in range(100)]))
+        assert snapshots(tmp_path) == before
+        nursery.cancel_scope.cancel()
+    assert snapshots(tmp_path) == before
+    cluster.close_logs()
+    assert len(snapshots(tmp_path)) == len(before) + 1
 
 
 def test_time_makes_a_snapshot_due(tmp_path: Path) -> None:
