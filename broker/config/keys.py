@@ -118,12 +118,14 @@ def _with_newest_protocol(key: ConfigKey, release: Release) -> ConfigKey:
 
 
 def _changed(key: ConfigKey, change: Mapping[str, Any]) -> ConfigKey:
+    kind = ConfigType[change["type"].upper()] if "type" in change else key.type
+    was_list = key.type is ConfigType.LIST and kind is not ConfigType.LIST
     return ConfigKey(
         key.name,
-        ConfigType[change["type"].upper()] if "type" in change else key.type,
+        kind,
         change.get("default", key.default),
         change.get("importance", key.importance),
-        change.get("limits", key.limits),
+        change.get("limits", "" if was_list else key.limits),
         Update(change["update"]) if "update" in change else key.update,
         key.use,
         key.documentation,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.definition import ConfigType, Update, keys_of
 from odradek.broker.config.keys import BOUNDED, base_name, bounds_of, broker_keys, keys_of_release, topic_keys
-from odradek.broker.releases.release import release_of
+from odradek.broker.releases.release import release_names, release_of
 
 key_of, shown_key = keys_of_release(release_of()).find, keys_of_release(release_of()).shown
 
@@ -92,3 +93,22 @@ def test_standby_replicas_have_bounds_of_another_name_and_no_lowest_one() -> Non
 def test_other_configs_have_none() -> None:
     assert bounds_of("share.auto.offset.reset") == (None, None)
     assert bounds_of("streams.initial.rebalance.delay.ms") == (None, None)
+
+
+@pytest.mark.parametrize("version", release_names())
+def test_every_release_takes_its_own_defaults(version: str) -> None:
+    """`listeners` and others were texts up to 4.1."""
+    keys = keys_of_release(release_of(version))
+    for key in [*keys.broker.values(), *keys.group.values()]:
+        if key.default is not None:
+            key.parse(key.default)
+
+
+@pytest.mark.parametrize("version", release_names())
+def test_every_release_takes_addresses_and_log_directories(version: str) -> None:
+    given = {"listeners": "A://127.0.0.1:1,CONTROLLER://:2", "advertised.listeners": "A://b:1", "log.dirs": "/a,/b"}
+    if version != "2.8":
+        given["controller.listener.names"] = "CONTROLLER"
+    config = BrokerConfig({"odradek.kafka.version": version, **given})
+    for name, value in given.items():
+        assert (config.get_list(name), config.text(name, 1)) == (tuple(value.split(",")), value)
