@@ -74,10 +74,19 @@ def restart_nodes(broker: KafkaBroker, round_: int) -> None:
     broker.start_node(node)
 
 
-@pytest.mark.parametrize("disturb", [move_leaders, move_coordinators, restart_nodes])
-def test_records_are_accepted_once(disturb: Callable[[KafkaBroker, int], None]) -> None:
+def upgrade_nodes(broker: KafkaBroker, round_: int) -> None:
+    """From the first release that has share groups for everybody to that with dead letter queues."""
+    if round_ + 1 in broker.nodes:
+        broker.upgrade("4.4", node=round_ + 1)
+
+
+@pytest.mark.parametrize(
+    ("disturb", "version"),
+    [(move_leaders, "4.4"), (move_coordinators, "4.4"), (restart_nodes, "4.4"), (upgrade_nodes, "4.2")],
+)
+def test_records_are_accepted_once(disturb: Callable[[KafkaBroker, int], None], version: str) -> None:
     config = {"offsets.topic.num.partitions": "3", "share.coordinator.state.topic.num.partitions": "3"}
-    with KafkaBroker(nodes=3, topics=TOPICS, config=config) as broker:
+    with KafkaBroker(nodes=3, topics=TOPICS, config=config, kafka_version=version) as broker:
         bootstrap = broker.bootstrap_servers
         entry = ConfigEntry("share.auto.offset.reset", "earliest", incremental_operation=AlterConfigOpType.SET)
         group = ConfigResource(ResourceType.GROUP, GROUP, incremental_configs=[entry])
@@ -105,4 +114,5 @@ def test_records_are_accepted_once(disturb: Callable[[KafkaBroker, int], None]) 
             for worker in workers:
                 worker.end()
         assert (len(done), set(done.values())) == (RECORDS, {1})
+        assert {node.release for node in broker.nodes.values()} == {"4.4"}
         assert broker.bugs == []

@@ -78,7 +78,12 @@ class LiveConfigs:
         value = self._in_force.get(name)
         if value is None:
             behind, keys = f"group.{name}", self._config.keys
-            value = self._config.get(behind) if behind in keys.broker else keys.group[name].default_value()
+            if behind in keys.broker:
+                value = self._config.get(behind)
+            elif name in keys.group:
+                value = keys.group[name].default_value()
+            else:
+                value = _BEFORE[name]
             self._in_force[name] = value
         return value
 
@@ -108,6 +113,14 @@ def fixed_configs(
     own = {(_GROUP, group_id): configs for group_id, configs in (groups or {}).items()}
     return LiveConfigs(BrokerConfig(values or {}), own)
 
+
+_BEFORE: Mapping[str, Any] = {
+    "consumer.assignment.interval.ms": 0,
+    "share.assignment.interval.ms": 0,
+    "streams.assignment.interval.ms": 0,
+    "share.renew.acknowledge.enable": True,
+}
+"""What groups do as releases that have no config for it."""
 
 _DOWNGRADES = frozenset({"BIDIRECTIONAL", "DOWNGRADE"})
 _UPGRADES = frozenset({"BIDIRECTIONAL", "UPGRADE"})

@@ -22,7 +22,7 @@ def tell(name: str, step: Callable[[], str]) -> None:
     print(f"{name}={outcome}", flush=True)
 
 
-def kafka_python(servers: str, topic: str, version: tuple[int, ...]) -> None:
+def kafka_python(servers: str, topic: str, version: tuple[int, ...] | None) -> None:
     from kafka import KafkaConsumer, KafkaProducer
 
     def produce() -> str:
@@ -145,10 +145,12 @@ def librdkafka(servers: str, topic: str, version: str) -> None:
 def main() -> None:
     client, servers, topic = sys.argv[1:]
     name, _, version = client.partition(" ")
+    if version == "newest":
+        version = ""
     if name == "kafka-python":
-        kafka_python(servers, topic, tuple(map(int, version.split("."))))
+        kafka_python(servers, topic, tuple(map(int, version.split("."))) if version else None)
     elif name == "aiokafka":
-        aiokafka(servers, topic, version)
+        aiokafka(servers, topic, version or "auto")
     else:
         librdkafka(servers, topic, version)
 

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
 from odradek.broker.config.broker_config import BrokerConfig
-from odradek.broker.coordinator.group.settings import LiveConfigs, StreamsConfigs, fixed_configs, share_settings
+from odradek.broker.coordinator.group.settings import (
+    ConsumerConfigs,
+    LiveConfigs,
+    StreamsConfigs,
+    fixed_configs,
+    share_settings,
+)
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.partitions.share.states import ShareSettings
 
@@ -92,3 +100,14 @@ def test_a_groups_own_configs_come_first() -> None:
         lock_duration_ms=20_000, delivery_limit=7, isolation_level="read_committed"
     )
     assert share_settings(configs, "h") == ShareSettings(lock_duration_ms=20_000, delivery_limit=3)
+
+
+@pytest.mark.parametrize("version", ["4.0", "4.1", "4.2", "4.3"])
+def test_releases_without_a_config_do_what_they_did_before_it(version: str) -> None:
+    """The intervals between assignments and the switch for renewals came with 4.3."""
+    configs = LiveConfigs(BrokerConfig({"odradek.kafka.version": version}), {})
+    interval = 1000 if version == "4.3" else 0
+    assert ConsumerConfigs(configs).assignment_interval_ms("g") == interval
+    assert StreamsConfigs(configs).assignment_interval_ms("g") == interval
+    assert configs.group("g", "share.assignment.interval.ms") == interval
+    assert configs.group("g", "share.renew.acknowledge.enable") is True
