@@ -1,7 +1,7 @@
 """The command `odradek` as the stand-ins start it: forks of a process that has imported it, to start in no time.
 
-A broker cannot load the test's own principal builder, a Java class. The JVM of the test runs it: `Principals.java`
-answers a line of JSON with one.
+A broker cannot load the test's own principal builder, or its check of passwords: Java classes. The JVM of the test
+runs them: `Principals.java` answers a line of JSON with one.
 """
 
 from __future__ import annotations
@@ -20,8 +20,14 @@ import odradek.broker
 import odradek.commands
 import odradek.control
 from odradek.__main__ import main
+from odradek.broker.clock import BrokerClock
+from odradek.broker.config.listener_config import ListenerConfig
 from odradek.broker.requests.context import ConnectionInfo
-from odradek.broker.security.principal import ANONYMOUS, Principal
+from odradek.broker.security.principal import ANONYMOUS, USER, Principal
+from odradek.broker.security.sasl import plain
+from odradek.broker.security.sasl.credentials import Credentials
+from odradek.broker.security.sasl.plain import PlainServer
+from odradek.broker.security.sasl.server import NewSaslServer, SaslError
 from odradek.broker.security.tls.certificate_names import subject_of
 
 
@@ -53,13 +59,69 @@ class Principals:
         certificate = info.tls.getpeercert(binary_form=True) if info.protocol.tls and info.tls is not None else None
         if certificate is not None:
             asked["subject"] = subject_of(certificate)
-        with socket.create_connection(("127.0.0.1", self._port)) as jvm, jvm.makefile("rw", encoding="utf-8") as lines:
-            lines.write(json.dumps(asked) + "\n")
-            lines.flush()
-            answer = json.loads(lines.readline())
+        answer = ask(self._port, asked)
         if "error" in answer:
             raise ValueError(f"the test's principal builder: {answer['error']}")
-        return Principal(answer["type"], answer["name"])
+        return BuiltPrincipal(answer["type"], answer["name"], given)
+
+
+class BuiltPrincipal(Principal):
+    """What the test's builder made of a principal. One who logs in again as the same is no other."""
+
+    __slots__ = ("given",)
+
+    given: Principal
+
+    def __init__(self, kind: str, name: str, given: Principal) -> None:
+        super().__init__(kind, name)
+        object.__setattr__(self, "given", given)
+
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(other) or other == self.given
+
+    __hash__ = Principal.__hash__
+
+
+class AskingPlainServer(PlainServer):
+    """A log-in with PLAIN whose password the test checks."""
+
+    def __init__(self, port: int, listener: str) -> None:
+        super().__init__({})
+        self._port = port
+        self._listener = listener
+
+    def evaluate(self, token: bytes) -> bytes:
+        """See `PlainServer`."""
+        _, name, password = token.decode().split("\0")
+        answer = ask(self._port, {"listener": self._listener, "name": name, "password": password})
+        if "error" in answer:
+            raise SaslError("Authentication failed: credentials for user could not be verified", name)
+        if not answer["right"]:
+            raise SaslError("Authentication failed: Invalid username or password", name)
+        self.principal = Principal(USER, name)
+        self.complete = True
+        return b""
+
+
+def ask(port: int, asked: dict[str, str]) -> dict[str, Any]:
+    """What the JVM answers."""
+    with socket.create_connection(("127.0.0.1", port)) as jvm, jvm.makefile("rw", encoding="utf-8") as lines:
+        lines.write(json.dumps(asked) + "\n")
+        lines.flush()
+        answer: dict[str, Any] = json.loads(lines.readline())
+        return answer
+
+
+def check_passwords_by_asking(port: int, listeners: frozenset[str]) -> None:
+    """Let the JVM check the passwords of PLAIN at these listeners."""
+    usual = plain.plain
+
+    def chosen(config: ListenerConfig, credentials: Credentials, clock: BrokerClock) -> NewSaslServer:
+        if config.name in listeners:
+            return lambda: AskingPlainServer(port, config.name)
+        return usual(config, credentials, clock)
+
+    setattr(plain, "plain", chosen)  # noqa: B010
 
 
 def main_of(asked: dict[str, Any]) -> int:
@@ -71,8 +133,9 @@ def main_of(asked: dict[str, Any]) -> int:
         os.dup2(opened, number)
         os.close(opened)
     if where := os.environ.get("ODRADEK_SUITE_PRINCIPALS"):
-        port, _, listeners = where.partition(":")
-        type.__setattr__(ConnectionInfo, "principal", Principals(int(port), frozenset(listeners.split(","))))
+        known = json.loads(where)
+        type.__setattr__(ConnectionInfo, "principal", Principals(known["port"], frozenset(known["builders"])))
+        check_passwords_by_asking(known["port"], frozenset(known["passwords"]))
     return main(asked["arguments"])
 
 

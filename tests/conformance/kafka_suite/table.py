@@ -37,8 +37,11 @@ Kafka {version} starts a cluster for each of its integration tests. Here odradek
 runs the tests unchanged, from the jars on Maven Central. Stand-ins of our own replace the classes that start a broker
 in the JVM of the test. They answer what a client can see. A test that asks for more ends there: it needs the inside of
 a broker. A class that is not in the table has not been run yet.
-A principal builder of a test's own runs in the JVM of the test, which the broker asks. Maven has no test jars of 4.4.0:
-odradek behaves as 4.3 here. Classes that log in with Kerberos are left out where the package gssapi is not installed.
+A principal builder of a test's own, and its check of passwords, run in the JVM of the test, which the broker asks. If
+an authorizer of a test's own only watches how entries change, its parent decides. Of a broker's metrics a test finds
+throttle times, which are those of the answers, and that no session ended and no log-in failed.
+Maven has no test jars of 4.4.0: odradek behaves as 4.3 here. Classes that log in with Kerberos are left out where the
+package gssapi is not installed.
 
 `make kafka-suite WRITE=1` writes this page. A run that does less well than the page fails. The nightly run takes all
 classes. `make test-all` takes {minutes} minutes' worth of them, others each day: {turns} days for all.

@@ -62,9 +62,11 @@ import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.quota.ClientQuotaEntity;
 import org.apache.kafka.common.quota.ClientQuotaFilter;
+import org.apache.kafka.common.security.auth.AuthenticateCallbackHandler;
 import org.apache.kafka.common.security.auth.KafkaPrincipal;
 import org.apache.kafka.common.security.auth.KafkaPrincipalBuilder;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
+import org.apache.kafka.common.utils.Utils;
 import org.apache.kafka.controller.Controller;
 import org.apache.kafka.controller.ResultOrError;
 import org.apache.kafka.coordinator.group.GroupCoordinator;
@@ -73,6 +75,7 @@ import org.apache.kafka.metadata.BrokerState;
 import org.apache.kafka.metadata.KRaftMetadataCache;
 import org.apache.kafka.metadata.LeaderAndIsr;
 import org.apache.kafka.metadata.LeaderRecoveryState;
+import org.apache.kafka.metadata.authorizer.StandardAuthorizer;
 import org.apache.kafka.raft.KafkaRaftClient;
 import org.apache.kafka.raft.LeaderAndEpoch;
 import org.apache.kafka.raft.LogOffsetMetadata;
@@ -89,10 +92,10 @@ import scala.Option;
 
 /** A cluster of brokers that is one process of odradek, and the objects that tests ask about its nodes. */
 public final class Cluster implements AutoCloseable {
-    /** Of one node's machine and role: they say nothing about a process that is the whole cluster. */
+    /** Of one node's machine, role and log-in at the others: they say nothing about a process that is the whole cluster. */
     private static final Set<String> OF_THE_HARNESS = Set.of(
         "process.roles", "node.id", "broker.id", "controller.quorum.voters", "controller.quorum.bootstrap.servers",
-        "log.dirs", "log.dir", "metadata.log.dir", "listeners", "advertised.listeners");
+        "log.dirs", "log.dir", "metadata.log.dir", "listeners", "advertised.listeners", "sasl.client.callback.handler.class");
     /** Where odradek has defaults of its own. */
     private static final Map<String, String> KAFKAS_DEFAULTS = Map.of(
         "group.initial.rebalance.delay.ms", "3000", "group.streams.initial.rebalance.delay.ms", "3000");
@@ -101,8 +104,11 @@ public final class Cluster implements AutoCloseable {
     private static final Set<ConfigEntry.ConfigSource> OWN = Set.of(ConfigEntry.ConfigSource.DYNAMIC_TOPIC_CONFIG,
         ConfigEntry.ConfigSource.DYNAMIC_GROUP_CONFIG, ConfigEntry.ConfigSource.DYNAMIC_BROKER_CONFIG);
     private static final String BUILDER = "principal.builder.class";
+    private static final String PASSWORDS = "plain.sasl.server.callback.handler.class";
     private static final String OWN_USER = "odradek-suite";
     private static final String PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required";
+
+    private static final Set<String> DECIDES = Set.of("authorize", "authorizeByResourceType", "acls", "configure", "start");
 
     private static volatile Cluster newest;
 
@@ -234,9 +240,10 @@ public final class Cluster implements AutoCloseable {
         if (kerberos != null)
             environment.put("KRB5_CONFIG", kerberos);
         Map<String, KafkaPrincipalBuilder> builders = principalBuilders();
+        Map<String, AuthenticateCallbackHandler> passwords = passwordHandlers();
         try {
-            if (!builders.isEmpty()) {
-                principals = new Principals(builders);
+            if (!builders.isEmpty() || !passwords.isEmpty()) {
+                principals = new Principals(builders, passwords);
                 environment.put("ODRADEK_SUITE_PRINCIPALS", principals.address());
             }
             process = Odradek.start(properties.size(), config, more, environment);
@@ -285,8 +292,8 @@ public final class Cluster implements AutoCloseable {
         properties.values().forEach(values -> names.addAll(values.keySet()));
         names.removeAll(OF_THE_HARNESS);
         for (String name : names) {
-            List<String> values = properties.values().stream().map(node -> node.get(name)).toList();
-            if (name.endsWith(BUILDER) && values.stream().allMatch(Cluster::isOfTheTest))
+            List<String> values = properties.values().stream().map(node -> node.get(name)).map(Cluster::decidingAuthorizer).toList();
+            if ((name.endsWith(BUILDER) || name.endsWith("." + PASSWORDS)) && values.stream().allMatch(Cluster::isOfTheTest))
                 continue;
             values.forEach(value -> refuseClassesOfTheTest(name, value));
             if (new HashSet<>(values).size() == 1 || OF_A_MACHINE.matcher(name).find() && values.get(0) != null)
@@ -327,6 +334,20 @@ public final class Cluster implements AutoCloseable {
                 throw Inside.needed("the test's own " + name);
     }
 
+    /** The parent of an authorizer of the test's own that only watches changes of entries and decides nothing itself. */
+    private static String decidingAuthorizer(String name) {
+        if (!isOfTheTest(name))
+            return name;
+        try {
+            Class<?> found = Class.forName(name.trim(), false, Cluster.class.getClassLoader());
+            boolean watches = found.getSuperclass() == StandardAuthorizer.class && Arrays.stream(found.getDeclaredMethods())
+                .filter(method -> !method.isSynthetic()).noneMatch(method -> DECIDES.contains(method.getName()));
+            return watches ? StandardAuthorizer.class.getName() : name;
+        } catch (ClassNotFoundException gone) {
+            throw new IllegalStateException(gone);
+        }
+    }
+
     private static boolean isOfTheTest(String text) {
         if (text == null || !text.matches("\\s*(\\w+\\.)+[\\w$]+\\s*"))
             return false;
@@ -346,6 +367,25 @@ public final class Cluster implements AutoCloseable {
             Map<String, Object> values = configs.get(configs.firstKey()).valuesWithPrefixOverride(new ListenerName(name).configPrefix());
             if (!name.equals(own) && values.get(BUILDER) instanceof Class<?> builder && isOfTheTest(builder.getName()))
                 found.put(name, ChannelBuilders.createPrincipalBuilder(values, null, null));
+        }
+        return found;
+    }
+
+    /** What the test itself checks passwords of PLAIN with, by the name of the listener. */
+    private Map<String, AuthenticateCallbackHandler> passwordHandlers() {
+        Map<String, AuthenticateCallbackHandler> found = new HashMap<>();
+        for (String name : ports.keySet()) {
+            String prefix = new ListenerName(name).configPrefix();
+            String type = properties.get(properties.firstKey()).get(prefix + PASSWORDS);
+            if (!isOfTheTest(type))
+                continue;
+            try {
+                AuthenticateCallbackHandler handler = Utils.newInstance(type, AuthenticateCallbackHandler.class);
+                handler.configure(configs.get(configs.firstKey()).valuesWithPrefixOverride(prefix + "plain."), "PLAIN", List.of());
+                found.put(name, handler);
+            } catch (ClassNotFoundException gone) {
+                throw new IllegalStateException(gone);
+            }
         }
         return found;
     }

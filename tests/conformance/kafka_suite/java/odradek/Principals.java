@@ -14,8 +14,11 @@ import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.Optional;
 import javax.net.ssl.SSLSession;
+import javax.security.auth.callback.Callback;
+import javax.security.auth.callback.NameCallback;
 import javax.security.auth.x500.X500Principal;
 import javax.security.sasl.SaslServer;
+import org.apache.kafka.common.security.auth.AuthenticateCallbackHandler;
 import org.apache.kafka.common.security.auth.AuthenticationContext;
 import org.apache.kafka.common.security.auth.KafkaPrincipal;
 import org.apache.kafka.common.security.auth.KafkaPrincipalBuilder;
@@ -23,25 +26,30 @@ import org.apache.kafka.common.security.auth.PlaintextAuthenticationContext;
 import org.apache.kafka.common.security.auth.SaslAuthenticationContext;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
 import org.apache.kafka.common.security.auth.SslAuthenticationContext;
+import org.apache.kafka.common.security.plain.PlainAuthenticateCallback;
 
-/** Runs the test's own principal builders for a broker that cannot load them; serve.py asks for each connection. */
+/** Runs the test's own principal builders and checks of passwords for a broker that cannot load them; serve.py asks. */
 final class Principals implements AutoCloseable {
     private static final ObjectMapper JSON = new ObjectMapper();
     private final Map<String, KafkaPrincipalBuilder> builders;
+    private final Map<String, AuthenticateCallbackHandler> passwords;
     private final ServerSocket server;
     private final Thread answers = new Thread(this::answer, "odradek-principals");
 
-    /** Builders by the name of the listener. */
-    Principals(Map<String, KafkaPrincipalBuilder> builders) throws IOException {
+    /** Both by the name of the listener. */
+    Principals(Map<String, KafkaPrincipalBuilder> builders, Map<String, AuthenticateCallbackHandler> passwords)
+            throws IOException {
         this.builders = builders;
+        this.passwords = passwords;
         server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
         answers.setDaemon(true);
         answers.start();
     }
 
     /** What serve.py has to know. */
-    String address() {
-        return server.getLocalPort() + ":" + String.join(",", builders.keySet());
+    String address() throws IOException {
+        return JSON.writeValueAsString(Map.of(
+            "port", server.getLocalPort(), "builders", builders.keySet(), "passwords", passwords.keySet()));
     }
 
     private void answer() {
@@ -57,13 +65,22 @@ final class Principals implements AutoCloseable {
             }
     }
 
-    private Map<String, String> found(JsonNode asked) {
+    private Map<String, ?> found(JsonNode asked) {
         try {
+            if (asked.has("password"))
+                return Map.of("right", isRight(asked));
             KafkaPrincipal principal = builders.get(asked.path("listener").asText()).build(context(asked));
             return Map.of("type", principal.getPrincipalType(), "name", principal.getName());
         } catch (Exception | Error error) {
             return Map.of("error", String.valueOf(error));
         }
+    }
+
+    private boolean isRight(JsonNode asked) throws Exception {
+        PlainAuthenticateCallback password = new PlainAuthenticateCallback(asked.path("password").asText().toCharArray());
+        NameCallback name = new NameCallback("username: ", asked.path("name").asText());
+        passwords.get(asked.path("listener").asText()).handle(new Callback[] {name, password});
+        return password.authenticated();
     }
 
     private static AuthenticationContext context(JsonNode asked) throws IOException {
@@ -88,6 +105,7 @@ final class Principals implements AutoCloseable {
             for (KafkaPrincipalBuilder builder : builders.values())
                 if (builder instanceof AutoCloseable closes)
                     closes.close();
+            passwords.values().forEach(AuthenticateCallbackHandler::close);
         } catch (Exception error) {
             throw new IllegalStateException(error);
         }

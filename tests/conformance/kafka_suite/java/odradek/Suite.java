@@ -30,6 +30,7 @@ public final class Suite {
     public static void main(String[] arguments) throws IOException {
         PrintWriter results = new PrintWriter(new FileWriter(arguments[0]), true);
         BufferedReader asked = new BufferedReader(new InputStreamReader(System.in));
+        Keys.install();
         Launcher launcher = LauncherFactory.create();
         for (String line = asked.readLine(); line != null; line = asked.readLine()) {
             String what = line.trim();
@@ -78,6 +79,7 @@ public final class Suite {
             if (test.isTest()) {
                 Inside.takeFirst();
                 Odradek.takeRan();
+                Keys.beginTest();
                 write(results, Map.of("began", name(test)));
             }
         }
