@@ -5,14 +5,17 @@ import static org.junit.platform.engine.discovery.DiscoverySelectors.selectUniqu
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.FileWriter;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.junit.platform.engine.DiscoverySelector;
 import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.engine.UniqueId;
@@ -25,6 +28,8 @@ import org.junit.platform.launcher.core.LauncherFactory;
 
 /** Runs what stands in the lines of its input, a class or the unique id of a test, and writes a line of JSON for each test. */
 public final class Suite {
+    private static final String CLASS_PATH = "java.class.path";
+
     private Suite() { }
 
     public static void main(String[] arguments) throws IOException {
@@ -32,8 +37,10 @@ public final class Suite {
         BufferedReader asked = new BufferedReader(new InputStreamReader(System.in));
         Keys.install();
         Launcher launcher = LauncherFactory.create();
+        String classPath = System.getProperty(CLASS_PATH);
         for (String line = asked.readLine(); line != null; line = asked.readLine()) {
             String what = line.trim();
+            System.setProperty(CLASS_PATH, what.contains("org.apache.kafka.connect.") ? withPlugins(classPath) : classPath);
             try {
                 DiscoverySelector selector = what.startsWith("[") ? selectUniqueId(what) : selectClass(what);
                 LauncherDiscoveryRequest request = LauncherDiscoveryRequestBuilder.request().selectors(selector).build();
@@ -44,6 +51,13 @@ public final class Suite {
             Listener.write(results, Map.of("end", what));
         }
         System.exit(0);
+    }
+
+    /** The jars where a worker of Connect finds plugins: each worker that starts reads all classes of what this property names. */
+    private static String withPlugins(String classPath) {
+        return Arrays.stream(classPath.split(File.pathSeparator))
+            .filter(entry -> new File(entry).getName().matches("(connect-|kafka-clients-).*"))
+            .collect(Collectors.joining(File.pathSeparator));
     }
 
     static String why(Throwable error) {
