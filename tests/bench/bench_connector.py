@@ -70,12 +70,7 @@ class Memory:
     def _run(self) -> None:
         while not self._done.wait(0.5):
             found = {"java": 0, "python": 0}
-            for folder in Path("/proc").glob("[0-9]*"):
-                try:
-                    command = (folder / "cmdline").read_bytes()
-                    pages = int((folder / "statm").read_text().split()[1])
-                except (OSError, IndexError):  # it has just ended
-                    continue
+            for command, pages in descendants(os.getpid()):
                 if b"org.apache.spark.deploy.SparkSubmit" in command:
                     found["java"] += pages
                 elif b"pyspark" in command:
@@ -83,6 +78,22 @@ class Memory:
             page_mb = os.sysconf("SC_PAGE_SIZE") / 2**20
             self.java_mb = max(self.java_mb, int(found["java"] * page_mb))
             self.python_mb = max(self.python_mb, int(found["python"] * page_mb))
+
+
+def descendants(ancestor: int) -> Iterator[tuple[bytes, int]]:
+    """The command line and the resident pages of each process that came of one: others may run a Spark, too."""
+    processes: dict[int, tuple[int, bytes, int]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            command, pages = (folder / "cmdline").read_bytes(), int((folder / "statm").read_text().split()[1])
+        except (OSError, IndexError):  # it has just ended
+            continue
+        processes[int(folder.name)] = parent, command, pages
+    found = {ancestor}
+    while more := {process for process, (parent, *_) in processes.items() if parent in found} - found:
+        found |= more
+    yield from (processes[process][1:] for process in found - {ancestor} if process in processes)
 
 
 class Case(NamedTuple):
