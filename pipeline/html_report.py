@@ -22,8 +22,12 @@ th, td { padding: .15rem .7rem .15rem 0; white-space: nowrap; }
 td { max-width: 40rem; overflow: hidden; text-overflow: ellipsis; }
 td.number { text-align: right; }
 .note { opacity: .7; }
+/* plotly gives its texts a colour of its own. */
+.js-plotly-plot :is(.infolayer, .xaxislayer-above, .yaxislayer-above) text { fill: CanvasText !important; }
 """
 _MAX_CELL_CHARS = 300
+_CLEAR, _GREY = "rgba(0, 0, 0, 0)", "rgba(128, 128, 128, 0.35)"
+"""Colours of a chart that suit a light page and a dark one."""
 
 
 class Bars(NamedTuple):
@@ -89,11 +93,15 @@ def _chart(chart: Bars | Lines, *, with_code: bool) -> str:
     over_time = isinstance(chart, Lines)
     kind = {"type": "scatter", "mode": "lines+markers"} if over_time else {"type": "bar"}
     traces = [{**kind, "name": name, "x": list(x), "y": list(y)} for name, (x, y) in chart.series.items()]
+    lines = {"gridcolor": _GREY, "zerolinecolor": _GREY}
     layout = {
+        "paper_bgcolor": _CLEAR,
+        "plot_bgcolor": _CLEAR,
+        "modebar": {"bgcolor": _CLEAR, "color": _GREY, "activecolor": "gray"},
         "title": {"text": html.escape(chart.title)},
         "barmode": "stack",
-        "xaxis": {"type": "date" if over_time else "category"},
-        "yaxis": {"rangemode": "tozero"},
+        "xaxis": {"type": "date" if over_time else "category", **lines},
+        "yaxis": {"rangemode": "tozero", **lines},
         "showlegend": len(traces) > 1,
         "height": 360,
         "margin": {"t": 50, "b": 60, "l": 60, "r": 20},
@@ -104,6 +112,8 @@ def _chart(chart: Bars | Lines, *, with_code: bool) -> str:
 
 
 def _table(section: Section) -> str:
+    if not section.rows:
+        return '<p class="note">none</p>'
     head = "".join(f"<th>{html.escape(name)}</th>" for name in section.columns)
     rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in section.rows)
     more = section.total - len(section.rows)

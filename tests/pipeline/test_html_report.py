@@ -52,6 +52,12 @@ def test_tables_show_values_as_they_are(tmp_path: Path) -> None:
     assert page.texts["p"] == ["and 11 more rows"]
 
 
+def test_a_table_without_rows_says_so(tmp_path: Path) -> None:
+    page = page_of(tmp_path / "r.html", Section("members", ("group_id", "member_id")))
+    assert (page.texts["h2"], page.texts["p"]) == (["members"], ["none"])
+    assert "th" not in page.texts
+
+
 def test_charts_need_no_network_and_their_code_is_there_once(tmp_path: Path) -> None:
     pytest.importorskip("plotly")
     bars = Section("bars", chart=Bars("by <topic>", {EVIL: (["a", EVIL], [1, 2])}))
