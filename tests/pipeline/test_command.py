@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import odradek
 from odradek.__main__ import main
 from odradek.commands import pipeline
+from odradek.pipeline import session
 from tests.pipeline.test_session import produce
 
 
@@ -56,6 +58,21 @@ def test_a_wrong_master_is_told_in_one_line(capsys: pytest.CaptureFixture[str], 
 def test_settings_for_spark_are_pairs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["pipeline", "audit", "t", "--log-dir", str(tmp_path), "--conf", "spark.driver.host"]) == 2
     assert capsys.readouterr().err == ("odradek pipeline: audit: --conf: 'spark.driver.host' is not NAME=VALUE\n")
+
+
+def test_what_spark_says_of_pandas_is_not_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A warning that is not left out is an error in a test."""
+
+    def build_session(*_: object, **__: object) -> None:
+        said = "PySpark does not yet fully support pandas >= 3.0.0. Some features may not work correctly."
+        warnings.warn(said, FutureWarning, stacklevel=2)
+        raise ValueError("a session")
+
+    monkeypatch.setattr(session, "build_session", build_session)
+    assert main(["pipeline", "audit", "t", "--log-dir", "/nowhere"]) == 2
+    assert capsys.readouterr().err == "odradek pipeline: audit: a session\n"
 
 
 @pytest.mark.kafka(topics={"main_topic": 2, "failed_topic": 1})

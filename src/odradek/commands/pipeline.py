@@ -6,6 +6,7 @@ import argparse
 import re
 import shlex
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -225,6 +226,8 @@ def _retry_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _spark(arguments: argparse.Namespace, *, kafka: bool = False) -> SparkSession:
     """A session; with ``kafka``, one that has Spark's Kafka connector."""
+    # Spark 4.2 says so several times; the jobs work with both.
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     from odradek.pipeline.session import build_session
 
     settings = _pairs(arguments.conf, "--conf")
