@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from odradek import KafkaBroker
+from odradek.pipeline.session import worker_path
 
 ORDERS = 100
 HERE = Path(__file__).parent
@@ -17,7 +18,8 @@ HERE = Path(__file__).parent
 def run_pipeline(broker: KafkaBroker) -> None:
     command = Path(sys.executable).with_name("spark-pipelines")
     settings = {"KAFKA_BOOTSTRAP_SERVERS": broker.bootstrap_servers, "RETRY_DELAYS": "1s"}
-    environment = {"PYSPARK_PYTHON": sys.executable, **os.environ, **settings}
+    # By the path Python processes start sooner: each imports the pyspark that is installed, not the one in Spark's zip.
+    environment = {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": worker_path(), **os.environ, **settings}
     shutil.rmtree(HERE / "spark-warehouse", ignore_errors=True)  # this Spark forgets its tables when it ends
     subprocess.run([command, "run"], cwd=HERE, env=environment, check=True)
 

@@ -13,7 +13,6 @@ import pytest
 from odradek.__main__ import main
 from odradek.pipeline.declarative import check_pipelines, write_project
 from odradek.pipeline.installed_spark import InstalledSpark, PipelineUnavailable
-from odradek.pipeline.session import worker_path
 from tests.pipeline import quick_spark
 from tests.pipeline.test_session import PATIENCE_S
 
@@ -50,10 +49,10 @@ def test_a_project_runs_at_once(spark: Any, capsys: pytest.CaptureFixture[str], 
     assert main(["pipeline", "init", str(tmp_path / "orders")]) == 0
     command = capsys.readouterr().out.splitlines()[-1].rpartition(": ")[2].split()
     assert command == ["python", str(tmp_path / "orders" / "try_it.py")]
-    surroundings = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK")}
+    surroundings = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK", "PYTHONPATH"))}
     done = subprocess.run(
         [sys.executable, *command[1:]],
-        env=surroundings | {"PYTHONPATH": worker_path(), "JAVA_TOOL_OPTIONS": quick_spark.JAVA_OPTIONS},
+        env=surroundings | {"JAVA_TOOL_OPTIONS": quick_spark.JAVA_OPTIONS},
         cwd=tmp_path,
         capture_output=True,
         text=True,
