@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 _RECORD = 16 * 1024  # the largest record of TLS
-_AT_ONCE = 16 * _RECORD  # encrypted before the socket is asked to take it
+_AT_ONCE = 32 * _RECORD  # encrypted before the socket is asked to take it
 _JOIN_BELOW = 4096
 _LOOK_AHEAD = 64 * 1024
 _scratch = memoryview(bytearray(0))
@@ -196,15 +196,8 @@ class TlsTransport:
         return total
 
     def _write(self, data: bytes | memoryview) -> None:
-        at, size = 0, len(data)
-        write = self._tls.write
-        if size <= _RECORD:
-            if size:
-                write(data)
-            return
-        view = memoryview(data)
-        while at < size:
-            at += write(view[at : at + _RECORD])
+        while data:
+            data = data[self._tls.write(data) :]
 
     def _flush(self) -> bool:
         """Send the encrypted bytes; False if it does not take all of it."""

@@ -23,6 +23,7 @@ class Measured:
     p99_us: float
     seconds: float
     broker_us: float
+    p999_us: float = 0.0
 
 
 class LoadFailed(RuntimeError):
@@ -38,14 +39,22 @@ def load_program() -> Path | None:
 
 
 def run_case(
-    program: Path, case: str, side: Side, span: float, warm: float, on_event: Callable[[str], None] | None = None
+    program: Path,
+    case: str,
+    side: Side,
+    span: float,
+    warm: float,
+    on_event: Callable[[str], None] | None = None,
+    rate: float = 0,
 ) -> Measured:
     """Run one case against a broker; CPU time is counted from each of its start lines to the next stop line.
 
+    `rate`: units a second; 0 stands for as many as there can be.
     LoadFailed tells what the broker answered, or that it did not.
     """
     port = side.port if side.secure_port is None else side.secure_port
-    command = [str(program), *side.load_options, "-b", f"127.0.0.1:{port}", "-t", f"{span}s", "-w", f"{warm}s", case]
+    command = [str(program), *side.load_options, "-b", f"127.0.0.1:{port}", "-t", f"{span}s", "-w", f"{warm}s"]
+    command += ["-r", str(rate), case]
     start = side.cpu_seconds()
     used = 0.0
     result = None
@@ -74,4 +83,5 @@ def run_case(
         p99_us=result["p99_us"],
         seconds=seconds,
         broker_us=used / count * 1e6,
+        p999_us=result["p999_us"],
     )

@@ -20,6 +20,7 @@ var (
 	who     string
 	warm    time.Duration
 	span    time.Duration
+	rate    float64
 )
 
 // step does one unit of work and answers the bytes of record data that it moved, or nothingLeft.
@@ -35,6 +36,7 @@ type figures struct {
 	Bytes     int64   `json:"bytes"`
 	P50       float64 `json:"p50_us"`
 	P99       float64 `json:"p99_us"`
+	P999      float64 `json:"p999_us"`
 	latencies []float64
 }
 
@@ -83,12 +85,21 @@ func run(steps []step, length time.Duration) figures {
 	var all sync.WaitGroup
 	var result figures
 	start := time.Now()
-	for _, work := range steps {
+	var apart time.Duration // between the units of a connection, 0 for as many as there can be
+	if rate > 0 {
+		apart = time.Duration(float64(len(steps)) / rate * 1e9)
+	}
+	for number, work := range steps {
 		all.Add(1)
+		due := start.Add(apart * time.Duration(number) / time.Duration(len(steps)))
 		go func(work step) {
 			defer all.Done()
 			var own figures
 			for began := time.Now(); began.Sub(start) < length; {
+				if apart > 0 {
+					began = waitFor(due)
+					due = due.Add(apart)
+				}
 				moved := work()
 				if moved == nothingLeft {
 					break
@@ -114,10 +125,20 @@ func run(steps []step, length time.Duration) figures {
 	return result
 }
 
+// waitFor returns when a unit is due. One that is late began when it was due: it has waited since.
+func waitFor(due time.Time) time.Time {
+	wait := time.Until(due)
+	if wait <= 0 {
+		return due
+	}
+	time.Sleep(wait)
+	return time.Now()
+}
+
 func (f *figures) summarise() {
 	sort.Float64s(f.latencies)
 	if n := len(f.latencies); n > 0 {
-		f.P50, f.P99 = f.latencies[n/2], f.latencies[n*99/100]
+		f.P50, f.P99, f.P999 = f.latencies[n/2], f.latencies[n*99/100], f.latencies[n*999/1000]
 	}
 }
 
@@ -146,6 +167,7 @@ func main() {
 	flag.StringVar(&who, "u", "", "log in by PLAIN on each connection: name:password")
 	flag.DurationVar(&span, "t", 3*time.Second, "how long to measure")
 	flag.DurationVar(&warm, "w", time.Second, "how long to warm up")
+	flag.Float64Var(&rate, "r", 0, "units a second over all connections; 0: as many as there can be")
 	flag.Parse()
 	work, known := cases[flag.Arg(0)]
 	if !known {
