@@ -66,6 +66,10 @@ import org.apache.kafka.common.security.auth.AuthenticateCallbackHandler;
 import org.apache.kafka.common.security.auth.KafkaPrincipal;
 import org.apache.kafka.common.security.auth.KafkaPrincipalBuilder;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
+import org.apache.kafka.common.security.scram.ScramCredential;
+import org.apache.kafka.common.security.scram.internals.ScramMechanism;
+import org.apache.kafka.common.security.token.delegation.DelegationToken;
+import org.apache.kafka.common.security.token.delegation.internals.DelegationTokenCache;
 import org.apache.kafka.common.utils.Utils;
 import org.apache.kafka.controller.Controller;
 import org.apache.kafka.controller.ResultOrError;
@@ -80,6 +84,7 @@ import org.apache.kafka.raft.KafkaRaftClient;
 import org.apache.kafka.raft.LeaderAndEpoch;
 import org.apache.kafka.raft.LogOffsetMetadata;
 import org.apache.kafka.raft.RaftLog;
+import org.apache.kafka.security.CredentialProvider;
 import org.apache.kafka.server.BrokerLifecycleManager;
 import org.apache.kafka.server.authorizer.AclCreateResult;
 import org.apache.kafka.server.authorizer.AclDeleteResult;
@@ -208,7 +213,7 @@ public final class Cluster implements AutoCloseable {
         combined |= onDisk;
         config.put("node.id", "" + first);
         config.put("listeners", listeners());
-        String advertised = properties.get(first).get("advertised.listeners");
+        String advertised = portsFollow() ? properties.get(first).get("advertised.listeners") : null;
         if (advertised != null)  // one for each node where they differ
             advertised = properties.values().stream().map(node -> node.get("advertised.listeners")).distinct()
                 .collect(Collectors.joining(","));
@@ -397,7 +402,7 @@ public final class Cluster implements AutoCloseable {
             String name = listener.substring(0, listener.indexOf("://")).trim();
             int colon = listener.lastIndexOf(':');
             int port = Integer.parseInt(listener.substring(colon + 1).trim());
-            ports.computeIfAbsent(name, any -> port == 0 ? Odradek.freePorts(properties.size()) : port);
+            ports.computeIfAbsent(name, any -> port == 0 || !portsFollow() ? Odradek.freePorts(properties.size()) : port);
             found.add(listener.substring(0, colon).trim() + ":" + ports.get(name));
         }
         if (combined && !ports.containsKey(controllerListener)) {
@@ -413,6 +418,21 @@ public final class Cluster implements AutoCloseable {
             found.add(own + "://localhost:" + ports.get(own));
         }
         return String.join(",", found);
+    }
+
+    /** Whether the ports that the nodes ask for, if any, follow each other, as odradek's do. Else they get others. */
+    private boolean portsFollow() {
+        String expected = properties.get(properties.firstKey()).get("listeners");
+        for (Map<String, String> node : properties.values()) {
+            if (!expected.equals(node.get("listeners")))
+                return false;
+            expected = Arrays.stream(expected.split(",")).map(listener -> {
+                int colon = listener.lastIndexOf(':');
+                int port = Integer.parseInt(listener.substring(colon + 1).trim());
+                return listener.substring(0, colon + 1) + (port == 0 ? 0 : port + 1);
+            }).collect(Collectors.joining(","));
+        }
+        return true;
     }
 
     /** What Kafka reads in the JAAS file of its JVM, odradek reads in its configuration. */
@@ -631,7 +651,20 @@ public final class Cluster implements AutoCloseable {
             return metrics;
         });
         known.put("metrics", any -> counts);
+        DelegationTokenCache tokens = Inside.of(DelegationTokenCache.class, Map.of("tokens",
+            any -> admin().describeDelegationToken().delegationTokens().get().stream().map(DelegationToken::tokenInfo).toList()));
+        known.put("tokenCache", any -> tokens);
+        known.put("credentialProvider", any -> credentials(tokens));
         return Inside.of(BrokerServer.class, known);
+    }
+
+    /** The users of SCRAM, as an administrator reads them; their keys nobody can read. */
+    private CredentialProvider credentials(DelegationTokenCache tokens) throws Exception {
+        CredentialProvider found = new CredentialProvider(ScramMechanism.mechanismNames(), tokens);
+        admin().describeUserScramCredentials().all().get().forEach((user, of) -> of.credentialInfos().forEach(
+            each -> found.updateCredential(each.mechanism(), user,
+                Inside.of(ScramCredential.class, Map.of("iterations", any -> each.iterations())))));
+        return found;
     }
 
     /** A replica as ListOffsets, DescribeLogDirs and DescribeConfigs tell of it; none where the broker has none. */
