@@ -60,6 +60,8 @@ KERBEROS = {
     "kafka.server.MultipleListenersWithDefaultJaasContextTest",
 }
 """Classes whose clients log in with tickets. Without the package gssapi they skip all tests."""
+READ_AS_FOLDERS = "test-plugins/"
+"""Sources of plugins in Connect's test jar: its tests compile them, and look for folders."""
 HAS_TESTS = re.compile(
     rb"Lorg/junit/jupiter/(api/(Test|TestTemplate|RepeatedTest)|params/ParameterizedTest);|api/Cluster(Test|Tests|Template);"
 )
@@ -122,7 +124,7 @@ def classpath() -> str:
     """The class path of a run: the stand-ins before what they stand in for."""
     jars = libraries()
     sources = _files(SOURCES, "*.java")
-    folder = cache_dir() / f"kafka-suite-stand-ins-{_digest(sources)}"
+    folder = cache_dir() / f"kafka-suite-stand-ins-{_digest([*sources, Path(__file__)])}"
     if not folder.exists():
         javac = shutil.which("javac")
         if javac is None:
@@ -133,6 +135,8 @@ def classpath() -> str:
         if done.returncode:
             shutil.rmtree(fresh)
             raise RuntimeError(f"the stand-ins do not compile:\n{done.stdout}{done.stderr}")
+        with zipfile.ZipFile(jars / f"connect-runtime-{KAFKA_VERSION}-test.jar") as archive:
+            archive.extractall(fresh, [name for name in archive.namelist() if name.startswith(READ_AS_FOLDERS)])
         with cache_lock():
             if folder.exists():
                 shutil.rmtree(fresh)
