@@ -74,6 +74,7 @@ class Release:
         "code",
         "configs",
         "counts_assignors",
+        "counts_newcomers",
         "finalized",
         "finds_max_timestamps",
         "finds_share_coordinators",
@@ -160,6 +161,8 @@ class Release:
         """When its last member leaves, a group's assignment epoch becomes its epoch."""
         self.counts_assignors = number >= (4, 4)
         """A consumer group gets another epoch when its members come to prefer another assignor."""
+        self.counts_newcomers = number >= (4, 4)
+        """Assignors meet a member that joins where a group's table has it; before, last of those in its slot."""
         self.keeps_refused_assignments = number >= (4, 4)
         """An epoch of a streams group gives nobody tasks if a refused heartbeat would have begun it without any."""
         self.knows_networks = number >= (4, 4)

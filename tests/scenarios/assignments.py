@@ -1,7 +1,8 @@
 """Stories of groups whose members come and go, and the target assignments that Kafka's own assignors make of them.
 
 ``tests/vectors/assignments.json.gz`` keeps both for consumer groups, ``share_assignments.json.gz`` for share groups.
-This writes them, with the jars of Kafka 4.3.1 (see `real_kafka`), whose insides the recorder knows:
+This writes them, with the jars of Kafka 4.4.0 (see `real_kafka`), whose insides the recorder knows;
+those of 4.3.1 have `-4.3` in their names:
 
     python -m tests.scenarios.assignments consumer tests/vectors/assignments.json.gz
     python -m tests.scenarios.assignments share tests/vectors/share_assignments.json.gz
@@ -95,7 +96,7 @@ def share_story(number: int) -> Story:
 
 def recorded(stories: list[Story]) -> list[Any]:
     """What Kafka makes of them."""
-    command = java_command(str(RECORDER), jars=classpath("4.3.1"))
+    command = java_command(str(RECORDER), jars=classpath())
     text = "".join(json.dumps(each) + "\n" for each in stories)
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]

@@ -312,14 +312,22 @@ class MemberOrder:
             del self._places[at], self._ids[at]
         del self._hashes[member_id]
 
-    def with_change(self, peak: int, more: str, without: str | None) -> list[str]:
-        """See `member_order`: the members, with `more` if it is none of them yet, and not `without`."""
+    def with_change(self, peak: int, more: str, without: str | None, *, as_member: bool = False) -> list[str]:
+        """See `member_order`: the members, with `more` if it is none of them yet, and not `without`.
+
+        `as_member`: `more` is walked as a member of the group; else it comes last of its slot in the hash map.
+        """
         joins = more not in self._hashes
-        self._make_room(peak, len(self._hashes) + joins)
+        members = len(self._hashes) + joins
+        self._make_room(max(peak, members) if as_member else peak, members)
         ordered = self._ids.copy()
         if joins:
-            next_slot = (spread(hash_of_text(more)) & (self._slots - 1)) + 1
-            ordered.insert(bisect_left(self._places, next_slot << self._bits + _TURN_BITS), more)
+            in_map = spread(hash_of_text(more))
+            if as_member:
+                place = self._placed(in_map, timeline_hash(more) >> _HASH_BITS, self._turn - 1)
+            else:
+                place = (in_map & (self._slots - 1)) + 1 << self._bits + _TURN_BITS
+            ordered.insert(bisect_left(self._places, place), more)
         if without is not None:
             ordered.remove(without)
         return ordered
@@ -334,7 +342,9 @@ class MemberOrder:
         self._ids = list(map(by_place.__getitem__, self._places))
 
     def _place(self, member_id: str) -> int:
-        in_map, in_timeline, turn = self._hashes[member_id]
+        return self._placed(*self._hashes[member_id])
+
+    def _placed(self, in_map: int, in_timeline: int, turn: int) -> int:
         slots = (in_map & (self._slots - 1)) << self._bits | in_timeline >> (_HASH_BITS - self._bits)
         return slots << _TURN_BITS | turn
 

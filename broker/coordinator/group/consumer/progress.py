@@ -172,7 +172,14 @@ class Progress:
             homogeneous = group.is_homogeneous
         assignor = preferred_assignor(group, change) or self.configs.first_assignor
         target, records = compute_target(
-            group, change, epoch, assignor, homogeneous=homogeneous, topics=self.topics, now_ms=step.now_ms
+            group,
+            change,
+            epoch,
+            assignor,
+            homogeneous=homogeneous,
+            topics=self.topics,
+            now_ms=step.now_ms,
+            counts_newcomers=self.configs.release.counts_newcomers,
         )
         step.records += records
         return target

@@ -142,9 +142,13 @@ def compute_target(
     homogeneous: bool,
     topics: TopicSource,
     now_ms: int,
+    counts_newcomers: bool,
 ) -> tuple[Target, list[NewRecord]]:
-    """The changed member's new target, and the records of everybody's: of those whose target changes, and the epoch."""
-    spec = _spec(group, change.after, homogeneous, topics)
+    """The changed member's new target, and the records of everybody's: of those whose target changes, and the epoch.
+
+    `counts_newcomers`: see `Release`.
+    """
+    spec = _spec(group, change.after, homogeneous, topics, counts_newcomers)
     try:
         assigned = ASSIGNORS[assignor](spec)
     except KafkaError as error:
@@ -172,10 +176,12 @@ def last_target(group: ConsumerGroup, member: Member) -> Target:
     return Target(group.assignment_epoch, group.target.of(holder))
 
 
-def _spec(group: ConsumerGroup, changed: Member, homogeneous: bool, topics: TopicSource) -> GroupSpec:
+def _spec(
+    group: ConsumerGroup, changed: Member, homogeneous: bool, topics: TopicSource, counts_newcomers: bool
+) -> GroupSpec:
     replaced = group.static_ids.get(changed.instance_id) if changed.instance_id is not None else None
     heir_of = replaced if replaced is not None and replaced != changed.member_id else None
-    order = group.order.with_change(group.peak, changed.member_id, heir_of)
+    order = group.order.with_change(group.peak, changed.member_id, heir_of, as_member=counts_newcomers)
     present = group.target if heir_of is None else group.target.inherited(heir_of, changed.member_id)
     members = LazySpecs(group, changed, order, topics)
     newcomer = None if changed.member_id in present.sizes else changed.member_id

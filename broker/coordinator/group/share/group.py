@@ -283,9 +283,12 @@ class ShareGroup:
         """The members as Kafka walks them."""
         return [self.members[member_id] for member_id in timeline_order(list(self.members), self._peak)]
 
-    def in_order(self, member: ShareMember) -> dict[str, ShareMember]:
-        """The members by id, ``member`` among them as it is now, in the order in which Kafka walks them."""
-        ids = self._order.with_change(self._peak, member.member_id, None)
+    def in_order(self, member: ShareMember, *, counts_newcomers: bool) -> dict[str, ShareMember]:
+        """The members by id, ``member`` among them as it is now, in the order in which Kafka walks them.
+
+        ``counts_newcomers``: see `Release`.
+        """
+        ids = self._order.with_change(self._peak, member.member_id, None, as_member=counts_newcomers)
         return {each: member if each == member.member_id else self.members[each] for each in ids}
 
     def shared_out(self, topic_id: bytes) -> Set[int]:

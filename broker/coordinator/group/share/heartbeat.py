@@ -210,7 +210,7 @@ class _Heartbeat:
         group = self._group
         if group.assignment_epoch >= epoch or not self._may_assign():
             return group.assignment_epoch, group.target.of(member.member_id)
-        members = group.in_order(member)
+        members = group.in_order(member, counts_newcomers=self._configs.release.counts_newcomers)
         spec = group_spec(members, group.target, self._topics)
         assignable = {topic_id: row.partitions for topic_id, row in group.initialized.items()}
         target = assign(spec, assignable)

@@ -173,13 +173,18 @@ def compute_targets(
     ``changed``: a member as it is going to be; ``replaced``: the one whose place it takes. Nobody has tasks while the
     topology is not ready. ``by_holdings``: see `Release.assigns_streams_by_holdings`.
     """
-    more = () if changed is None else (changed.member_id,)
     present = dict(group.targets)
     if changed is not None and replaced is not None:
         present[changed.member_id] = present.pop(replaced, NO_TARGET)
     staying = [member_id for member_id in group.members if member_id != replaced]
     specs: dict[str, MemberSpec] = {}
-    for member_id in member_order(staying, group.peak, more):
+    if changed is None or changed.member_id in group.members:
+        ordered = member_order(staying, group.peak)
+    elif by_holdings:  # since 4.4 one that joins has its place in the group's table before
+        ordered = member_order([*staying, changed.member_id], max(group.peak, len(staying) + 1))
+    else:
+        ordered = member_order(staying, group.peak, (changed.member_id,))
+    for member_id in ordered:
         member = changed if changed is not None and changed.member_id == member_id else group.members[member_id]
         if by_holdings:
             specs[member_id] = MemberSpec(member.process_id, _has(member.assigned), _restored(group, member_id))

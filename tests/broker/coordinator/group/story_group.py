@@ -11,22 +11,28 @@ from typing import Any
 from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec, Partitions, member_order, stored_order
 from odradek.broker.coordinator.group.target import TargetAssignment
 from odradek.broker.coordinator.group.topics import group_hash, topic_hash
+from odradek.broker.releases.release import release_of
 from odradek.protocol.java_hash_table import in_set_order
 from odradek.protocol.uuids import uuid_from_text, uuid_to_text
 
 VECTORS = Path(__file__).parents[3] / "vectors"
 
 
-def stories(name: str) -> list[Any]:
-    """The stories of a file of vectors, each with Kafka's answers."""
-    rows: list[Any] = json.loads(gzip.decompress((VECTORS / name).read_bytes()))
-    return rows
+def stories(name: str) -> list[tuple[str, Any]]:
+    """The stories of Kafka 4.4 and 4.3 in vectors, each with the release that answered."""
+    files = {"4.4": f"{name}.json.gz", "4.3": f"{name}-4.3.json.gz"}
+    return [
+        (release, row)
+        for release, file in files.items()
+        for row in json.loads(gzip.decompress((VECTORS / file).read_bytes()))
+    ]
 
 
 class StoryGroup:
     """A group that is told a story: what Kafka's group knows of its members, and nothing more."""
 
-    def __init__(self) -> None:
+    def __init__(self, counts_newcomers: bool) -> None:
+        self.counts_newcomers = counts_newcomers
         self.members: dict[str, Any] = {}
         self.topics: dict[str, Any] = {}
         self.target = TargetAssignment()
@@ -50,9 +56,12 @@ class StoryGroup:
         return joins["id"] if new else None
 
     def spec(self, new: str | None) -> GroupSpec:
-        present = [member_id for member_id in self.members if member_id != new]
-        order = member_order(present, self.peak, () if new is None else (new,))
-        self.peak = max(self.peak, len(self.members) + self.updated)
+        peak, self.peak = self.peak, max(self.peak, len(self.members) + self.updated)
+        if self.counts_newcomers:
+            order = member_order(list(self.members), self.peak)
+        else:
+            present = [member_id for member_id in self.members if member_id != new]
+            order = member_order(present, peak, () if new is None else (new,))
         counts = {uuid_from_text(t["id"]): len(t["racks"]) for t in self.topics.values()}
         return GroupSpec(
             {member_id: self._member(self.members[member_id]) for member_id in order},
@@ -85,9 +94,9 @@ class StoryGroup:
         return records
 
 
-def check_story(row: Any, assign: Callable[[GroupSpec, Any], dict[str, Partitions]]) -> None:
+def check_story(release: str, row: Any, assign: Callable[[GroupSpec, Any], dict[str, Partitions]]) -> None:
     """A story's group gets what Kafka's got with each step; `assign`: the target for a group and a step."""
-    group = StoryGroup()
+    group = StoryGroup(release_of(release).counts_newcomers)
     for step, answer in zip(row["story"]["steps"], row["answer"], strict=True):
         spec = group.spec(group.follow(step))
         assert spec.homogeneous == (answer["type"] == "HOMOGENEOUS")

@@ -103,6 +103,9 @@ def test_members_come_go_and_are_asked_for(steps: list[tuple[str, bool, int]]) -
         peak = max(peak, len(present) + 1)
         if asked == 1:
             assert order.with_change(peak, name, None) == member_order(list(present), peak, (name,))
+            known = list(dict.fromkeys((*present, name)))
+            expected = member_order(known, max(peak, len(known)))
+            assert order.with_change(peak, name, None, as_member=True) == expected
         if asked == 2:  # another takes the first one's place
             assert order.with_change(peak, name, "first") == member_order(list(present), peak, (name,), ("first",))
 

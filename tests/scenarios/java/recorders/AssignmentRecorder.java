@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.apache.kafka.common.Uuid;
-import org.apache.kafka.common.utils.LogContext;
+import org.apache.kafka.common.utils.internals.LogContext;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorMetadataDelta;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorMetadataImage;
@@ -179,6 +179,9 @@ public class AssignmentRecorder {
                 : group.computeSubscribedTopicNames(before, joins);
             int members = group.numMembers() + (joins != null && before == null ? 1 : 0);
             SubscriptionType type = type(names, members);
+            if (joins != null) {
+                update(joins);
+            }
             TargetAssignmentBuilder<M, ?> builder = builder(step, epoch);
             builder.withTime(Time.SYSTEM);
             builder.withMembers(group.members());
@@ -186,13 +189,7 @@ public class AssignmentRecorder {
             builder.withTargetAssignment(group.targetAssignment());
             builder.withInvertedTargetAssignment(group.invertedTargetAssignment());
             builder.withMetadataImage(image);
-            if (joins != null) {
-                builder.addOrUpdateMember(joins.memberId(), joins);
-            }
             List<CoordinatorRecord> records = builder.build().records();
-            if (joins != null) {
-                update(joins);
-            }
             ArrayNode rows = JSON.createArrayNode();
             for (CoordinatorRecord record : records) {
                 ArrayNode row = row(record);
@@ -254,7 +251,7 @@ public class AssignmentRecorder {
 
         @Override
         TargetAssignmentBuilder<ConsumerGroupMember, ?> builder(JsonNode step, int epoch) {
-            return new ConsumerTargetAssignmentBuilder("g", epoch, assignor).withStaticMembers(consumers.staticMembers());
+            return new ConsumerTargetAssignmentBuilder("g", epoch, assignor);
         }
 
         @Override

@@ -7,11 +7,12 @@ import pytest
 from odradek.broker.coordinator.group.consumer.assignors import ASSIGNORS
 from tests.broker.coordinator.group.story_group import check_story, stories
 
-ROWS = stories("assignments.json.gz")
+ROWS = stories("assignments")
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("number", range(len(ROWS)))
 def test_a_story(number: int) -> None:
-    assign = ASSIGNORS[ROWS[number]["story"]["assignor"]]
-    check_story(ROWS[number], lambda spec, _: assign(spec))
+    release, row = ROWS[number]
+    assign = ASSIGNORS[row["story"]["assignor"]]
+    check_story(release, row, lambda spec, _: assign(spec))

@@ -18,7 +18,7 @@ from odradek.protocol.java_maps import hash_of_number
 from odradek.protocol.uuids import uuid_from_text
 from tests.broker.coordinator.group.story_group import check_story, stories
 
-ROWS = stories("share_assignments.json.gz")
+ROWS = stories("share_assignments")
 
 
 def with_states(spec: GroupSpec, step: Any) -> dict[str, Partitions]:
@@ -29,7 +29,7 @@ def with_states(spec: GroupSpec, step: Any) -> dict[str, Partitions]:
 @pytest.mark.long
 @pytest.mark.parametrize("number", range(len(ROWS)))
 def test_a_story(number: int) -> None:
-    check_story(ROWS[number], with_states)
+    check_story(*ROWS[number], with_states)
 
 
 def test_members_whose_topics_are_all_missing_lose_everything() -> None:
