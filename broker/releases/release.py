@@ -78,6 +78,7 @@ class Release:
         "finalized",
         "finds_max_timestamps",
         "finds_share_coordinators",
+        "first_group_epoch",
         "forwards_to_controller",
         "has_removed_versions",
         "has_static_streams_members",
@@ -149,6 +150,8 @@ class Release:
         """ListOffsets looks special timestamps up as times where it does not know them, whatever the version."""
         self.finds_max_timestamps = number >= (3, 0)
         """ListOffsets knows the special timestamp -3 (KIP-734)."""
+        self.first_group_epoch = 1 if number >= (4, 3) else 0
+        """The epoch of a consumer or share group before its first member, which makes the next one."""
         self.finds_share_coordinators = number == (3, 9) or number >= (4, 1)
         """FindCoordinator looks for the coordinator of a share partition (KIP-932)."""
         self.unknown_resources = frozenset(

@@ -26,7 +26,8 @@ EMPTY, ASSIGNING, RECONCILING, STABLE = "Empty", "Assigning", "Reconciling", "St
 AWAY = -2
 """The member epoch of a static member that has left for a while; its place is kept for the session timeout."""
 
-_FIRST_EPOCH = 1
+FIRST_EPOCH = 1
+"""The epoch of a group before its first member, since 4.3; see `Release.first_group_epoch`."""
 
 
 class EpochMember(Protocol):
@@ -69,11 +70,11 @@ class EpochGroup(ABC):
 
     expires: ClassVar[bool] = True
 
-    def __init__(self, group_id: str) -> None:
+    def __init__(self, group_id: str, first_epoch: int = FIRST_EPOCH) -> None:
         self.group_id = group_id
-        self.epoch = _FIRST_EPOCH
+        self.epoch = first_epoch
         self.metadata_hash = 0
-        self.assignment_epoch = _FIRST_EPOCH
+        self.assignment_epoch = first_epoch
         self.assignment_timestamp = 0
         self.peak = 1
         self.static_ids: dict[str, str] = {}

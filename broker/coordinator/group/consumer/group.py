@@ -19,6 +19,7 @@ from odradek.broker.coordinator.group.consumer.regexes import ResolvedRegex
 from odradek.broker.coordinator.group.epoch_group import (
     EMPTY,
     EPOCHS_FROM,
+    FIRST_EPOCH,
     EpochGroup,
     check_trusting,
     committing_member,
@@ -136,8 +137,8 @@ class ConsumerGroup(EpochGroup):
     group_type: ClassVar[GroupType] = GroupType.CONSUMER
     protocol_type: ClassVar[str] = CONSUMER_PROTOCOL
 
-    def __init__(self, group_id: str) -> None:
-        super().__init__(group_id)
+    def __init__(self, group_id: str, first_epoch: int = FIRST_EPOCH) -> None:
+        super().__init__(group_id, first_epoch)
         self.members: dict[str, Member] = {}
         self.order = MemberOrder()
         self.target = TargetAssignment()

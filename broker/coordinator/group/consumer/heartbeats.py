@@ -124,6 +124,9 @@ class Heartbeats:
 
     # -- group and member
 
+    def _new_group(self, group_id: str) -> ConsumerGroup:
+        return ConsumerGroup(group_id, self._progress.configs.release.first_group_epoch)
+
     def _step(self, command: ConsumerGroupHeartbeat, now_ms: int) -> Step:
         """A step of the group. A first member creates the group, also from an empty or a classic one."""
         group = self._groups.get(command.group_id)
@@ -133,12 +136,12 @@ class Heartbeats:
             if command.member_epoch:
                 text = f"Consumer group {command.group_id} not found."
                 raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text)
-            return Step(ConsumerGroup(command.group_id), now_ms, visible=command.visible)
+            return Step(self._new_group(command.group_id), now_ms, visible=command.visible)
         if command.member_epoch == 0 and isinstance(group, ClassicGroup):
             if not group.is_empty:
                 return self._migration.upgrade(group, now_ms)
             group_id, tombstones = command.group_id, group.tombstones()
-            step = Step(ConsumerGroup(group_id), now_ms, tombstones, visible=command.visible)
+            step = Step(self._new_group(group_id), now_ms, tombstones, visible=command.visible)
             step.effects += group.on_removed()
             return step
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {command.group_id} is not a consumer group.")

@@ -65,6 +65,8 @@ class Progress:
         names_changed = self.store_member(step, change)
         regex_change = self.update_regexes(step, change)
         bump = names_changed or regex_change is RegexChange.RESOLVED or self._prefers_another(step.group, change)
+        if step.group.epoch == 0:  # see `Release.first_group_epoch`
+            bump = True
         if bump_unresolved:
             bump = bump or regex_change is RegexChange.UNRESOLVED
         epoch, homogeneous = self.check_topics(step, change, bump)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from odradek.broker.coordinator.group.assignment import NOTHING, MemberOrder, Partitions, timeline_order
 from odradek.broker.coordinator.group.commands import GroupType
+from odradek.broker.coordinator.group.epoch_group import FIRST_EPOCH
 from odradek.broker.coordinator.group.kinds import ExpiryBasis, GroupChanged
 from odradek.broker.coordinator.group.records import encode_key, new_record
 from odradek.broker.coordinator.group.target import TargetAssignment, count_down, count_up
@@ -177,9 +178,9 @@ class ShareGroup:
     expires: ClassVar[bool] = False
     protocol_type: ClassVar[str] = "share"
 
-    def __init__(self, group_id: str) -> None:
+    def __init__(self, group_id: str, first_epoch: int = FIRST_EPOCH) -> None:
         self.group_id = group_id
-        self.epoch = 1
+        self.epoch = first_epoch
         self.metadata_hash = 0
         self.members: dict[str, ShareMember] = {}
         self._order = MemberOrder()
@@ -187,7 +188,7 @@ class ShareGroup:
         self.subscribed: dict[str, int] = {}
         self.target = TargetAssignment()
         self._shares: dict[bytes, dict[int, int]] = {}  # how many members are to have each partition
-        self.assignment_epoch = 1
+        self.assignment_epoch = first_epoch
         self.assigned_ms = 0
         self.has_states = False
         self.initializing: dict[bytes, TopicStates] = {}

@@ -109,7 +109,7 @@ class Heartbeats:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Share group {command.group_id} not found.")
         if found is not None and not isinstance(found, ShareGroup):
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {command.group_id} is not a share group.")
-        group = found or ShareGroup(command.group_id)
+        group = found or ShareGroup(command.group_id, self._context.configs.release.first_group_epoch)
         limit = self._context.configs.broker("group.share.max.size")
         if len(group.members) >= limit and command.member_id not in group.members:
             text = f"The share group has reached its maximum capacity of {limit} members."

@@ -137,7 +137,8 @@ class ShareKind:
 
     def _group(self, key: Any) -> ShareGroup:
         """The group that a record is about, which is about to change."""
-        group = self._groups.for_replay(key.group_id, ShareGroup, ShareGroup)
+        first = self._context.configs.release.first_group_epoch
+        group = self._groups.for_replay(key.group_id, ShareGroup, lambda group_id: ShareGroup(group_id, first))
         group.complete = False
         return group
 

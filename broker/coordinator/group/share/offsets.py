@@ -54,7 +54,7 @@ class ShareOffsets:
         found = self._context.groups.get(command.group_id)
         if found is not None and not isinstance(found, ShareGroup):
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {command.group_id} is not a share group.")
-        group = found or ShareGroup(command.group_id)
+        group = found or ShareGroup(command.group_id, self._context.configs.release.first_group_epoch)
         group.check_delete()
         if not command.offsets:
             return make_outcome(reply=group.epoch)
