@@ -126,5 +126,15 @@ def _cell(value: Any) -> str:
         return "<td></td>"
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return f'<td class="number">{value}</td>'
-    text = value.decode(errors="replace") if isinstance(value, (bytes, bytearray)) else str(value)
-    return f"<td>{html.escape(text[:_MAX_CELL_CHARS])}</td>"
+    return f"<td>{html.escape(_text(value)[:_MAX_CELL_CHARS])}</td>"
+
+
+def _text(value: Any) -> str:
+    """A value in words; a list by its items, a Row by its fields."""
+    if isinstance(value, (bytes, bytearray)):
+        return value.decode(errors="replace")
+    if isinstance(value, list):
+        return ", ".join(map(_text, value))
+    if isinstance(value, tuple):
+        return " ".join(map(_text, value))
+    return "" if value is None else str(value)

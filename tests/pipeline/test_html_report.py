@@ -52,6 +52,12 @@ def test_tables_show_values_as_they_are(tmp_path: Path) -> None:
     assert page.texts["p"] == ["and 11 more rows"]
 
 
+def test_lists_and_rows_are_words(tmp_path: Path) -> None:
+    rows = [(["in-0", "in-1"], [("Ongoing", 1), ("CompleteCommit", None)], [])]
+    page = page_of(tmp_path / "r.html", Section("transactions", ("partitions", "states", "none"), rows))
+    assert page.texts["td"] == ["in-0, in-1", "Ongoing 1, CompleteCommit "]
+
+
 def test_a_table_without_rows_says_so(tmp_path: Path) -> None:
     page = page_of(tmp_path / "r.html", Section("members", ("group_id", "member_id")))
     assert (page.texts["h2"], page.texts["p"]) == (["members"], ["none"])
