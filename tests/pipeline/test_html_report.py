@@ -53,8 +53,8 @@ def test_tables_show_values_as_they_are(tmp_path: Path) -> None:
 
 
 def test_lists_and_rows_are_words(tmp_path: Path) -> None:
-    rows = [(["in-0", "in-1"], [("Ongoing", 1), ("CompleteCommit", None)], [])]
-    page = page_of(tmp_path / "r.html", Section("transactions", ("partitions", "states", "none"), rows))
+    row = ["in-0", "in-1"], [("Ongoing", 1), ("CompleteCommit", None)], ()
+    page = page_of(tmp_path / "r.html", Section("transactions", ("partitions", "states", "none"), [row]))
     assert page.texts["td"] == ["in-0, in-1", "Ongoing 1, CompleteCommit "]
 
 
