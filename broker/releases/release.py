@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -237,6 +236,8 @@ class Release:
 
 @cache
 def _data() -> Mapping[str, Any]:
+    import json  # the default release, which most starts are, needs no file
+
     text = (Path(__file__).parent / "releases.json").read_text(encoding="utf-8")
     loaded: Mapping[str, Any] = json.loads(text)["releases"]
     return loaded
