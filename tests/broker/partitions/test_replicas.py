@@ -314,8 +314,9 @@ class ReplicaModel(RuleBasedStateMachine):
     @rule(node=st.integers(1, 3))
     def elect_uncleanly(self, node: int) -> None:
         if self.three.set.by_node[node].alive and node not in self.isr:
-            end = self.three.set.by_node[node].end
-            self.committed = {offset: value for offset, value in self.committed.items() if offset < end}
+            # What its log lacks is lost, and what it has in the place of other records, too.
+            mine = dict(contents(self.three.set.by_node[node]))
+            self.committed = {offset: value for offset, value in self.committed.items() if mine.get(offset) == value}
             self.isr = (node,)
             self.lead(node)
 
