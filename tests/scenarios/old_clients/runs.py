@@ -137,9 +137,10 @@ def _python(client: str) -> list[str]:
 
 def _go(client: str, source: str, module: str, told_version: str) -> list[str]:
     """Go looks the checksums of the modules up (GOSUMDB), so none are kept here."""
-    text = (HERE / "go" / source).read_text(encoding="utf-8").replace("github.com/IBM/sarama", module)
-    needed = f"module odradek/old\n\ngo 1.26.0\n\nrequire {module} v{client.partition(' ')[2]}\n"
-    folder = cache_dir() / f"old-go-{hashlib.sha256((text + needed).encode()).hexdigest()[:16]}"
+    files = {name: (HERE / "go" / name).read_text(encoding="utf-8") for name in (source, "tell.go")}
+    files[source] = files[source].replace("github.com/IBM/sarama", module)
+    files["go.mod"] = f"module odradek/old\n\ngo 1.26.0\n\nrequire {module} v{client.partition(' ')[2]}\n"
+    folder = cache_dir() / f"old-go-{hashlib.sha256(''.join(files.values()).encode()).hexdigest()[:16]}"
     program = folder / "program"
     with cache_lock():
         if not program.exists():
@@ -147,8 +148,8 @@ def _go(client: str, source: str, module: str, told_version: str) -> list[str]:
             if go is None:
                 raise Unavailable("needs Go: no `go` on the PATH")
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / "main.go").write_text(text, encoding="utf-8")
-            (folder / "go.mod").write_text(needed, encoding="utf-8")
+            for name, text in files.items():
+                (folder / name).write_text(text, encoding="utf-8")
             build = [go, "build", "-mod=mod", "-o", str(program), "."]
             done = subprocess.run(build, cwd=folder, capture_output=True, text=True, check=False)
             if done.returncode:

@@ -4,7 +4,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -103,15 +102,6 @@ func transactions(servers, topic string) (string, error) {
 		return "", err
 	}
 	return read(servers, topic, 3, kgo.FetchIsolationLevel(kgo.ReadCommitted()))
-}
-
-func tell(name string, step func(string, string) (string, error)) {
-	outcome, err := step(os.Args[1], os.Args[2])
-	if err != nil {
-		fmt.Fprintln(os.Stderr, name, err)
-		outcome = "failed"
-	}
-	fmt.Printf("%s=%s\n", name, outcome)
 }
 
 func main() {
