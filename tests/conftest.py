@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 pytest.register_assert_rewrite("tests.scenarios", "tests.broker.coordinator.group.story_group")
 settings.register_profile("patient", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -49,9 +50,23 @@ def _is_long(item: pytest.Item) -> bool:
 
 
 def pytest_collection_finish() -> None:
-    """Take what is there after the collection, some hundred megabytes, out of the garbage collector's rounds."""
+    """Take what is there after the collection, some hundred megabytes, out of the garbage collector's rounds.
+
+    One property runs before: with its first one hypothesis makes a generator of random numbers, and asks the collector
+    who refers to it. The collector does not say what it has frozen, and hypothesis warns.
+    """
+    settings(max_examples=1, database=None)(given(st.none())(lambda _: None))()
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def collector_left_alone() -> Iterator[None]:
+    """A command that runs in this process changes the collector as if the process were its own."""
+    callbacks, thresholds = list(gc.callbacks), gc.get_threshold()
+    yield
+    gc.callbacks[:] = callbacks
+    gc.set_threshold(*thresholds)
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:
