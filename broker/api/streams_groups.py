@@ -1,9 +1,9 @@
 """Groups of Kafka Streams applications (KIP-1071, KIP-1331).
 
 StreamsGroupHeartbeat (88) and StreamsGroupDescribe (89) in versions 0 and 1, StreamsGroupTopologyDescriptionUpdate (93)
-in version 0, which takes a plugin that only Java has. They are UNSUPPORTED_VERSION while `streams.version` is 0, or the
-broker does not offer the protocol. Topology updates and patterns for source topics are refused, as Kafka does; static
-members and task offsets are, before Kafka 4.4.
+in version 0, which a broker with a plugin for descriptions takes. They are UNSUPPORTED_VERSION
+while `streams.version` is 0, or the broker does not offer the protocol. Other topologies and patterns for source topics
+are refused, as Kafka does; static members and task offsets are, before Kafka 4.4.
 
 The rules are the group coordinator's (`odradek.broker.coordinator.group.streams`).
 """
@@ -18,8 +18,10 @@ from odradek.broker.api.group_admin import by_coordinator, describable, require_
 from odradek.broker.api.group_requests import check_text, invalid, is_offered, require_read
 from odradek.broker.controller.feature_levels import STREAMS_VERSION
 from odradek.broker.coordinator.group.commands import Forbidden
+from odradek.broker.coordinator.group.settings import StreamsConfigs
 from odradek.broker.coordinator.group.streams import topology as t
-from odradek.broker.coordinator.group.streams.commands import HeartbeatReply, StreamsGroupHeartbeat
+from odradek.broker.coordinator.group.streams.commands import HeartbeatReply, StreamsGroupHeartbeat, UpdateDescription
+from odradek.broker.coordinator.group.streams.description import Description, GlobalStore, Node
 from odradek.broker.coordinator.group.streams.group import StreamsGroup
 from odradek.broker.coordinator.group.streams.member import (
     JOINING,
@@ -41,17 +43,12 @@ from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages import streams_group_describe as d
 from odradek.protocol.generated.messages import streams_group_heartbeat as h
-from odradek.protocol.generated.messages.streams_group_topology_description_update import (
-    StreamsGroupTopologyDescriptionUpdateRequest,
-    StreamsGroupTopologyDescriptionUpdateResponse,
-)
+from odradek.protocol.generated.messages import streams_group_topology_description_update as u
 
 _STATIC_LEAVING = -2
 _ACCEPTABLE_RECOVERY_LAG = 10_000
-_TAGS_FROM = 1
-"""The version of StreamsGroupHeartbeat in which members hear of tags that they lack."""
-_NO_DESCRIPTION = 1
-"""The status of a topology description where the broker has no plugin for them (KIP-1331)."""
+_NO_DESCRIPTION, _DESCRIBED = 1, 3
+"""The statuses of a topology description (KIP-1331) that somebody asks for; 2 is for a plugin that fails."""
 _HIDDEN_TOPICS = "The described group uses topics that the client is not authorized to describe."
 
 
@@ -104,7 +101,7 @@ def streams_group_heartbeat(
         client_id=ctx.client_id or "",
         host=f"/{ctx.connection.peer_host}",
         forbidden=_forbidden_topics(ctx),
-        hears_of_tags=ctx.api_version >= _TAGS_FROM,
+        speaks_v1=ctx.api_version >= 1,
     )
     return later(ctx.services.groups().begin(request.group_id, command, ctx.node), partial(_response, release))
 
@@ -277,6 +274,7 @@ def _response(release: Release, reply: HeartbeatReply) -> h.StreamsGroupHeartbea
         acceptable_recovery_lag=_ACCEPTABLE_RECOVERY_LAG,
         status=[h.Status(status.code, status.detail) for status in reply.statuses],
         endpoint_information_epoch=reply.endpoint_epoch,
+        topology_description_required=reply.wants_description,
     )
     assigned = reply.assigned
     if assigned is not None:
@@ -314,8 +312,8 @@ def streams_group_describe(
     shown, hidden = describable(ctx, request.group_ids)
     refused = [d.DescribedGroup(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED, group_id=each) for each in hidden]
     without_id = [d.DescribedGroup(error_code=ErrorCode.INVALID_GROUP_ID) for each in shown if not each]
-    status = _NO_DESCRIPTION if request.include_topology_description else 0
-    groups = [_describe(ctx, group_id, status) for group_id in by_coordinator(ctx, filter(None, shown))]
+    described = request.include_topology_description
+    groups = [_describe(ctx, group_id, described) for group_id in by_coordinator(ctx, filter(None, shown))]
     if request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:
@@ -342,23 +340,27 @@ def _without_hidden_topics(ctx: RequestContext, groups: list[d.DescribedGroup]) 
     ]
 
 
-def _describe(ctx: RequestContext, group_id: str, description_status: int) -> d.DescribedGroup:
+def _describe(ctx: RequestContext, group_id: str, with_description: bool) -> d.DescribedGroup:
     try:
         group = ctx.services.groups().machine_for(group_id, ctx.node).groups.existing(group_id)
         if not isinstance(group, StreamsGroup):
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a streams group.")
     except KafkaError as error:
         return d.DescribedGroup(error_code=error.code, error_message=error.message, group_id=group_id)
-    return d.DescribedGroup(
+    answer = d.DescribedGroup(
         group_id=group_id,
         group_state=group.state_name,
         group_epoch=group.epoch,
         assignment_epoch=group.assignment_epoch,
-        topology_description_status=description_status,
         assignor_name="sticky",
         topology=_described_topology(group),
         members=[_described_member(group, member) for member in group.in_map_order()],
     )
+    if with_description:
+        description = group.described
+        answer.topology_description_status = _NO_DESCRIPTION if description is None else _DESCRIBED
+        answer.topology_description = None if description is None else _shown_description(description)
+    return answer
 
 
 def _described_topology(group: StreamsGroup) -> d.Topology:
@@ -421,15 +423,55 @@ def _described_tasks(tasks: Mapping[str, Iterable[int]]) -> list[d.TaskIds]:
     return [d.TaskIds(name, sorted(tasks[name])) for name in sorted(tasks)]
 
 
+def _shown_description(description: Description) -> d.TopologyDescription:
+    return d.TopologyDescription(
+        [
+            d.TopologyDescriptionSubtopology(name, [_shown_node(node) for node in nodes])
+            for name, nodes in description.subtopologies
+        ],
+        [
+            d.TopologyDescriptionGlobalStore(_shown_node(store.source), _shown_node(store.processor))
+            for store in description.global_stores
+        ],
+    )
+
+
+def _shown_node(node: Node) -> d.TopologyDescriptionNode:
+    topics, stores, successors = list(node.source_topics), list(node.stores), list(node.successors)
+    return d.TopologyDescriptionNode(node.name, node.kind, topics, node.sink_topic, stores, successors)
+
+
 # -- StreamsGroupTopologyDescriptionUpdate
 
 
-@handles(StreamsGroupTopologyDescriptionUpdateRequest, access=ByItem((Operation.READ, Resource.GROUP)))
+@handles(u.StreamsGroupTopologyDescriptionUpdateRequest, access=ByItem((Operation.READ, Resource.GROUP)))
 def streams_group_topology_description_update(
-    ctx: RequestContext, request: StreamsGroupTopologyDescriptionUpdateRequest
-) -> StreamsGroupTopologyDescriptionUpdateResponse:
-    """What Kafka answers without a plugin: `group.streams.topology.description.plugin.class` names a class of Java."""
+    ctx: RequestContext, request: u.StreamsGroupTopologyDescriptionUpdateRequest
+) -> u.StreamsGroupTopologyDescriptionUpdateResponse | Later:
+    """A member describes the topology of its group."""
     _check_served(ctx)
     require_read(ctx, request.group_id)
-    text = "The broker has no streams group topology description plugin configured."
-    raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)
+    groups = ctx.services.groups()
+    if not StreamsConfigs(groups.configs).keeps_descriptions:
+        text = "The broker has no streams group topology description plugin configured."
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)
+    check_text(request.member_id, "MemberId")
+    check_text(request.group_id, "GroupId")
+    description = _description(request.topology_description)
+    command = UpdateDescription(request.group_id, request.member_id, request.topology_epoch, description)
+    return later(groups.begin(request.group_id, command, ctx.node), _updated)
+
+
+def _updated(_: None) -> u.StreamsGroupTopologyDescriptionUpdateResponse:
+    return u.StreamsGroupTopologyDescriptionUpdateResponse()
+
+
+def _description(sent: u.TopologyDescription) -> Description:
+    return Description(
+        [(each.subtopology_id, [_node(node) for node in each.nodes]) for each in sent.subtopologies],
+        [GlobalStore(_node(store.source), _node(store.processor)) for store in sent.global_stores],
+    )
+
+
+def _node(sent: u.TopologyDescriptionNode) -> Node:
+    return Node(sent.name, sent.node_type, sent.source_topics, sent.sink_topic, sent.stores, sent.successors)

@@ -124,6 +124,7 @@ RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 _PERSISTERS = "org.apache.kafka.server.share.persister."
 DEFAULT_PERSISTER = f"{_PERSISTERS}DefaultStatePersister"
 NO_OP_PERSISTER = f"{_PERSISTERS}NoOpStatePersister"
+DESCRIPTION_PLUGIN = "org.apache.kafka.server.streams.InMemoryTopologyDescriptionPlugin"
 STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
@@ -164,6 +165,13 @@ def check_supported(key: ConfigKey, text: str) -> None:
         raise ConfigError(
             f"replica selector '{text}' is not supported by odradek: replica.selector.class takes "
             f"{RACK_AWARE_SELECTOR} or nothing"
+        )
+    if key.name == "group.streams.topology.description.plugin.class" and key.normal(text) not in (
+        "",
+        DESCRIPTION_PLUGIN,
+    ):
+        raise ConfigError(
+            f"plugin '{text}' is not supported by odradek: {key.name} takes {DESCRIPTION_PLUGIN} or nothing"
         )
     if key.name == "group.share.persister.class.name" and text.strip() not in (
         "",

@@ -88,6 +88,7 @@ class Release:
         "knows_networks",
         "knows_share_topics_by_partition",
         "knows_tags_of_standbys",
+        "knows_topology_descriptions",
         "limits_added_partitions",
         "moves_own_tasks_at_once",
         "name",
@@ -175,6 +176,8 @@ class Release:
         """Members of a streams group hear at once of another's new end point; one that joins without has none."""
         self.knows_tags_of_standbys = number >= (4, 4)
         """Streams groups may name client tags by which standby tasks are to be spread."""
+        self.knows_topology_descriptions = number >= (4, 4)
+        """Members of streams groups may send a description of their topology (KIP-1331)."""
         self.moves_own_tasks_at_once = number >= (4, 4)
         """A member that has given an active task up gets it as a standby at once, and the other way round."""
         self.stores_topic_ids_in_transactions = number >= (4, 4)

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from odradek.protocol.errors import KafkaError
 
 
+Decision = Callable[[Any, int], Outcome[Any]]
+"""The decision of a command: `(command, now_ms) -> Outcome`."""
+
 KIND_MODULES: Mapping[GroupType, str] = {
     GroupType.CLASSIC: "odradek.broker.coordinator.group.classic.kind",
     GroupType.CONSUMER: "odradek.broker.coordinator.group.consumer.kind",
@@ -43,6 +46,16 @@ KIND_MODULES: Mapping[GroupType, str] = {
     GroupType.STREAMS: "odradek.broker.coordinator.group.streams.kind",
 }
 """The modules of the kinds that this broker serves; imported with the first command or record of the kind."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class FollowUp(Effect):
+    """The shard's next step, before the command that caused it is answered: see `Shard.follow_up`."""
+
+    __slots__ = ("command",)
+
+    def __init__(self, command: Command[Any]) -> None:
+        self.command = command
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -60,10 +73,10 @@ class KindContext:
     """The parts of the machine that a kind gets.
 
     `new_id` makes random ids for members of classic groups (36 characters), `new_short_id` for members of consumer
-    groups without an id (22 characters).
+    groups without an id (22 characters). `delete_group` is the machine's own decision on `DeleteGroup`.
     """
 
-    __slots__ = ("configs", "groups", "new_id", "new_short_id", "settings", "topics")
+    __slots__ = ("configs", "delete_group", "groups", "new_id", "new_short_id", "settings", "topics")
 
     def __init__(
         self,
@@ -73,6 +86,7 @@ class KindContext:
         topics: TopicSource,
         new_id: Callable[[], str],
         new_short_id: Callable[[], str],
+        delete_group: Decision,
     ) -> None:
         self.groups = groups
         self.settings = settings
@@ -80,6 +94,7 @@ class KindContext:
         self.topics = topics
         self.new_id = new_id
         self.new_short_id = new_short_id
+        self.delete_group = delete_group
 
 
 class GroupKind(Protocol):

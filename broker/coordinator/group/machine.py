@@ -20,7 +20,7 @@ from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup,
 from odradek.broker.coordinator.group.classic.kind import ClassicKind
 from odradek.broker.coordinator.group.commands import GroupCommand, GroupType
 from odradek.broker.coordinator.group.groups import CommittedGroups, Groups
-from odradek.broker.coordinator.group.kinds import Group, GroupKind, KindContext, commit_error, group_error
+from odradek.broker.coordinator.group.kinds import Decision, Group, GroupKind, KindContext, commit_error, group_error
 from odradek.broker.coordinator.group.offsets import EXPIRY_TIMER, OffsetBook
 from odradek.broker.coordinator.group.records import KIND_OF_RECORD, record_type_of
 from odradek.broker.coordinator.group.settings import GroupConfigs, GroupSettings, fixed_configs
@@ -31,8 +31,6 @@ from odradek.protocol.errors import KafkaError
 from odradek.protocol.uuids import new_uuid_text
 
 _log = logging.getLogger("odradek.broker.coordinator.group")
-
-Decision = Callable[[Any, int], Outcome[Any]]
 
 
 def _leave_alone(record: LogRecord) -> None:
@@ -64,7 +62,15 @@ class GroupMachine:
         self.stored = StoredOffsets()
         configs = configs or fixed_configs()
         self.offsets = OffsetBook(self.settings, self.stored, self.groups, self._simple_group, configs)
-        self.context = KindContext(self.groups, self.settings, configs, topics or FixedTopics(), new_id, new_short_id)
+        self.context = KindContext(
+            self.groups,
+            self.settings,
+            configs,
+            topics or FixedTopics(),
+            new_id,
+            new_short_id,
+            self.offsets.delete_group,
+        )
         self._decide: dict[type[Command[Any]], Decision] = {
             c.CommitOffsets: self.offsets.commit,
             c.TxnOffsetCommit: self.offsets.commit_in_transaction,

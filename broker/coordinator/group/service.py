@@ -7,7 +7,7 @@ from typing import Any
 
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.coordinator.group.commands import ForgetPartitions, MetadataChanged
-from odradek.broker.coordinator.group.kinds import GroupChanged
+from odradek.broker.coordinator.group.kinds import FollowUp, GroupChanged
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import GroupConfigs, GroupSettings
 from odradek.broker.coordinator.group.topics import TopicSource
@@ -48,7 +48,7 @@ class GroupService(CoordinatorService[GroupMachine]):
             base_sequence=0,
         )
         self.watchers: dict[object, Callable[[], None]] = {}
-        self.performers: Performers = {GroupChanged: self._group_changed}
+        self.performers: Performers = {GroupChanged: self._group_changed, FollowUp: _follow_up}
 
     def _perform_effect(self, shard: Shard[GroupMachine], effect: Effect) -> None:
         if effect.__class__ not in self.performers:
@@ -72,6 +72,10 @@ class GroupService(CoordinatorService[GroupMachine]):
         for shard in list(self.shards()):
             shard.submit(ForgetPartitions(places))
         self.topic_changed(name)
+
+
+def _follow_up(shard: Shard[GroupMachine], effect: FollowUp) -> None:
+    shard.follow_up(effect.command)
 
 
 def read_settings(config: BrokerConfig) -> GroupSettings:

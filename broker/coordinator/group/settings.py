@@ -195,6 +195,9 @@ STANDBYS = "num.standby.replicas"
 TAGS = "rack.aware.assignment.tags"
 
 
+_DESCRIPTION_PLUGIN: Final = "group.streams.topology.description.plugin.class"
+
+
 class StreamsConfigs:
     """Reads the broker's configs and those of single groups."""
 
@@ -232,6 +235,11 @@ class StreamsConfigs:
         knows_tags = self.release.knows_tags_of_standbys
         tags = self._configs.group(group_id, "streams.rack.aware.assignment.tags") if knows_tags else ()
         return _assignment_configs(self._configs.group(group_id, "streams.num.standby.replicas"), tuple(tags))
+
+    @property
+    def keeps_descriptions(self) -> bool:
+        """Whether there is a plugin that keeps descriptions of topologies."""
+        return self.release.knows_topology_descriptions and bool(self._configs.broker(_DESCRIPTION_PLUGIN))
 
 
 @lru_cache

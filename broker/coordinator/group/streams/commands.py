@@ -12,6 +12,7 @@ from odradek.broker.coordinator.group.commands import (
     MemberCommand,
     MemberInEpochCommand,
 )
+from odradek.broker.coordinator.group.streams.description import Description
 from odradek.broker.coordinator.group.streams.member import Endpoint, EndpointPartitions, Held, Owned, TaskOffsets
 from odradek.broker.coordinator.group.streams.topology import Status, Topology
 from odradek.protocol.native import mypyc_attr
@@ -20,7 +21,8 @@ from odradek.protocol.native import mypyc_attr
 class HeartbeatReply(NamedTuple):
     """The reply to a heartbeat.
 
-    ``assigned``: None if it has not changed. ``endpoints``: None if the member knows them.
+    ``assigned``: None if it has not changed. ``endpoints``: None if the member knows them. ``wants_description``: the
+    member is to send a description of the topology.
     """
 
     member_id: str
@@ -30,6 +32,7 @@ class HeartbeatReply(NamedTuple):
     assigned: Held | None = None
     endpoint_epoch: int = 0
     endpoints: Sequence[EndpointPartitions] | None = None
+    wants_description: bool = False
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -39,8 +42,8 @@ class StreamsGroupHeartbeat(GroupCommand):
     None, and -1 for the rebalance timeout, stand for "unchanged". ``host``: the client's address. ``shutdown``: the
     whole application is to end. ``endpoint_epoch``: of the endpoints that the member knows. ``forbidden``: which of
     some internal topics the client may not create; None for none. ``offsets`` and ``end_offsets``: up to where the
-    member has restored its tasks, and where their changelogs end. ``hears_of_tags``: the member
-    wants to know which client tags it lacks.
+    member has restored its tasks, and where their changelogs end. ``speaks_v1``: the
+    member's version has the tags that it lacks, and requests for a description of the topology.
     """
 
     home: ClassVar[GroupType | None] = GroupType.STREAMS
@@ -51,7 +54,6 @@ class StreamsGroupHeartbeat(GroupCommand):
         "endpoint",
         "endpoint_epoch",
         "forbidden",
-        "hears_of_tags",
         "host",
         "instance_id",
         "member_epoch",
@@ -62,6 +64,7 @@ class StreamsGroupHeartbeat(GroupCommand):
         "rack_id",
         "rebalance_timeout_ms",
         "shutdown",
+        "speaks_v1",
         "topology",
     )
     reply: HeartbeatReply
@@ -87,7 +90,7 @@ class StreamsGroupHeartbeat(GroupCommand):
         client_id: str = "",
         host: str = "",
         forbidden: Forbidden | None = None,
-        hears_of_tags: bool = False,
+        speaks_v1: bool = False,
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
@@ -107,7 +110,7 @@ class StreamsGroupHeartbeat(GroupCommand):
         self.client_id = client_id
         self.host = host
         self.forbidden = forbidden
-        self.hears_of_tags = hears_of_tags
+        self.speaks_v1 = speaks_v1
 
     @property
     def says_nothing(self) -> bool:
@@ -126,7 +129,35 @@ class StreamsGroupHeartbeat(GroupCommand):
         )
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
+class UpdateDescription(MemberCommand):
+    """A member describes the topology of that epoch (KIP-1331)."""
+
+    home: ClassVar[GroupType | None] = GroupType.STREAMS
+    __slots__ = ("description", "topology_epoch")
+    reply: None
+
+    def __init__(self, group_id: str, member_id: str, topology_epoch: int, description: Description) -> None:
+        super().__init__(group_id, member_id)
+        self.topology_epoch = topology_epoch
+        self.description = description
+
+
 # -- what only the coordinator tells itself
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class StoreDescription(GroupCommand):
+    """The group's record says that this description is being stored."""
+
+    home: ClassVar[GroupType | None] = GroupType.STREAMS
+    __slots__ = ("description", "topology_epoch")
+    reply: None
+
+    def __init__(self, group_id: str, topology_epoch: int, description: Description) -> None:
+        self.group_id = group_id
+        self.topology_epoch = topology_epoch
+        self.description = description
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -26,6 +26,7 @@ from odradek.broker.coordinator.group.epoch_group import (
 )
 from odradek.broker.coordinator.group.groups import Groups
 from odradek.broker.coordinator.group.kinds import GroupChanged
+from odradek.broker.coordinator.group.streams.description import NO_DESCRIPTION, Description, DescriptionEpochs
 from odradek.broker.coordinator.group.streams.member import NO_TARGET, Member, Target, TaskOffsets
 from odradek.broker.coordinator.group.streams.topology import ConfiguredTopology, Status, Topology
 from odradek.broker.coordinator.group.target import count_down, count_up
@@ -184,11 +185,15 @@ class SoftState:
     ``shutdown_by``: the member that asked for the application's end. ``refused``: why internal topics could not be
     created, and until when (milliseconds) that is not tried again. ``taskless_epoch``: the epoch in which nobody gets
     tasks (see `Release.keeps_refused_assignments`). ``offsets`` and ``end_offsets``: what members have told of their
-    tasks, by member id.
+    tasks, by member id. ``description``: of the topology; members were asked for it ``description_requests`` times in
+    vain, and nobody is before ``description_wanted_from_ms``.
     """
 
     __slots__ = (
         "configured",
+        "description",
+        "description_requests",
+        "description_wanted_from_ms",
         "end_offsets",
         "endpoint_epoch",
         "offsets",
@@ -209,6 +214,9 @@ class SoftState:
         self.taskless_epoch = 0
         self.offsets: dict[str, TaskOffsets] = {}
         self.end_offsets: dict[str, TaskOffsets] = {}
+        self.description: Description | None = None
+        self.description_requests = 0
+        self.description_wanted_from_ms = 0
 
     def note_offsets(self, member_id: str, offsets: TaskOffsets | None, end_offsets: TaskOffsets | None) -> None:
         """Store the offsets that a member reports for its tasks; None keeps the earlier ones."""
@@ -239,6 +247,7 @@ class StreamsGroup(EpochGroup):
         self.members: dict[str, Member] = {}
         self.validated_topology_epoch = _NOT_VALIDATED
         self.assignment_configs: Mapping[str, str] = {}
+        self.description_epochs = NO_DESCRIPTION
         self.topology: Topology | None = None
         self.targets: dict[str, Target] = {}
         self.holders = Holders()
@@ -337,18 +346,33 @@ class StreamsGroup(EpochGroup):
         member = self.members.get(self.static_ids.get(instance_id, ""))
         return member if member is not None and member.instance_id == instance_id else None
 
+    @property
+    def described(self) -> Description | None:
+        """The description of the topology, if the group's record says that it is stored, and it is still there."""
+        topology = self.topology
+        stored = topology is not None and topology.epoch == self.description_epochs.stored
+        return self.soft.description if stored else None
+
     def topics(self) -> Iterable[str]:
         """The topics that its topology needs."""
         return () if self.topology is None else self.topology.required_topics()
 
     # -- changing, from records
 
-    def set_epoch(self, epoch: int, metadata_hash: int, validated: int, configs: Mapping[str, str]) -> None:
-        """Set the group's epoch."""
+    def set_epoch(
+        self,
+        epoch: int,
+        metadata_hash: int,
+        validated: int,
+        configs: Mapping[str, str],
+        described: DescriptionEpochs = NO_DESCRIPTION,
+    ) -> None:
+        """Set the group's epoch, and what belongs to it."""
         self.epoch = epoch
         self.metadata_hash = metadata_hash
         self.validated_topology_epoch = validated
         self.assignment_configs = configs
+        self.description_epochs = described
         self._state = None
 
     def set_topology(self, topology: Topology | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
 from odradek.broker.coordinator.group.epoch_group import (
@@ -21,6 +22,7 @@ from odradek.broker.coordinator.group.streams.commands import (
     StreamsGroupHeartbeat,
     TopicsRefused,
 )
+from odradek.broker.coordinator.group.streams.description_updates import DescriptionUpdates, note_request
 from odradek.broker.coordinator.group.streams.group import Step, StreamsGroup, member_timers, session_key
 from odradek.broker.coordinator.group.streams.member import JOINING, NOTHING_HELD, Member, endpoints
 from odradek.broker.coordinator.group.streams.progress import Progress, compute_targets
@@ -57,17 +59,19 @@ class Heartbeats:
         configs: StreamsConfigs,
         topologies: Topologies,
         departures: Departures,
+        descriptions: DescriptionUpdates,
     ) -> None:
         self._groups = groups
         self._topics = topics
         self._configs = configs
         self._topologies = topologies
         self._departures = departures
+        self._descriptions = descriptions
         self._progress = Progress(configs)
 
     def heartbeat(self, command: StreamsGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
         """A member joins with epoch 0, leaves with a negative one, and lives with any other."""
-        resting = self._resting(command)
+        resting = self._resting(command, now_ms)
         if resting is not None:
             return self._still(command.group_id, resting, command.endpoint_epoch)
         if command.member_epoch < JOINING:
@@ -94,7 +98,7 @@ class Heartbeats:
 
     # -- nothing new
 
-    def _resting(self, command: StreamsGroupHeartbeat) -> Member | None:
+    def _resting(self, command: StreamsGroupHeartbeat, now_ms: int) -> Member | None:
         """The member, if its heartbeat says nothing new and it has its whole assignment, as with most heartbeats.
 
         A fast path: `heartbeat` would give the same result.
@@ -113,6 +117,7 @@ class Heartbeats:
             or member.client_host != command.host
             or command.endpoint_epoch != group.soft.endpoint_epoch
             or not group.rests(member)
+            or self._wants_description(group, command, now_ms)
             or group.assignment_configs != self._configs.assignment_configs(command.group_id)
         ):
             return None
@@ -206,7 +211,14 @@ class Heartbeats:
         rebalances = changed if step.replaced is None else _matters(before, member)
         withheld = group.withholds_from(member.member_id)
         if rebalances or ready.changed or configs != group.assignment_configs or withheld:
-            record = epoch_record(group.group_id, group.epoch + 1, ready.metadata_hash, ready.validated, configs)
+            record = epoch_record(
+                group.group_id,
+                group.epoch + 1,
+                ready.metadata_hash,
+                ready.validated,
+                configs,
+                group.description_epochs,
+            )
             step.records.append(record)
             step.epoch = group.epoch + 1
         return ready
@@ -276,6 +288,11 @@ class Heartbeats:
             text = f"Missing required client tags for rack-aware standby assignment: [{', '.join(missing)}]."
             text += " Configure them via 'client.tag.<tagKey>' in your Streams config."
             step.statuses.append(Status(TopicStatus.MISSING_CLIENT_TAGS, text))
+        wants_description = self._wants_description(group, command, step.now_ms) and not any(
+            status.code == TopicStatus.STALE_TOPOLOGY for status in step.statuses
+        )
+        if wants_description:
+            step.later.append(partial(note_request, step.now_ms))
         return HeartbeatReply(
             after.member_id,
             after.epoch,
@@ -284,11 +301,18 @@ class Heartbeats:
             after.assigned if tells else None,
             0 if step.is_new else soft.endpoint_epoch,
             known,
+            wants_description,
+        )
+
+    def _wants_description(self, group: StreamsGroup, command: StreamsGroupHeartbeat, now_ms: int) -> bool:
+        topology = group.topology or command.topology
+        return (
+            command.speaks_v1 and topology is not None and self._descriptions.is_wanted(group, topology.epoch, now_ms)
         )
 
     def _missing_tags(self, command: StreamsGroupHeartbeat, member: Member) -> list[str]:
         """The tags in the group's config that the member lacks, if the member asks for them."""
-        if not command.hears_of_tags:
+        if not command.speaks_v1:
             return []
         wanted = self._configs.assignment_configs(command.group_id).get(TAGS, "")
         has = {tag for tag, _ in member.client_tags}
@@ -369,6 +393,7 @@ class Departures(MemberExpiry):
                 group.metadata_hash,
                 group.validated_topology_epoch,
                 group.assignment_configs,
+                group.description_epochs,
             )
         )
         if len(group.members) == 1 and self._configs.release.assigns_empty_groups:

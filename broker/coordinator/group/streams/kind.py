@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from odradek.broker.coordinator.group.commands import GroupType, MetadataChanged
+from odradek.broker.coordinator.group.commands import DeleteGroup, GroupType, MetadataChanged
 from odradek.broker.coordinator.group.epoch_group import MemberTimers, resumed
 from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext, group_error
 from odradek.broker.coordinator.group.settings import StreamsConfigs
 from odradek.broker.coordinator.group.streams import commands as c
+from odradek.broker.coordinator.group.streams.description_updates import DescriptionUpdates
 from odradek.broker.coordinator.group.streams.group import StreamsGroup, rebalance_key, session_key
 from odradek.broker.coordinator.group.streams.heartbeats import Departures, Heartbeats
 from odradek.broker.coordinator.group.streams.member import Member, MemberState
@@ -34,13 +35,17 @@ class StreamsKind:
         self._topics = TopicCache(context.topics)
         departures = Departures(context.groups, context.configs)
         topologies = Topologies(self._topics)
-        heartbeats = Heartbeats(context.groups, self._topics, self.configs, topologies, departures)
+        descriptions = DescriptionUpdates(context.groups, self.configs, context.delete_group)
+        heartbeats = Heartbeats(context.groups, self._topics, self.configs, topologies, departures, descriptions)
         self.decisions: Mapping[type[Command[Any]], Callable[[Any, int], Outcome[Any]]] = {
             c.StreamsGroupHeartbeat: heartbeats.heartbeat,
             c.FenceMember: departures.fence,
             c.ExpireRevocation: departures.expire_revocation,
             c.EndInitialDelay: heartbeats.end_initial_delay,
             c.TopicsRefused: heartbeats.topics_refused,
+            c.UpdateDescription: descriptions.update,
+            c.StoreDescription: descriptions.store,
+            DeleteGroup: descriptions.delete_group,
         }
 
     def replay(self, record_type: int, record: LogRecord) -> None:

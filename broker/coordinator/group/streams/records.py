@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from odradek.broker.coordinator.group.records import encode_key, new_record
+from odradek.broker.coordinator.group.streams.description import NO_DESCRIPTION, DescriptionEpochs
 from odradek.broker.coordinator.group.streams.member import Member, Target, TaskEpochs, Tasks
 from odradek.broker.coordinator.group.streams.topology import Subtopology, TopicInfo, Topology, java_text
 from odradek.broker.runtime.machine import NewRecord
@@ -17,11 +18,16 @@ from odradek.protocol.generated.stored import streams_group_topology as stored_t
 
 
 def epoch_record(
-    group_id: str, epoch: int, metadata_hash: int, validated: int, configs: Mapping[str, str]
+    group_id: str,
+    epoch: int,
+    metadata_hash: int,
+    validated: int,
+    configs: Mapping[str, str],
+    described: DescriptionEpochs = NO_DESCRIPTION,
 ) -> NewRecord:
-    """The group in a new epoch."""
+    """The group in a new epoch, or with another description of its topology."""
     rows = [group.LastAssignmentConfig(key, value) for key, value in sorted(configs.items())]
-    value = group.StreamsGroupMetadataValue(epoch, metadata_hash, validated, rows)
+    value = group.StreamsGroupMetadataValue(epoch, metadata_hash, validated, rows, *described)
     return new_record(encode_key(group.StreamsGroupMetadataKey(group_id)), value)
 
 

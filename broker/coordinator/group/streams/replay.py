@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from odradek.broker.coordinator.group.records import known_key, value_of
+from odradek.broker.coordinator.group.streams.description import DescriptionEpochs
 from odradek.broker.coordinator.group.streams.group import StreamsGroup
 from odradek.broker.coordinator.group.streams.member import (
     LEAVING,
@@ -33,7 +34,8 @@ Apply = Callable[[StreamsGroup, Any, Any], None]
 
 def _epoch(group: StreamsGroup, key: Any, value: group_metadata.StreamsGroupMetadataValue) -> None:
     configs = {row.key: row.value for row in value.last_assignment_configs or ()}
-    group.set_epoch(value.epoch, value.metadata_hash, value.validated_topology_epoch, configs)
+    described = DescriptionEpochs(value.stored_description_topology_epoch, value.failed_description_topology_epoch)
+    group.set_epoch(value.epoch, value.metadata_hash, value.validated_topology_epoch, configs, described)
 
 
 def _member(
