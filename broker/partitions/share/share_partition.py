@@ -296,6 +296,8 @@ class SharePartition:
         self.start_offset = offset
         self.delivery_complete_count -= gone
         self.end_offset = max(self.end_offset, offset)
+        if self.gap_window is not None:
+            self.narrow_gap_window(max(self.gap_window.start_offset, offset))
 
     def archive(self, first_offset: int, last_offset: int, only: RecordState, *, count: bool) -> bool:
         """Archive the records in state `only` of those offsets; tells whether there were any.

@@ -232,6 +232,14 @@ def test_stored_batches_with_holes_are_fetched_again() -> None:
     assert group.fetch("a", 100) == [(0, 4, 1), (10, 14, 1), (15, 16, 3), (17, 29, 1)]
 
 
+def test_a_hole_before_the_start_of_the_log_is_not_fetched_again() -> None:
+    group = Group([(0, 4), (5, 9), (10, 11), (12, 14), (15, 19)])
+    group.partition.load(0, [StateBatch(5, 9, ACKNOWLEDGED, 1), StateBatch(15, 16, AVAILABLE, 2)])
+    group.partition.log_starts_at(12)
+    assert group.partition.next_fetch_offset() == 12
+    assert group.fetch("a", 100) == [(12, 14, 1), (15, 16, 3), (17, 19, 1)]
+
+
 def test_stored_batches_must_not_overlap() -> None:
     partition = SharePartition(lambda: ShareSettings(), Coordinator())
     with pytest.raises(ValueError, match="overlap"):
