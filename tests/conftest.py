@@ -7,7 +7,9 @@ With `--hypothesis-profile=repeated`, as in `make test`, its examples are the sa
 import gc
 import os
 import shlex
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +23,8 @@ settings.register_profile("repeated", settings.get_profile("patient"), derandomi
 settings.register_profile("daily", settings.get_profile("patient"), max_examples=10)
 settings.load_profile("patient")
 
+_ENOUGH_BYTES = 512 << 20
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -33,6 +37,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--daily"):
         settings.load_profile("daily")
+        _keep_files_in_memory()
+
+
+def _keep_files_in_memory() -> None:
+    """Put temporary files where no disk is waited for: Linux has such a folder, in small containers too small a one."""
+    memory = Path("/dev/shm")
+    if "TMPDIR" not in os.environ and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > _ENOUGH_BYTES:
+        os.environ["TMPDIR"] = tempfile.tempdir = str(memory)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
