@@ -6,6 +6,8 @@ import contextlib
 import json
 import os
 import queue
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,11 +29,18 @@ SILENCE = 220
 TEST_TIMEOUT = 100
 """Seconds for a test, and for what runs before and after it."""
 AT_ONCE = 2
+FOLDER = "odradek-kafka-suite-"
+"""How the name of a worker's temporary folder begins; the id of the process follows."""
+
+
+class Stopped(Exception):
+    """`stop_all` has ended the JVM: what its tests would have said is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a test ended: passed, failed, inside (it needs the inside of a broker), skipped (it says so itself) or alone.
+    """How a test ended: passed, failed, inside (it needs the inside of a broker), skipped (it says so while it runs),
+    disabled (Kafka's authors let nobody run it) or alone.
 
     A test that is alone passed while no broker ran: it says nothing about one.
     """
@@ -55,11 +64,15 @@ class Worker:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._lines: queue.Queue[dict[str, Any] | None] = queue.Queue()
-        self._folder = tempfile.TemporaryDirectory(prefix="odradek-kafka-suite-", ignore_cleanup_errors=True)
+        self._stopped = False
+        remove_left_folders(Path(tempfile.gettempdir()))
+        self._folder = tempfile.TemporaryDirectory(prefix=f"{FOLDER}{os.getpid()}-", ignore_cleanup_errors=True)
         _WORKERS.add(self)
 
     def run(self, what: str, timeout: float) -> list[Result]:
-        """The results of a class, or of a test by its id."""
+        """The results of a class, or of a test by its id. :class:`Stopped` if `stop_all` came first."""
+        if self._stopped:
+            raise Stopped
         process = self._process or self._start()
         assert process.stdin is not None
         process.stdin.write(what.encode() + b"\n")
@@ -72,6 +85,8 @@ class Worker:
                 line = self._lines.get(timeout=max(0.0, min(left, SILENCE)))
             except queue.Empty:
                 line = {"failed": f"not done within {min(timeout, SILENCE):.0f} s"}
+            if self._stopped:
+                raise Stopped
             if line is None:
                 line = {"failed": f"the JVM ended ({process.poll()})"}
             if "end" in line:
@@ -135,6 +150,7 @@ class Worker:
                 process.stdin.close()
 
     def close(self) -> None:
+        self._stopped = True
         self.stop()
         self._folder.cleanup()
         _WORKERS.discard(self)
@@ -144,9 +160,30 @@ _WORKERS: set[Worker] = set()
 
 
 def stop_all() -> None:
-    """End the JVMs of all workers: each has a process group of its own, which no signal to this process reaches."""
+    """End the JVMs of all workers: each has a process group of its own, which no signal to this process reaches.
+
+    What runs at the time has no result: `run` tells of no further class.
+    """
     for worker in list(_WORKERS):
         worker.close()
+
+
+def remove_left_folders(where: Path) -> None:
+    """Remove the folders of workers whose process is gone without having removed them."""
+    for folder in where.glob(f"{FOLDER}*"):
+        owner = re.match(r"(\d+)-", folder.name.removeprefix(FOLDER))
+        if owner and not _lives(int(owner[1])):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # of another user
+        return True
+    return True
 
 
 def _knows_agents() -> bool:
