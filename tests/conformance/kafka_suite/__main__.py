@@ -58,7 +58,7 @@ def main() -> int:
         counts = " ".join(f"{len(of[kind])} {kind}" for kind in table.KINDS if kind in of)
         counts += f" ({of['alone']} without a cluster)" if "alone" in of else ""
         print(f"{seconds:6.1f} s  {of['passed']:4}/{of['tests']:<4} {name.rpartition('.')[2]}  {counts}", flush=True)
-        if options.write and of["tests"]:
+        if options.write and (of["tests"] or table.is_disabled(of)):
             table.write({**table.read(), name: of})
 
     runner.run(chosen, told, options.at_once, options.minutes * 60)
@@ -82,7 +82,7 @@ def _chosen(all_classes: dict[str, str], only: str, jar: str) -> list[str]:
 
 def _keep(name: str, results: list[Result]) -> None:
     """The stack traces of what did not pass."""
-    failed = [result for result in results if result.outcome not in ("passed", "skipped", "alone")]
+    failed = [result for result in results if result.outcome not in ("passed", "skipped", "disabled", "alone")]
     file = BUILD / f"{name.rpartition('.')[2]}.txt"
     file.unlink(missing_ok=True)
     if failed:

@@ -48,7 +48,7 @@ classes. `make test-all` takes {minutes} minutes' worth of them, others each day
 {left}"""
 EXPLANATION = """\
 {alone} other tests of these classes pass while no cluster runs. They say nothing about a broker, so no number here
-counts them.
+counts them. {disabled}
 
 "Differ": a line of [DIFFERENCES.md](../DIFFERENCES.md) says so. "Wrong on Kafka too": the test fails in Kafka's own
 harness on the same machine. "To be mended": not explained yet."""
@@ -82,12 +82,14 @@ def _line(text: str) -> str:
 
 
 def entry(name: str, jar: str, results: Sequence[Result], seconds: float) -> Entry:
-    """The table's line of a class."""
+    """The table's line of a class. `disabled` is in that of a class without any other test."""
     found: Entry = {"jar": jar, "seconds": round(seconds), "tests": 0, "passed": 0}
     for result in results:
         if result.outcome == "alone":
             found["alone"] = found.get("alone", 0) + 1
-        if result.outcome in ("skipped", "alone"):
+        if result.outcome == "disabled":
+            found["disabled"] = found.get("disabled", 0) + 1
+        if result.outcome in ("skipped", "disabled", "alone"):
             continue
         found["tests"] += 1
         if result.outcome == "passed":
@@ -95,6 +97,8 @@ def entry(name: str, jar: str, results: Sequence[Result], seconds: float) -> Ent
         else:
             kind, why = reason(name, result)
             found.setdefault(kind, {})[result.test or "(class)"] = why
+    if found["tests"]:
+        found.pop("disabled", None)
     return found
 
 
@@ -219,6 +223,17 @@ def _introduction(table: dict[str, Entry]) -> str:
     ).rstrip()
 
 
+def _disabled(table: dict[str, Entry]) -> str:
+    """What the page says of the classes whose tests Kafka itself has disabled."""
+    found = ", ".join(f"{name} ({of['disabled']})" for name, of in sorted(table.items()) if is_disabled(of))
+    return f"Kafka itself has disabled all tests of {found}." if found else ""
+
+
+def is_disabled(of: Entry) -> bool:
+    """Whether Kafka itself has disabled all tests of a class."""
+    return "disabled" in of
+
+
 def page(table: dict[str, Entry]) -> str:
     """docs/kafka-suite.md."""
     lines = ["# Kafka's own integration tests", ""]
@@ -227,7 +242,7 @@ def page(table: dict[str, Entry]) -> str:
         "",
         *summary(table),
         "",
-        *EXPLANATION.format(alone=totals(table.values())["alone"]).splitlines(),
+        *EXPLANATION.format(alone=totals(table.values())["alone"], disabled=_disabled(table)).rstrip().splitlines(),
     ]
     for kind, title in (("fails", "To be mended"), ("differs", "Differ"), ("wrong", "Wrong on Kafka too")):
         found = [

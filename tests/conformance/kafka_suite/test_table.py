@@ -40,3 +40,12 @@ def test_a_test_that_is_alone_counts_neither_as_a_test_nor_as_passed() -> None:
     assert table.worse("org.example.SomeTest", found, {"tests": 3, "passed": 3}) == [
         "SomeTest.*: 1 tests, 3 in the table"
     ]
+
+
+def test_a_class_has_a_row_if_kafka_has_disabled_all_its_tests() -> None:
+    disabled = [Result(name, "disabled", "", "", 0.0, "") for name in "ab"]
+    found = table.entry("org.example.SomeTest", "kafka-tools", disabled, 1.0)
+    assert table.is_disabled(found)
+    assert "has disabled all tests of org.example.SomeTest (2)." in table.page({"org.example.SomeTest": found})
+    passed = Result("c", "passed", "", "", 0.0, "")
+    assert not table.is_disabled(table.entry("org.example.SomeTest", "kafka-tools", [*disabled, passed], 1.0))

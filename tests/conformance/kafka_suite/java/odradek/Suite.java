@@ -100,7 +100,7 @@ public final class Suite {
 
         @Override
         public void executionSkipped(TestIdentifier test, String reason) {
-            tell(test, "skipped", reason, "");
+            tell(test, "disabled", reason, "");
         }
 
         @Override
