@@ -108,6 +108,10 @@ public final class Cluster implements AutoCloseable {
     private static final Pattern OF_A_MACHINE = Pattern.compile("(^|\\.)ssl\\.(keystore|truststore|key)\\.");
     private static final Set<ConfigEntry.ConfigSource> OWN = Set.of(ConfigEntry.ConfigSource.DYNAMIC_TOPIC_CONFIG,
         ConfigEntry.ConfigSource.DYNAMIC_GROUP_CONFIG, ConfigEntry.ConfigSource.DYNAMIC_BROKER_CONFIG);
+    private static final Set<ConfigEntry.ConfigSource> DYNAMIC = Set.of(ConfigEntry.ConfigSource.DYNAMIC_BROKER_CONFIG,
+        ConfigEntry.ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG);
+    private static final long CONFIGS_STAND_NS = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final Set<String> OF_CONTROLLERS = Set.of("unclean.leader.election.interval.ms");
     private static final String BUILDER = "principal.builder.class";
     private static final String PASSWORDS = "plain.sasl.server.callback.handler.class";
     private static final String OWN_USER = "odradek-suite";
@@ -125,6 +129,7 @@ public final class Cluster implements AutoCloseable {
     private final String controllerListener;
     private final List<String> scramUsers;
     private final SortedMap<Integer, Integer> controllers = new TreeMap<>();
+    private final Map<String, String> ofControllers = new HashMap<>();
     private boolean combined;
     private boolean dynamicQuorum;
     private Map<String, Short> features = Map.of();
@@ -132,6 +137,9 @@ public final class Cluster implements AutoCloseable {
     private final String own;
     /** Nodes to start with; the process begins when something is asked of it, as a test may add a node until then. */
     private final Set<Integer> wanted = ConcurrentHashMap.newKeySet();
+    /** What was changed while the cluster runs, and when it was asked. */
+    private final Map<Integer, KafkaConfig> configsNow = new HashMap<>();
+    private long configsAsked;
     private Odradek process;
     private Principals principals;
     private BrokerMetrics metrics;
@@ -156,6 +164,12 @@ public final class Cluster implements AutoCloseable {
     public Cluster controlledBy(Collection<Integer> ids, boolean together) {
         combined = together;
         ids.forEach(id -> controllers.put(id, 0));
+        return this;
+    }
+
+    /** What the controllers were asked to have: configs that brokers do not read. The others are those of the brokers. */
+    public Cluster controlledWith(Properties asked) {
+        OF_CONTROLLERS.stream().filter(asked::containsKey).forEach(name -> ofControllers.put(name, text(asked.get(name))));
         return this;
     }
 
@@ -229,6 +243,7 @@ public final class Cluster implements AutoCloseable {
             config.put("controller.quorum.bootstrap.servers", bootstrapControllers(false));
         else if (!onDisk)
             config.put("controller.quorum.voters", bootstrapControllers(true));
+        config.putAll(ofControllers);
         loginModules(config);
         if (own != null) {
             String all = config.computeIfAbsent("super.users", any -> "");
@@ -557,8 +572,10 @@ public final class Cluster implements AutoCloseable {
     public synchronized void startNode(int id) {
         if (process == null)
             wanted.add(id);
-        if (down.remove(id))
+        if (down.remove(id)) {
             process.post("start-node", Map.of("node_id", id));
+            configsAsked = 0;
+        }
     }
 
     private synchronized void closeAdmin() {
@@ -745,9 +762,13 @@ public final class Cluster implements AutoCloseable {
     private LogConfig logConfig(String topic) throws Exception {
         ConfigResource resource = new ConfigResource(ConfigResource.Type.TOPIC, topic);
         Map<String, Object> values = new HashMap<>();
-        admin().describeConfigs(List.of(resource)).all().get().get(resource).entries()
-            .forEach(entry -> values.put(entry.name(), entry.value()));
-        return new LogConfig(values);
+        Set<String> own = new HashSet<>();
+        admin().describeConfigs(List.of(resource)).all().get().get(resource).entries().forEach(entry -> {
+            values.put(entry.name(), entry.value());
+            if (entry.source() == ConfigEntry.ConfigSource.DYNAMIC_TOPIC_CONFIG)
+                own.add(entry.name());
+        });
+        return new LogConfig(values, own);
     }
 
     /** How a test creates the topic of offsets by itself: facts of Kafka's configuration. */
@@ -915,30 +936,35 @@ public final class Cluster implements AutoCloseable {
         return Arrays.asList(Optional.of(name), Optional.empty(), null);
     }
 
-    /** The configuration of a broker with what was changed while it runs, as an administrator reads it. */
-    private KafkaConfig config(int id) {
-        KafkaConfig started = configs.get(id);
+    /** The configuration of a broker with what was changed while it runs, as an administrator reads it. A moment old: a
+     *  broker of Kafka's learns of a change a moment later, too. */
+    private synchronized KafkaConfig config(int id) {
         if (isDown(id))
-            return started;
-        Map<String, Object> changed = new HashMap<>();
-        ConfigResource broker = new ConfigResource(ConfigResource.Type.BROKER, "" + id);
-        try {
-            admin().describeConfigs(List.of(broker)).all().get(10, TimeUnit.SECONDS).get(broker).entries().forEach(entry -> {
-                boolean dynamic = entry.source() == ConfigEntry.ConfigSource.DYNAMIC_BROKER_CONFIG
-                    || entry.source() == ConfigEntry.ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG;
-                if (dynamic && !entry.isSensitive())
-                    changed.put(entry.name(), entry.value());
-            });
-        } catch (InterruptedException | ExecutionException | TimeoutException error) {
-            if (isDown(id))
-                return started;
-            throw new IllegalStateException(error);
-        }
-        if (changed.isEmpty())
-            return started;
-        Map<String, Object> all = new HashMap<>(properties.get(id));
-        all.putAll(changed);
-        return new KafkaConfig(all, false);
+            return configs.get(id);
+        if (configsAsked == 0 || System.nanoTime() - configsAsked > CONFIGS_STAND_NS)
+            askConfigs();
+        return configsNow.getOrDefault(id, configs.get(id));
+    }
+
+    private void askConfigs() {
+        Map<Integer, ConfigResource> resources = properties.keySet().stream().filter(id -> !isDown(id))
+            .collect(Collectors.toMap(id -> id, id -> new ConfigResource(ConfigResource.Type.BROKER, "" + id)));
+        var answers = admin().describeConfigs(resources.values()).values();
+        configsNow.clear();
+        resources.forEach((id, resource) -> {
+            Map<String, Object> all = new HashMap<>(properties.get(id));
+            try {
+                answers.get(resource).get(10, TimeUnit.SECONDS).entries().stream()
+                    .filter(entry -> DYNAMIC.contains(entry.source()) && !entry.isSensitive())
+                    .forEach(entry -> all.put(entry.name(), entry.value()));
+            } catch (InterruptedException | ExecutionException | TimeoutException error) {
+                if (!isDown(id))
+                    throw new IllegalStateException(error);
+            }
+            if (!all.equals(properties.get(id)))
+                configsNow.put(id, new KafkaConfig(all, false));
+        });
+        configsAsked = System.nanoTime();
     }
 
     @Override

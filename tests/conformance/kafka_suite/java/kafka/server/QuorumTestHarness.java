@@ -166,9 +166,13 @@ public abstract class QuorumTestHarness implements Logging {
         controller = Cluster.controller(() -> cluster, CONTROLLER, () -> controllerConfig(info));
     }
 
+    private Properties controllerProperties(TestInfo info) {
+        return CollectionConverters.asJava(kraftControllerConfigs(info)).get(0);
+    }
+
     private KafkaConfig controllerConfig(TestInfo info) {
         Map<String, Object> found = new HashMap<>();
-        CollectionConverters.asJava(kraftControllerConfigs(info)).get(0).forEach((name, value) -> found.put((String) name, value));
+        controllerProperties(info).forEach((name, value) -> found.put((String) name, value));
         found.put("process.roles", "controller");
         found.put("node.id", "" + CONTROLLER);
         found.putIfAbsent("listeners", "CONTROLLER://localhost:0");
@@ -188,7 +192,8 @@ public abstract class QuorumTestHarness implements Logging {
                 CollectionConverters.asJava(harness.configs()).forEach(each -> nodes.put(each.brokerId(), properties(each)));
             nodes.put(config.brokerId(), asked);
             cluster = new Cluster(nodes, "CONTROLLER", scramUsers);
-            cluster.controlledBy(List.of(CONTROLLER), false).formattedWith(features, clusterId);
+            cluster.controlledBy(List.of(CONTROLLER), false).formattedWith(features, clusterId)
+                .controlledWith(controllerProperties(test));
         } else if (!cluster.brokers().containsKey(config.brokerId()))
             cluster.add(config.brokerId(), asked);
         else if (!cluster.isOf(config.brokerId(), asked))
