@@ -113,6 +113,7 @@ class Release:
         "updates_features_one_by_one",
         "upgrades_quorums",
         "verifies_transactions",
+        "wraps_throttle_times",
         "writes_whole_share_updates",
         "zookeeper",
     )
@@ -190,6 +191,8 @@ class Release:
         """A broker may have a data directory: its records are written as this release writes them."""
         self.refuses_endless_quotas = number >= (4, 4)
         """A quota has to be a finite number."""
+        self.wraps_throttle_times = number < (4, 4)
+        """A time to wait for a quota of bytes that is too long for an int wraps; a negative one throttles nobody."""
         self.indexes_quotas = number >= (4, 4)
         """DescribeClientQuotas lists what it finds in the order of a map of the entities that match one component."""
         self.tells_bounds_by_value = number >= (4, 4)

@@ -1,9 +1,11 @@
 """Stories of clients under quotas, and the throttle times that Kafka's own quota managers computed for them.
 
-``tests/vectors/quota_figures.json.gz`` keeps both. This writes it, with the jars of Kafka 4.3.1,
+``tests/vectors/quota_figures.json.gz`` keeps both. This writes it, with the jars of Kafka 4.4.0,
 whose insides the recorder knows (see `real_kafka`):
 
     python -m tests.scenarios.quota_figures tests/vectors/quota_figures.json.gz
+
+``quota_figures-4.3.json.gz`` has the same stories, as Kafka 4.3.1 told them.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.real_kafka import classpath, java_command
+from tests.conformance.real_kafka import DEFINITION, classpath, java_command
 
 RECORDER = Path(__file__).parent / "java" / "recorders" / "QuotaRecorder.java"
 Story = dict[str, Any]
@@ -80,7 +82,7 @@ def _extremes() -> Iterator[Story]:
 
 if __name__ == "__main__":
     told = list(stories())
-    command = java_command(str(RECORDER), jars=classpath("4.3.1"))
+    command = java_command(str(RECORDER), jars=classpath(DEFINITION))
     text = "\n".join(map(json.dumps, told))
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

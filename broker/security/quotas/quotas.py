@@ -22,6 +22,7 @@ from odradek.broker.security.quotas.rate import Rate, TokenBucket, Window, refil
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.config.broker_config import BrokerConfig
+    from odradek.broker.releases.release import Release
 
 
 PRODUCE, FETCH, REQUEST, MUTATION = (
@@ -296,14 +297,20 @@ class Throttle(NamedTuple):
         )
 
 
+def longest_wait_ms(release: Release) -> int | None:
+    """The longest time that a quota of bytes makes clients wait; None for no limit."""
+    return None if release.wraps_throttle_times else _MAX_INT
+
+
 class NodeQuotas:
     """The usage of one node: a quota applies to each node separately."""
 
     __slots__ = ("fetch", "produce", "request")
 
-    def __init__(self, limits: Mapping[str, Limits], window: Window) -> None:
-        self.produce = ClientQuota(limits[PRODUCE], window)
-        self.fetch = ClientQuota(limits[FETCH], window)
+    def __init__(self, limits: Mapping[str, Limits], window: Window, release: Release) -> None:
+        longest_ms = longest_wait_ms(release)
+        self.produce = ClientQuota(limits[PRODUCE], window, longest_ms)
+        self.fetch = ClientQuota(limits[FETCH], window, longest_ms)
         self.request = ClientQuota(limits[REQUEST], window, window.sample_ms)
 
     def change(self, limits: Mapping[str, Limits]) -> None:
@@ -342,7 +349,7 @@ class Quotas:
         node = self._nodes.get(node_id)
         if node is None:
             window = _window(self._config, "quota.window.num", "quota.window.size.seconds")
-            node = self._nodes[node_id] = NodeQuotas(self._limits, window)
+            node = self._nodes[node_id] = NodeQuotas(self._limits, window, self._config.release)
         return node
 
     def delay_ms(self, node_id: int, address: str) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 from math import inf, nan
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ import pytest
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.metadata.image import QuotaEntity
+from odradek.broker.releases.release import DEFAULT, release_of
 from odradek.broker.security.quotas.quotas import (
     FETCH,
     PRODUCE,
@@ -22,8 +22,10 @@ from odradek.broker.security.quotas.quotas import (
     MutationQuota,
     Quotas,
     Throttle,
+    longest_wait_ms,
 )
 from odradek.broker.security.quotas.rate import Window
+from tests.fakes.vectors import OTHER, vectors_of
 
 ORDER: tuple[QuotaEntity, ...] = (
     (("client-id", "app"), ("user", "alice")),
@@ -73,8 +75,12 @@ def test_a_client_without_an_id_has_no_quota_where_client_ids_matter() -> None:
     assert by_user.limit(by_user.tags("alice", "")) == 1
 
 
-VECTORS = Path(__file__).parents[3] / "vectors" / "quota_figures.json.gz"
-STORIES: list[dict[str, Any]] = json.loads(gzip.decompress(VECTORS.read_bytes()))
+def stories_of(release: str) -> list[dict[str, Any]]:
+    stories: list[dict[str, Any]] = json.loads(gzip.decompress(vectors_of("quota_figures", release).read_bytes()))
+    return stories
+
+
+STORIES = {release: stories_of(release) for release in (OTHER, DEFAULT)}
 NOW_MS = 1_700_000_000_000
 MOST = 1.7976931348623157e308
 ALICE: QuotaEntity = (("user", "alice"),)
@@ -84,10 +90,11 @@ def limits(quotas: dict[QuotaEntity, float]) -> Limits:
     return Limits(PRODUCE, {entity: {PRODUCE: value} for entity, value in quotas.items()})
 
 
-def told(story: dict[str, Any]) -> list[Any]:
+def told(story: dict[str, Any], release: str) -> list[Any]:
     """What our quotas say to the steps of a story."""
     window = Window(story["samples"], story["seconds"] * 1000)
-    used = ClientQuota(limits({}), window, window.sample_ms if story["kind"] == "request" else None)
+    longest_ms = window.sample_ms if story["kind"] == "request" else longest_wait_ms(release_of(release))
+    used = ClientQuota(limits({}), window, longest_ms)
     mutations = MutationQuota(limits({}), window)
     quotas: dict[QuotaEntity, float] = {}
     now_ms = NOW_MS
@@ -116,16 +123,17 @@ def told(story: dict[str, Any]) -> list[Any]:
     return answers
 
 
+@pytest.mark.parametrize("release", STORIES)
 @pytest.mark.parametrize("kind", ["rate", "request", "mutation"])
-def test_figures_of_kafka(kind: str) -> None:
-    stories = [story for story in STORIES if story["kind"] == kind]
+def test_figures_of_kafka(kind: str, release: str) -> None:
+    stories = [story for story in STORIES[release] if story["kind"] == kind]
     assert len(stories) > 60
     throttled = 0
     for number, story in enumerate(stories):
         expected = story["answers"]
         if kind != "mutation":  # a wait that has wrapped to less than nothing throttles nobody
             expected = [max(0, answer) for answer in expected]
-        assert told(story) == expected, f"story {number}"
+        assert told(story, release) == expected, f"story {number}"
         throttled += sum(answer != 0 and answer != MOST for answer in expected)
     assert throttled > 100
 
