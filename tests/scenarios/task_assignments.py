@@ -1,9 +1,12 @@
 """Stories of streams groups whose members come and go, and the task assignments that Kafka's assignor makes of them.
 
-``tests/vectors/task_assignments.json.gz`` keeps both. This writes it, with the jars of Kafka 4.3.1,
+``tests/vectors/task_assignments.json.gz`` keeps both. This writes it, with the jars of Kafka 4.4.0,
 whose insides the recorder knows (see `real_kafka`):
 
     python -m tests.scenarios.task_assignments tests/vectors/task_assignments.json.gz
+
+``task_assignments-4.3.json.gz`` has what Kafka 4.3.1 made of the stories, whose assignor does not look at what members
+have taken up and restored.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.real_kafka import classpath, java_command
+from tests.conformance.real_kafka import DEFINITION, classpath, java_command
 
 RECORDER = Path(__file__).parent / "java" / "recorders" / "TaskAssignmentRecorder.java"
 Story = dict[str, Any]
@@ -55,13 +58,41 @@ def story(number: int) -> Story:
             place = chance.randrange(len(present))
             present[place] = [present[place][0], chance.choice(processes)]
             steps.append({"join": present[place]})
-    return {"steps": steps}
+    return {"steps": _with_progress(steps, random.Random(-number - 1))}
+
+
+def _with_progress(steps: list[Any], chance: random.Random) -> list[Any]:
+    """The steps, some with members that take up their targets before (``take``), and the offsets that members tell of
+    their tasks (``restored``: up to where they have restored them, and where the changelogs end).
+    """
+    present: list[str] = []
+    shape: dict[str, list[Any]] = {}
+    told: list[Any] = []
+    for step in steps:
+        present = [each for each in present if each != step.get("leave")]
+        take = present if chance.random() < 0.6 else [each for each in present if chance.random() < 0.5]
+        tellers = [each for each in present if chance.random() < 0.2]
+        restored = {each: [_offsets(shape, chance), _offsets(shape, chance)] for each in tellers}
+        told.append({**step, "take": list(take), "restored": restored})
+        shape = step.get("subtopologies", shape)
+        if "join" in step and step["join"][0] not in present:
+            present = [*present, step["join"][0]]
+    return told
+
+
+def _offsets(shape: dict[str, list[Any]], chance: random.Random) -> list[list[Any]]:
+    return [
+        [name, index, chance.choice((0, 10, 500, 9_000, 20_000, 100_000))]
+        for name, (tasks, _) in shape.items()
+        for index in range(tasks)
+        if chance.random() < 0.15
+    ]
 
 
 def recorded(stories: list[Story]) -> list[Any]:
     """What Kafka makes of them."""
     text = "".join(json.dumps(each) + "\n" for each in stories)
-    command = java_command(str(RECORDER), jars=classpath("4.3.1"))
+    command = java_command(str(RECORDER), jars=classpath(DEFINITION))
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 

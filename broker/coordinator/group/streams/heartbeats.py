@@ -237,8 +237,8 @@ class Heartbeats:
             return make_outcome()
         step = Step(group, now_ms)
         configs = group.assignment_configs
-        by_holdings = self._configs.release.assigns_streams_by_holdings
-        _, records = compute_targets(group, None, group.epoch, configured, configs, now_ms, by_holdings=by_holdings)
+        release = self._configs.release
+        _, records = compute_targets(group, None, group.epoch, configured, configs, now_ms, release=release)
         step.records += records
         return step.outcome(None, self._groups)
 

@@ -34,6 +34,7 @@ from odradek.broker.coordinator.group.streams.member import (
 from odradek.broker.coordinator.group.streams.records import current_record, target_epoch_record, target_record
 from odradek.broker.coordinator.group.streams.sticky import MemberSpec, SubtopologySpec, assign
 from odradek.broker.coordinator.group.streams.topology import ConfiguredTopology, Status, TopicStatus
+from odradek.broker.releases.release import Release
 from odradek.broker.runtime.machine import Cancel, NewRecord, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -166,12 +167,12 @@ def compute_targets(
     now_ms: int,
     replaced: str | None = None,
     *,
-    by_holdings: bool = False,
+    release: Release,
 ) -> tuple[dict[str, Target], list[NewRecord]]:
     """The targets of all members, and the records of those that are new or change, and of the epoch.
 
     ``changed``: a member as it is going to be; ``replaced``: the one whose place it takes. Nobody has tasks while the
-    topology is not ready. ``by_holdings``: see `Release.assigns_streams_by_holdings`.
+    topology is not ready.
     """
     present = dict(group.targets)
     if changed is not None and replaced is not None:
@@ -180,17 +181,18 @@ def compute_targets(
     specs: dict[str, MemberSpec] = {}
     if changed is None or changed.member_id in group.members:
         ordered = member_order(staying, group.peak)
-    elif by_holdings:  # since 4.4 one that joins has its place in the group's table before
+    elif release.counts_newcomers:
         ordered = member_order([*staying, changed.member_id], max(group.peak, len(staying) + 1))
     else:
         ordered = member_order(staying, group.peak, (changed.member_id,))
+    by_holdings = release.assigns_streams_by_holdings
     for member_id in ordered:
         member = changed if changed is not None and changed.member_id == member_id else group.members[member_id]
         if by_holdings:
             specs[member_id] = MemberSpec(member.process_id, _has(member.assigned), _restored(group, member_id))
         else:
             specs[member_id] = MemberSpec(member.process_id, present.get(member_id, NO_TARGET))
-    targets = _assigned(specs, configured, configs, passes_over=by_holdings)
+    targets = _assigned(specs, configured, configs, by_holdings=by_holdings)
     records: list[NewRecord] = []
     for member_id, target in targets.items():
         if present.get(member_id) != target:
@@ -200,12 +202,12 @@ def compute_targets(
 
 
 def _assigned(
-    specs: dict[str, MemberSpec], configured: ConfiguredTopology, configs: Mapping[str, str], *, passes_over: bool
+    specs: dict[str, MemberSpec], configured: ConfiguredTopology, configs: Mapping[str, str], *, by_holdings: bool
 ) -> dict[str, Target]:
     if not configured.is_ready or configured.subtopologies is None:
         return dict.fromkeys(specs, NO_TARGET)
     shape = {name: SubtopologySpec(each.tasks, each.is_stateful) for name, each in configured.subtopologies.items()}
-    return assign(specs, shape, int(configs.get(STANDBYS, 0)), passes_over=passes_over)
+    return assign(specs, shape, int(configs.get(STANDBYS, 0)), by_holdings=by_holdings)
 
 
 def _has(held: Held) -> Target:
@@ -260,9 +262,8 @@ class Progress:
             text = "Assignment delayed due to the configured assignment interval."
             step.statuses.append(Status(TopicStatus.ASSIGNMENT_DELAYED, text))
             return group.assignment_epoch, step.target_of(member)
-        by_holdings = self._configs.release.assigns_streams_by_holdings
         targets, records = compute_targets(
-            group, member, epoch, configured, configs, step.now_ms, step.replaced, by_holdings=by_holdings
+            group, member, epoch, configured, configs, step.now_ms, step.replaced, release=self._configs.release
         )
         step.records += records
         return epoch, targets[member.member_id]

@@ -167,10 +167,10 @@ class _Assignment:
         subtopologies: Mapping[str, SubtopologySpec],
         standbys: int,
         *,
-        passes_over: bool,
+        by_holdings: bool,
     ) -> None:
         self._members = members
-        self._passes_over = passes_over
+        self._by_holdings = by_holdings
         self._standbys = standbys
         self._active = [(name, index) for name, spec in subtopologies.items() for index in range(spec.tasks)]
         self._stateful = [task for task in self._active if subtopologies[task[0]].stateful]
@@ -186,9 +186,12 @@ class _Assignment:
 
     def _enter(self, member_id: str, spec: MemberSpec) -> None:
         process = self._processes.get(spec.process_id)
+        if self._by_holdings:
+            self._order.add_first(spec.process_id)
+        else:
+            self._order.add(spec.process_id)
         if process is None:
             process = self._processes[spec.process_id] = _Process()
-            self._order.add(spec.process_id)
         process.add_member(member_id)
         for task in _tasks(spec.target.active):
             self._had_active[task] = member_id
@@ -237,7 +240,7 @@ class _Assignment:
 
         If the first one's process has the task there is none, or that one is passed over.
         """
-        if task is not None and self._passes_over and members:
+        if task is not None and self._by_holdings and members:
             members = [each for each in members if task not in self._process_of(each).held]
         if not members:
             return None
@@ -316,14 +319,15 @@ def assign(
     subtopologies: Mapping[str, SubtopologySpec],
     standbys: int,
     *,
-    passes_over: bool = False,
+    by_holdings: bool = False,
 ) -> dict[str, Target]:
     """The target of each member. ``members`` stand in Kafka's order, ``subtopologies`` in the order of their ids.
 
-    ``standbys``: how many standby tasks each stateful task is to have, on other processes. ``passes_over``: of those
-    that had a standby, one whose process has the task already is passed over (Kafka 4.4).
+    ``standbys``: how many standby tasks each stateful task is to have, on other processes. ``by_holdings``: the targets
+    of ``members`` are what they have (Kafka 4.4). Then processes stand in another order, and of those that had a
+    standby, one whose process has the task already is passed over.
     """
-    run = _Assignment(members, subtopologies, standbys, passes_over=passes_over)
+    run = _Assignment(members, subtopologies, standbys, by_holdings=by_holdings)
     if members:
         run.assign_active()
         if standbys > 0:

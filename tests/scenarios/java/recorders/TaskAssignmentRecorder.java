@@ -3,22 +3,25 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.common.utils.internals.LogContext;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorMetadataImage;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
 import org.apache.kafka.coordinator.group.generated.StreamsGroupTargetAssignmentMemberKey;
 import org.apache.kafka.coordinator.group.generated.StreamsGroupTargetAssignmentMemberValue;
+import org.apache.kafka.coordinator.group.streams.MemberTaskOffsets;
 import org.apache.kafka.coordinator.group.streams.StreamsGroup;
 import org.apache.kafka.coordinator.group.streams.StreamsGroupMember;
 import org.apache.kafka.coordinator.group.streams.TargetAssignmentBuilder;
 import org.apache.kafka.coordinator.group.streams.TasksTuple;
+import org.apache.kafka.coordinator.group.streams.TasksTupleWithEpochs;
 import org.apache.kafka.coordinator.group.streams.assignor.StickyTaskAssignor;
 import org.apache.kafka.coordinator.group.streams.topics.ConfiguredInternalTopic;
 import org.apache.kafka.coordinator.group.streams.topics.ConfiguredSubtopology;
@@ -56,7 +59,14 @@ public class TaskAssignmentRecorder {
                 group.removeTargetAssignment(step.get("leave").asText());
                 group.removeMember(step.get("leave").asText());
             }
-            StreamsGroupMember joins = step.has("join") ? member(step.get("join")) : null;
+            for (JsonNode id : step.get("take")) {
+                StreamsGroupMember member = group.members().get(id.asText());
+                TasksTuple target = group.targetAssignment(id.asText(), Optional.empty());
+                group.updateMember(new StreamsGroupMember.Builder(member).setAssignedTasks(taken(target)).build());
+            }
+            step.get("restored").fields().forEachRemaining(entry -> group.updateTaskOffsets(
+                entry.getKey(), new MemberTaskOffsets(offsets(entry.getValue().get(0)), offsets(entry.getValue().get(1)))));
+            StreamsGroupMember joins = step.has("join") ? member(group, step.get("join")) : null;
             epoch++;
             answers.add(assign(group, topology, standbys, joins, epoch));
         }
@@ -75,8 +85,27 @@ public class TaskAssignmentRecorder {
         return new ConfiguredTopology(0, 0, Optional.of(subtopologies), Map.of(), Optional.empty());
     }
 
-    private static StreamsGroupMember member(JsonNode node) {
-        return StreamsGroupMember.Builder.withDefaults(node.get(0).asText()).setProcessId(node.get(1).asText()).build();
+    private static TasksTupleWithEpochs taken(TasksTuple target) {
+        Map<String, Map<Integer, Integer>> active = new HashMap<>();
+        target.activeTasks().forEach((name, partitions) -> partitions.forEach(
+            partition -> active.computeIfAbsent(name, key -> new HashMap<>()).put(partition, 1)));
+        return new TasksTupleWithEpochs(active, target.standbyTasks(), target.warmupTasks());
+    }
+
+    private static Map<String, Map<Integer, Long>> offsets(JsonNode rows) {
+        Map<String, Map<Integer, Long>> offsets = new HashMap<>();
+        for (JsonNode row : rows) {
+            offsets.computeIfAbsent(row.get(0).asText(), key -> new HashMap<>()).put(row.get(1).asInt(), row.get(2).asLong());
+        }
+        return offsets;
+    }
+
+    private static StreamsGroupMember member(StreamsGroup group, JsonNode node) {
+        StreamsGroupMember present = group.members().get(node.get(0).asText());
+        StreamsGroupMember.Builder builder = present == null
+            ? StreamsGroupMember.Builder.withDefaults(node.get(0).asText())
+            : new StreamsGroupMember.Builder(present);
+        return builder.setProcessId(node.get(1).asText()).build();
     }
 
     private static ArrayNode assign(
@@ -86,21 +115,18 @@ public class TaskAssignmentRecorder {
         StreamsGroupMember joins,
         int epoch
     ) {
+        if (joins != null) {
+            group.updateMember(joins);
+        }
         Map<String, String> configs = Map.of("num.standby.replicas", String.valueOf(standbys));
         TargetAssignmentBuilder builder = new TargetAssignmentBuilder("g", epoch, new StickyTaskAssignor(), configs)
             .withTime(Time.SYSTEM)
             .withMembers(group.members())
-            .withStaticMembers(group.staticMembers())
+            .withTaskOffsets(group.taskOffsets())
             .withTopology(topology)
             .withTargetAssignment(group.targetAssignment())
             .withMetadataImage(CoordinatorMetadataImage.EMPTY);
-        if (joins != null) {
-            builder.addOrUpdateMember(joins.memberId(), joins);
-        }
         List<CoordinatorRecord> records = builder.build().records();
-        if (joins != null) {
-            group.updateMember(joins);
-        }
         ArrayNode rows = JSON.createArrayNode();
         for (CoordinatorRecord record : records) {
             if (record.key() instanceof StreamsGroupTargetAssignmentMemberKey key) {

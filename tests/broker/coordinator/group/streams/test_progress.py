@@ -10,9 +10,12 @@ from odradek.broker.coordinator.group.streams.group import Holders, StreamsGroup
 from odradek.broker.coordinator.group.streams.member import NO_TARGET, Held, Member, MemberState, Owned, Target
 from odradek.broker.coordinator.group.streams.progress import compute_targets, reconcile
 from odradek.broker.coordinator.group.streams.topology import TopicStatus, configure
+from odradek.broker.releases.release import release_of
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.stored import decode_group_record
 from tests.broker.coordinator.group.streams.driver import COUNTING, PLAIN, StreamsDriver, Topics, owned
+
+BEFORE = release_of("4.3")
 
 
 def tasks(*partitions: int) -> dict[str, frozenset[int]]:
@@ -90,12 +93,12 @@ def test_only_changed_targets_are_written() -> None:
     group.put_member(Member("a", process_id="p"))
     group.targets["a"] = Target({"0": frozenset({0, 1})})
     ready = configure(PLAIN, Topics(t=2))
-    targets, records = compute_targets(group, None, 4, ready, {}, 77)
+    targets, records = compute_targets(group, None, 4, ready, {}, 77, release=BEFORE)
     assert targets == {"a": Target({"0": frozenset({0, 1})})}
     epoch: Any
     (epoch,) = [decode_group_record(record.key, record.value)[1] for record in records]
     assert (epoch.assignment_epoch, epoch.assignment_timestamp) == (4, 77)
-    targets, records = compute_targets(group, Member("b", process_id="q"), 5, ready, {}, 78)
+    targets, records = compute_targets(group, Member("b", process_id="q"), 5, ready, {}, 78, release=BEFORE)
     keys: list[Any] = [decode_group_record(record.key, record.value)[0] for record in records[:-1]]
     assert [key.member_id for key in keys] == ["a", "b"]
     assert sorted(len(target.active["0"]) for target in targets.values()) == [1, 1]
@@ -106,7 +109,7 @@ def test_standbys_as_the_group_is_configured() -> None:
     for name in ("a", "b"):
         group.put_member(Member(name, process_id=name))
     ready = configure(COUNTING, Topics(t=2, **{"counts-changelog": 2}))
-    targets, _ = compute_targets(group, None, 4, ready, {"num.standby.replicas": "1"}, 0)
+    targets, _ = compute_targets(group, None, 4, ready, {"num.standby.replicas": "1"}, 0, release=BEFORE)
     for target in targets.values():
         assert sorted((*target.active["0"], *target.standby["0"])) == [0, 1]
 
@@ -114,7 +117,7 @@ def test_standbys_as_the_group_is_configured() -> None:
 def test_nobody_has_tasks_while_topics_are_missing() -> None:
     group = StreamsGroup("g")
     group.put_member(Member("a"))
-    targets, records = compute_targets(group, None, 2, configure(PLAIN, Topics(u=1)), {}, 0)
+    targets, records = compute_targets(group, None, 2, configure(PLAIN, Topics(u=1)), {}, 0, release=BEFORE)
     assert targets == {"a": NO_TARGET}
     assert len(records) == 2
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +13,8 @@ from hypothesis import strategies as st
 from odradek.broker.coordinator.group.assignment import member_order
 from odradek.broker.coordinator.group.streams.member import NO_TARGET, Target
 from odradek.broker.coordinator.group.streams.sticky import JavaHeap, MemberSpec, SubtopologySpec, assign
+from odradek.broker.releases.release import DEFAULT, Release, release_of
+from tests.fakes.vectors import OTHER, vectors_of
 
 
 @given(st.lists(st.integers(0, 9)))
@@ -33,15 +34,23 @@ def test_an_empty_heap() -> None:
         JavaHeap(lambda item: 0, "").pop()
 
 
-ROWS = json.loads(gzip.decompress((Path(__file__).parents[4] / "vectors" / "task_assignments.json.gz").read_bytes()))
+def rows_of(release: str) -> list[Any]:
+    rows: list[Any] = json.loads(gzip.decompress(vectors_of("task_assignments", release).read_bytes()))
+    return rows
+
+
+STORIES = [(release, number, row) for release in (DEFAULT, OTHER) for number, row in enumerate(rows_of(release))]
 
 
 class StoryGroup:
     """A group that is told a story: what Kafka's group knows of its members, and nothing more."""
 
-    def __init__(self) -> None:
+    def __init__(self, release: Release) -> None:
+        self.release = release
         self.processes: dict[str, str] = {}
         self.targets: dict[str, Target] = {}
+        self.taken: dict[str, Target] = {}
+        self.restored: dict[str, dict[tuple[str, int], int]] = {}
         self.shape: dict[str, SubtopologySpec] = {}
         self.standbys = 0
         self.peak = 0
@@ -54,18 +63,33 @@ class StoryGroup:
         if "leave" in step:
             del self.processes[step["leave"]]
             self.targets.pop(step["leave"])
-        present = list(self.processes)
-        member_id, process_id = step.get("join", (None, ""))
-        updated = member_id in self.processes
-        order = member_order(present, self.peak, () if member_id is None or updated else (member_id,))
-        if member_id is not None:
-            self.processes[member_id] = process_id
-        self.peak = max(self.peak, len(self.processes) + updated)
-        specs = {each: MemberSpec(self.processes[each], self.targets.get(each, NO_TARGET)) for each in order}
-        assigned = assign(specs, self.shape, self.standbys)
+        for member_id in step.get("take", ()):
+            self.taken[member_id] = self.targets[member_id]
+            self.peak = max(self.peak, len(self.processes) + 1)
+        for member_id, (offsets, _) in step.get("restored", {}).items():
+            self.restored[member_id] = {(name, index): offset for name, index, offset in offsets}
+        by_holdings = self.release.assigns_streams_by_holdings
+        specs = {each: self.spec(each) for each in self.order(*step.get("join", ()))}
+        assigned = assign(specs, self.shape, self.standbys, by_holdings=by_holdings)
         changed = {each: target for each, target in assigned.items() if self.targets.get(each) != target}
         self.targets.update(changed)
         return changed
+
+    def order(self, joins: str | None = None, process_id: str = "") -> list[str]:
+        """The members as the assignor meets them, with one that joins or changes its process."""
+        present, peak, updated = list(self.processes), self.peak, joins in self.processes
+        if joins is not None:
+            self.processes[joins] = process_id
+        self.peak = max(self.peak, len(self.processes) + updated)
+        if self.release.counts_newcomers or joins is None or updated:
+            return member_order(list(self.processes), self.peak if self.release.counts_newcomers else peak)
+        return member_order(present, peak, (joins,))
+
+    def spec(self, member_id: str) -> MemberSpec:
+        process_id = self.processes[member_id]
+        if self.release.assigns_streams_by_holdings:
+            return MemberSpec(process_id, self.taken.get(member_id, NO_TARGET), self.restored.get(member_id, {}))
+        return MemberSpec(process_id, self.targets.get(member_id, NO_TARGET))
 
 
 def listed(target: Target) -> list[Any]:
@@ -73,10 +97,11 @@ def listed(target: Target) -> list[Any]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("number", range(len(ROWS)))
-def test_a_story(number: int) -> None:
-    row = ROWS[number]
-    group = StoryGroup()
+@pytest.mark.parametrize(
+    ("release", "row"), [pytest.param(release, row, id=f"{release}-{number}") for release, number, row in STORIES]
+)
+def test_a_story(release: str, row: Any) -> None:
+    group = StoryGroup(release_of(release))
     for step, answer in zip(row["story"]["steps"], row["answer"], strict=True):
         changed = group.follow(step)
         assert [[member_id, *listed(target)] for member_id, target in changed.items()] == answer
