@@ -26,8 +26,9 @@ CLASS_TIMEOUT = 1800
 """Seconds for all tests of a class. Those of ShareConsumerTest wait longest: each for two assignments of Kafka's."""
 SILENCE = 220
 """Seconds in which a test begins or ends."""
-TEST_TIMEOUT = 100
-"""Seconds for a test, and for what runs before and after it."""
+TEST_TIMEOUT = 200
+"""Seconds for a test, and for what runs before and after it. A test of Connect asks nine times for ten seconds whether
+a worker lives that cannot start."""
 AT_ONCE = 2
 FOLDER = "odradek-kafka-suite-"
 """How the name of a worker's temporary folder begins; the id of the process follows."""
