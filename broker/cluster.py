@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import trio
 
-from odradek.broker.api.served import handlers_of
+from odradek.broker.api.served import handlers_of_node
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.definition import ConfigError
+from odradek.broker.config.keys import OF_STANDARD_AUTHORIZER
 from odradek.broker.config.listener_layout import listeners_of
 from odradek.broker.config.node_config import (
     check_directories,
@@ -23,6 +24,7 @@ from odradek.broker.config.node_config import (
     metadata_directory,
     racks,
 )
+from odradek.broker.config.own_values import check_own_values
 from odradek.broker.config.quorum_config import quorum_of
 from odradek.broker.config.requirements import check_requirements
 from odradek.broker.controller.announcements import announce
@@ -106,21 +108,19 @@ class Cluster:
         directories = log_directories(self.config) if data_dir is None else [data_dir]
         check_directories(self.config, directories, nodes)
         first = _first_node_id(self.config, directories)
-        self.nodes: dict[int, Node] = {
-            number: Node(number, release=self.config.release) for number in range(first, first + nodes)
-        }
-        check_requirements(self.config, {})
+        self.config.node_ids = tuple(range(first, first + nodes))
+        self.nodes: dict[int, Node] = {number: self._new_node(number) for number in self.config.node_ids}
+        for number in (None, *self.config.static_nodes):
+            check_requirements(self.config, {}, number)
         features_at_start(self.config)  # says what is wrong where the user sees it
-        self.config.node_ids = tuple(self.nodes)
         self.config.directories_of = lambda node_id: self.nodes[node_id].directory_paths
         layouts, roles = listeners_of(self.config), quorum_of(self.config)
+        check_own_values(self.config, roles.separate)
         if self.config.get_bool("remote.log.storage.system.enable"):
             from odradek.broker.config.tiered_storage import check_broker
 
             check_broker(self.config, [listener.name for listener in layouts[first].listeners])
-        self.separate: dict[int, Node] = {
-            number: Node(number, release=self.config.release) for number in roles.separate
-        }
+        self.separate: dict[int, Node] = {number: self._new_node(number) for number in roles.separate}
         """Controllers that are no brokers."""
         self.members: dict[int, Node] = {**self.nodes, **self.separate}
         """All nodes: brokers, and controllers that are none."""
@@ -174,8 +174,8 @@ class Cluster:
         self.directory: DataDirectory | None = None
         self.schema_registry: SchemaRegistry | None = None
         """The schema registry beside this cluster, while there is one."""
-        self.authorizer = self._make_authorizer()
-        self.services = self._services(cluster_id or new_uuid_text())
+        authorizer, of_controllers = self._make_authorizers()
+        self.services = self._services(cluster_id or new_uuid_text(), authorizer, of_controllers)
         self.quota_switch = QuotaSwitch(self.services)
         self.controller.publishers += (
             BrokerConfigPublisher(self.config).publish,
@@ -223,12 +223,16 @@ class Cluster:
         )
         self.config.reconfigurables.append(self.live_listeners)
 
-    def _check_cordons(self) -> None:
-        names = self.config.get_list("cordoned.log.dirs")
-        if names:
-            from odradek.broker.config import cordons
+    def _new_node(self, number: int) -> Node:
+        unstable = self.config.get_bool("unstable.api.versions.enable", number)
+        return Node(number, release=self.config.release, unstable=unstable)
 
-            for number in self.nodes:
+    def _check_cordons(self) -> None:
+        for number in self.nodes:
+            names = self.config.get_list("cordoned.log.dirs", number)
+            if names:
+                from odradek.broker.config import cordons
+
                 cordons.check(self.config, number, names)
 
     def _open_tls(self, node: Node, endpoint: Endpoint) -> ListenerTls:
@@ -292,11 +296,13 @@ class Cluster:
     def _dispatcher_of_controllers(self) -> Dispatcher | None:
         if not any(node.controllers for node in self.members.values()):
             return None
-        from odradek.broker.api.controller_listener import controller_handlers_of
+        from odradek.broker.api.controller_listener import handlers_of_controller
 
-        return Dispatcher(self.services, self.recent, self.bug_log, self.durability, handlers=controller_handlers_of)
+        return Dispatcher(self.services, self.recent, self.bug_log, self.durability, handlers=handlers_of_controller)
 
-    def _services(self, cluster_id: str) -> Services:
+    def _services(
+        self, cluster_id: str, authorizer: Authorizer | None, controller_authorizer: Authorizer | None
+    ) -> Services:
         return Services(
             clock=self.clock,
             cluster_id=cluster_id,
@@ -304,7 +310,7 @@ class Cluster:
             controller=self.controller,
             fetch_sessions=self.fetch_sessions,
             groups=self.coordinators.groups,
-            handlers=partial(handlers_of, unstable=self.config.get_bool("unstable.api.versions.enable")),
+            handlers=handlers_of_node,
             log_levels=Deferred(_new_log_levels),
             nodes=self.nodes,
             quorum=self.quorum,
@@ -315,7 +321,8 @@ class Cluster:
             topics=self.topics,
             transactions=self.coordinators.transactions,
             answers=self.lane.new_answer_cache(),
-            authorizer=self.authorizer,
+            authorizer=authorizer,
+            controller_authorizer=controller_authorizer,
         )
 
     def _make_leader_checks(self) -> LeaderChecks:
@@ -325,12 +332,21 @@ class Cluster:
         self.controller.publishers.append(checks.publish)
         return checks
 
-    def _make_authorizer(self) -> Authorizer | None:
-        if not self.config.get_str("authorizer.class.name"):
+    def _make_authorizers(self) -> tuple[Authorizer | None, Authorizer | None]:
+        """Those of brokers and of controllers: the same one unless controllers are configured otherwise."""
+        broker_id, controller_id = next(iter(self.nodes)), next(iter(self.separate or self.nodes))
+        names = ("authorizer.class.name", *OF_STANDARD_AUTHORIZER)
+        of_brokers = self._make_authorizer(broker_id)
+        if all(self.config.text(name, broker_id) == self.config.text(name, controller_id) for name in names):
+            return of_brokers, of_brokers
+        return of_brokers, self._make_authorizer(controller_id)
+
+    def _make_authorizer(self, node_id: int) -> Authorizer | None:
+        if not self.config.get_str("authorizer.class.name", node_id):
             return None
         from odradek.broker.security.authorizer import authorizer_of
 
-        authorizer = authorizer_of(self.config)
+        authorizer = authorizer_of(self.config, node_id)
         self.controller.publishers.append(authorizer.publish)
         return authorizer
 
@@ -505,7 +521,7 @@ class Cluster:
     @property
     def has_addresses(self) -> bool:
         """Whether the configuration says where to listen (`listeners`)."""
-        return "listeners" in self.config.static
+        return "listeners" in self.config.static_of()
 
     async def listen(self, host: str | None = None, port: int = 0) -> None:
         """Accept connections for every node; OSError if an address cannot be taken.

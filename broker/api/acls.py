@@ -54,7 +54,7 @@ def describe_acls(ctx: RequestContext, request: DescribeAclsRequest) -> Describe
         request.permission_type,
     )
     _check_known([wanted])
-    if ctx.services.authorizer is None:
+    if ctx.authorizer is None:
         raise KafkaError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker")
     found: dict[tuple[int, str, int], list[AclDescription]] = {}
     for acl in sorted(filter(wanted.matches, map(Acl.of_record, ctx.services.image.acls.values()))):
@@ -70,7 +70,7 @@ def create_acls(ctx: RequestContext, request: CreateAclsRequest) -> CreateAclsRe
     """Make entries, each for itself."""
     acls = [_acl(creation) for creation in request.creations]
     _check_known(acls)
-    if ctx.services.authorizer is None:
+    if ctx.authorizer is None:
         raise KafkaError(ErrorCode.SECURITY_DISABLED, _NO_AUTHORIZER)
     if any(map(_is_indefinite, acls)):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -108,7 +108,7 @@ def delete_acls(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsRe
     """Delete the entries that filters mean, and tell which these were."""
     filters = [_filter(asked) for asked in request.filters]
     _check_known(filters)
-    if ctx.services.authorizer is None:
+    if ctx.authorizer is None:
         raise KafkaError(ErrorCode.SECURITY_DISABLED, _NO_AUTHORIZER)
     outcomes = ctx.services.controller.ask(DeleteAcls(filters))
     return DeleteAclsResponse(filter_results=[_deleted(outcome) for outcome in outcomes])

@@ -48,7 +48,7 @@ def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersion
 
 def served_by_brokers(ctx: RequestContext) -> dict[int, tuple[int, int]]:
     """Lowest and highest version of each API by its key."""
-    served = ctx.services.handlers(ctx.release).advertised()
+    served = ctx.services.handlers(ctx.node).advertised()
     if not _wants_telemetry(ctx.services):
         for key in _TELEMETRY_KEYS:
             served.pop(key, None)
@@ -76,7 +76,7 @@ def told_versions(
             return ApiVersionsResponse(error_code=ErrorCode.REBOOTSTRAP_REQUIRED)
     image = ctx.services.image
     kept = ctx.services.answers.of(name, image.offset)
-    facts = ctx.release, ctx.api_version, ctx.services.controller.kraft_version
+    facts = ctx.node.id, ctx.release, ctx.api_version, ctx.services.controller.kraft_version
     answer = kept.get(facts)
     if answer is None:
         response = _response(ctx, served(ctx))
@@ -88,7 +88,7 @@ def told_versions(
 def _response(ctx: RequestContext, served: Mapping[int, tuple[int, int]]) -> ApiVersionsResponse:
     services, release = ctx.services, ctx.release
     image = services.image
-    supported = supported_features(services.config, release)
+    supported = supported_features(services.config, release, ctx.node.id)
     finalized = dict(image.features)
     if services.controller.kraft_version and KRAFT_VERSION in supported:
         finalized[KRAFT_VERSION] = services.controller.kraft_version

@@ -151,7 +151,9 @@ def _entries(ctx: RequestContext, kind: int, name: str) -> list[ConfigEntry]:
             if name == "":
                 return cluster_default_entries(config)
             _check_node(name, node_id, "Unexpected broker id, expected {} or empty string, but received {}")
-            return broker_entries(config, node_id, own_configs(ctx.node, config.static, services.quorum.size))
+            return broker_entries(
+                config, node_id, own_configs(ctx.node, config.static_of(node_id), services.quorum.size)
+            )
         case ResourceType.BROKER_LOGGER:
             if name == "":
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")

@@ -76,7 +76,7 @@ def consumer_group_heartbeat(
         client_id=ctx.client_id or "",
         host=f"/{ctx.connection.peer_host}",
         api_version=ctx.api_version,
-        visible=None if ctx.services.authorizer is None else visible_topics(ctx),
+        visible=None if ctx.authorizer is None else visible_topics(ctx),
     )
     return later(ctx.services.groups().begin(request.group_id, command, ctx.node), _heartbeat_response)
 
@@ -153,7 +153,7 @@ def consumer_group_describe(
         for group in groups:
             if group.error_code == ErrorCode.NONE:
                 group.authorized_operations = ctx.operations(Resource.GROUP, group.group_id)
-    if ctx.services.authorizer is not None:
+    if ctx.authorizer is not None:
         groups = _without_hidden_topics(ctx, groups)
     return ConsumerGroupDescribeResponse(groups=[*refused, *without_id, *groups])
 

@@ -16,6 +16,7 @@ from odradek.broker.api.api_versions import told_versions
 from odradek.broker.api.cluster import describe_controllers, describe_quorum_of_controller
 from odradek.broker.api.configs import alter_configs_of_controller, incremental_alter_configs_of_controller
 from odradek.broker.api.generated.index import INDEX
+from odradek.broker.metadata.node import Node
 from odradek.broker.releases.release import Release
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import Handler, HandlerRegistry, Index
@@ -36,7 +37,7 @@ def _api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersio
 
 
 def _has_authorizer(ctx: RequestContext) -> bool:
-    return ctx.services.authorizer is not None
+    return ctx.authorizer is not None
 
 
 def _has_tokens(ctx: RequestContext) -> bool:
@@ -170,6 +171,11 @@ class ControllerHandlerRegistry(HandlerRegistry):
 _ALL_OF_CONTROLLERS = ControllerHandlerRegistry({key: row for key, row in INDEX.items() if key in _MADE})
 SERVED_BY_CONTROLLERS = _ALL_OF_CONTROLLERS.down_to({key: spec.min_version for key, spec in API_BY_KEY.items()})
 """Those of the default release."""
+
+
+def handlers_of_controller(node: Node) -> HandlerRegistry:
+    """The handlers of the APIs that a node serves as a controller."""
+    return controller_handlers_of(node.release)
 
 
 @cache

@@ -73,7 +73,7 @@ def require_topics(ctx: RequestContext, names: Sequence[str] | None) -> None:
 
 def visible_topics(ctx: RequestContext) -> Visible | None:
     """The check whether the client may see a topic; None without an authorizer."""
-    if ctx.services.authorizer is None:
+    if ctx.authorizer is None:
         return None
     return lambda names: ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, names, tell=False)
 

@@ -134,7 +134,7 @@ def _is_nameless(request: MetadataRequest) -> bool:
 
 def may_create(ctx: RequestContext, request: MetadataRequest) -> bool:
     """Whether client and broker want missing topics to be created."""
-    return request.allow_auto_topic_creation and ctx.services.config.get_bool("auto.create.topics.enable")
+    return request.allow_auto_topic_creation and ctx.services.config.get_bool("auto.create.topics.enable", ctx.node.id)
 
 
 def authorized_on_cluster(ctx: RequestContext) -> int:
@@ -214,7 +214,11 @@ def _create_missing(ctx: RequestContext, name: str) -> None:
         if name in INTERNAL_TOPICS:
             ctx.services.controller.ensure_topic(name)
         elif name != CLUSTER_METADATA:
-            ctx.services.controller.create_topic(NewTopic(name), mutations_of(ctx, 0, told=False))
+            given = ctx.services.config.static_of(ctx.node.id)
+            # What this broker was not given, the controller chooses.
+            partitions, factor = (int(given.get(key, -1)) for key in ("num.partitions", "default.replication.factor"))
+            new = NewTopic(name, partitions, factor)
+            ctx.services.controller.create_topic(new, mutations_of(ctx, 0, told=False))
             ctx.services.auto_created[name] = ctx.client_id
     except KafkaError as error:
         _log.warning("topic %s was asked for and could not be created: %s", name, error)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from odradek.broker.api.generated.index import INDEX
+from odradek.broker.metadata.node import Node
 from odradek.broker.releases.release import Release
 from odradek.broker.requests.handlers import HandlerRegistry
 from odradek.protocol.apis import API_BY_KEY
@@ -28,6 +29,11 @@ def handlers_of(release: Release, *, unstable: bool = False) -> HandlerRegistry:
     if release.has_removed_versions:
         return ALL.of(release.apis)
     return UNSTABLE.of(_with_unstable(release.apis) if unstable and release.keeps_directories else release.apis)
+
+
+def handlers_of_node(node: Node) -> HandlerRegistry:
+    """The handlers of the APIs that a node serves."""
+    return handlers_of(node.release, unstable=node.unstable)
 
 
 def _with_unstable(apis: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:

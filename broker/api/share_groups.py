@@ -112,7 +112,7 @@ def share_group_describe(
         for group in groups:
             if group.error_code == ErrorCode.NONE:
                 group.authorized_operations = ctx.operations(Resource.GROUP, group.group_id)
-    if ctx.services.authorizer is not None:
+    if ctx.authorizer is not None:
         groups = _without_hidden_topics(ctx, groups)
     return describe.ShareGroupDescribeResponse(groups=refused + groups)
 

@@ -113,7 +113,7 @@ def _check_served(ctx: RequestContext) -> None:
 
 def _forbidden_topics(ctx: RequestContext) -> Forbidden | None:
     """The check of the client's right to create internal topics; None without an authorizer."""
-    if ctx.services.authorizer is None:
+    if ctx.authorizer is None:
         return None
 
     def forbidden(names: Sequence[str]) -> Sequence[str]:
@@ -318,7 +318,7 @@ def streams_group_describe(
         for group in groups:
             if group.error_code == ErrorCode.NONE:
                 group.authorized_operations = ctx.operations(Resource.GROUP, group.group_id)
-    if ctx.services.authorizer is not None:
+    if ctx.authorizer is not None:
         groups = _without_hidden_topics(ctx, groups)
     return d.StreamsGroupDescribeResponse(groups=[*refused, *without_id, *groups])
 

@@ -82,7 +82,7 @@ def create_topics(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTo
     if not ctx.allows(Operation.CREATE, Resource.CLUSTER, CLUSTER_NAME, tell=False):
         creatable = ctx.allowed(Operation.CREATE, Resource.TOPIC, allowed)
     single = [topic for topic in request.topics if topic.name in creatable]
-    default = ctx.services.config.get_int("num.partitions")
+    default = ctx.services.config.get_int("num.partitions", ctx.services.controller.controller_id)
     if sum(_counted_partitions(topic, default) for topic in single) > MAX_NEW_PARTITIONS:
         too_many = KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
         return CreateTopicsResponse(topics=[_refusal(name, too_many) for name in counts])
@@ -145,7 +145,9 @@ def _new_topic(asked: CreatableTopic) -> NewTopic:
 
 
 def _created(ctx: RequestContext, topic: CreatedTopic) -> CreatableTopicResult:
-    entries = topic_entries(ctx.services.config.seen_by(ctx.release), topic.configs, ctx.node.id)
+    entries = topic_entries(
+        ctx.services.config.seen_by(ctx.release), topic.configs, ctx.services.controller.controller_id
+    )
     return CreatableTopicResult(
         topic.name,
         topic.topic_id,
@@ -168,7 +170,7 @@ def _created(ctx: RequestContext, topic: CreatedTopic) -> CreatableTopicResult:
 def delete_topics(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
     """Delete topics by name or, from v6, by id; a topic given twice is refused once and stays."""
     check_forwards(ctx)
-    if not ctx.services.config.get_bool("delete.topic.enable"):
+    if not ctx.services.config.get_bool("delete.topic.enable", ctx.services.controller.controller_id):
         if ctx.api_version < _FIRST_DELETION_DISABLED:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Topic deletion is disabled.")
         raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED, "Topic deletion is disabled.")

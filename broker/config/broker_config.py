@@ -221,10 +221,12 @@ class Reconfigurable(Protocol):
 class BrokerConfig:
     """All broker configs of one cluster, in Kafka's layers.
 
-    From strongest to weakest: `dynamic_nodes[node_id]`, `dynamic_default` (both changed by clients), `static`
-    (given at the start), default. `values` name what Kafka knows; `file`, which they go before, may hold any name:
-    unknown ones are kept for nobody, with a warning. Without a node id a getter answers for the cluster: per-node
-    values count only where the cluster has one node. All layers hold checked text. Owner: the cluster; the dynamic
+    From strongest to weakest: `dynamic_nodes[node_id]`, `dynamic_default` (both changed by clients),
+    `static_nodes[node_id]`, `static` (both given at the start), default. `values` name what Kafka knows; `file`, which
+    they go before, may hold any name: unknown ones are kept for nobody, with a warning. `nodes` has the values that
+    single nodes start with. Without a node id a getter answers for the cluster, by what its first broker started with
+    (`check_own_values` sees to it that the others say the same); dynamic values of a node count only where the cluster
+    has one node. All layers hold checked text. Owner: the cluster; the dynamic
     layers follow the metadata image. `watchers` are called when a dynamic layer has changed.
     `directories_of`: the log directories of a node, by the paths that clients know; the cluster sets it.
     `release`: the Kafka that the cluster behaves as. `keys`: the configs that it knows. `release_of`: the Kafka that a
@@ -236,9 +238,11 @@ class BrokerConfig:
         values: Mapping[str, Any] | None = None,
         *,
         file: Mapping[str, str] | None = None,
+        nodes: Mapping[int, Mapping[str, Any]] | None = None,
         node_ids: Iterable[int] = (1,),
     ) -> None:
         self.static: dict[str, str] = {}
+        self.static_nodes: dict[int, dict[str, str]] = {}
         self.dynamic_default: dict[str, str] = {}
         self.dynamic_nodes: dict[int, dict[str, str]] = {}
         self.node_ids = tuple(node_ids)
@@ -256,7 +260,10 @@ class BrokerConfig:
                 self.static[name] = self._kept(name, text)
         for name, value in (values or {}).items():
             self.static[name] = self.check(name, _text_of(name, value))
-        self._check_order()
+        self._check_order(None)
+        for node_id, own in (nodes or {}).items():
+            self.static_nodes[node_id] = {name: self.check(name, _text_of(name, value)) for name, value in own.items()}
+            self._check_order(node_id)
 
     def check(self, name: str, text: str) -> str:
         """`text` in its normal form; ConfigError for an unknown name, a bad value or what odradek cannot honour."""
@@ -305,9 +312,10 @@ class BrokerConfig:
     def check_start(self, release: Release) -> None:
         """ConfigError if a node of a release would not start with what was given. It passes over unknown names."""
         seen = self.seen_by(release)
-        for name, text in self.static.items():
-            if seen.keys.find(name) is not None:
-                seen.check(name, text)
+        for given in (self.static, *self.static_nodes.values()):
+            for name, text in given.items():
+                if seen.keys.find(name) is not None:
+                    seen.check(name, text)
 
     def _take(self, release: Release) -> None:
         self.release = release
@@ -364,9 +372,13 @@ class BrokerConfig:
 
     def is_set(self, name: str) -> bool:
         """Whether `name` was given at the start or changed since."""
-        return (
-            name in self.static or name in self.dynamic_default or any(name in d for d in self.dynamic_nodes.values())
-        )
+        of_nodes = (*self.static_nodes.values(), *self.dynamic_nodes.values())
+        return name in self.static or name in self.dynamic_default or any(name in own for own in of_nodes)
+
+    def static_of(self, node_id: int | None = None) -> Mapping[str, str]:
+        """The configs that a node (the first broker) started with."""
+        own = self.static_nodes.get(self.node_ids[0] if node_id is None else node_id)
+        return {**self.static, **own} if own else self.static
 
     def synonyms(self, name: str, node_id: int | None) -> list[Synonym]:
         """The settings that the value of `name` on `node_id` could come from, strongest first."""
@@ -375,7 +387,7 @@ class BrokerConfig:
         layers = (
             (self.dynamic_nodes.get(-1 if node_id is None else node_id, {}), ConfigSource.DYNAMIC_BROKER),
             (self.dynamic_default, ConfigSource.DYNAMIC_DEFAULT_BROKER),
-            (self.static, ConfigSource.STATIC_BROKER),
+            (self.static_of(node_id), ConfigSource.STATIC_BROKER),
         )
         found = [Synonym(s, layer[s], source) for layer, source in layers for s in family if s in layer]
         for synonym in family:
@@ -395,7 +407,7 @@ class BrokerConfig:
         """
         if proposed is None:
             return ListenerConfig(name, lambda key: self.text(key, node_id))
-        return ListenerConfig(name, lambda key: proposed[key] if key in proposed else self.text(key, _NO_NODE))
+        return ListenerConfig(name, lambda key: self.text(key, node_id, proposed))
 
     # -- changing
 
@@ -455,14 +467,15 @@ class BrokerConfig:
         text = self.text(name, node_id)
         return None if text is None else key.parse(text)
 
-    def text(self, name: str, node_id: int | None) -> str | None:
-        """The text in force of any name, known or not; None if it is not set and has no default."""
-        node_id = self._node_for_cluster() if node_id is None else node_id
-        for layer in (
-            self.dynamic_nodes.get(-1 if node_id is None else node_id, {}),
-            self.dynamic_default,
-            self.static,
-        ):
+    def text(self, name: str, node_id: int | None, dynamic: Mapping[str, str] | None = None) -> str | None:
+        """The text in force of any name, known or not; None if it is not set and has no default.
+
+        `dynamic`: what the node's dynamic configs would be, instead of what they are.
+        """
+        if dynamic is None:
+            changed = self._node_for_cluster() if node_id is None else node_id
+            dynamic = self.dynamic_nodes.get(_NO_NODE if changed is None else changed, {})
+        for layer in (dynamic, self.dynamic_default, self.static_of(node_id)):
             if name in layer:
                 return layer[name]
         return self._default_text(name)
@@ -473,11 +486,14 @@ class BrokerConfig:
             return self.keys.broker[name].default
         return default_text(name) if name in broker_keys() else None
 
-    def _check_order(self) -> None:
+    def _check_order(self, node_id: int | None) -> None:
+        given = self.static if node_id is None else self.static_nodes[node_id]
         for smaller, larger in _ORDERED:
-            if (smaller in self.static or larger in self.static) and self.get_int(smaller) > self.get_int(larger):
+            concerned = smaller in given or larger in given
+            if concerned and self.get_int(smaller, node_id) > self.get_int(larger, node_id):
                 raise ConfigError(f"{larger} must be greater than or equal to {smaller}")
         self._cluster_values.clear()
+        self._values.clear()
 
 
 class TopicConfig:

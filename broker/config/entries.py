@@ -61,7 +61,7 @@ def broker_entries(broker: BrokerConfig, node_id: int, own: Mapping[str, str]) -
     listeners, ...).
     """
     keys = broker.keys.broker
-    given = dict.fromkeys((*broker.static, *broker.dynamic_default, *broker.dynamic_nodes.get(node_id, {})))
+    given = dict.fromkeys((*broker.static_of(node_id), *broker.dynamic_default, *broker.dynamic_nodes.get(node_id, {})))
     names = [name for name, key in keys.items() if name in own or name in given or _is_shown(key)]
     names += (name for name in given if name not in keys)
     names = [name for name in names if not name.startswith(_OWN)]

@@ -30,7 +30,7 @@ _OF_MECHANISMS = (
     "connections.max.reauth.ms",
 )
 _PROTOCOL = "inter.broker.protocol.version"
-_OF_THE_AUTHORIZER = ("super.users", "allow.everyone.if.no.acl.found")
+OF_STANDARD_AUTHORIZER = ("super.users", "allow.everyone.if.no.acl.found")
 """The configs that StandardAuthorizer reads by itself: a Kafka broker does not define them."""
 _broker_keys: dict[str, ConfigKey] = {}
 
@@ -84,7 +84,7 @@ class ConfigKeys:
         """The key of any name that a broker keeps: known, a listener's, or unknown."""
         key = self.broker.get(name)
         if key is not None:
-            return UnknownKey(name) if name in _OF_THE_AUTHORIZER else key
+            return UnknownKey(name) if name in OF_STANDARD_AUTHORIZER else key
         base = self.broker.get(base_name(name) or "")
         if base is None:
             return UnknownKey(name)

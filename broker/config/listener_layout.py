@@ -62,11 +62,13 @@ def check_connections(per_ip: int, overrides: str) -> None:
 
 def check_connections_of(config: BrokerConfig) -> None:
     """`check_connections` for what a broker starts with."""
-    if PER_IP in config.static or OVERRIDES in config.static:
-        check_connections(config.get_int(PER_IP), config.get_str(OVERRIDES))
+    for node_id in config.node_ids:
+        if not {PER_IP, OVERRIDES}.isdisjoint(config.static_of(node_id)):
+            check_connections(config.get_int(PER_IP, node_id), config.get_str(OVERRIDES, node_id))
 
 
 _ANYWHERE = "0.0.0.0"
+_ANY_NODE = -1
 _IP_STACKS = 2
 
 
@@ -95,17 +97,26 @@ def listeners_of(config: BrokerConfig) -> dict[int, NodeListeners]:
     check_roles(config)
     quorum = quorum_of(config)
     rules = _Rules(config, quorum.combined)
-    given = "listeners" in config.static
+    given = _are_given(config)
     bound = rules.parsed("listeners", distinct_ports=True)
-    told = rules.parsed("advertised.listeners") if config.get("advertised.listeners") is not None else None
+    told = rules.parsed("advertised.listeners")
     check_connections_of(config)
     found = {}
     for index, node_id in enumerate(config.node_ids):
-        found[node_id] = rules.layout(node_id, bound[index], None if told is None else told[index], given)
+        advertises = config.get("advertised.listeners", node_id) is not None
+        found[node_id] = rules.layout(node_id, bound[index], told[index] if advertises else None, given)
     found |= {node_id: rules.controller(address) for node_id, address in quorum.separate.items()}
     if given:
         _check_following_ports({node: [*each.listeners, *each.controllers] for node, each in found.items()})
     return found
+
+
+def _are_given(config: BrokerConfig) -> bool:
+    """Whether the nodes are told where to listen; ConfigError if only some are."""
+    given = [node_id for node_id in config.node_ids if "listeners" in config.static_of(node_id)]
+    if given and len(given) < len(config.node_ids):
+        raise ConfigError(f"listeners is set for node {given[0]}, so set it for every node, or for all together")
+    return bool(given)
 
 
 def layout_of(config: BrokerConfig, node_id: int, *, is_controller: bool) -> NodeListeners:
@@ -129,34 +140,43 @@ class _Rules:
 
     def _protocol_map(self) -> Mapping[str, SecurityProtocol]:
         protocols = parse_protocols(self._config.get_str("listener.security.protocol.map"))
-        if "listener.security.protocol.map" in self._config.static:
+        if "listener.security.protocol.map" in self._config.static_of():
             return protocols
-        names = {text.partition(":")[0].upper() for text in self._config.get_list("listeners")}
+        texts = [text for node_id in self._config.node_ids for text in self._config.get_list("listeners", node_id)]
+        names = {text.partition(":")[0].upper() for text in texts}
         secured = {protocol.value for protocol in SecurityProtocol} - {SecurityProtocol.PLAINTEXT.value}
         if secured & {*names, *self._controllers}:
             return protocols
         return {**dict.fromkeys(self._controllers, SecurityProtocol.PLAINTEXT), **protocols}
 
     def parsed(self, key: str, *, distinct_ports: bool = False) -> list[list[Listener]]:
-        """The listeners of each node that a config names."""
-        texts = self._config.get_list(key)
+        """The listeners of each node that a config names: the node's own value, or its part of the one for all."""
+        found = self._parsed(self._config.get_list(key, _ANY_NODE), self._config.node_ids, distinct_ports)
+        for node_id in self._config.node_ids:
+            if key in self._config.static_nodes.get(node_id, {}):
+                found |= self._parsed(self._config.get_list(key, node_id), [node_id], distinct_ports)
+        return list(found.values())
+
+    def _parsed(self, texts: Sequence[str], nodes: Sequence[int], distinct_ports: bool) -> dict[int, list[Listener]]:
         shown = f"[{', '.join(texts)}]"
         try:
             listeners = [parse_listener(text, self._protocols) for text in texts]
-            nodes = self._for_each_node(listeners, shown)
+            found = self._for_each_node(listeners, shown, nodes)
             if distinct_ports:
-                for each in nodes:
+                for each in found.values():
                     _check_ports(each, shown)
         except ConfigError as error:
             raise ConfigError(f"Error creating broker listeners from '{shown}': {error}") from None
-        return nodes
+        return found
 
-    def _for_each_node(self, listeners: Sequence[Listener], shown: str) -> list[list[Listener]]:
+    def _for_each_node(
+        self, listeners: Sequence[Listener], shown: str, nodes: Sequence[int]
+    ) -> dict[int, list[Listener]]:
         """The parts of one value for each node; see the module."""
         by_name: dict[str, list[Listener]] = {}
         for listener in listeners:
             by_name.setdefault(listener.name, []).append(listener)
-        found: dict[int, list[Listener]] = {node_id: [] for node_id in self._config.node_ids}
+        found: dict[int, list[Listener]] = {node_id: [] for node_id in nodes}
         for name, given in by_name.items():
             of_controllers = name in self._controllers and not are_separate(self._config)
             owners = [node_id for node_id in found if not of_controllers or node_id in self._combined]
@@ -170,7 +190,7 @@ class _Rules:
                 raise ConfigError(text)
             for node_id, listener in zip(owners, given, strict=True):
                 found[node_id].append(listener)
-        return list(found.values())
+        return found
 
     def layout(
         self, node_id: int, bound: Sequence[Listener], told: Sequence[Listener] | None, given: bool
@@ -242,7 +262,7 @@ class _Rules:
         name = self._config.get("inter.broker.listener.name")
         if name is None:
             return self._config.get_str("security.inter.broker.protocol")
-        if "security.inter.broker.protocol" in self._config.static:
+        if "security.inter.broker.protocol" in self._config.static_of():
             raise ConfigError(
                 "Only one of inter.broker.listener.name and security.inter.broker.protocol should be set."
             )
@@ -366,11 +386,16 @@ def layout_with(config: BrokerConfig, node_id: int, values: Mapping[str, str]) -
     """The listeners of a node with these dynamic configs. ConfigError, in Kafka's words, for what does not fit."""
     own = {name: values[name] for name in LIVE_LISTENERS if name in values}
     is_controller = node_id in quorum_of(config).combined
-    known = {name: text for name, text in config.static.items() if name in broker_keys()}
+    known = _known(config.static_of(node_id))
     if len(config.node_ids) > 1:
-        known |= _texts_of(listeners_of(BrokerConfig(file=known, node_ids=config.node_ids))[node_id])
+        started = BrokerConfig(file=_known(config.static), nodes=config.static_nodes, node_ids=config.node_ids)
+        known |= _texts_of(listeners_of(started)[node_id])
     with _requirements():
         return layout_of(BrokerConfig(file=known | own, node_ids=(node_id,)), node_id, is_controller=is_controller)
+
+
+def _known(values: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in values.items() if name in broker_keys()}
 
 
 def _texts_of(layout: NodeListeners) -> dict[str, str]:

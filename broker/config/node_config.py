@@ -11,6 +11,8 @@ from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.definition import ConfigError
 from odradek.storage.java_properties import parse_properties
 
+_RACK = "broker.rack"
+
 
 def given_node_id(config: BrokerConfig) -> int | None:
     """The number of the first node that `node.id` or `broker.id` says; the others follow."""
@@ -47,13 +49,14 @@ def check_directories(config: BrokerConfig, directories: Sequence[Path], nodes: 
 
 
 def racks(config: BrokerConfig) -> list[str | None]:
-    """The rack of each node that `broker.rack` says: as many as there are nodes, parted by commas, else one for all."""
-    text = config.get("broker.rack")
-    nodes = len(config.node_ids)
-    if not isinstance(text, str):
-        return [None] * nodes
-    parts = [part.strip() for part in text.split(",")]
-    return [*parts] if len(parts) == nodes > 1 else [text] * nodes
+    """The rack of each node that `broker.rack` says: its own, or its part of as many as there are nodes, parted by
+    commas, or the one for all.
+    """
+    nodes = config.node_ids
+    of_all = config.static.get(_RACK)
+    parts = [] if of_all is None else [part.strip() for part in of_all.split(",")]
+    shared = parts if len(parts) == len(nodes) > 1 else [of_all] * len(nodes)
+    return [config.static_nodes.get(node_id, {}).get(_RACK, rack) for node_id, rack in zip(nodes, shared, strict=True)]
 
 
 def read_config_file(path: str | Path) -> dict[str, str]:
@@ -68,10 +71,15 @@ def read_config_file(path: str | Path) -> dict[str, str]:
 
 
 def broker_config(
-    values: Mapping[str, str], path: str | Path | None, environment: Mapping[str, str] | None = None
+    values: Mapping[str, str],
+    path: str | Path | None,
+    environment: Mapping[str, str] | None = None,
+    nodes: Mapping[int, Mapping[str, str]] | None = None,
 ) -> BrokerConfig:
-    """The configuration that `values` say, where they say nothing `environment`, and then a file.
+    """The configuration that `values` say, where they say nothing `environment`, and then a file. `nodes`: what single
+    nodes have of their own.
 
     ConfigError and OSError as in `BrokerConfig` and `read_config_file`.
     """
-    return BrokerConfig(values, file={**(read_config_file(path) if path else {}), **(environment or {})})
+    file = {**(read_config_file(path) if path else {}), **(environment or {})}
+    return BrokerConfig(values, file=file, nodes=nodes)

@@ -105,7 +105,7 @@ class Controller:
 
     def _check_levels(self) -> None:
         """OtherReleaseError before anything is written behind what another release wrote."""
-        supported = supported_features(self._config)
+        supported = supported_features(self._config, node_id=self.controller_id)
         if METADATA_VERSION not in supported:
             return
         for name, level in self.image.features.items():

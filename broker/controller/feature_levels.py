@@ -87,11 +87,13 @@ def _at(
 NEW_CLUSTER: Mapping[str, int] = _at(_LATEST, SUPPORTED)
 
 
-def supported_features(config: BrokerConfig, release: Release | None = None) -> Mapping[str, tuple[int, int]]:
-    """Lowest and highest level of each feature that nodes of a release support; by default the cluster's."""
+def supported_features(
+    config: BrokerConfig, release: Release | None = None, node_id: int | None = None
+) -> Mapping[str, tuple[int, int]]:
+    """Lowest and highest level of each feature that a node (the first broker) of a release (the cluster's) supports."""
     release = release or config.release
     supported = supported_by(release)
-    if METADATA_VERSION not in supported or not config.get_bool("unstable.feature.versions.enable"):
+    if METADATA_VERSION not in supported or not config.get_bool("unstable.feature.versions.enable", node_id):
         return supported
     low, high = supported[METADATA_VERSION]
     unstable = _UNSTABLE_FEATURES.get(release.name, {})

@@ -121,7 +121,7 @@ class ControllerMachine:
     def _topics(self) -> TopicControl:
         from odradek.broker.controller.topic_control import TopicControl
 
-        return TopicControl(self.image, self._config)
+        return TopicControl(self.image, self._config, self.controller_id)
 
     def _partitions(self) -> PartitionControl:
         from odradek.broker.controller.partition_control import PartitionControl
@@ -163,7 +163,7 @@ class ControllerMachine:
 
     def _supported(self, node_id: int) -> Mapping[str, tuple[int, int]]:
         """Lowest and highest level of each feature that a node supports."""
-        return supported_features(self._config, self._config.release_of(node_id))
+        return supported_features(self._config, self._config.release_of(node_id), node_id)
 
     def _scram(self) -> ScramControl:
         from odradek.broker.controller.scram_control import ScramControl
@@ -250,4 +250,4 @@ class ControllerMachine:
         return [AbortTransactionRecord("Controller failover")], None
 
     def _default_min_isr(self) -> int:
-        return int(self._config.static.get(MIN_INSYNC_REPLICAS, "1"))
+        return int(self._config.static_of().get(MIN_INSYNC_REPLICAS, "1"))

@@ -36,12 +36,14 @@ _RESERVED_IDS = frozenset({bytes(16), bytes(15) + b"\x01"})
 class TopicControl:
     """Decides about topics. Reads image and configuration; changes neither.
 
-    `placed`: how many partitions were placed before. Leaders of new ones go round the brokers.
+    `controller_id`: the controller that decides, by its own defaults. `placed`: how many partitions were placed before.
+    Leaders of new ones go round the brokers.
     """
 
-    def __init__(self, image: MetadataImage, config: BrokerConfig) -> None:
+    def __init__(self, image: MetadataImage, config: BrokerConfig, controller_id: int) -> None:
         self._image = image
         self._config = config
+        self._controller_id = controller_id
         self._placements: dict[tuple[int, ...], tuple[list[int], list[int], list[bytes]]] = {}
 
     # -- creating
@@ -214,9 +216,12 @@ class TopicControl:
             newest = "Number of partitions was set to an invalid non-positive value."
             text = self._config.release.text("partitions", newest)
             raise KafkaError(ErrorCode.INVALID_PARTITIONS, text)
-        count = self._config.get_int("num.partitions") if partitions == -1 else partitions
-        copies = self._config.get_int("default.replication.factor") if factor == -1 else factor
+        count = self._default("num.partitions") if partitions == -1 else partitions
+        copies = self._default("default.replication.factor") if factor == -1 else factor
         return self._spread(count, copies, placed)
+
+    def _default(self, name: str) -> int:
+        return self._config.get_int(name, self._controller_id)
 
     def _spread(self, partitions: int, factor: int, placed: int) -> list[list[int]]:
         level = self._image.feature(METADATA_VERSION)

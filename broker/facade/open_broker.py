@@ -32,6 +32,7 @@ async def open_broker(
     port: int = 0,
     *,
     config_file: str | Path | None = None,
+    node_config: Mapping[int, Mapping[str, Any]] | None = None,
     security: Security | None = None,
     strict: bool | str = False,
     transcript: bool = True,
@@ -54,7 +55,7 @@ async def open_broker(
     clock = run_clock if isinstance(run_clock, BrokerClock) else BrokerClock()
     config = with_release(with_transcript(config, transcript), kafka_version, zookeeper)
     beside = _registry_beside if registry else nullcontext
-    settings = Settings(nodes, topics, config, data_dir, host, port, clock, config_file, security)
+    settings = Settings(nodes, topics, config, data_dir, host, port, clock, config_file, security, node_config)
     failure: Exception | None = None
     async with settings.cluster.run() as cluster:
         try:

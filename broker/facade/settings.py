@@ -67,9 +67,11 @@ class Settings:
         clock: BrokerClock | None,
         config_file: str | Path | None,
         security: Security | None,
+        node_config: Mapping[int, Mapping[str, Any]] | None = None,
     ) -> None:
         self.topics = topic_specs(topics or {})
         texts = config_texts(config or {})
+        own = {node_id: config_texts(values) for node_id, values in (node_config or {}).items()}
         self.secured: Secured | None = None
         if security is not None:
             from odradek.broker.facade.security_settings import Secured, Security
@@ -82,7 +84,7 @@ class Settings:
             host, port = _ANY_ADDRESS
         self.cluster = Cluster(
             nodes=nodes,
-            config=broker_config(texts, config_file),
+            config=broker_config(texts, config_file, nodes=own),
             data_dir=None if data_dir is None else Path(data_dir),
             clock=clock,
         )

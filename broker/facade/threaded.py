@@ -50,6 +50,8 @@ class KafkaBroker(BlockingBroker, metaclass=ABCMeta):
       ``replication_factor`` and ``config``.
     - ``config``: Kafka's broker configs. They override those of ``config_file``, Kafka's server.properties, which may
       contain unknown names.
+    - ``node_config``: configs of single nodes by id, over the others: ``{2: {"broker.rack": "b"}}``. What odradek keeps
+      for the whole cluster may not differ (docs/listeners.md).
     - ``process=True``: run the broker in a child process, with the same methods (docs/control.md).
     - ``strict``: check at the end whether clients relied on something that a real cluster does not promise. ``"warn"``
       emits StrictnessWarning, ``True`` or ``"fail"`` raises StrictnessError; ``"fail -auto-created"`` turns a rule off,
@@ -80,6 +82,7 @@ class KafkaBroker(BlockingBroker, metaclass=ABCMeta):
         *,
         clock: BrokerClock | None = None,
         config_file: str | Path | None = None,
+        node_config: Mapping[int, Mapping[str, Any]] | None = None,
         security: Security | None = None,
         process: bool = False,
         strict: bool | str = False,
@@ -100,13 +103,16 @@ class KafkaBroker(BlockingBroker, metaclass=ABCMeta):
                 port=port,
                 clock=clock,
                 config_file=config_file,
+                node_config=node_config,
                 security=security,
                 registry=registry,
             )
             return
         self._wants_registry = registry
         self._begin(
-            Settings(nodes, topics, config, data_dir, host, port, clock or BrokerClock(), config_file, security)
+            Settings(
+                nodes, topics, config, data_dir, host, port, clock or BrokerClock(), config_file, security, node_config
+            )
         )
 
     def _begin(self, settings: StartSettings) -> None:
@@ -271,6 +277,7 @@ class BrokerFactory(Protocol):
         *,
         clock: BrokerClock | None = None,
         config_file: str | Path | None = None,
+        node_config: Mapping[int, Mapping[str, Any]] | None = None,
         security: Security | None = None,
         process: bool = False,
         strict: bool | str = False,

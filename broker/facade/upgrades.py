@@ -68,7 +68,7 @@ def _check_start(cluster: Cluster, node: Node, release: Release) -> None:
     if cluster.directory is not None and not release.keeps_directories:
         raise ValueError(f"odradek keeps data directories from Kafka {DEFAULT_DIRECTORIES} on, not as Kafka {release}")
     cluster.config.check_start(release)
-    supported = supported_features(cluster.config, release)
+    supported = supported_features(cluster.config, release, node.id)
     if supported:
         _check_levels(node, release, supported, cluster.image.features.items())
 

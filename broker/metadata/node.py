@@ -74,7 +74,8 @@ class Node:
     is no broker has none. `controllers`: the controller's, where some are configured. `is_controller`: whether it is
     one. `votes`: whether it is a voter of the metadata log, which only a controller is. `controls_alone`: its broker is
     down, and its controller is not. `metadata_directory`: the id of the directory with its metadata log. `release`: the
-    Kafka that it runs; `route_base` is a number of it above all that an API key and a version make.
+    Kafka that it runs; `unstable`: whether it serves versions of APIs that are still in development. `route_base` is a
+    number of these two above all that an API key and a version make.
     """
 
     __slots__ = (
@@ -88,12 +89,21 @@ class Node:
         "rack",
         "release",
         "route_base",
+        "unstable",
         "up",
         "votes",
     )
 
-    def __init__(self, id: int, endpoints: dict[str, Endpoint] | None = None, release: Release | None = None) -> None:
+    def __init__(
+        self,
+        id: int,
+        endpoints: dict[str, Endpoint] | None = None,
+        release: Release | None = None,
+        *,
+        unstable: bool = False,
+    ) -> None:
         self.id = id
+        self.unstable = unstable
         self.run(release or release_of())
         self.rack: str | None = None
         self.up = True
@@ -118,7 +128,7 @@ class Node:
     def run(self, release: Release) -> None:
         """Be a node of this release from now on."""
         self.release = release
-        self.route_base = release.code << 32
+        self.route_base = (release.code << 1 | self.unstable) << 32
 
     @property
     def directory_paths(self) -> list[str]:

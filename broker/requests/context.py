@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from odradek.broker.requests.request_cost import RequestCost
     from odradek.broker.requests.services import Services
     from odradek.broker.security.acl import Operation, Resource
+    from odradek.broker.security.authorizer import Authorizer
+
+_FORWARDED = frozenset({19, 20, 30, 31, 33, 37, 38, 39, 40, 43, 44, 45, 46, 49, 51, 55, 57, 64, 80, 81})
+"""The APIs that a broker forwards to the controller, by key."""
 
 
 class CloseConnection(Exception):
@@ -144,9 +148,16 @@ class RequestContext:
 
     # -- rights; without an authorizer everybody may do everything
 
+    @property
+    def authorizer(self) -> Authorizer | None:
+        """The authorizer of who decides: the asked node, or the controller that a broker forwards the request to."""
+        services = self.services
+        decides = self.api_key in _FORWARDED or not self.node.is_broker
+        return services.controller_authorizer if decides else services.authorizer
+
     def allows(self, operation: Operation, resource: Resource, name: str, *, tell: bool = True) -> bool:
         """Whether the client may do this. A refusal is recorded (log, `Denials`) unless it only filters a list."""
-        authorizer = self.services.authorizer
+        authorizer = self.authorizer
         if authorizer is None:
             return True
         client = self.connection
@@ -159,7 +170,7 @@ class RequestContext:
         self, operation: Operation, resource: Resource, names: Iterable[str], *, tell: bool = True
     ) -> frozenset[str]:
         """The names with which the client may do this. Each is checked once."""
-        if self.services.authorizer is None:
+        if self.authorizer is None:
             return frozenset(names)
         return frozenset(name for name in dict.fromkeys(names) if self.allows(operation, resource, name, tell=tell))
 
@@ -172,13 +183,13 @@ class RequestContext:
 
     def allows_by_type(self, operation: Operation, resource: Resource) -> bool:
         """Whether there is any resource of the kind with which the client may do this."""
-        authorizer = self.services.authorizer
+        authorizer = self.authorizer
         client = self.connection
         return authorizer is None or authorizer.allows_by_type(client.principal, client.peer_host, operation, resource)
 
     def operations(self, resource: Resource, name: str) -> int:
         """The authorized-operations field of an answer: bit n for operation n."""
-        authorizer = self.services.authorizer
+        authorizer = self.authorizer
         if authorizer is None:
             from odradek.broker.security.acl import all_operations
 

@@ -202,7 +202,7 @@ class Dispatcher:
 
     Owner: the cluster (one per cluster). `faults` is what a test has set; it is None for the usual case. `meter` counts
     what requests cost; it is None without client quotas.
-    `append_watch` is None for a cluster in memory. `handlers`: others than the broker's, for each release.
+    `append_watch` is None for a cluster in memory. `handlers`: others than the broker's, for each node.
     """
 
     def __init__(
@@ -212,7 +212,7 @@ class Dispatcher:
         bugs: BugLog,
         append_watch: AppendWatch | None = None,
         answer_writer: Callable[[int, int], AnswerWriter | None] = _no_writer,
-        handlers: Callable[[Release], HandlerRegistry] | None = None,
+        handlers: Callable[[Node], HandlerRegistry] | None = None,
     ) -> None:
         """`answer_writer`: see `Lane`."""
         self._services = services
@@ -529,7 +529,7 @@ class Dispatcher:
     # -- the rare ways
 
     def _find_route(self, node: Node, key: int, version: int) -> Route | None:
-        handler = self._handlers(node.release).find(key)
+        handler = self._handlers(node).find(key)
         if handler is None:
             return None
         if not handler.min_version <= version <= handler.max_version:
@@ -539,7 +539,7 @@ class Dispatcher:
         else:
             version_read = version
         whole_bytes = self.recent.whole_bytes_of(key)
-        guarded = self._services.authorizer is not None
+        guarded = self._services.authorizer is not None or self._services.controller_authorizer is not None
         writer = self._answer_writer(key, version_read)
         older = node.release if node.release.has_removed_versions else None
         route = Route(handler, version_read, whole_bytes, guarded=guarded, writer=writer, release=older)
@@ -556,7 +556,7 @@ class Dispatcher:
         """ApiVersions in an unknown version is answered in v0 (KIP-511). Any other unserved request closes the
         connection.
         """
-        handler = self._handlers(node.release).find(key)
+        handler = self._handlers(node).find(key)
         if handler is None or key != API_VERSIONS_KEY:
             from odradek.broker.requests.unsupported_requests import unsupported_request
 

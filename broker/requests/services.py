@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.fetch_sessions import FetchSessionCache
     from odradek.broker.partitions.partition_registry import PartitionRegistry
     from odradek.broker.partitions.share.manager import SharePartitions
-    from odradek.broker.releases.release import Release
     from odradek.broker.requests.deferred import Deferred
     from odradek.broker.requests.handlers import HandlerRegistry
     from odradek.broker.security.authorizer import Authorizer
@@ -39,10 +38,11 @@ class Services:
     The cluster makes one for all its nodes and fills it once; only `cluster_id` changes later: a log directory has its
     own. `face` is the clock's, to be read with every request. `image` is the cluster's metadata, to be read; whoever
     changes it asks the `controller`. `topics` has the live partitions. `answers` may have encoded answers.
-    `fetch_sessions` has node ids as keys. `authorizer` is None where everybody may do everything; `denials` has the
-    refusals. `handlers` has those of each release. `auto_created`: topics that were created as a client asked for
-    them -> its id. `unserved`: the last requests in versions that are not served. `share_persister` keeps the states of
-    share groups: `share_states`, or nobody. `quotas` is None unless some user or client id has a quota.
+    `fetch_sessions` has node ids as keys. `authorizer` (of the brokers) and `controller_authorizer` are None where
+    everybody may do everything; `denials` has the refusals. `handlers` has those of each node. `auto_created`: topics
+    that were created as a client asked for them -> its id. `unserved`: the last requests in versions that are not
+    served. `share_persister` keeps the states of share groups: `share_states`, or nobody. `quotas` is None unless some
+    user or client id has a quota.
     `zookeeper_offsets`: (group, topic, partition) to the offset that OffsetCommit version 0 has put into ZooKeeper.
     """
 
@@ -54,6 +54,7 @@ class Services:
         "cluster_id",
         "config",
         "controller",
+        "controller_authorizer",
         "denials",
         "face",
         "fetch_sessions",
@@ -83,7 +84,7 @@ class Services:
         controller: Controller,
         fetch_sessions: dict[int, FetchSessionCache],
         groups: Deferred[GroupService],
-        handlers: Callable[[Release], HandlerRegistry],
+        handlers: Callable[[Node], HandlerRegistry],
         log_levels: Deferred[LogLevels],
         nodes: dict[int, Node],
         quorum: Quorum,
@@ -95,8 +96,10 @@ class Services:
         transactions: Deferred[TransactionService],
         answers: AnswerCache | None = None,
         authorizer: Authorizer | None = None,
+        controller_authorizer: Authorizer | None = None,
     ) -> None:
         self.authorizer = authorizer
+        self.controller_authorizer = controller_authorizer
         self.denials = Denials()
         self.auto_created: dict[str, str | None] = {}
         self.zookeeper_offsets: dict[tuple[str, str, int], int] = {}

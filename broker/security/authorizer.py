@@ -167,15 +167,17 @@ def _is_denied(pattern: int, name: str, denied: set[tuple[int, str]]) -> bool:
     return any((Pattern.PREFIXED, name[:end]) in denied for end in range(1, len(name) + 1))
 
 
-def authorizer_of(config: BrokerConfig) -> Authorizer:
-    """The authorizer by `super.users` and `allow.everyone.if.no.acl.found`; ConfigError for an invalid principal."""
+def authorizer_of(config: BrokerConfig, node_id: int | None = None) -> Authorizer:
+    """The authorizer of a node by `super.users` and `allow.everyone.if.no.acl.found`; ConfigError for an invalid
+    principal.
+    """
     try:
-        super_users = [Principal.parse(text) for text in super_user_texts(config.get_str("super.users"))]
+        super_users = [Principal.parse(text) for text in super_user_texts(config.get_str("super.users", node_id))]
     except ValueError as error:
         raise ConfigError(f"super.users: {error}") from None
     made = Authorizer(
         super_users,
-        allow_if_no_acl=config.get_bool("allow.everyone.if.no.acl.found"),
+        allow_if_no_acl=config.get_bool("allow.everyone.if.no.acl.found", node_id),
         knows_networks=config.release.knows_networks,
     )
     config.watchers.append(lambda: made.know_networks(config.release.knows_networks))

@@ -209,3 +209,22 @@ log.dirs={data}
 jmx.port=9101
 zookeeper.connect=zookeeper:2181
 """
+
+
+def test_nodes_may_have_listeners_of_their_own() -> None:
+    own = {1: {"listeners": "PLAINTEXT://127.0.0.1:0"}, 2: {"listeners": "PLAINTEXT://localhost:0"}}
+    own[2]["advertised.listeners"] = "PLAINTEXT://second.test:9"
+    with KafkaBroker(nodes=2, node_config=own) as broker:
+        first, second = broker.cluster.nodes.values()
+        with _client(second, "PLAINTEXT") as client:
+            told = client.request(MetadataRequest([]))
+
+    assert {node.node_id: (node.host, node.port) for node in told.brokers} == {
+        1: ("127.0.0.1", first.port),
+        2: ("second.test", 9),
+    }
+
+
+def test_a_node_without_listeners_beside_one_with_its_own_is_refused() -> None:
+    with pytest.raises(ValueError, match="listeners is set for node 2, so set it for every node, or for all together"):
+        KafkaBroker(nodes=2, node_config={2: {"listeners": "PLAINTEXT://127.0.0.1:0"}})

@@ -53,5 +53,6 @@ def _serving(cluster: Cluster, request: Any, version: int) -> Callable[..., Any]
     release = cluster.config.release
     handler = handlers_of(release).find(request.API_KEY)
     assert handler is not None
-    serve = handler.function if cluster.services.authorizer is None else handler.access.guarded(handler.function)
+    open_to_all = cluster.services.authorizer is None and cluster.services.controller_authorizer is None
+    serve = handler.function if open_to_all else handler.access.guarded(handler.function)
     return handler.as_older(serve, version, release) if release.has_removed_versions else serve

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from odradek.broker.api.served import handlers_of
+from odradek.broker.api.served import handlers_of_node
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.listeners import Listener, SecurityProtocol
@@ -55,13 +55,14 @@ class FakeCluster:
         self.lane = type(self).new_lane()
         services: Any = SimpleNamespace(
             authorizer=None,
+            controller_authorizer=None,
             controller=SimpleNamespace(kraft_version=0),
             clock=self.clock,
             config=self.config,
             denials=self.denials,
             nodes=self.nodes,
             unserved=deque(),
-            handlers=handlers_of,
+            handlers=handlers_of_node,
             topics=PartitionRegistry(self.config, self.clock),
             image=_new_image(),
             answers=self.lane.new_answer_cache(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,14 +32,11 @@ class ForkSettings:
         data_dir: str | Path | None,
         secured: Secured | None,
     ) -> None:
-        texts = {name: text for name, text in parent.config.static.items() if name not in _OWN}
-        for name in _ADDRESSES:
-            if name in texts:
-                texts[name] = _PORT.sub(":0", texts[name])
+        own = {node_id: _elsewhere(values) for node_id, values in parent.config.static_nodes.items()}
         self.secured = secured
         self.cluster = Cluster(
             nodes=len(parent.nodes),
-            config=BrokerConfig(texts),
+            config=BrokerConfig(_elsewhere(parent.config.static), nodes=own),
             clock=clock,
             data_dir=None if data_dir is None else Path(data_dir),
             cluster_id=parent.cluster_id,
@@ -55,6 +53,13 @@ class ForkSettings:
         self.cluster.start_image = self._start_image
         given = self.cluster.has_addresses
         await self.cluster.listen(None if given else self._host, 0)
+
+
+def _elsewhere(texts: Mapping[str, str]) -> dict[str, str]:
+    """The same configs for a broker in another place."""
+    return {
+        name: _PORT.sub(":0", text) if name in _ADDRESSES else text for name, text in texts.items() if name not in _OWN
+    }
 
 
 def state_of(cluster: Cluster) -> Snapshot:

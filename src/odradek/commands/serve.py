@@ -54,6 +54,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "overrides --from-env and --config-file (repeatable)",
     )
     parser.add_argument(
+        "--node-config",
+        action="append",
+        default=[],
+        metavar="NODE:KEY=VALUE",
+        help="set a broker config of one node, such as 2:broker.rack=b; overrides --config (repeatable; see "
+        "docs/listeners.md)",
+    )
+    parser.add_argument(
         "--config-file",
         type=Path,
         metavar="FILE",
@@ -187,7 +195,8 @@ def run(arguments: argparse.Namespace) -> int:
         values["odradek.zookeeper"] = "true"
     try:
         users = _users([*(environment.scram if environment else ()), *arguments.add_scram])
-        config = broker_config(values, arguments.config_file, environment.configs if environment else {})
+        given = environment.configs if environment else {}
+        config = broker_config(values, arguments.config_file, given, _of_nodes(arguments.node_config))
         cluster = Cluster(
             nodes=arguments.nodes,
             config=config,
@@ -396,6 +405,18 @@ def _topic(text: str) -> tuple[str, TopicSpec]:
         else:
             pairs.append(piece)
     return name, TopicSpec(int(count or 1), config=dict(_pair(pair, "--topic") for pair in pairs))
+
+
+def _of_nodes(texts: Sequence[str]) -> dict[int, dict[str, str]]:
+    """The configs of single nodes."""
+    found: dict[int, dict[str, str]] = {}
+    for text in texts:
+        node_id, _, pair = text.partition(":")
+        if not node_id.isdecimal():
+            raise CommandError(f"--node-config {text}: expected NODE:KEY=VALUE")
+        key, value = _pair(pair, "--node-config")
+        found.setdefault(int(node_id), {})[key] = value
+    return found
 
 
 def _pair(text: str, option: str) -> tuple[str, str]:

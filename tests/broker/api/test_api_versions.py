@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from odradek.broker.api.served import SERVED
+from odradek.broker.cluster import Cluster
+from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.metadata.image import METADATA_VERSION
 from odradek.broker.requests.context import ConnectionInfo
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -12,6 +15,7 @@ from odradek.protocol.generated.messages.get_telemetry_subscriptions import GetT
 from odradek.protocol.generated.messages.push_telemetry import PushTelemetryRequest
 from tests.broker.conftest import Install, request_frame, response_of
 from tests.broker.requests.test_dispatch import exchange
+from tests.fakes.ask import ask
 from tests.fakes.cluster import FakeCluster
 
 ONLY_WITH_A_SUBSCRIPTION = {GetTelemetrySubscriptionsRequest.API_KEY, PushTelemetryRequest.API_KEY}
@@ -59,3 +63,15 @@ def test_software_names_are_checked(name: str) -> None:
 
 def test_the_response_class_is_what_the_registry_says() -> None:
     assert SERVED.all()[18].spec.response is ApiVersionsResponse
+
+
+def test_each_node_lists_what_it_serves_itself() -> None:
+    own = {2: {"unstable.api.versions.enable": "true", "unstable.feature.versions.enable": "true"}}
+    cluster = Cluster(nodes=2, config=BrokerConfig(nodes=own))
+    stable, unstable = (ask(cluster, ApiVersionsRequest("x", "1"), node_id=node_id) for node_id in (1, 2))
+    versions = [{api.api_key: api.max_version for api in told.api_keys} for told in (stable, unstable)]
+    levels = [{each.name: each.max_version for each in told.supported_features} for told in (stable, unstable)]
+
+    assert versions[0] != versions[1]
+    assert all(versions[1][key] >= newest for key, newest in versions[0].items())
+    assert levels[0][METADATA_VERSION] < levels[1][METADATA_VERSION]

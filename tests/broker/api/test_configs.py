@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.config.broker_config import DEFAULTS_OF_ODRADEK
+from odradek.broker.config.broker_config import DEFAULTS_OF_ODRADEK, BrokerConfig
 from odradek.broker.config.definition import keys_of
 from odradek.broker.releases.release import DEFAULT as NEWEST
 from odradek.protocol.generated.messages import alter_configs as alter
@@ -177,3 +177,20 @@ def test_resources_are_listed_by_kind() -> None:
     assert listed(1) == {(TOPIC, "a"), (GROUP, "g"), (METRICS, "m")} | nodes
     assert listed(1, TOPIC, GROUP) == {(TOPIC, "a"), (GROUP, "g")}
     assert ask(cluster, ListConfigResourcesRequest([TOPIC, 99])).error_code == 35
+
+
+def test_each_node_describes_its_own_values() -> None:
+    own = {1: {"num.io.threads": "3"}, 2: {"num.io.threads": "4", "broker.rack": "b"}}
+    cluster = Cluster(nodes=2, config=BrokerConfig({"num.io.threads": "5"}, nodes=own))
+    shown = []
+    for node_id in (1, 2):
+        request = DescribeConfigsRequest(
+            [DescribeConfigsResource(BROKER, str(node_id), ["num.io.threads", "broker.rack"])]
+        )
+        [result] = ask(cluster, request, node_id=node_id).results
+        shown.append({config.name: (config.value, config.config_source) for config in result.configs})
+
+    assert shown == [
+        {"broker.rack": (None, 5), "num.io.threads": ("3", 4)},
+        {"broker.rack": ("b", 4), "num.io.threads": ("4", 4)},
+    ]

@@ -303,3 +303,18 @@ def test_who_comes_to_a_controller_logs_in_and_needs_rights() -> None:
         with pytest.raises(AuthenticationError):
             answered(broker, LEADER, "admin", "wrong")
         assert not broker.bugs
+
+
+def test_the_controller_decides_by_its_own_authorizer_what_brokers_forward() -> None:
+    own = {1: {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}}
+    with KafkaBroker(config={**CONFIG, "controller.quorum.voters": "3000@127.0.0.1:0"}, node_config=own) as broker:
+        created = ask(broker, 1, CreateTopicsRequest([CreatableTopic("t", 1, 1)]))
+        told = ask(broker, 1, DescribeClusterRequest(include_cluster_authorized_operations=True))
+        assert created.topics[0].error_code == ErrorCode.NONE
+        assert told.cluster_authorized_operations == 0
+        assert ask(broker, 1, DescribeAclsRequest(1, None, 1, None, None, 1, 1)).error_code == (
+            ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        )
+        assert ask(broker, 3000, DescribeAclsRequest(1, None, 1, None, None, 1, 1)).error_code == (
+            ErrorCode.SECURITY_DISABLED
+        )

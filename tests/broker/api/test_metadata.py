@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from odradek.broker.cluster import Cluster
+from odradek.broker.config.broker_config import BrokerConfig
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.describe_topic_partitions import (
     Cursor,
@@ -99,6 +100,24 @@ def test_the_broker_may_forbid_creation(create: bool) -> None:
     cluster = Cluster(config={"auto.create.topics.enable": "false"})
     ask(cluster, wanted("new", create=create))
     assert cluster.topics.all() == []
+
+
+def test_a_broker_creates_topics_by_what_it_was_given_and_the_controller_adds_the_rest() -> None:
+    own = {1: {"num.partitions": "5", "default.replication.factor": "2"}, 2: {"num.partitions": "3"}}
+    cluster = Cluster(nodes=2, config=BrokerConfig(nodes=own))
+    for node_id in (1, 2):
+        ask(cluster, wanted(f"t{node_id}", create=True), node_id=node_id)
+    placed = [[len(partition.replicas) for partition in cluster.image.topics[name].partitions] for name in ("t1", "t2")]
+
+    assert placed == [[2] * 5, [2] * 3]
+
+
+def test_one_broker_may_forbid_creation() -> None:
+    cluster = Cluster(nodes=2, config=BrokerConfig(nodes={2: {"auto.create.topics.enable": "false"}}))
+    for node_id in (1, 2):
+        ask(cluster, wanted(f"t{node_id}", create=True), node_id=node_id)
+
+    assert [topic.name for topic in cluster.topics.all()] == ["t1"]
 
 
 @pytest.mark.parametrize("name", ["__consumer_offsets", "__transaction_state", "__share_group_state"])

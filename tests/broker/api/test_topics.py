@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from odradek.broker.cluster import Cluster
+from odradek.broker.config.broker_config import BrokerConfig
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from odradek.protocol.generated.messages.create_topics import (
@@ -106,3 +107,36 @@ def test_growth(validate_only: bool) -> None:
     [result] = ask(cluster, request).results
     assert (result.error_code, result.error_message) == (0, None)
     assert len(known.partitions) == (1 if validate_only else 3)
+
+
+def test_the_active_controller_chooses_what_the_client_leaves_open() -> None:
+    own = {1: {"num.partitions": "3"}, 2: {"num.partitions": "5", "default.replication.factor": "2"}}
+    cluster = Cluster(nodes=2, config=BrokerConfig(nodes=own))
+    request = CreateTopicsRequest([topic("a")])
+    [first] = ask(cluster, request, node_id=2).topics
+    cluster.controller.take_over(2)
+    [second] = ask(cluster, CreateTopicsRequest([topic("b")]), node_id=1).topics
+
+    assert (first.num_partitions, first.replication_factor) == (3, 1)
+    assert (second.num_partitions, second.replication_factor) == (5, 2)
+
+
+def test_the_answer_shows_the_defaults_of_the_controller() -> None:
+    separate = {"process.roles": "broker", "controller.listener.names": "C", "controller.quorum.voters": "3000@a:0"}
+    own = {1: {"log.retention.ms": "5"}, 3000: {"log.segment.bytes": "2000000"}}
+    cluster = Cluster(config=BrokerConfig(separate, nodes=own))
+    [made] = ask(cluster, CreateTopicsRequest([topic("a")])).topics
+    shown = {config.name: (config.value, config.config_source) for config in made.configs}
+
+    assert shown["segment.bytes"] == ("2000000", 4)
+    assert shown["retention.ms"] == ("604800000", 5)
+    assert cluster.topics.by_name("a").config.log_config().retention_ms == 5
+
+
+def test_the_active_controller_may_forbid_deletion() -> None:
+    cluster = Cluster(nodes=2, config=BrokerConfig(nodes={2: {"delete.topic.enable": "false"}}))
+    cluster.create_topic("a")
+    cluster.controller.take_over(2)
+    response = ask(cluster, DeleteTopicsRequest([DeleteTopicState("a")]))
+
+    assert response.responses[0].error_code == ErrorCode.TOPIC_DELETION_DISABLED

@@ -23,3 +23,9 @@ def test_security_is_an_object() -> None:
     security: Any = True
     with pytest.raises(TypeError, match="security=True: expected"):
         Settings(1, None, None, None, "127.0.0.1", 0, None, None, security)
+
+
+def test_a_node_has_configs_of_its_own() -> None:
+    own = {2: {"auto.create.topics.enable": False}}
+    config = Settings(2, None, None, None, "127.0.0.1", 0, None, None, None, own).cluster.config
+    assert [config.get_bool("auto.create.topics.enable", node_id) for node_id in (1, 2)] == [True, False]

@@ -203,6 +203,26 @@ def test_a_config_file_that_does_not_fit(tmp_path: Path, text: str | None, says:
     assert says in done.stderr
 
 
+def test_a_node_has_configs_of_its_own() -> None:
+    with serving("--nodes", "2", "--node-config", "2:broker.rack=b") as (_, line):
+        host, port = line.split()[-1].split(",")[0].rsplit(":", 1)
+        with WireClient(host, int(port)) as client:
+            told = client.request(DescribeClusterRequest())
+        assert [node.rack for node in told.brokers] == [None, "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("broker.rack=b", "--node-config broker.rack=b: expected NODE:KEY=VALUE"),
+        ("2:broker.rack=b", "node 2 has a configuration, but the nodes are 1"),
+    ],
+)
+def test_a_config_of_a_node_that_does_not_fit(text: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "--node-config", text]) == 2
+    assert says in capsys.readouterr().err
+
+
 def test_help_names_what_people_look_for() -> None:
     done = subprocess.run(command("serve", "--help"), capture_output=True, text=True, timeout=120)
     for word in ("advertised.listeners", "node.id", "--config-file"):

@@ -106,12 +106,14 @@ public final class Cluster implements AutoCloseable {
         "group.initial.rebalance.delay.ms", "3000", "group.streams.initial.rebalance.delay.ms", "3000");
     /** Of each node's machine; clients trust the keys of all, and here all nodes show those of the first. */
     private static final Pattern OF_A_MACHINE = Pattern.compile("(^|\\.)ssl\\.(keystore|truststore|key)\\.");
+    /** What a controller has by itself. In all else one that says nothing takes what the brokers have. */
+    private static final Pattern OF_SEPARATE_CONTROLLERS = Pattern.compile("^(authorizer\\.|super\\.users|allow\\.everyone|unstable\\."
+        + "|num\\.partitions|default\\.replication|log\\.|compression\\.|message\\.|delete\\.topic)");
     private static final Set<ConfigEntry.ConfigSource> OWN = Set.of(ConfigEntry.ConfigSource.DYNAMIC_TOPIC_CONFIG,
         ConfigEntry.ConfigSource.DYNAMIC_GROUP_CONFIG, ConfigEntry.ConfigSource.DYNAMIC_BROKER_CONFIG);
     private static final Set<ConfigEntry.ConfigSource> DYNAMIC = Set.of(ConfigEntry.ConfigSource.DYNAMIC_BROKER_CONFIG,
         ConfigEntry.ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG);
     private static final long CONFIGS_STAND_NS = TimeUnit.MILLISECONDS.toNanos(100);
-    private static final Set<String> OF_CONTROLLERS = Set.of("unclean.leader.election.interval.ms");
     private static final String BUILDER = "principal.builder.class";
     private static final String PASSWORDS = "plain.sasl.server.callback.handler.class";
     private static final String OWN_USER = "odradek-suite";
@@ -129,7 +131,8 @@ public final class Cluster implements AutoCloseable {
     private final String controllerListener;
     private final List<String> scramUsers;
     private final SortedMap<Integer, Integer> controllers = new TreeMap<>();
-    private final Map<String, String> ofControllers = new HashMap<>();
+    /** What stands in the server.properties of controllers that are no brokers. */
+    private final Map<Integer, Map<String, String>> ofControllers = new TreeMap<>();
     private boolean combined;
     private boolean dynamicQuorum;
     private Map<String, Short> features = Map.of();
@@ -167,9 +170,9 @@ public final class Cluster implements AutoCloseable {
         return this;
     }
 
-    /** What the controllers were asked to have: configs that brokers do not read. The others are those of the brokers. */
-    public Cluster controlledWith(Properties asked) {
-        OF_CONTROLLERS.stream().filter(asked::containsKey).forEach(name -> ofControllers.put(name, text(asked.get(name))));
+    /** Properties of a controller of its own, as they would stand in its server.properties. */
+    public Cluster withController(int id, Map<String, String> values) {
+        ofControllers.put(id, values);
         return this;
     }
 
@@ -222,7 +225,8 @@ public final class Cluster implements AutoCloseable {
         int first = properties.firstKey();
         if (properties.lastKey() - first + 1 != properties.size())
             throw new Odradek.Refused("the ids of odradek's nodes follow each other, but these do not: " + properties.keySet());
-        Map<String, String> config = common();
+        SortedMap<Integer, Map<String, String>> ofNodes = new TreeMap<>();
+        Map<String, String> config = common(ofNodes);
         boolean onDisk = config.containsKey("log.dirs");
         combined |= onDisk;
         config.put("node.id", "" + first);
@@ -243,13 +247,14 @@ public final class Cluster implements AutoCloseable {
             config.put("controller.quorum.bootstrap.servers", bootstrapControllers(false));
         else if (!onDisk)
             config.put("controller.quorum.voters", bootstrapControllers(true));
-        config.putAll(ofControllers);
         loginModules(config);
         if (own != null) {
-            String all = config.computeIfAbsent("super.users", any -> "");
+            String all = config.getOrDefault("super.users", "");
             config.put("super.users", (all.isEmpty() ? "" : all + ";") + "User:" + OWN_USER);
+            ofNodes.values().forEach(node -> node.computeIfPresent("super.users", (any, users) -> users + ";User:" + OWN_USER));
         }
         List<String> more = new ArrayList<>();
+        ofNodes.forEach((id, values) -> values.forEach((name, value) -> more.addAll(List.of("--node-config", id + ":" + name + "=" + value))));
         for (String user : scramUsers)
             more.addAll(List.of("--add-scram", user));
         more.addAll(Features.options(features));
@@ -305,23 +310,35 @@ public final class Cluster implements AutoCloseable {
             .findFirst();
     }
 
-    /** What all brokers have in common; of racks, a list. */
-    private Map<String, String> common() {
+    /** What all nodes have in common. What differs is put into `ofNodes`. */
+    private Map<String, String> common(SortedMap<Integer, Map<String, String>> ofNodes) {
         Map<String, String> found = new TreeMap<>();
+        Map<Integer, Map<String, String>> all = new TreeMap<>(properties);
+        if (!combined)
+            all.putAll(ofControllers);
         Set<String> names = new HashSet<>();
-        properties.values().forEach(values -> names.addAll(values.keySet()));
+        all.values().forEach(values -> names.addAll(values.keySet()));
         names.removeAll(OF_THE_HARNESS);
         for (String name : names) {
             List<String> values = properties.values().stream().map(node -> node.get(name)).map(Cluster::decidingAuthorizer).toList();
             if ((name.endsWith(BUILDER) || name.endsWith("." + PASSWORDS)) && values.stream().allMatch(Cluster::isOfTheTest))
                 continue;
             values.forEach(value -> refuseClassesOfTheTest(name, value));
-            if (new HashSet<>(values).size() == 1 || OF_A_MACHINE.matcher(name).find() && values.get(0) != null)
-                found.put(name, values.get(0));
-            else if (name.equals("broker.rack") && !values.contains(null))
-                found.put(name, String.join(",", values));
+            String shared = values.get(0);
+            boolean controllersDecide = OF_SEPARATE_CONTROLLERS.matcher(name).find();
+            Map<Integer, String> byNode = new TreeMap<>();
+            all.forEach((id, node) -> {
+                String own = decidingAuthorizer(node.get(name));
+                byNode.put(id, own == null && !properties.containsKey(id) && !controllersDecide ? shared : own);
+            });
+            boolean same = new HashSet<>(byNode.values()).size() == 1;
+            if (shared != null && (same || OF_A_MACHINE.matcher(name).find()))
+                found.put(name, shared);
             else
-                throw new Odradek.Refused("all nodes have one configuration, but " + name + " differs: " + values);
+                byNode.forEach((id, value) -> {
+                    if (value != null)
+                        ofNodes.computeIfAbsent(id, any -> new TreeMap<>()).put(name, value);
+                });
         }
         // As Kafka's harness does:
         for (String kind : List.of("api", "feature"))

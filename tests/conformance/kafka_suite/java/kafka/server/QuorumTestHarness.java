@@ -166,13 +166,14 @@ public abstract class QuorumTestHarness implements Logging {
         controller = Cluster.controller(() -> cluster, CONTROLLER, () -> controllerConfig(info));
     }
 
-    private Properties controllerProperties(TestInfo info) {
-        return CollectionConverters.asJava(kraftControllerConfigs(info)).get(0);
+    private Map<String, String> ofController(TestInfo info) {
+        Map<String, String> found = new HashMap<>();
+        CollectionConverters.asJava(kraftControllerConfigs(info)).get(0).forEach((name, value) -> found.put((String) name, Cluster.text(value)));
+        return found;
     }
 
     private KafkaConfig controllerConfig(TestInfo info) {
-        Map<String, Object> found = new HashMap<>();
-        controllerProperties(info).forEach((name, value) -> found.put((String) name, value));
+        Map<String, Object> found = new HashMap<>(ofController(info));
         found.put("process.roles", "controller");
         found.put("node.id", "" + CONTROLLER);
         found.putIfAbsent("listeners", "CONTROLLER://localhost:0");
@@ -193,7 +194,7 @@ public abstract class QuorumTestHarness implements Logging {
             nodes.put(config.brokerId(), asked);
             cluster = new Cluster(nodes, "CONTROLLER", scramUsers);
             cluster.controlledBy(List.of(CONTROLLER), false).formattedWith(features, clusterId)
-                .controlledWith(controllerProperties(test));
+                .withController(CONTROLLER, ofController(test));
         } else if (!cluster.brokers().containsKey(config.brokerId()))
             cluster.add(config.brokerId(), asked);
         else if (!cluster.isOf(config.brokerId(), asked))

@@ -113,6 +113,7 @@ public class KafkaClusterTestKit implements AutoCloseable {
         cluster = new Cluster(properties, nodes.controllerListenerName().value(), List.of())
             .controlledBy(nodes.controllerNodes().keySet(), nodes.isCombined(nodes.controllerNodes().firstKey()))
             .formattedWith(features, nodes.clusterId());
+        nodes.controllerNodes().forEach((id, node) -> cluster.withController(id, builder.properties(node, true)));
         if (dynamicVoters)
             cluster.withDynamicQuorum();
         nodes.brokerNodes().keySet().forEach(id -> raft.put(id, Cluster.raft(() -> cluster)));
