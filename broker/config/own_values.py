@@ -28,13 +28,21 @@ _OF_EACH_NODE = frozenset(
 )
 """Configs that are read for the node that acts on them, beside those of TLS."""
 
+_OF_CONTROLLERS_ALONE = frozenset(
+    {
+        "auto.leader.rebalance.enable",
+        "broker.session.timeout.ms",
+        "controller.quorum.fetch.timeout.ms",
+        "leader.imbalance.check.interval.seconds",
+        "unclean.leader.election.interval.ms",
+    }
+)
+"""Configs that no broker acts on; all controllers have the same."""
+
 _OF_CONTROLLERS_TOO = (
-    "auto.leader.",
-    "broker.session.",
     "connection",
     "controller.",
     "delegation.",
-    "leader.",
     "listener.security.",
     "metadata.",
     "min.insync.",
@@ -61,7 +69,9 @@ def check_own_values(config: BrokerConfig, separate: Collection[int]) -> None:
                 raise ConfigError(f"{name} is not for node {node_id} alone: set it for the whole cluster")
     for name in dict.fromkeys(name for own in config.static_nodes.values() for name in own):
         base = base_name(name) or name
-        if not _is_of_each_node(base):
+        if base in _OF_CONTROLLERS_ALONE:
+            _check_same(config, name, separate or config.node_ids)
+        elif not _is_of_each_node(base):
             _check_same(config, name, config.node_ids)
             _check_same(config, name, known if base.startswith(_OF_CONTROLLERS_TOO) else separate)
 

@@ -347,13 +347,13 @@ def _watch(cluster: Cluster, node_id: int) -> None:
 async def _fence_in_time(cluster: Cluster, node_id: int, scope: trio.CancelScope, since_ms: int) -> None:
     with scope:
         if cluster.controller_id == node_id:
-            since_ms += cluster.config.get_int(_QUORUM)
+            since_ms += cluster.config.get_int(_QUORUM, node_id)
             await cluster.clock.sleep_until_ms(since_ms)
             successor = next((node.id for node in cluster.quorum.voters if _is_awake(cluster, node)), None)
             if successor is None:
                 return
             cluster.controller.take_over(successor)
-        await cluster.clock.sleep_until_ms(since_ms + cluster.config.get_int(_SESSION))
+        await cluster.clock.sleep_until_ms(since_ms + cluster.config.get_int(_SESSION, cluster.controller_id))
         if _awake(cluster) is not None and node_id in cluster.image.brokers:
             cluster.membership.lose(node_id)
 

@@ -41,11 +41,12 @@ class LeaderChecks:
         self._controller = controller
         self._clock = clock
         self._some = trio.Event()
+        node_id = controller.controller_id
         self._checks: list[tuple[int, type[Command[bool]]]] = [
-            (config.get_int(UNCLEAN_INTERVAL_MS), ElectUncleanly),
+            (config.get_int(UNCLEAN_INTERVAL_MS, node_id), ElectUncleanly),
         ]
-        if config.get_bool(AUTO_REBALANCE):
-            self._checks.append((config.get_int(IMBALANCE_INTERVAL_S) * 1000, BalanceLeaders))
+        if config.get_bool(AUTO_REBALANCE, node_id):
+            self._checks.append((config.get_int(IMBALANCE_INTERVAL_S, node_id) * 1000, BalanceLeaders))
 
     def publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
         """See `odradek.broker.controller.controller.Publisher`."""

@@ -74,6 +74,14 @@ def test_a_separate_controller_may_not_differ_in_what_controllers_and_brokers_sh
         check({3000: {"delegation.token.max.lifetime.ms": "7"}}, separate=(3000,))
 
 
+def test_what_controllers_alone_act_on_is_theirs() -> None:
+    name = "unclean.leader.election.interval.ms"
+    check({3000: {name: "7"}}, separate=(3000,))
+    check({1: {name: "7"}}, separate=(3000,))
+    with pytest.raises(ConfigError, match=rf"^{name} has one value for all nodes"):
+        check({1: {name: "7"}})
+
+
 def test_a_node_that_is_not_there_is_named() -> None:
     with pytest.raises(ConfigError, match=r"^node 3 has a configuration, but the nodes are 1, 2$"):
         check({3: {"num.partitions": "7"}})
