@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from odradek.broker.controller.feature_levels import KRAFT_VERSION, supported_features
+from odradek.broker.controller.feature_levels import KRAFT_VERSION, UNSTABLE_FEATURES, supported_features
 from odradek.broker.requests.access import OPEN
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
@@ -43,7 +43,7 @@ _TELEMETRY_KEYS = (71, 72)
 @handles(ApiVersionsRequest, access=OPEN)
 def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse | EncodedBody:
     """Tell what is served and which features are on; remember the client and its software."""
-    return told_versions(ctx, request, "ApiVersions", served_by_brokers)
+    return told_versions(ctx, request, "ApiVersions", served_by_brokers, UNSTABLE_FEATURES)
 
 
 def served_by_brokers(ctx: RequestContext) -> dict[int, tuple[int, int]]:
@@ -60,8 +60,11 @@ def told_versions(
     request: ApiVersionsRequest,
     name: str,
     served: Callable[[RequestContext], dict[int, tuple[int, int]]],
+    switch: str,
 ) -> ApiVersionsResponse | EncodedBody:
-    """The answer with these APIs. `name`: under which it is kept. Remembers the client and its software."""
+    """The answer with these APIs. `name`: under which it is kept. `switch`: the config that adds levels of features
+    that are still in development. Remembers the client and its software.
+    """
     ctx.connection.client_id = ctx.client_id
     if ctx.api_version >= _FIRST_VERSION_WITH_SOFTWARE:
         software, version = request.client_software_name, request.client_software_version
@@ -79,16 +82,16 @@ def told_versions(
     facts = ctx.node.id, ctx.release, ctx.api_version, ctx.services.controller.kraft_version
     answer = kept.get(facts)
     if answer is None:
-        response = _response(ctx, served(ctx))
+        response = _response(ctx, served(ctx), switch)
         body = codec(ApiVersionsResponse, ctx.api_version).encode(response)
         answer = kept[facts] = EncodedBody(body)
     return answer
 
 
-def _response(ctx: RequestContext, served: Mapping[int, tuple[int, int]]) -> ApiVersionsResponse:
+def _response(ctx: RequestContext, served: Mapping[int, tuple[int, int]], switch: str) -> ApiVersionsResponse:
     services, release = ctx.services, ctx.release
     image = services.image
-    supported = supported_features(services.config, release, ctx.node.id)
+    supported = supported_features(services.config, release, ctx.node.id, switch)
     finalized = dict(image.features)
     if services.controller.kraft_version and KRAFT_VERSION in supported:
         finalized[KRAFT_VERSION] = services.controller.kraft_version

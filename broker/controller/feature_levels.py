@@ -86,14 +86,20 @@ def _at(
 # What a newly formatted Kafka 4.4.0 cluster has finalized, in the order in which it writes it.
 NEW_CLUSTER: Mapping[str, int] = _at(_LATEST, SUPPORTED)
 
+UNSTABLE_FEATURES = "unstable.feature.versions.enable"
+UNSTABLE_APIS = "unstable.api.versions.enable"
+
 
 def supported_features(
-    config: BrokerConfig, release: Release | None = None, node_id: int | None = None
+    config: BrokerConfig, release: Release | None = None, node_id: int | None = None, switch: str = UNSTABLE_FEATURES
 ) -> Mapping[str, tuple[int, int]]:
-    """Lowest and highest level of each feature that a node (the first broker) of a release (the cluster's) supports."""
+    """Lowest and highest level of each feature that a node (the first broker) of a release (the cluster's) supports.
+
+    `switch`: the config that adds the levels that are still in development.
+    """
     release = release or config.release
     supported = supported_by(release)
-    if METADATA_VERSION not in supported or not config.get_bool("unstable.feature.versions.enable", node_id):
+    if METADATA_VERSION not in supported or not config.get_bool(switch, node_id):
         return supported
     low, high = supported[METADATA_VERSION]
     unstable = _UNSTABLE_FEATURES.get(release.name, {})

@@ -305,6 +305,18 @@ def test_who_comes_to_a_controller_logs_in_and_needs_rights() -> None:
         assert not broker.bugs
 
 
+def test_a_controller_tells_unstable_features_with_its_unstable_apis() -> None:
+    own = {
+        3000: {"unstable.api.versions.enable": "true"},
+        3001: {"unstable.feature.versions.enable": "true"},
+    }
+    with KafkaBroker(config=CONFIG, node_config=own) as broker:
+        told = [ask(broker, node_id, ApiVersionsRequest("x", "1")).supported_features for node_id in own]
+        newest = [next(each.max_version for each in one if each.name == "metadata.version") for one in told]
+
+    assert newest[0] > newest[1]
+
+
 def test_the_controller_decides_by_its_own_authorizer_what_brokers_forward() -> None:
     own = {1: {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}}
     with KafkaBroker(config={**CONFIG, "controller.quorum.voters": "3000@127.0.0.1:0"}, node_config=own) as broker:
