@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -74,3 +77,34 @@ def test_spark_stream() -> None:
     assert lines[0] == "'to be or not to be': be 2, not 1, or 1, to 2"
     assert lines[1] == "'that is the question whether to be': be 3, is 1, question 1, that 1, the 1, to 3, whether 1"
     assert "batch_size" in lines[3]  # the table of the batches
+
+
+def shown_by(cell: str, names: dict[str, Any]) -> Any:
+    """Run a cell as a notebook does: its last line, if it is an expression, is what is shown."""
+    *body, last = ast.parse(cell).body
+    if not isinstance(last, ast.Expr):
+        body.append(last)
+    exec(compile(ast.Module(body, []), "cell", "exec"), names)
+    return eval(compile(ast.Expression(last.value), "cell", "eval"), names) if isinstance(last, ast.Expr) else None
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("spark")
+def test_notebook() -> None:
+    """Its cells in this process, whose Spark they find; Jupyter's kernel would start another one."""
+    notebook = json.loads((EXAMPLES / "notebook" / "orders.ipynb").read_text())
+    cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    names: dict[str, Any] = {}
+    try:
+        _, batches, lag, chart, _ = [shown_by(cell, names) for cell in cells]
+    finally:
+        if "broker" in names:
+            names["broker"].close()
+    found = batches.set_index(["transactional", "control"])["count"]
+    written = {False: 60, True: 8}
+    assert {at: found[at, None] for at in written} == written
+    markers = found[True, "abort"]
+    assert 1 <= markers <= 2, "one in each partition of the transaction"
+    assert lag["lag"].sum() == 60 + 8 + markers - (10 + 20)
+    sums = {f"customer-{which}": sum(n % 12 for n in range(which, 60, 5)) for which in range(5)}
+    assert dict(zip(chart.data[0].x, chart.data[0].y, strict=True)) == sums
