@@ -13,6 +13,8 @@ _log = logging.getLogger("odradek.pipeline")
 
 _MAX_CAUSES = 8
 _MAX_CAUSE_CHARS = 1500
+_END_CHARS = 600
+"""Of these at the end: a traceback of Python has its error there."""
 # Spark takes an error for the consequence of a stop if its text has one of these anywhere behind the sign.
 _INTERRUPTIONS = (
     "java.lang.InterruptedException",
@@ -52,9 +54,15 @@ def brief_text(error: Exception) -> str:
     java: Any = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     causes: list[str] = []
     while java is not None and len(causes) < _MAX_CAUSES:
-        causes.append(str(java.toString())[:_MAX_CAUSE_CHARS])
+        causes.append(_shortened(str(java.toString())))
         java = java.getCause()
     text = "\ncaused by ".join(causes) or (str(error).splitlines() or [""])[0] or type(error).__name__
     interruption = next((name for name in _INTERRUPTIONS if name in text), None)
     # At the end, where little is left to search.
     return f"{text}\n{_INTERRUPTION_SIGN}{interruption}" if interruption else text
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= _MAX_CAUSE_CHARS:
+        return text
+    return f"{text[: _MAX_CAUSE_CHARS - _END_CHARS]}\n...\n{text[-_END_CHARS:]}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -29,6 +30,17 @@ def test_a_long_error_is_told(spark: Any, tmp_path: Path) -> None:
         query.awaitTermination(PATIENCE_S)
     assert "BatchFailedError" in str(caught.value)
     assert "x" * 2000 not in str(caught.value)
+
+
+def test_the_end_of_a_long_error_is_told() -> None:
+    """There a traceback of a worker's Python has its error."""
+    text = "PythonException: Traceback\n" + "  File\n" * 1000 + "ModuleNotFoundError: No module named 'odradek'"
+    error: Any = Exception()
+    error.java_exception = SimpleNamespace(toString=lambda: text, getCause=lambda: None)
+    told = brief_text(error)
+    assert told.startswith("PythonException: ")
+    assert told.endswith("\nModuleNotFoundError: No module named 'odradek'")
+    assert len(told) < 1600
 
 
 def test_causes_are_told(spark: Any, tmp_path: Path) -> None:

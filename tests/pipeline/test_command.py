@@ -124,6 +124,23 @@ def test_no_number_of_partitions(count: str, capsys: pytest.CaptureFixture[str])
             "Not authorized to access topics: [in]\n\tat org.x",
             "TopicAuthorizationException: Not authorized to access topics: [in]",
         ),
+        (
+            "[PATH_NOT_FOUND] Path does not exist: file:/archive. SQLSTATE: 42K03",
+            "Path does not exist: file:/archive",
+        ),
+        (
+            '[PATH_ALREADY_EXISTS] Path file:/archive already exists. Set mode as "overwrite" to overwrite the '
+            "existing path. SQLSTATE: 42K04",
+            "Path file:/archive already exists",
+        ),
+        (
+            "odradek.pipeline.batch_errors.BatchFailedError: org.apache.spark.sql.kafka010.KafkaIllegalStateException: "
+            "Some data may have been lost because they are not available in Kafka any more;\neither the data was aged "
+            "out by Kafka.\nReason: Could not read records in offset [25, 50) for topic partition in-2\nwith consumer "
+            "group g.\ncaused by org.apache.kafka.clients.consumer.OffsetOutOfRangeException: Fetch position",
+            "records are gone: Could not read records in offset [25, 50) for topic partition in-2 "
+            "(with --kafka failOnDataLoss=false the job goes on with what is left)",
+        ),
     ],
 )
 def test_the_cause_of_what_spark_wrapped_up_is_one_line(
@@ -135,6 +152,17 @@ def test_the_cause_of_what_spark_wrapped_up_is_one_line(
     monkeypatch.setattr(pipeline, "_spark", fail)
     assert main(["pipeline", "audit", "t", "--log-dir", "/nowhere"]) == 2
     assert capsys.readouterr().err == f"odradek pipeline: audit: {told}\n"
+
+
+def test_a_bug_in_a_worker_is_told_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError(
+            "odradek.pipeline.batch_errors.BatchFailedError: Traceback (most recent call last):\n  1 / 0"
+        )
+
+    monkeypatch.setattr(pipeline, "_spark", fail)
+    with pytest.raises(RuntimeError):
+        main(["pipeline", "audit", "t", "--log-dir", "/nowhere"])
 
 
 @pytest.mark.kafka(topics={"in": 1})

@@ -63,6 +63,16 @@ def test_only_a_local_driver_is_hidden_from_other_machines() -> None:
     assert settings_for("spark://master:7077", {"spark.driver.host": "driver"})["spark.driver.host"] == "driver"
 
 
+def test_the_log_leaves_out_what_the_caller_is_told(spark: Any) -> None:
+    def logged(name: str) -> bool:
+        return bool(
+            spark._jvm.org.apache.logging.log4j.LogManager.getLogger(f"org.apache.spark.{name}").isErrorEnabled()
+        )
+
+    assert not any(map(logged, ("executor.Executor", "scheduler.TaskSetManager")))
+    assert all(map(logged, ("scheduler.TaskSchedulerImpl", "sql.execution.streaming.MicroBatchExecution")))
+
+
 @pytest.mark.kafka(topics={"in": 2, "out": 1})
 def test_batch_reads_and_writes(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
     produce(kafka_broker, "in", ["a", "b", "c"])

@@ -96,7 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     report = _add(jobs, "report", "one HTML page with charts: topics, groups, transactions", _report)
     report.add_argument("file", help="an HTML file; one that is there is replaced")
     _place_arguments(report)
-    report.add_argument("--topic", action="append", help="topic to archive (repeatable, default: all topics)")
+    report.add_argument("--topic", action="append", help="topic to show (repeatable, default: all topics)")
     archive = _add(jobs, "archive", "write topics to parquet", _archive)
     _place_arguments(archive)
     archive.add_argument("folder", help="directory to create")
@@ -129,11 +129,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 _REASONS = (
-    # What the data source said, out of the traceback that Spark wraps around it.
-    re.compile(r"^\s*(?:odradek\.[\w.]+|FileNotFoundError|ConnectionError): (.+)$", re.MULTILINE),
+    # What the data source said, out of the traceback that Spark wraps around it. A line that only begins another
+    # traceback has no reason.
+    re.compile(r"^\s*(?:odradek\.[\w.]+|FileNotFoundError|ConnectionError): (.+)(?<!call last\):)$", re.MULTILINE),
+    # What Spark says of a folder.
+    re.compile(r"^\[PATH_\w+\] (.+?)\.? (?:Set mode|SQLSTATE)", re.MULTILINE),
     # What Kafka's client in the connector said.
     re.compile(r"org\.apache\.kafka\.common\.errors\.(\w+: .+)$", re.MULTILINE),
 )
+# What the connector says of records that are gone, before a page about the consumer.
+_LOST = re.compile(r"Some data may have been lost .*?Reason:\s*(.+?)\.?$", re.MULTILINE | re.DOTALL)
 _OTHER_SPARK = re.compile(r"java\.io\.InvalidClassException: org\.apache\.spark\.\S+; local class incompatible")
 _NO_PACKAGE = re.compile(r"ModuleNotFoundError: No module named '(odradek|pyarrow|numpy|construct)")
 
@@ -150,6 +155,8 @@ def _reason(error: Exception) -> str | None:
         return "a worker's Python is of another version than the driver's: name one of the same in PYSPARK_PYTHON"
     if _OTHER_SPARK.search(text):
         return "the workers run another version of Spark than the driver: install the driver's, or the cluster's here"
+    if lost := _LOST.search(text):
+        return f"records are gone: {lost[1]} (with --kafka failOnDataLoss=false the job goes on with what is left)"
     for pattern in _REASONS:
         if found := pattern.findall(text):
             return str(found[-1])
