@@ -175,7 +175,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return _as_json(start)
 
     def latestOffset(self, start: Any = None, limit: Any = None) -> dict[str, Any]:  # noqa: N802 (Spark's name)
-        """Where the logs end, or as far as a limit lets a batch go. Spark before 4.2 gives no arguments."""
+        """Where the logs end, or as far as a limit lets a batch go. Spark before 4.2 gives no arguments.
+
+        Spark writes the answer into the checkpoint, so that of another stream is refused before.
+        """
+        if start is not None:
+            self._check_checkpoint(start)
         bounds = self._bounds_now()
         ends = self._ends = {key: end for key, (_, end) in bounds.items()}
         if self._available is not None:
@@ -204,6 +209,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         self._check_checkpoint(start)
+        if others := self._not_wanted(end):
+            raise OptionError(
+                f"the last batch in the checkpoint was planned by a stream of {', '.join(others)}, which the options "
+                "do not name: if that was a mistake, remove the last file in the checkpoint's folder offsets"
+            )
         with self._running() as place:
             bounds = place.bounds()
             first, last = _from_json(start), _from_json(end)
@@ -220,11 +230,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return _open(self._options, self._columns, missing_ok=not self._options.fail_on_data_loss)
 
     def _check_checkpoint(self, start: Mapping[str, Any]) -> None:
-        if others := sorted(topic for topic in start if not self._options.wants(topic)):
+        if others := self._not_wanted(start):
             raise OptionError(
                 f"the checkpoint is that of a stream of {', '.join(others)}, which the options do not name: "
                 "give this stream a checkpoint of its own"
             )
+
+    def _not_wanted(self, offsets: Mapping[str, Any]) -> list[str]:
+        return sorted(topic for topic in offsets if not self._options.wants(topic))
 
 
 def read_works(works: Iterable[log_folder.SegmentTask | FetchTask]) -> Iterator[pa.RecordBatch]:

@@ -23,6 +23,7 @@ from tests.fakes.archives import unpack
 
 COMPLAIN = {"failOnDataLoss": "true"}
 GO_ON = {"failOnDataLoss": "false"}
+OTHERS = {"orders": {"0": 0}}
 
 
 def stream_of(given: dict[str, str]) -> StreamReader:
@@ -99,8 +100,13 @@ def test_a_topic_is_made_anew(kafka_broker: odradek.KafkaBroker) -> None:
 @pytest.mark.kafka(topics={"in": 1})
 def test_a_checkpoint_of_another_topic(kafka_broker: odradek.KafkaBroker) -> None:
     for options in (COMPLAIN, GO_ON):
+        reader = live(kafka_broker, options)
         with pytest.raises(OptionError, match="the checkpoint is that of a stream of orders, which the options do not"):
-            live(kafka_broker, options).partitions({"orders": {"0": 0}}, {"in": {"0": 0}})
+            reader.partitions(OTHERS, {"in": {"0": 0}})
+        with pytest.raises(OptionError, match="the checkpoint is that of a stream of orders"):
+            reader.latestOffset(OTHERS)  # before Spark writes the answer into the checkpoint
+        with pytest.raises(OptionError, match="the last batch in the checkpoint was planned by a stream of orders, wh"):
+            reader.partitions({"in": {"0": 0}}, OTHERS)
 
 
 @pytest.mark.kafka(topics={"in": 1})
