@@ -42,7 +42,8 @@ final class BrokerMetrics {
         "incoming-byte-total", "outgoing-byte-total", "MemoryPoolAvgDepletedPercent", "io-wait-time-ns-total");
     /** APIs as quotas and as metrics of requests call them. */
     private static final Map<String, String> REQUESTS = Map.of("Produce", "Produce", "Fetch", "FetchConsumer");
-    private static final int LOOKED_AT = 2000;
+    /** How many answers are asked for: few, as a test asks after each record; many if the few are all new. */
+    private static final int FEW = 50, MANY = 2000;
 
     private record Answer(int node, String client, int throttleMs) { }
 
@@ -91,8 +92,11 @@ final class BrokerMetrics {
         List<Answer> found = answers.computeIfAbsent(api, any -> new ArrayList<>());
         Histogram waits = KafkaYammerMetrics.defaultRegistry().newHistogram(KafkaYammerMetrics.getMetricName(
             "kafka.network", "RequestMetrics", "ThrottleTimeMs", new LinkedHashMap<>(Map.of("request", REQUESTS.get(api)))), true);
-        for (JsonNode request : process.get("requests/tail?api=" + api + "&limit=" + LOOKED_AT)) {
-            String id = request.path("connection").asText() + " " + request.path("correlationId").asText();
+        JsonNode newest = newest(api, FEW);
+        if (newest.size() == FEW && !seen.contains(id(newest.get(0))))
+            newest = newest(api, MANY);
+        for (JsonNode request : newest) {
+            String id = id(request);
             JsonNode response = request.path("response").path("bytes");
             if (!response.isTextual() || !seen.add(id))
                 continue;
@@ -101,6 +105,14 @@ final class BrokerMetrics {
             waits.update(waited);
         }
         return found;
+    }
+
+    private JsonNode newest(String api, int count) {
+        return process.get("requests/tail?api=" + api + "&limit=" + count);
+    }
+
+    private static String id(JsonNode request) {
+        return request.path("connection").asText() + " " + request.path("correlationId").asText();
     }
 
     private static int throttleMs(ApiKeys api, short version, String frame) {
