@@ -21,6 +21,8 @@ from odradek.protocol.generated.messages.sync_group import SyncGroupRequest, Syn
 from tests.broker.test_data_plane_over_tcp import connect, fetch, produce, until_it_waits, values
 from tests.scenarios.target import wait_until
 
+pytestmark = pytest.mark.long("plain")
+
 
 @pytest.fixture(params=["true", "false"], ids=["fast", "plain"])
 def broker(request: pytest.FixtureRequest) -> Iterator[KafkaBroker]:

@@ -11,7 +11,8 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def in_the_fast_lane(monkeypatch: pytest.MonkeyPatch) -> None:
+def poller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes of their own choose theirs: this one's lane makes no difference."""
     monkeypatch.delenv("ODRADEK_FAST", raising=False)
 
 

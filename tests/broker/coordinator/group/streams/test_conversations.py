@@ -11,7 +11,7 @@ from tests.fakes.vectors import cases, recorded
 from tests.scenarios.streams_group_conversations import CONVERSATIONS, transcribe
 
 
-@pytest.mark.long("assignment_interval", "initial_delay", "rebalance_timeout", "session_expiry")
+@pytest.mark.long("4.3", "assignment_interval", "initial_delay", "rebalance_timeout", "session_expiry")
 @pytest.mark.parametrize(("name", "release"), cases("streams_group_conversations", CONVERSATIONS))
 def test_as_kafka_says_it(name: str, release: str, brokers: Callable[[str], KafkaBroker]) -> None:
     host, port = brokers(release).bootstrap_servers.split(":")
