@@ -92,6 +92,7 @@ class Release:
         "limits_added_partitions",
         "moves_own_tasks_at_once",
         "name",
+        "newest_offset_commit",
         "patch",
         "reads_unknown_timestamps",
         "refuses_append_time",
@@ -100,6 +101,7 @@ class Release:
         "refuses_negative_share_epochs",
         "sends_part_of_first_batch",
         "share_start_of_added_partitions",
+        "stores_group_details",
         "stores_topic_ids_in_transactions",
         "supported",
         "task_offset_interval_ms",
@@ -152,7 +154,11 @@ class Release:
         self.finds_max_timestamps = number >= (3, 0)
         """ListOffsets knows the special timestamp -3 (KIP-734)."""
         self.first_group_epoch = 1 if number >= (4, 3) else 0
-        """The epoch of a consumer or share group before its first member, which makes the next one."""
+        """The epoch of a consumer or share group before its first member, and of a streams group's assignment."""
+        self.stores_group_details = number >= (4, 3)
+        """Stored: since when members have partitions, when targets were computed, ids of topics with offsets."""
+        self.newest_offset_commit = 4 if number >= (4, 1) else 3
+        """The version in which committed offsets are stored."""
         self.finds_share_coordinators = number == (3, 9) or number >= (4, 1)
         """FindCoordinator looks for the coordinator of a share partition (KIP-932)."""
         self.unknown_resources = frozenset(

@@ -53,7 +53,7 @@ class Story(NamedTuple):
     config: Mapping[str, str] = {}
 
 
-NEWEST = {"3.6": 14, "3.9": 21, "4.0": 25, "4.1": 27, "4.2": 29, "4.3": 30, "4.4": 33}
+NEWEST = {"3.3": 7, "3.6": 14, "3.9": 21, "4.0": 25, "4.1": 27, "4.2": 29, "4.3": 30, "4.4": 33}
 """Release -> its newest level of metadata.version."""
 WITH_FEATURES = ("4.0", "4.1", "4.2", "4.3", "4.4")
 """Releases whose format takes --feature for what clients use."""
@@ -145,7 +145,7 @@ def _in_version(steps: Sequence[Step], version: int) -> list[Step]:
 def stories(release: str) -> dict[str, Story]:
     """The stories of a release."""
     newest = NEWEST[release]
-    old = "3.6-IV0"
+    old = "3.6-IV0" if newest > NEWEST["3.3"] else "3.0-IV1"
     after = _singles(newest)
     told = {
         "quorum": Story(

@@ -98,7 +98,13 @@ class GroupMachine:
             assert command.home is not None
             self._kind(command.home)
             decision = self._decide[command.__class__]
-        return decision(command, now_ms)
+        outcome = decision(command, now_ms)
+        release = self.context.configs.release
+        if outcome.records and not release.stores_group_details:
+            from odradek.broker.coordinator.group.older_records import as_stored_by
+
+            outcome.records = as_stored_by(release, outcome.records)
+        return outcome
 
     def replay(self, record: LogRecord) -> None:
         """See `Machine`. Records of kinds that this broker does not serve are left alone."""

@@ -15,6 +15,7 @@ from odradek.broker.coordinator.group.commands import CommitOffsets, GroupType, 
 from odradek.broker.coordinator.group.epoch_group import (
     EMPTY,
     EPOCHS_FROM,
+    FIRST_EPOCH,
     STABLE,
     EpochGroup,
     check_trusting,
@@ -242,8 +243,9 @@ class StreamsGroup(EpochGroup):
     group_type: ClassVar[GroupType] = GroupType.STREAMS
     protocol_type: ClassVar[str] = STREAMS_PROTOCOL
 
-    def __init__(self, group_id: str) -> None:
+    def __init__(self, group_id: str, first_assignment_epoch: int = FIRST_EPOCH) -> None:
         super().__init__(group_id)
+        self.assignment_epoch = first_assignment_epoch
         self.members: dict[str, Member] = {}
         self.validated_topology_epoch = _NOT_VALIDATED
         self.assignment_configs: Mapping[str, str] = {}

@@ -145,7 +145,7 @@ class Heartbeats:
             return Step(group, now_ms)
         if group is None and command.member_epoch:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Streams group {group_id} not found.")
-        step = Step(StreamsGroup(group_id), now_ms, is_new=True)
+        step = Step(StreamsGroup(group_id, self._configs.release.first_group_epoch), now_ms, is_new=True)
         if group is not None:
             if command.member_epoch or not isinstance(group, ClassicGroup) or not group.is_empty:
                 raise not_streams(group_id)

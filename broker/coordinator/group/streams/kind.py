@@ -60,7 +60,7 @@ class StreamsKind:
                 return
             group = present
         else:
-            group = self._groups.for_replay(group_id, StreamsGroup, StreamsGroup)
+            group = self._groups.for_replay(group_id, StreamsGroup, self._new_group)
             self._ids.add(group_id)
         if deletes_group(record_type, record.value):
             self._by_topic.update(group_id, group.topics(), ())
@@ -71,6 +71,9 @@ class StreamsKind:
         apply(group, record_type, key, record)
         if changes_topics(record_type):
             self._by_topic.update(group_id, before, group.topics())
+
+    def _new_group(self, group_id: str) -> StreamsGroup:
+        return StreamsGroup(group_id, self.configs.release.first_group_epoch)
 
     def refused(
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int

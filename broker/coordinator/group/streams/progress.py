@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from odradek.broker.coordinator.group.assignment import member_order
+from odradek.broker.coordinator.group.epoch_group import FIRST_EPOCH
 from odradek.broker.coordinator.group.settings import STANDBYS, StreamsConfigs
 from odradek.broker.coordinator.group.streams.commands import EndInitialDelay, ExpireRevocation
 from odradek.broker.coordinator.group.streams.group import (
@@ -255,7 +256,7 @@ class Progress:
         if self.waits_for_first(step):
             text = "Assignment delayed due to the configured initial rebalance delay."
             step.statuses.append(Status(TopicStatus.ASSIGNMENT_DELAYED, text))
-            return group.assignment_epoch, NO_TARGET
+            return max(group.assignment_epoch, FIRST_EPOCH), NO_TARGET
         if group.assignment_epoch >= epoch:
             return group.assignment_epoch, step.target_of(member)
         if not self.may_assign(group, step.now_ms):
