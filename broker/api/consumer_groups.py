@@ -200,7 +200,9 @@ def _describe(ctx: RequestContext, group_id: str) -> DescribedGroup:
 
 def _member(ctx: RequestContext, group: ConsumerGroup, member: Member) -> DescribedMember:
     present: dict[bytes, list[int]] = {}
-    for epochs in (member.assigned, member.revoking):
+    for epochs in (
+        (member.assigned, member.revoking) if ctx.release.describes_revoked_partitions else (member.assigned,)
+    ):
         for topic_id, partitions in epochs.items():
             present.setdefault(topic_id, []).extend(partitions)
     return DescribedMember(

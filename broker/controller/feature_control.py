@@ -91,6 +91,8 @@ class FeatureControl:
         _check_support(update, f"Local controller {self._controller_id}", self._supported)
         for number, broker in sorted(self._image.brokers.items()):
             _check_support(update, f"Broker {number}", broker.features)
+            if name not in broker.features and self._release.refuses_unknown_level_0:
+                raise _refused(update, f"Broker {number} {_LACKS}")
         for number, controller in sorted(self._image.controllers.items()):
             if number != self._controller_id:
                 _check_support(update, f"Controller {number}", controller.features)
@@ -125,7 +127,10 @@ class FeatureControl:
         if upgrade_type == _UNSAFE_DOWNGRADE:
             why = "Unsafe metadata downgrade is not supported in this version."
         else:
-            why = "Refusing to perform the requested downgrade because it might delete metadata information."
+            why = self._release.text(
+                "metadata downgrade",
+                "Refusing to perform the requested downgrade because it might delete metadata information.",
+            )
         if self._release.tells_both_metadata_versions:
             text = f"Unsupported metadata.version downgrade from {current} to {level}."
         raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{text} {why}")
@@ -144,10 +149,13 @@ class FeatureControl:
         return records
 
 
+_LACKS = "does not support this feature."
+
+
 def _check_support(update: FeatureUpdate, who: str, supported: Mapping[str, tuple[int, int]]) -> None:
     low, high = supported.get(update.name, _NONE)
     if not low <= update.level <= high:
-        what = f"only supports versions {low}-{high}" if high else "does not support this feature."
+        what = f"only supports versions {low}-{high}" if high else _LACKS
         raise _refused(update, f"{who} {what}")
 
 

@@ -147,7 +147,7 @@ def features_at_start(config: BrokerConfig) -> Mapping[str, int]:
     given.pop(METADATA_VERSION, None)
     if level < LOWEST_TO_SET:
         text = "Bootstrap metadata.version before 3.3-IV0 are not supported. Can't load metadata from format command"
-        raise ConfigError(text)
+        raise ConfigError(config.release.text("bootstrap version", text))
     features = _at(level, supported, _SINCE_3_9 if config.release.name == "3.9" else _SINCE)
     if KRAFT_VERSION in given:
         raise ConfigError(

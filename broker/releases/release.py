@@ -38,6 +38,14 @@ _TEXTS_BEFORE_3_9 = {
     "coordinator type": "This most likely occurs because of a request being malformed by the client library or the "
     "message was sent to an incompatible broker. See the broker logs for more details.",
 }
+_TEXTS_BEFORE_3_8 = {
+    "bootstrap version": "Bootstrap metadata versions before 3.3-IV0 are not supported. Can't load metadata from "
+    "format command",
+}
+_TEXTS_BEFORE_3_7 = {
+    "metadata downgrade": "Refusing to perform the requested downgrade because it might delete metadata information. "
+    "Retry using UNSAFE_DOWNGRADE if you want to force the downgrade to proceed.",
+}
 _TEXTS_OF_2_8 = {
     "name of dots": 'Topic name cannot be "." or ".."',
     "long name": "Topic name is illegal, it can't be longer than 249 characters, topic name: {name}",
@@ -73,7 +81,9 @@ class Release:
         "code",
         "configs",
         "counts_assignors",
+        "counts_dropped_patterns",
         "counts_newcomers",
+        "describes_revoked_partitions",
         "finalized",
         "finds_max_timestamps",
         "finds_share_coordinators",
@@ -85,6 +95,7 @@ class Release:
         "keeps_directories",
         "keeps_message_formats",
         "keeps_refused_assignments",
+        "knows_named_groups",
         "knows_networks",
         "knows_share_topics_by_partition",
         "knows_tags_of_standbys",
@@ -94,11 +105,14 @@ class Release:
         "name",
         "newest_offset_commit",
         "patch",
+        "reads_shares_without_leader",
         "reads_unknown_timestamps",
         "refuses_append_time",
         "refuses_conversion_early",
         "refuses_endless_quotas",
         "refuses_negative_share_epochs",
+        "refuses_unknown_level_0",
+        "rejoins_by_epoch",
         "sends_part_of_first_batch",
         "share_start_of_added_partitions",
         "stores_group_details",
@@ -155,6 +169,16 @@ class Release:
         """ListOffsets knows the special timestamp -3 (KIP-734)."""
         self.first_group_epoch = 1 if number >= (4, 3) else 0
         """The epoch of a consumer or share group before its first member, and of a streams group's assignment."""
+        self.knows_named_groups = number >= (4, 1)
+        """A pattern of a consumer group may name its groups as `(?<name>...)`; before, only as `(?P<name>...)`."""
+        self.counts_dropped_patterns = number >= (4, 2)
+        """A consumer group gets another epoch when a member gives up its pattern."""
+        self.describes_revoked_partitions = number >= (4, 2)
+        """ConsumerGroupDescribe shows the partitions, too, that a member still has to give up."""
+        self.rejoins_by_epoch = number >= (4, 2)
+        """A member of a consumer group that comes with epoch 0 joins again; before, it is fenced in later epochs."""
+        self.reads_shares_without_leader = number >= (4, 3)
+        """ReadShareGroupState with leader epoch -1 is answered; before, later leaders fence it."""
         self.stores_group_details = number >= (4, 3)
         """Stored: since when members have partitions, when targets were computed, ids of topics with offsets."""
         self.newest_offset_commit = 4 if number >= (4, 1) else 3
@@ -215,6 +239,8 @@ class Release:
         """The refusal to change a broker's configs has a text."""
         self.updates_features_one_by_one = number < (4, 0)
         """UpdateFeatures refuses single features; since 4.0 one that is refused refuses all."""
+        self.refuses_unknown_level_0 = number < (3, 7)
+        """UpdateFeatures refuses to turn off a feature that brokers do not know."""
         self.upgrades_quorums = number >= (4, 1)
         """UpdateFeatures makes a static quorum a dynamic one (`kraft.version`); 4.0 says so, and does not."""
         self.tells_both_metadata_versions = number >= (4, 2)
@@ -229,6 +255,8 @@ class Release:
             **(_TEXTS_BEFORE_4_2 if number < (4, 2) else {}),
             **(_TEXTS_BEFORE_4_0 if number < (4, 0) else {}),
             **(_TEXTS_BEFORE_3_9 if number < (3, 9) else {}),
+            **(_TEXTS_BEFORE_3_8 if number < (3, 8) else {}),
+            **(_TEXTS_BEFORE_3_7 if number < (3, 7) else {}),
             **(_TEXTS_OF_ZOOKEEPER if zookeeper else {}),
             **(_TEXTS_OF_2_8 if number < (3, 0) else {}),
         }

@@ -57,6 +57,8 @@ NEWEST = {"3.3": 7, "3.6": 14, "3.9": 21, "4.0": 25, "4.1": 27, "4.2": 29, "4.3"
 """Release -> its newest level of metadata.version."""
 WITH_FEATURES = ("4.0", "4.1", "4.2", "4.3", "4.4")
 """Releases whose format takes --feature for what clients use."""
+BEFORE_FEATURES = ("3.3", "3.6")
+"""Releases that have one feature only, without a config and an argument of format for others."""
 FORMATS: Sequence[Sequence[str]] = (
     ("--release-version", "9.9"),
     ("--release-version", "3.0"),
@@ -145,7 +147,7 @@ def _in_version(steps: Sequence[Step], version: int) -> list[Step]:
 def stories(release: str) -> dict[str, Story]:
     """The stories of a release."""
     newest = NEWEST[release]
-    old = "3.6-IV0" if newest > NEWEST["3.3"] else "3.0-IV1"
+    old = "3.6-IV0" if newest > NEWEST["3.3"] else "3.3-IV0"
     after = _singles(newest)
     told = {
         "quorum": Story(
@@ -180,6 +182,8 @@ def stories(release: str) -> dict[str, Story]:
             config={UNSTABLE: "true"},
         ),
     }
+    if release in BEFORE_FEATURES:
+        del told["unstable"]
     if release in WITH_FEATURES:
         told["old v2"] = Story(_in_version(after, 2), old, (f"{GROUP}=0", f"{TRANSACTION}=1"))
     return told
@@ -252,6 +256,8 @@ def formats() -> list[Any]:
     """What a real `kafka-storage format` says: [arguments, exit code, last line]."""
     told = []
     for arguments in FORMATS:
+        if RELEASE in BEFORE_FEATURES and "--feature" in arguments:
+            continue
         kafka = RealKafka()
         properties = kafka.folder / "server.properties"
         properties.write_text(properties_text(kafka.properties()))

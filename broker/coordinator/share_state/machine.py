@@ -59,6 +59,10 @@ class ShareStateSettings(Protocol):
         """See `Release.refuses_negative_share_epochs`."""
 
     @property
+    def reads_without_leader(self) -> bool:
+        """See `Release.reads_shares_without_leader`."""
+
+    @property
     def writes_whole_updates(self) -> bool:
         """See `Release.writes_whole_share_updates`."""
 
@@ -190,7 +194,7 @@ class ShareStateMachine:
         if state is None:
             why = "Read operation on uninitialized share partition not allowed."
             raise KafkaError(ErrorCode.INVALID_REQUEST, why)
-        self._check_leader(key, leader_epoch)
+        self._check_leader(key, leader_epoch, any_leader=self._settings.reads_without_leader)
         self._check_topic(key)
         reply = StoredState(state.state_epoch, state.start_offset, state.batches)
         if leader_epoch in (-1, self._stored.highest_leader_epoch(key)):
@@ -301,8 +305,8 @@ class ShareStateMachine:
         if epoch < 0 and self._settings.refuses_negative_epochs:
             raise KafkaError(ErrorCode.INVALID_REQUEST, why)
 
-    def _check_leader(self, key: ShareKey, leader_epoch: int) -> None:
-        if leader_epoch != -1 and self._stored.highest_leader_epoch(key) > leader_epoch:
+    def _check_leader(self, key: ShareKey, leader_epoch: int, *, any_leader: bool = True) -> None:
+        if not (any_leader and leader_epoch == -1) and self._stored.highest_leader_epoch(key) > leader_epoch:
             raise KafkaError(ErrorCode.FENCED_LEADER_EPOCH, _FENCED_LEADER)
 
     def _check_topic(self, key: ShareKey) -> None:

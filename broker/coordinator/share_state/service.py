@@ -44,6 +44,11 @@ class LiveSettings:
         return self._config.get_int("share.coordinator.cold.partition.snapshot.interval.ms")
 
     @property
+    def reads_without_leader(self) -> bool:
+        """See `Settings`."""
+        return self._config.release.reads_shares_without_leader
+
+    @property
     def refuses_negative_epochs(self) -> bool:
         """See `ShareStateSettings`."""
         return self._config.release.refuses_negative_share_epochs

@@ -53,4 +53,5 @@ def test_what_format_says(release: str, arguments: list[str], status: int, line:
         assert str(refused.value) == line.rpartition("Exception: ")[2]
     else:
         level = features_at_start(BrokerConfig(config))[METADATA_VERSION]
-        assert line == f"Formatting metadata directory /DATA with metadata.version {name_of(level)}."
+        directory = "metadata directory /DATA" if "metadata directory" in line else "/DATA"
+        assert line == f"Formatting {directory} with metadata.version {name_of(level)}."

@@ -153,7 +153,7 @@ class Heartbeats:
         member = group.members.get(member_id)
         if member is None:
             member = Member(member_id) if epoch == 0 else group.member(member_id)
-        check_epoch(member, epoch, command.owned)
+        check_epoch(member, epoch, command.owned, rejoins=self._progress.configs.release.rejoins_by_epoch)
         return member
 
     def _static_member(self, step: Step, command: ConsumerGroupHeartbeat, member_id: str, instance_id: str) -> Member:
@@ -161,7 +161,7 @@ class Heartbeats:
         if command.member_epoch:
             member = known_static(group.static_member(instance_id), instance_id)
             check_instance(member, member_id)
-            check_epoch(member, command.member_epoch, command.owned)
+            check_epoch(member, command.member_epoch, command.owned, rejoins=False)
             return member
         present = group.static_member(instance_id)
         if present is None:

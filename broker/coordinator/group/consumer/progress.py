@@ -64,11 +64,13 @@ class Progress:
             return change.after
         names_changed = self.store_member(step, change)
         regex_change = self.update_regexes(step, change)
-        bump = names_changed or regex_change is RegexChange.RESOLVED or self._prefers_another(step.group, change)
-        if step.group.epoch == 0:  # see `Release.first_group_epoch`
-            bump = True
-        if bump_unresolved:
-            bump = bump or regex_change is RegexChange.UNRESOLVED
+        bump = (
+            names_changed
+            or regex_change is RegexChange.RESOLVED
+            or (bump_unresolved and regex_change is RegexChange.UNRESOLVED)
+            or self._prefers_another(step.group, change)
+            or step.group.epoch == 0  # see `Release.first_group_epoch`
+        )
         epoch, homogeneous = self.check_topics(step, change, bump)
         target = self.new_target(step, change, epoch, homogeneous)
         changed = names_changed or regex_change is not RegexChange.NONE
@@ -109,8 +111,8 @@ class Progress:
                 step.records.append(regex_tombstone(group.group_id, before))
             is_new = bool(after) and after not in group.members_by_regex
             if is_new:
-                check_regex(after)
-            elif not after or after in group.regexes:
+                check_regex(after, named_groups=self.configs.release.knows_named_groups)
+            elif after in group.regexes or (not after and self.configs.release.counts_dropped_patterns):
                 status = RegexChange.RESOLVED
         if is_new or group.members_by_regex:
             self._resolve_if_due(step, before, after, is_new)

@@ -165,13 +165,13 @@ def check_room(group: ConsumerGroup, member_id: str, limit: int) -> None:
         raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED, text)
 
 
-def check_epoch(member: Member, epoch: int, owned: Owned | None) -> None:
-    """FENCED_MEMBER_EPOCH unless the epoch is the member's, or 0 to join again.
+def check_epoch(member: Member, epoch: int, owned: Owned | None, *, rejoins: bool) -> None:
+    """FENCED_MEMBER_EPOCH unless the epoch is the member's, or with `rejoins` 0 to join again.
 
     Its previous epoch is accepted while it owns only partitions that it was given, because the answer with the new
     epoch may be lost.
     """
-    if epoch in (0, member.epoch):
+    if epoch == member.epoch or (rejoins and epoch == 0):
         return
     if epoch > member.epoch:
         raise fenced("consumer", "greater", epoch, member)

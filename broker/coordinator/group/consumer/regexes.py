@@ -46,9 +46,14 @@ class ResolvedRegex(NamedTuple):
 NO_TOPICS = ResolvedRegex(frozenset(), 0, 0)
 
 
-def check_regex(regex: str) -> None:
-    """INVALID_REGULAR_EXPRESSION with Kafka's message for an invalid pattern."""
+def check_regex(regex: str, *, named_groups: bool = True) -> None:
+    """INVALID_REGULAR_EXPRESSION with Kafka's message for an invalid pattern.
+
+    `named_groups`: groups may be named without a P.
+    """
     _compiled(regex)
+    if not named_groups and any(token[0].startswith("(?<") for token in _TOKENS.finditer(regex)):
+        raise _invalid(regex, "invalid or unsupported Perl syntax")
 
 
 def matching(regex: str, topics: Iterable[str]) -> frozenset[str]:

@@ -23,6 +23,7 @@ class Settings:
     prune_interval_ms = 1_000
     idle_interval_ms = 5_000
     write_timeout_ms = 5_000
+    reads_without_leader = True
     refuses_negative_epochs = False
     writes_whole_updates = False
     fenced_state = "fenced"
