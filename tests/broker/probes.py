@@ -13,6 +13,10 @@ from pathlib import Path
 from typing import Any
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "behaviour.jsonl.gz"
+OLDER = VECTORS.with_name("behaviour-4.3.jsonl.gz")
+"""What Kafka 4.3.1 did. In the other file the probes of the SASL listener are from there, too."""
+WITH_A_SHUTDOWN = frozenset({"frame-truncated-then-close", "empty-then-shutdown"})
+"""The probes after which the client says that nothing more comes."""
 CLOSED_WITHIN_S = 30.0
 SILENT_FOR_S = 0.25
 
@@ -36,9 +40,9 @@ class Probe:
 
 
 @cache
-def probes() -> tuple[Probe, ...]:
+def probes(file: Path = VECTORS) -> tuple[Probe, ...]:
     """All recorded probes, in the order in which they were sent to the real broker."""
-    return tuple(_probe(json.loads(line)) for line in gzip.decompress(VECTORS.read_bytes()).splitlines())
+    return tuple(_probe(json.loads(line)) for line in gzip.decompress(file.read_bytes()).splitlines())
 
 
 def _probe(row: dict[str, Any]) -> Probe:

@@ -1,27 +1,29 @@
-"""Bad input gets from the broker what it got from Kafka 4.3.1: an answer, a closed connection, or silence."""
+"""Bad input gets from the broker what it got from Kafka 4.4.0 and 4.3.1: an answer, a closed connection, or silence."""
 
 from __future__ import annotations
 
-import base64
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
 from odradek.broker.facade.threaded import KafkaBroker
+from odradek.broker.releases.release import DEFAULT
 from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.generated.messages.api_versions import ApiVersionsResponse
 from odradek.protocol.generated.messages.list_groups import ListGroupsResponse
 from odradek.protocol.message import Message
 from odradek.protocol.message_codec import codec
-from tests.broker.probes import SILENT_FOR_S, Probe, Wire, probes
+from tests.broker.probes import OLDER, SILENT_FOR_S, VECTORS, WITH_A_SHUTDOWN, Probe, Wire, probes
+from tests.fakes.vectors import OTHER
+from tests.scenarios.bad_input import P_DATA_ID
 
 pytestmark = pytest.mark.filterwarnings("default::ResourceWarning")
 
 # Kafka never answers these; a client is better served with an error.
 ANSWERED_HERE = {"produce-null-records-v3": 87, "produce-null-records-v13": 87}
-P_DATA_ID = base64.urlsafe_b64decode("YUSwLFTORLOjoHoyl5slxQ==")
 
 # Made by the server: compared for being there (not negative), not for the value.
 MADE_BY_SERVER = {
@@ -34,23 +36,42 @@ MADE_BY_SERVER = {
     "port",
     "records",
 }
-PLAIN = [each for each in probes() if each.listener == "PLAINTEXT"]
+PLAIN = {
+    release: {each.case: each for each in probes(file) if each.listener == "PLAINTEXT"}
+    for release, file in ((DEFAULT, VECTORS), (OTHER, OLDER))
+}
+CASES = [
+    *(pytest.param(DEFAULT, probe, id=case) for case, probe in PLAIN[DEFAULT].items()),
+    *(
+        pytest.param(OTHER, probe, id=f"{case}-{OTHER}")
+        for case, probe in PLAIN[OTHER].items()
+        if probe.answers != PLAIN[DEFAULT][case].answers
+    ),
+]
 
 
 @pytest.fixture(scope="module")
-def broker() -> Iterator[KafkaBroker]:
+def brokers() -> Iterator[Callable[[str], KafkaBroker]]:
+    """A broker for each release that is asked for."""
     topics = {
         "p-small": {"partitions": 1, "config": {"max.message.bytes": 1000}},
         "p-comp": {"partitions": 1, "config": {"cleanup.policy": "compact"}},
     }
-    with KafkaBroker(topics=topics, kafka_version="4.3") as running:
-        running._call(lambda: running.cluster.adopt_topic("p-data", P_DATA_ID, [[1]]))
-        seed = next(each for each in PLAIN if each.case == "produce-ok-v9")
-        with Wire(address(running)) as wire:
-            wire.send(seed.sent)
-            assert wire.frame() is not None
-        yield running
-        assert not running.bugs, running.bugs[0]
+    started: dict[str, KafkaBroker] = {}
+    with ExitStack() as stack:
+
+        def broker_of(release: str) -> KafkaBroker:
+            if release not in started:
+                running = stack.enter_context(KafkaBroker(topics=topics, kafka_version=release))
+                running._call(lambda: running.cluster.adopt_topic("p-data", P_DATA_ID, [[1]]))
+                with Wire(address(running)) as wire:
+                    wire.send(PLAIN[release]["produce-ok-v9"].sent)
+                    assert wire.frame() is not None
+                started[release] = running
+            return started[release]
+
+        yield broker_of
+        assert [broker.bugs for broker in started.values() if broker.bugs] == []
 
 
 def address(broker: KafkaBroker) -> tuple[str, int]:
@@ -58,11 +79,11 @@ def address(broker: KafkaBroker) -> tuple[str, int]:
     return host, int(port)
 
 
-@pytest.mark.parametrize("probe", PLAIN, ids=lambda probe: probe.case)
-def test_probe(broker: KafkaBroker, probe: Probe) -> None:
-    with Wire(address(broker)) as wire:
+@pytest.mark.parametrize(("release", "probe"), CASES)
+def test_probe(release: str, probe: Probe, brokers: Callable[[str], KafkaBroker]) -> None:
+    with Wire(address(brokers(release))) as wire:
         wire.send(probe.sent)
-        if probe.case in ("frame-truncated-then-close", "empty-then-shutdown"):
+        if probe.case in WITH_A_SHUTDOWN:
             wire.finish()
         if probe.case in ANSWERED_HERE:
             answer = wire.frame()
