@@ -351,7 +351,7 @@ def _denied_change(ctx: RequestContext, change: Change) -> KafkaError | None:
         if error is not None:
             return error
     try:
-        check_change(change)
+        check_change(change, fails_at_nulls=ctx.release.fails_at_null_configs)
     except KafkaError as error:
         return error
     if kind is Resource.CLUSTER and not ctx.release.tells_refused_brokers:

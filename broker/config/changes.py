@@ -41,14 +41,22 @@ class Change(NamedTuple):
     replaces: bool = False
 
 
-def check_change(change: Change) -> None:
-    """INVALID_REQUEST for a key named twice, and for a null where a value is needed."""
+def check_change(change: Change, *, fails_at_nulls: bool = False) -> None:
+    """INVALID_REQUEST for a key named twice, and for a null where a value is needed.
+
+    `fails_at_nulls`: see `Release.fails_at_null_configs`.
+    """
     names = [assignment.name for assignment in change.assignments]
     if len(set(names)) != len(names):
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
     nulls = [a.name for a in change.assignments if a.value is None and a.operation != Operation.DELETE]
-    if nulls:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
+    if not nulls:
+        return
+    if fails_at_nulls:
+        if change.replaces:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+        nulls = [f"{operation_name(a.operation)}:{a.name}" for a in change.assignments if a.name in nulls]
+    raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
 
 
 def operation_name(operation: int) -> str:

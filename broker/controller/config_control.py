@@ -81,7 +81,7 @@ class ConfigControl:
         changed = self._kinds.get(change.type)
         if changed is None or change.type in self._config.release.unknown_resources:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {change.type}")
-        check_change(change)
+        check_change(change, fails_at_nulls=self._config.release.fails_at_null_configs)
         after = changed(change, node_id)
         current = self._image.configs_of(change.type, change.name)
         # As in Kafka a broker is told again what it is told already: it reads files anew then (KAFKA-14136).

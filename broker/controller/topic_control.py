@@ -263,6 +263,9 @@ def _checked_configs(topic: NewTopic, config: BrokerConfig) -> dict[str, str]:
     """Topic settings in normal form; INVALID_CONFIG in Kafka's words otherwise."""
     nulls = [name for name, text in topic.configs.items() if text is None]
     if nulls:
+        if config.release.fails_at_null_configs:
+            text = f"Null value not supported for topic configs : {','.join(nulls)}"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, text)
         text = f"Null value not supported for topic configs: {','.join(nulls)}"
         raise KafkaError(ErrorCode.INVALID_CONFIG, text)
     try:

@@ -84,6 +84,7 @@ class Release:
         "counts_dropped_patterns",
         "counts_newcomers",
         "describes_revoked_partitions",
+        "fails_at_null_configs",
         "finalized",
         "finds_max_timestamps",
         "finds_share_coordinators",
@@ -165,6 +166,8 @@ class Release:
         """Produce refuses a partition that the transaction has not been told of (KIP-890, part 1)."""
         self.reads_unknown_timestamps = number < (3, 9)
         """ListOffsets looks special timestamps up as times where it does not know them, whatever the version."""
+        self.fails_at_null_configs = number < (3, 0)
+        """A null value of a config is an invalid request in CreateTopics, and AlterConfigs fails without a reason."""
         self.finds_max_timestamps = number >= (3, 0)
         """ListOffsets knows the special timestamp -3 (KIP-734)."""
         self.first_group_epoch = 1 if number >= (4, 3) else 0

@@ -40,3 +40,13 @@ def test_a_node_is_the_asked_one_or_all() -> None:
     assert (checked_node("", 1, ""), checked_node("1", 1, "")) == (None, 1)
     with pytest.raises(KafkaError, match="expected 1, got 2"):
         checked_node("2", 1, "expected {}, got {}")
+
+
+@pytest.mark.parametrize(("replaces", "code"), [(True, -1), (False, 42)])
+def test_nulls_in_2_8(replaces: bool, code: int) -> None:
+    """As a real Kafka 2.8.2 answers AlterConfigs and IncrementalAlterConfigs."""
+    change = Change(2, "t", [Assignment("a", None), Assignment("b", "1"), Assignment("c", None, 2)], replaces)
+    with pytest.raises(KafkaError) as refused:
+        check_change(change, fails_at_nulls=True)
+    assert refused.value.code == code
+    assert refused.value.message == (None if replaces else "Null value not supported for : SET:a, APPEND:c")
