@@ -17,6 +17,7 @@ from odradek.protocol.compression import Codec, CompressionError, codec_of, comp
 from odradek.protocol.errors import CorruptDataError, ErrorCode
 from odradek.protocol.record_batch import (
     CODEC_MASK,
+    FORMAT_MARKS,
     FORMAT_OF_BATCHES,
     HEADER_SIZE,
     LEGACY_MIN_LENGTH,
@@ -257,9 +258,6 @@ def filling(size: int) -> bytes:
 
 # --- logs of format 0 and 1: they keep batches, marked with the format in which clients get them ----------------------
 
-_MARKS = {0: 0x2000, 1: 0x4000}
-"""Format and its bit of a batch's attributes; Kafka does not use these."""
-
 
 def in_format(batch: RecordBatch, magic: int) -> RecordBatch:
     """The batch as a log of format 0 or 1 keeps it: marked, and in format 0 without its producer's timestamps."""
@@ -273,13 +271,13 @@ def marked(batch: RecordBatch, magic: int) -> RecordBatch:
     """The batch with the mark of a format; format 2 has none."""
     if magic == FORMAT_OF_BATCHES:
         return batch
-    fields = (batch.attributes | _MARKS[magic], *batch[6:13])
+    fields = (batch.attributes | FORMAT_MARKS[magic], *batch[6:13])
     return read_batch(assemble(batch.base_offset, batch.partition_leader_epoch, fields, batch.data[HEADER_SIZE:]))
 
 
 def format_of(batch: RecordBatch) -> int:
     """The message format of the log when the batch was appended."""
-    return next((magic for magic, mark in _MARKS.items() if batch.attributes & mark), FORMAT_OF_BATCHES)
+    return next((magic for magic, mark in FORMAT_MARKS.items() if batch.attributes & mark), FORMAT_OF_BATCHES)
 
 
 def as_kept(batch: RecordBatch, from_offset: int = 0) -> bytes:

@@ -39,8 +39,11 @@ NO_TIMESTAMP: Final = -1
 MAX_SEQUENCE: Final = 0x7FFFFFFF
 FORMAT_OF_BATCHES: Final = 2
 """The message format that has batches. Formats 0 and 1 have single messages (`odradek.protocol.message_sets`)."""
-OLDER_FORMATS: Final = 0x6000
-"""Attribute bits of a batch that clients get in format 0 or 1, because its log was in that format."""
+FORMAT_MARKS: Final = {0: 0x2000, 1: 0x4000}
+"""Message format -> the attribute bit of a batch that clients get in it, because its log had it. Kafka has no use for
+these bits.
+"""
+OLDER_FORMATS: Final = FORMAT_MARKS[0] | FORMAT_MARKS[1]
 LEADER_EPOCH_AT: Final = 12
 MAGIC_AT: Final = 16
 _FLAGS_AT: Final = 22

@@ -106,10 +106,11 @@ def _in_formats(ctx: RequestContext, item: FetchItem, topic: Topic | None, recor
     batches = list(iter_batches(data))
     formats = {format_of(batch) for batch in batches}
     hard_limit = ctx.api_version <= _LAST_VERSION_WITH_HARD_LIMIT
-    if formats - {FORMAT_OF_BATCHES}:
+    has_older = bool(formats - {FORMAT_OF_BATCHES})
+    if has_older:
         data = b"".join(as_kept(batch, item.fetch_offset) for batch in batches)
     first_size = batch_size_at(data) or 0
-    if formats - {FORMAT_OF_BATCHES}:
+    if has_older:
         data = data[: max(0, item.max_bytes, 0 if hard_limit else first_size)]
     # Only a log whose config asks for a newer format than the client's is converted.
     of_log = FORMAT_OF_BATCHES if topic is None else topic.config.log_config().message_format

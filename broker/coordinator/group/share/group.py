@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from odradek.broker.coordinator.group.assignment import NOTHING, MemberOrder, Partitions, timeline_order
 from odradek.broker.coordinator.group.commands import GroupType
 from odradek.broker.coordinator.group.epoch_group import FIRST_EPOCH
-from odradek.broker.coordinator.group.kinds import ExpiryBasis, GroupChanged
+from odradek.broker.coordinator.group.kinds import ExpiryBasis, GroupChanged, KindContext
 from odradek.broker.coordinator.group.records import encode_key, new_record
 from odradek.broker.coordinator.group.target import TargetAssignment, count_down, count_up
 from odradek.broker.runtime.machine import Cancel, Effect, NewRecord
@@ -341,3 +341,16 @@ def _count(counts: dict[str, int], topics: Iterable[str], step: int) -> None:
 def session_key(group_id: str, member_id: str) -> tuple[str, str, str]:
     """The key of a member's session timer."""
     return ("share session", group_id, member_id)
+
+
+def new_group(context: KindContext, group_id: str) -> ShareGroup:
+    """A group that no record has yet."""
+    return ShareGroup(group_id, context.configs.release.first_group_epoch)
+
+
+def group_or_new(context: KindContext, group_id: str) -> ShareGroup:
+    """The group with that id, or a new one; GROUP_ID_NOT_FOUND if it is of another kind."""
+    found = context.groups.get(group_id)
+    if found is not None and not isinstance(found, ShareGroup):
+        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a share group.")
+    return found or new_group(context, group_id)

@@ -21,6 +21,7 @@ from odradek.broker.coordinator.group.share.group import (
     ShareGroup,
     ShareMember,
     TopicStates,
+    group_or_new,
     joined,
     session_key,
 )
@@ -104,12 +105,9 @@ class Heartbeats:
         return records
 
     def _group_for(self, command: c.ShareGroupHeartbeat) -> ShareGroup:
-        found = self._context.groups.get(command.group_id)
-        if found is None and command.member_epoch != JOIN:
+        if command.member_epoch != JOIN and self._context.groups.get(command.group_id) is None:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Share group {command.group_id} not found.")
-        if found is not None and not isinstance(found, ShareGroup):
-            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {command.group_id} is not a share group.")
-        group = found or ShareGroup(command.group_id, self._context.configs.release.first_group_epoch)
+        group = group_or_new(self._context, command.group_id)
         limit = self._context.configs.broker("group.share.max.size")
         if len(group.members) >= limit and command.member_id not in group.members:
             text = f"The share group has reached its maximum capacity of {limit} members."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from odradek.broker.coordinator.group.assignment import stored_order
@@ -10,7 +11,7 @@ from odradek.broker.coordinator.group.commands import DeleteGroup, GroupType, Me
 from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext, group_error
 from odradek.broker.coordinator.group.records import decode_key, value_of
 from odradek.broker.coordinator.group.share import commands as c
-from odradek.broker.coordinator.group.share.group import LEAVE, ShareGroup, ShareMember, topic_states
+from odradek.broker.coordinator.group.share.group import LEAVE, ShareGroup, ShareMember, new_group, topic_states
 from odradek.broker.coordinator.group.share.heartbeat import Heartbeats, session
 from odradek.broker.coordinator.group.share.offsets import ShareOffsets
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome, Schedule
@@ -137,8 +138,7 @@ class ShareKind:
 
     def _group(self, key: Any) -> ShareGroup:
         """The group that a record is about, which is about to change."""
-        first = self._context.configs.release.first_group_epoch
-        group = self._groups.for_replay(key.group_id, ShareGroup, lambda group_id: ShareGroup(group_id, first))
+        group = self._groups.for_replay(key.group_id, ShareGroup, partial(new_group, self._context))
         group.complete = False
         return group
 

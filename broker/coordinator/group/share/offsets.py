@@ -12,9 +12,8 @@ from collections.abc import Callable
 from odradek.broker.coordinator.group.commands import DeleteGroup
 from odradek.broker.coordinator.group.kinds import KindContext
 from odradek.broker.coordinator.group.share import commands as c
-from odradek.broker.coordinator.group.share.group import ShareGroup, TopicStates, joined, states_record
+from odradek.broker.coordinator.group.share.group import ShareGroup, TopicStates, group_or_new, joined, states_record
 from odradek.broker.runtime.machine import Effect, NewRecord, Outcome, make_outcome
-from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_hash_table import HashTable
 from odradek.protocol.java_maps import hash_of_uuid
 
@@ -51,10 +50,7 @@ class ShareOffsets:
 
     def alter(self, command: c.AlterShareOffsets, now_ms: int) -> Outcome[int]:
         """Reset share partitions. If no member has joined the group yet, this creates it."""
-        found = self._context.groups.get(command.group_id)
-        if found is not None and not isinstance(found, ShareGroup):
-            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {command.group_id} is not a share group.")
-        group = found or ShareGroup(command.group_id, self._context.configs.release.first_group_epoch)
+        group = group_or_new(self._context, command.group_id)
         group.check_delete()
         if not command.offsets:
             return make_outcome(reply=group.epoch)
