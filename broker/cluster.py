@@ -18,10 +18,12 @@ from odradek.broker.config.definition import ConfigError
 from odradek.broker.config.keys import OF_STANDARD_AUTHORIZER
 from odradek.broker.config.listener_layout import listeners_of
 from odradek.broker.config.node_config import (
+    DIRECTORIES,
     check_directories,
     given_node_id,
     log_directories,
     metadata_directory,
+    own_log_directories,
     racks,
 )
 from odradek.broker.config.own_values import check_own_values
@@ -109,6 +111,8 @@ class Cluster:
         check_directories(self.config, directories, nodes)
         first = _first_node_id(self.config, directories)
         self.config.node_ids = tuple(range(first, first + nodes))
+        of_nodes = own_log_directories(self.config) if data_dir is None else {}
+        directories = [path for paths in of_nodes.values() for path in paths] or directories
         self.nodes: dict[int, Node] = {number: self._new_node(number) for number in self.config.node_ids}
         for number in (None, *self.config.static_nodes):
             check_requirements(self.config, {}, number)
@@ -131,7 +135,8 @@ class Cluster:
             node.is_controller = node.votes = node.id in roles.combined or node.id in roles.separate
         for node, rack in zip(self.nodes.values(), racks(self.config), strict=True):
             node.rack = rack
-        if directories and self.separate:
+        own = [self.config.static_nodes.get(number, {}) for number in self.separate]
+        if self.separate and (directories or any(name in each for each in own for name in DIRECTORIES)):
             raise ValueError(
                 "process.roles=broker: controllers of their own keep the metadata in memory; give no log directory, or "
                 "use process.roles=broker,controller"
@@ -197,7 +202,7 @@ class Cluster:
             self.membership.join(self.nodes)
         else:
             metadata = metadata_directory(self.config) if data_dir is None else None
-            self._keep_on_disk(directories, metadata, cluster_id)
+            self._keep_on_disk(directories, of_nodes, metadata, cluster_id)
         self._check_cordons()
         self._gates: Gates | None = None
         self.dispatcher = Dispatcher(self.services, self.recent, self.bug_log, self.durability, self.lane.answer_writer)
@@ -248,7 +253,13 @@ class Cluster:
         if self._tls is not None:
             self._tls.forget(node_id, listener)
 
-    def _keep_on_disk(self, directories: Sequence[Path], metadata: Path | None, cluster_id: str | None) -> None:
+    def _keep_on_disk(
+        self,
+        directories: Sequence[Path],
+        of_nodes: Mapping[int, Sequence[Path]],
+        metadata: Path | None,
+        cluster_id: str | None,
+    ) -> None:
         """Everything is kept in these directories, which are opened when the cluster runs."""
         if not self.config.release.keeps_directories:
             raise ConfigError(
@@ -267,6 +278,7 @@ class Cluster:
             self.durability,
             metadata=metadata,
             cluster_id=cluster_id,
+            of_nodes=of_nodes,
         )
         for node in self.nodes.values():
             node.log_dirs = self.directory.directories_of(node.id)

@@ -165,7 +165,9 @@ def _failed_directories(ctx: RequestContext) -> Iterator[DescribeLogDirsResult]:
     for topic in ctx.services.topics:
         for partition in topic.partitions:
             if _is_lost(partition, ctx.node.id):
-                path = first if directories is None else str(directories.path_of(topic.name, partition.index))
+                path = (
+                    first if directories is None else str(directories.path_of(ctx.node.id, topic.name, partition.index))
+                )
                 folder = f"{path}/{topic.name}-{partition.index}"
                 yield DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=folder)
 
@@ -187,7 +189,7 @@ def _topics_in(ctx: RequestContext, path: str, wanted: Mapping[str, set[int] | N
             if ctx.node.id in partition.replicas
             and not _is_lost(partition, ctx.node.id)
             and (chosen is None or partition.index in chosen)
-            and (directories is None or str(directories.path_of(name, partition.index)) == path)
+            and (directories is None or str(directories.path_of(ctx.node.id, name, partition.index)) == path)
         ]
         if partitions:
             topics.append(DescribeLogDirsTopic(name, partitions))

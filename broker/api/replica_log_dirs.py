@@ -66,16 +66,18 @@ def _outcome(ctx: RequestContext, name: str, index: int, path: str) -> ErrorCode
     topic = registry.get(name)
     if topic is None or not 0 <= index < len(topic.partitions):
         if registry.directories is not None:
-            registry.directories.prefer(name, index, Path(path))
+            registry.directories.prefer(ctx.node.id, name, index, Path(path))
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     partition = topic.partitions[index]
     if partition.failure is not None:
         return ErrorCode.KAFKA_STORAGE_ERROR
     if ctx.node.id not in partition.replicas:
+        if registry.directories is not None:
+            registry.directories.prefer(ctx.node.id, name, index, Path(path))
         return ErrorCode.REPLICA_NOT_AVAILABLE
     if registry.directories is not None:
         try:
-            registry.directories.move(partition, Path(path))
+            registry.directories.move(ctx.node.id, partition, Path(path))
         except KafkaError as error:
             _log.error("%s-%d cannot be moved to %s: %s", name, index, path, error.message)
             return error.code

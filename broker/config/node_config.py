@@ -12,6 +12,9 @@ from odradek.broker.config.definition import ConfigError
 from odradek.storage.java_properties import parse_properties
 
 _RACK = "broker.rack"
+_ANY_NODE = -1
+DIRECTORIES = ("log.dirs", "log.dir")
+"""The configs that name log directories, the first one before the second."""
 
 
 def given_node_id(config: BrokerConfig) -> int | None:
@@ -23,12 +26,35 @@ def given_node_id(config: BrokerConfig) -> int | None:
 
 
 def log_directories(config: BrokerConfig) -> list[Path]:
-    """The log directories that `log.dirs` or `log.dir` names, none where neither was given; ConfigError for doubles."""
-    for name in ("log.dirs", "log.dir"):
-        if name in config.static:
-            directories = [Path(text) for text in config.get_list(name)]
+    """The log directories that `log.dirs` or `log.dir` names for all, none where neither was given; ConfigError for
+    doubles.
+    """
+    return _directories(config, config.static, _ANY_NODE)
+
+
+def own_log_directories(config: BrokerConfig) -> dict[int, list[Path]]:
+    """The log directories of each node, where nodes have their own; ConfigError for doubles, and if only some have."""
+    found = {
+        node_id: paths
+        for node_id in config.node_ids
+        if (paths := _directories(config, config.static_nodes.get(node_id, {}), node_id))
+    }
+    if found and len(found) < len(config.node_ids):
+        raise ConfigError(
+            f"log.dirs is set for node {next(iter(found))}, so set it for every node, or for all together"
+        )
+    known = [path.absolute() for paths in found.values() for path in paths]
+    if len(set(known)) < len(known):
+        raise ConfigError(f"log.dirs of the nodes name a directory twice: {','.join(map(str, known))}")
+    return found
+
+
+def _directories(config: BrokerConfig, given: Mapping[str, str], node_id: int) -> list[Path]:
+    for name in DIRECTORIES:
+        if name in given:
+            directories = [Path(text) for text in config.get_list(name, node_id)]
             if len({path.absolute() for path in directories}) < len(directories):
-                raise ConfigError(f"{name}={config.static[name]} names a directory twice")
+                raise ConfigError(f"{name}={given[name]} names a directory twice")
             return directories
     return []
 
@@ -40,10 +66,7 @@ def metadata_directory(config: BrokerConfig) -> Path | None:
 
 
 def check_directories(config: BrokerConfig, directories: Sequence[Path], nodes: int) -> None:
-    """ConfigError for several nodes with several log directories: each node has one below the only one given."""
-    if nodes > 1 and len(directories) > 1:
-        given = ",".join(map(str, directories))
-        raise ConfigError(f"log.dirs={given}: {nodes} nodes share one directory, in which each gets its own; give one")
+    """ConfigError for several nodes with a directory for the metadata log."""
     if nodes > 1 and directories and metadata_directory(config) is not None:
         raise ConfigError(f"metadata.log.dir: {nodes} nodes keep the metadata log in the log directory of each")
 

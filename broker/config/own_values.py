@@ -17,6 +17,8 @@ _OF_EACH_NODE = frozenset(
         "default.replication.factor",
         "delete.topic.enable",
         "listeners",
+        "log.dir",
+        "log.dirs",
         "max.connection.creation.rate",
         "max.connections",
         "max.connections.per.ip",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakSet
@@ -20,7 +21,7 @@ from odradek.broker.controller.node_directories import NodeDirectories, Place, c
 from odradek.broker.controller.restored_logs import RestoredLogs
 from odradek.broker.controller.several_directories import (
     check_complete,
-    check_same_node,
+    check_same_cluster,
     directory_id,
     stored_cluster_id,
 )
@@ -62,10 +63,11 @@ def stored_node_id(path: Path) -> int | None:
 class DataDirectory:
     """Opens and closes all that a durable cluster keeps. Owner: the cluster.
 
-    The directory of a cluster of one node is a Kafka log directory; one of several has one for each, `node-1` and so
-    on. The metadata log is written in one of them, and copied to the others at a clean end. A cluster of one node may
-    have several: `paths`, and `metadata`, where the metadata log is (default: the first). `cluster_id`: the only one
-    that the directories may have (default: what they have, or a new one).
+    `paths`: the log directories of each node, or what they are below: the directory of a cluster of one node is a Kafka
+    log directory; one of several has one for each, `node-1` and so on. `of_nodes`: those that nodes were given instead.
+    The metadata log is written in the first directory of one node, and copied to the first ones of the others at a
+    clean end; that of a cluster of one node may be elsewhere: `metadata`. `cluster_id`: the only one that the
+    directories may have (default: what they have, or a new one).
     """
 
     def __init__(
@@ -79,8 +81,10 @@ class DataDirectory:
         backend: type[DiskBackend] = DiskBackend,
         metadata: Path | None = None,
         cluster_id: str | None = None,
+        of_nodes: Mapping[int, Sequence[Path]] | None = None,
     ) -> None:
         self._paths = paths
+        self._of_nodes = of_nodes
         self._path = paths[0]
         self._metadata_path = paths[0] if metadata is None else metadata
         self._cluster_id = cluster_id
@@ -91,8 +95,9 @@ class DataDirectory:
         self._fs = fs or FileSystem()
         self._backend_class = backend
         self._backends: dict[int, DiskBackend] = {}
-        self._further: list[DiskBackend] = []
-        self._logs: NodeDirectories | LogDirectories | None = None
+        self._of_logs: dict[int, list[DiskBackend]] = {}
+        self._others: list[DiskBackend] = []
+        self._logs: NodeDirectories | None = None
         self._log: DiskMetadataLog | None = None
         self._unopened: list[Place] = []
         self._kept: WeakSet[KeptLogs] = WeakSet()
@@ -110,11 +115,21 @@ class DataDirectory:
     @property
     def backends(self) -> list[DiskBackend]:
         """Every log directory that is open."""
-        return [*self._backends.values(), *self._further]
+        of_logs = [backend for mine in self._of_logs.values() for backend in mine]
+        return of_logs + self._others
+
+    @property
+    def _are_several(self) -> bool:
+        """Whether a node has several directories."""
+        return bool(self._others) or any(len(mine) > 1 for mine in self._of_logs.values())
 
     def directories_of(self, node_id: int) -> tuple[Path, ...]:
         """The log directories of a node."""
-        return tuple(self._paths) if len(self._node_ids) == 1 else (self._path / f"{_NODE}{node_id}",)
+        if self._of_nodes:
+            return tuple(self._of_nodes[node_id])
+        if len(self._node_ids) == 1:
+            return tuple(self._paths)
+        return tuple(path / f"{_NODE}{node_id}" for path in self._paths)
 
     # -- opening
 
@@ -128,7 +143,7 @@ class DataDirectory:
             metadata = self._open_metadata(controller, first)
             image = controller.image
             check_stored(self._config, (image.configs_of(ResourceType.TOPIC, name) for name in image.topics))
-            ids = {node: tuple(map(directory_id, self._log_backends(node))) for node in self._node_ids}
+            ids = {node: tuple(map(directory_id, mine)) for node, mine in self._of_logs.items()}
             membership.keep_directories(ids, metadata)
             self._look_at_folders(controller)
             membership.fence_strangers()
@@ -150,39 +165,48 @@ class DataDirectory:
                     backend.close(clean=False)
             raise
 
-    def _directories(self, controller: Controller, topics: PartitionRegistry) -> NodeDirectories | LogDirectories:
-        if self._further:
-            backends = self._log_backends(self._node_ids[0])
-            others = [backend for backend in self._further if backend not in backends]
-            remove_unfinished(backends)
-            several = LogDirectories(dict(enumerate(backends)), others, controller, self._node_ids[0], self._config)
-            topics.directories = several if len(backends) > 1 else None
-            return several
-        logs = NodeDirectories(self._backends, controller.image.partition)
+    def _directories(self, controller: Controller, topics: PartitionRegistry) -> NodeDirectories:
+        logs: NodeDirectories
+        if self._are_several:
+            numbers = count()
+            of_nodes: dict[int, dict[int, DiskBackend]] = {}
+            for node, mine in self._of_logs.items():
+                remove_unfinished(mine)
+                of_nodes[node] = {next(numbers): backend for backend in mine}
+            several = logs = LogDirectories(of_nodes, self._others, controller, self._config)
+            topics.directories = several if len(logs.backends) > len(of_nodes) else None
+            if len(of_nodes) == 1:
+                return logs
+        else:
+            logs = NodeDirectories(self._backends, controller.image.partition)
         topics.on_fork = lambda partition: logs.part((partition.topic.name, partition.index), partition.leader_id)
         topics.on_other_log = partial(_settle, logs)
         return logs
-
-    def _log_backends(self, node_id: int) -> list[DiskBackend]:
-        """The directories of a node that have partitions, in the order of `log.dirs`."""
-        return [self._backends[node_id], *self._further[: len(self._paths) - 1]]
 
     def _open_directories(self) -> None:
         self._check_layout()
         cluster_id = None
         for node_id in self._node_ids:
-            cluster_id = cluster_id or stored_cluster_id(self._paths[1:]) or self._cluster_id
             first, *further = self.directories_of(node_id)
-            self._backends[node_id] = self._open_directory(first, node_id, cluster_id)
+            cluster_id = cluster_id or stored_cluster_id(further) or self._cluster_id
+            self._backends[node_id] = backend = self._open_directory(first, node_id, cluster_id)
+            mine = self._of_logs[node_id] = [backend]
             cluster_id = self.cluster_id
-            if self._metadata_path.absolute() not in {path.absolute() for path in self._paths}:
-                further.append(self._metadata_path)
             for path in further:
-                self._further.append(backend := self._open_directory(path, node_id, cluster_id))
+                mine.append(self._open_directory(path, node_id, cluster_id))
+        if self._has_metadata_apart:
+            self._others.append(self._open_directory(self._metadata_path, self._node_ids[0], cluster_id))
+        if self._are_several:
+            for backend in self.backends:
                 backend.forget_absent()
-        if self._further:
-            self.backend.forget_absent()
-            check_same_node(self.backends)
+            check_same_cluster(self.backends)
+
+    @property
+    def _has_metadata_apart(self) -> bool:
+        """Whether the metadata log has a directory of its own."""
+        if len(self._node_ids) > 1:
+            return False
+        return self._metadata_path.absolute() not in {path.absolute() for path in self._paths}
 
     def _open_directory(self, path: Path, node_id: int, cluster_id: str | None) -> DiskBackend:
         backend = self._backend_class(
@@ -207,34 +231,39 @@ class DataDirectory:
 
     def _check_layout(self) -> None:
         """A directory of one node becomes that of the first of several; nodes are never left out."""
+        if self._of_nodes:
+            return
         folders = (folder for path in self._paths for folder in path.glob(f"{_NODE}*"))
         stored = {folder.name for folder in folders if (folder / META_PROPERTIES).exists()}
         known = {f"{_NODE}{node_id}" for node_id in self._node_ids}
         if (len(self._node_ids) == 1 and stored) or stored - known:
             text = f"{self._path}: holds the directories {', '.join(sorted(stored))}; start it with all these nodes"
             raise StorageError(text, str(self._path))
-        if len(self._node_ids) > 1 and self._path.exists():
-            if (self._path / META_PROPERTIES).exists():
-                self._move_to_first_node()
-            strangers = sorted(entry.name for entry in self._path.iterdir() if not entry.name.startswith(_NODE))
+        for path in self._paths if len(self._node_ids) > 1 else ():
+            if not path.exists():
+                continue
+            if (path / META_PROPERTIES).exists():
+                self._move_to_first_node(path)
+            strangers = sorted(entry.name for entry in path.iterdir() if not entry.name.startswith(_NODE))
             if strangers:
-                text = f"{self._path}: is neither empty nor a data directory; it holds {strangers[0]}"
-                raise StorageError(text, str(self._path))
+                text = f"{path}: is neither empty nor a data directory; it holds {strangers[0]}"
+                raise StorageError(text, str(path))
 
-    def _move_to_first_node(self) -> None:
+    def _move_to_first_node(self, path: Path) -> None:
         """meta.properties goes last: until then a start finds the rest of the work to do."""
-        (target,) = self.directories_of(self._node_ids[0])
+        target = path / f"{_NODE}{self._node_ids[0]}"
         self._fs.make_directory(target)
-        entries = [entry for entry in self._path.iterdir() if not entry.name.startswith(_NODE)]
+        entries = [entry for entry in path.iterdir() if not entry.name.startswith(_NODE)]
         for entry in sorted(entries, key=lambda entry: entry.name == META_PROPERTIES):
             self._fs.rename(entry, target / entry.name)
         self._fs.sync_directory(target)
-        self._fs.sync_directory(self._path)
+        self._fs.sync_directory(path)
 
     def _open_metadata(self, controller: Controller, directory_ids: dict[int, bytes]) -> dict[int, bytes]:
         """Returns the id of each node's directory with the metadata log."""
         backend = self._directory_of_metadata()
-        voters = {**directory_ids, self._node_ids[0]: directory_id(backend)} if self._further else directory_ids
+        alone = len(self._node_ids) == 1
+        voters = {self._node_ids[0]: directory_id(backend)} if alone else directory_ids
         founders = _founders(voters)
         voting = quorum_of(self._config).combined
         self._log = DiskMetadataLog(
@@ -249,19 +278,28 @@ class DataDirectory:
 
     def _directory_of_metadata(self) -> DiskBackend:
         """The directory of the metadata log; StorageError if the log is in a directory that must not have it."""
-        if not self._further:
-            return self._backends[self._node_with_newest_metadata()]
+        if len(self._node_ids) > 1 or not self._are_several:
+            newest = self._backends[self._node_with_newest_metadata()]
+            for first, *further in self._of_logs.values():
+                for backend in further:
+                    self._check_without_metadata(backend, first, known=(newest.directory / FOLDER).exists())
+            return newest
         path = self._metadata_path.absolute()
         chosen = next(backend for backend in self.backends if backend.directory == path)
         if not (path / FOLDER).exists():
             for backend in self.backends:
-                if (backend.directory / FOLDER).exists():
-                    text = f"{backend.directory} has the metadata log: name it first, or in metadata.log.dir"
-                    raise StorageError(text, str(backend.directory))
-                if backend is not self.backend and backend.partitions():
-                    text = f"{backend.directory} has partitions, but {path} has no metadata log that knows them"
-                    raise StorageError(text, str(backend.directory))
+                if backend is not self.backend or (backend.directory / FOLDER).exists():
+                    self._check_without_metadata(backend, chosen, known=False)
         return chosen
+
+    def _check_without_metadata(self, backend: DiskBackend, chosen: DiskBackend, *, known: bool) -> None:
+        """StorageError for a metadata log that is not in the chosen directory, or partitions that no such log knows."""
+        if (backend.directory / FOLDER).exists():
+            text = f"{backend.directory} has the metadata log: name it first, or in metadata.log.dir"
+            raise StorageError(text, str(backend.directory))
+        if not known and backend.partitions():
+            text = f"{backend.directory} has partitions, but {chosen.directory} has no metadata log that knows them"
+            raise StorageError(text, str(backend.directory))
 
     def _node_with_newest_metadata(self) -> int:
         """The node whose metadata log goes furthest: each start begins a higher epoch in the one it goes on with."""
@@ -295,8 +333,8 @@ class DataDirectory:
             registration = controller.image.partition(*place)
             assert registration is not None
             self._logs.choose_home(place, holders, registration)
-        if len(self._node_ids) == 1:
-            check_complete(controller.image, self._node_ids[0], self._log_backends(self._node_ids[0]), held)
+        for node, mine in self._of_logs.items():
+            check_complete(controller.image, node, mine, held)
         self._unopened = list(held)
 
     def _open_logs_of_coordinators(self, topics: PartitionRegistry) -> None:
@@ -369,7 +407,7 @@ class DataDirectory:
         clean = topics.close() and clean
         try:
             self._log.close()
-            if clean and isinstance(self._logs, NodeDirectories) and len(self._backends) > 1:
+            if clean and len(self._backends) > 1:
                 self._logs.spread_copies()
                 self._copy_metadata(self._log.folder)
         except (StorageError, OSError):

@@ -113,7 +113,7 @@ class DirectoryGroup:
 
 
 class NodeDirectories(DirectoryGroup):
-    """The directories of several nodes, by node.
+    """The directories of several nodes, one each: its number is that of its node.
 
     `registration_of(topic, index)`: a partition's registration in the metadata, None if it is unknown there.
     """
@@ -122,41 +122,56 @@ class NodeDirectories(DirectoryGroup):
         self,
         backends: Mapping[int, DiskBackend],
         registration_of: Callable[[str, int], PartitionRegistration | None],
+        others: Iterable[DiskBackend] = (),
     ) -> None:
-        super().__init__(backends)
+        super().__init__(backends, others)
         self._registration_of = registration_of
+
+    @property
+    def node_ids(self) -> Collection[int]:
+        """The nodes."""
+        return self.backends.keys()
+
+    def node_of(self, number: int) -> int:
+        """The node of a directory."""
+        return number
+
+    def number_for(self, node_id: int, place: Place) -> int:
+        """The directory of a node that has, or will have, its replica of a partition."""
+        return node_id
 
     # -- homes
 
     def _new_home(self, topic: str, partition: int) -> int:
         registration = self._registration_of(topic, partition)
-        known = [node for node in (registration.replicas if registration else ()) if node in self.backends]
-        return known[0] if known else next(iter(self.backends))
+        known = [node for node in (registration.replicas if registration else ()) if node in self.node_ids]
+        return self.number_for(known[0] if known else next(iter(self.node_ids)), (topic, partition))
 
     def home_of(self, place: Place, registration: PartitionRegistration) -> int:
         """See `DirectoryGroup`: one of its replicas'."""
-        nodes = [node for node in registration.replicas if node in self.backends] or list(self.backends)
+        nodes = [node for node in registration.replicas if node in self.node_ids] or list(self.node_ids)
         home = self._homes.get(place)
-        return home if home is not None and home in nodes else nodes[0]
+        return home if home is not None and self.node_of(home) in nodes else self.number_for(nodes[0], place)
 
     def _rightful(self, place: Place, held: Collection[int], registration: PartitionRegistration) -> int:
         """The one with the newest leader epoch; of equals that of the node that led last. The others are stale."""
         last_known = (registration.leader, *registration.isr, *registration.last_known_elr, *registration.elr)
-        ordered = [node for node in (*last_known, *registration.replicas, *held) if node in held]
-        return max(ordered, key=lambda node: latest_epoch(self.backends[node], *place))
+        order = dict.fromkeys((*last_known, *registration.replicas, *map(self.node_of, held)))
+        ordered = [number for node in order for number in held if self.node_of(number) == node]
+        return max(ordered, key=lambda number: latest_epoch(self.backends[number], *place))
 
     def part(self, place: Place, node: int) -> None:
         """The partition's next log is for this node, beside others that there are: it gets a directory without one."""
         name = f"{place[0]}-{place[1]}"
-        for one in (node, *self.backends):
-            if one in self.backends and not (self.backends[one].directory / name).exists():
+        for one in (self.number_for(node, place), *self.backends) if node in self.node_ids else self.backends:
+            if not (self.backends[one].directory / name).exists():
                 self._homes[place] = one
                 return
         raise StorageError(f"no directory is left for another log of {name}", name)
 
     def move_home(self, place: Place, folder: Path) -> None:
         """The partition continues with the log in this folder."""
-        self._homes[place] = next(node for node, one in self.backends.items() if one.directory == folder.parent)
+        self._homes[place] = next(number for number, one in self.backends.items() if one.directory == folder.parent)
 
     def spread_copies(self) -> None:
         """Copy each partition to the directories of all its replicas, and remove it from a home that is not one of
@@ -167,15 +182,17 @@ class NodeDirectories(DirectoryGroup):
             source = self.backends[home].directory / f"{topic}-{index}"
             if registration is None or not source.exists():
                 continue
-            for node in registration.replicas:
-                if node != home and node in self.backends:
-                    self._copy((topic, index), source, home, node)
-            if home not in registration.replicas:
+            replicas = [node for node in registration.replicas if node in self.node_ids]
+            targets = [self.number_for(node, (topic, index)) for node in replicas]
+            for target in targets:
+                if target != home:
+                    self._copy((topic, index), source, home, target)
+            if targets and home not in targets:
                 self.backends[home].delete_log(topic, index, 0)
 
-    def _copy(self, place: Place, source: Path, home: int, node: int) -> None:
-        copy_folder(self.backends[node], source)
-        self.backends[node].take_offsets(self.backends[home], place)
+    def _copy(self, place: Place, source: Path, home: int, target: int) -> None:
+        copy_folder(self.backends[target], source)
+        self.backends[target].take_offsets(self.backends[home], place)
 
 
 def latest_epoch(backend: DiskBackend, topic: str, index: int) -> int:

@@ -1,4 +1,4 @@
-"""Whether the log directories of one node belong together, and are all that it had."""
+"""Whether log directories belong together, and are all that their node had."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def stored_cluster_id(paths: Sequence[Path]) -> str | None:
         return None  # whoever opens the directory says what is wrong with it
 
 
-def check_same_node(backends: Sequence[DiskBackend]) -> None:
+def check_same_cluster(backends: Sequence[DiskBackend]) -> None:
     """StorageError unless the directories are of one cluster, and none is a copy of another."""
     cluster_id = backends[0].meta.cluster_id
     known: dict[str | None, DiskBackend] = {}

@@ -55,16 +55,16 @@ _log = logging.getLogger("odradek.broker.partitions")
 
 
 class Directories(Protocol):
-    """The log directories of a node that has several."""
+    """The log directories of nodes that have several."""
 
-    def path_of(self, topic: str, index: int) -> Path:
-        """The directory of a partition."""
+    def path_of(self, node_id: int, topic: str, index: int) -> Path:
+        """The directory of a node's replica."""
 
-    def prefer(self, topic: str, index: int, path: Path) -> None:
-        """Create a partition in this directory, when it is created."""
+    def prefer(self, node_id: int, topic: str, index: int, path: Path) -> None:
+        """Create a node's replica in this directory, when it is created."""
 
-    def move(self, partition: Partition, path: Path) -> None:
-        """Bring a partition to another directory; StorageError leaves it where it is."""
+    def move(self, node_id: int, partition: Partition, path: Path) -> None:
+        """Bring a node's replica to another directory; StorageError leaves it where it is."""
 
 
 class PartitionRegistry:
@@ -74,7 +74,7 @@ class PartitionRegistry:
     never fails on a medium: a log is opened when it is first used, and its errors are those of whoever used it.
     `on_activity` is told of partitions that get data or another config. `on_fork` is told of those whose leader gets a
     log of its own, and may choose the directory; `on_other_log` of those that go on with another log than before.
-    `directories` is there for a node with several log directories. `crowded`: where to wait before an append that can
+    `directories` is there for nodes with several log directories. `crowded`: where to wait before an append that can
     wait, while records come faster than they leave memory for the temporary file; None else.
     """
 

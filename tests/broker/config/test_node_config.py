@@ -15,6 +15,7 @@ from odradek.broker.config.node_config import (
     given_node_id,
     log_directories,
     metadata_directory,
+    own_log_directories,
     racks,
     read_config_file,
 )
@@ -38,16 +39,26 @@ def test_where_logs_lie() -> None:
     assert metadata_directory(BrokerConfig({"metadata.log.dir": "/m"})) == Path("/m")
 
 
-def test_several_nodes_have_one_directory() -> None:
+def test_several_nodes_keep_the_metadata_in_their_log_directories() -> None:
     config = BrokerConfig({"metadata.log.dir": "/m"})
-    check_directories(BrokerConfig(), [Path("/a"), Path("/b")], 1)
-    check_directories(BrokerConfig(), [Path("/a")], 3)
+    check_directories(BrokerConfig(), [Path("/a"), Path("/b")], 3)
     check_directories(config, [Path("/a")], 1)
     check_directories(config, [], 2)
-    with pytest.raises(ConfigError, match=r"log\.dirs=/a,/b: 2 nodes share one directory"):
-        check_directories(BrokerConfig(), [Path("/a"), Path("/b")], 2)
     with pytest.raises(ConfigError, match=r"metadata\.log\.dir: 2 nodes keep the metadata log in"):
         check_directories(config, [Path("/a")], 2)
+
+
+def test_nodes_have_log_directories_of_their_own() -> None:
+    def own(**dirs: str) -> dict[int, list[Path]]:
+        nodes = {int(number[1:]): {"log.dirs": text} for number, text in dirs.items()}
+        return own_log_directories(BrokerConfig({"log.dirs": "/x"}, nodes=nodes, node_ids=(1, 2)))
+
+    assert own() == {}
+    assert own(n1="/a,/b", n2="/c") == {1: [Path("/a"), Path("/b")], 2: [Path("/c")]}
+    with pytest.raises(ConfigError, match=r"log\.dirs is set for node 1, so set it for every node"):
+        own(n1="/a")
+    with pytest.raises(ConfigError, match="name a directory twice"):
+        own(n1="/a", n2="/a/")
 
 
 @pytest.mark.parametrize(

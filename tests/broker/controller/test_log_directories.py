@@ -8,14 +8,22 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.cluster import Cluster
+from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.controller.commands import Reassignment, ReassignPartitions
 from odradek.broker.controller.log_directories import LogDirectories
 from odradek.broker.controller.several_directories import directory_id
 from odradek.broker.partitions.waiters import Waiter
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from odradek.storage.backend import StorageError
 from odradek.storage.checkpoint_files import parse_meta_properties
+from tests.fakes.ask import ask
 from tests.fakes.durable import die, durable, opened
 from tests.fakes.file_system import Crash, FaultyFileSystem
 
@@ -38,7 +46,7 @@ def places(cluster: Cluster, topic: str) -> list[str]:
     """The name of each partition's directory, as the live partitions have it."""
     directories = cluster.topics.directories
     assert directories is not None
-    return [directories.path_of(topic, p.index).name for p in cluster.topics.by_name(topic).partitions]
+    return [directories.path_of(1, topic, p.index).name for p in cluster.topics.by_name(topic).partitions]
 
 
 def recorded(cluster: Cluster, topic: str) -> list[str]:
@@ -51,7 +59,7 @@ def recorded(cluster: Cluster, topic: str) -> list[str]:
 def move(cluster: Cluster, topic: str, index: int, to: Path) -> None:
     directories = cluster.topics.directories
     assert isinstance(directories, LogDirectories)
-    directories.move(cluster.topics.by_name(topic).partitions[index], to)
+    directories.move(1, cluster.topics.by_name(topic).partitions[index], to)
 
 
 def content(cluster: Cluster, topic: str, index: int) -> tuple[int, int, int]:
@@ -191,7 +199,7 @@ def test_a_move_wakes_readers_and_keeps_what_is_known_of_producers(tmp_path: Pat
 def test_a_partition_is_made_where_it_was_asked_for(tmp_path: Path) -> None:
     cluster = opened(paths(tmp_path))
     assert cluster.topics.directories is not None
-    cluster.topics.directories.prefer("t", 0, tmp_path / "b")
+    cluster.topics.directories.prefer(1, "t", 0, tmp_path / "b")
     cluster.create_topic("t", partitions=2)
     assert recorded(cluster, "t") == ["b", "a"]
     cluster.close_logs()
@@ -243,3 +251,115 @@ def test_a_death_at_any_call_of_a_move_loses_nothing(tmp_path: Path) -> None:
     again = opened(paths(tmp_path / str(stop)))
     assert content(again, "t", 0)[:2] == (1, 4)
     again.close_logs()
+
+
+def of_node(cluster: Cluster, node_id: int, topic: str) -> list[str]:
+    """The name of the directory of each of a node's replicas. The metadata has the same."""
+    directories = cluster.topics.directories
+    assert directories is not None
+    assert cluster.directory is not None
+    names = {directory_id(backend): backend.directory for backend in cluster.directory.backends}
+    found = []
+    for index, registration in enumerate(cluster.image.topics[topic].partitions):
+        path = directories.path_of(node_id, topic, index)
+        known = dict(zip(registration.replicas, registration.directories, strict=True))
+        assert names[known[node_id]] == path
+        found.append(path.parent.name)
+    return found
+
+
+def replica_of(cluster: Cluster, node_id: int, topic: str, to: Path) -> None:
+    """Move a node's replica of the first partition."""
+    directories = cluster.topics.directories
+    assert isinstance(directories, LogDirectories)
+    directories.move(node_id, cluster.topics.by_name(topic).partitions[0], to / f"node-{node_id}")
+
+
+def test_each_of_several_nodes_has_directories(tmp_path: Path) -> None:
+    cluster = opened(paths(tmp_path), nodes=2)
+    cluster.create_topic("t", partitions=3, replication_factor=2)
+    cluster.create_topic("u", assignments={0: [2]})
+    assert of_node(cluster, 1, "t") == of_node(cluster, 2, "t") == ["a", "b", "a"]
+    assert of_node(cluster, 2, "u") == ["b"]
+    for index in range(3):
+        fill(cluster, "t", index, b"x")
+    cluster.close_logs()
+    metadata = "__cluster_metadata-0"
+    assert folders(tmp_path / "a" / "node-1") == {metadata, "t-0", "t-2"}
+    assert folders(tmp_path / "a" / "node-2") == {metadata, "t-0", "t-2"}
+    assert [folders(tmp_path / "b" / name) for name in ("node-1", "node-2")] == [{"t-1"}, {"t-1"}]
+    for path in tmp_path.glob("*/node-*/t-1"):
+        assert (path / "00000000000000000000.log").stat().st_size > 0
+    again = opened(paths(tmp_path), nodes=2)
+    assert of_node(again, 1, "t") == of_node(again, 2, "t") == ["a", "b", "a"]
+    assert [content(again, "t", index)[:2] for index in range(3)] == [(0, 1)] * 3
+    again.close_logs()
+
+
+@pytest.mark.parametrize("ends", ["cleanly", "by a crash"])
+def test_the_replicas_of_nodes_move_one_by_one(tmp_path: Path, ends: str) -> None:
+    cluster = opened(paths(tmp_path), nodes=2)
+    cluster.create_topic("t", replication_factor=2)
+    fill(cluster, "t", 0, b"1")
+    replica_of(cluster, 2, "t", tmp_path / "b")
+    assert [of_node(cluster, node_id, "t") for node_id in (1, 2)] == [["a"], ["b"]]
+    fill(cluster, "t", 0, b"2")
+    replica_of(cluster, 1, "t", tmp_path / "b")
+    replica_of(cluster, 2, "t", tmp_path / "a")
+    fill(cluster, "t", 0, b"3")
+    if ends == "cleanly":
+        cluster.close_logs()
+        held = {path.parent.relative_to(tmp_path).as_posix() for path in tmp_path.glob("*/*/t-0")}
+        assert held == {"b/node-1", "a/node-2"}
+    else:
+        die(cluster)
+    again = opened(paths(tmp_path), nodes=2)
+    assert [of_node(again, node_id, "t") for node_id in (1, 2)] == [["b"], ["a"]]
+    assert content(again, "t", 0)[:2] == (0, 3)
+    again.close_logs()
+
+
+def test_a_replica_that_a_node_gets_goes_where_it_was_asked_for(tmp_path: Path) -> None:
+    cluster = opened(paths(tmp_path), nodes=2)
+    cluster.create_topic("t", assignments={0: [1]})
+    fill(cluster, "t", 0, b"1")
+    wanted = AlterReplicaLogDir(str(tmp_path / "b" / "node-2"), [AlterReplicaLogDirTopic("t", [0])])
+    [told] = ask(cluster, AlterReplicaLogDirsRequest([wanted]), node_id=2).results
+    assert told.partitions[0].error_code == ErrorCode.REPLICA_NOT_AVAILABLE
+    assert cluster.controller.ask(ReassignPartitions([Reassignment(("t", 0), [2])])) == [None]
+    assert list(cluster.image.topics["t"].partitions[0].replicas) == [2]
+    assert of_node(cluster, 2, "t") == ["b"]
+    cluster.close_logs()
+    assert {path.parent.relative_to(tmp_path).as_posix() for path in tmp_path.glob("*/*/t-0")} == {"b/node-2"}
+    again = opened(paths(tmp_path), nodes=2)
+    assert content(again, "t", 0)[:2] == (0, 1)
+    again.close_logs()
+
+
+def test_nodes_have_the_directories_that_they_were_given(tmp_path: Path) -> None:
+    own = {number: {"log.dirs": f"{tmp_path}/{number}a,{tmp_path}/{number}b"} for number in (1, 2)}
+    cluster = Cluster(nodes=2, config=BrokerConfig(nodes=own))
+    cluster.open_directory()
+    cluster.create_topic("t", partitions=2, replication_factor=2)
+    fill(cluster, "t", 1, b"x")
+    cluster.close_logs()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1a", "1b", "2a", "2b"]
+    assert {path.parent.name for path in tmp_path.glob("*/t-1")} == {"1b", "2b"}
+    swapped = {1: own[1], 2: {"log.dirs": ",".join(reversed(own[2]["log.dirs"].split(",")))}}
+    with pytest.raises(StorageError, match=r"/2a has the metadata log: name it first"):
+        Cluster(nodes=2, config=BrokerConfig(nodes=swapped)).open_directory()
+    again = Cluster(nodes=2, config=BrokerConfig(nodes=own))
+    again.open_directory()
+    assert content(again, "t", 1)[:2] == (0, 1)
+    again.close_logs()
+
+
+def test_a_node_without_a_directory_that_it_had_is_refused(tmp_path: Path) -> None:
+    cluster = opened(paths(tmp_path), nodes=2)
+    cluster.create_topic("t", partitions=2)
+    fill(cluster, "t", 1, b"x")
+    cluster.create_topic("u", assignments={0: [2], 1: [2]})
+    fill(cluster, "u", 1, b"x")
+    cluster.close_logs()
+    with pytest.raises(StorageError, match=r"log\.dirs lacks a directory that the node had"):
+        opened(paths(tmp_path, "a"), nodes=2)

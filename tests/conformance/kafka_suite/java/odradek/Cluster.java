@@ -226,9 +226,9 @@ public final class Cluster implements AutoCloseable {
         if (properties.lastKey() - first + 1 != properties.size())
             throw new Odradek.Refused("the ids of odradek's nodes follow each other, but these do not: " + properties.keySet());
         SortedMap<Integer, Map<String, String>> ofNodes = new TreeMap<>();
+        combined |= areOnDisk();  // separate controllers keep nothing on a disk
         Map<String, String> config = common(ofNodes);
-        boolean onDisk = config.containsKey("log.dirs");
-        combined |= onDisk;
+        boolean onDisk = areOnDisk();
         config.put("node.id", "" + first);
         config.put("listeners", listeners());
         String advertised = portsFollow() ? properties.get(first).get("advertised.listeners") : null;
@@ -310,6 +310,11 @@ public final class Cluster implements AutoCloseable {
             .findFirst();
     }
 
+    /** Brokers with one directory each keep all in memory. */
+    private boolean areOnDisk() {
+        return properties.values().stream().anyMatch(node -> node.getOrDefault("log.dirs", "").contains(","));
+    }
+
     /** What all nodes have in common. What differs is put into `ofNodes`. */
     private Map<String, String> common(SortedMap<Integer, Map<String, String>> ofNodes) {
         Map<String, String> found = new TreeMap<>();
@@ -350,10 +355,8 @@ public final class Cluster implements AutoCloseable {
             found.put(prefix + "sasl.enabled.mechanisms", "PLAIN");
             found.put(prefix + "plain.sasl.jaas.config", PLAIN + " user_" + OWN_USER + "=\"" + OWN_USER + "\";");
         }
-        Map<String, String> node = properties.get(properties.firstKey());
-        int disks = node.getOrDefault("log.dirs", "").split(",").length;
-        if (disks > 1 && properties.size() == 1)  // several nodes have one directory each: they keep all in memory
-            found.put("log.dirs", node.get("log.dirs"));
+        if (areOnDisk())
+            properties.forEach((id, node) -> ofNodes.computeIfAbsent(id, any -> new TreeMap<>()).put("log.dirs", node.get("log.dirs")));
         KAFKAS_DEFAULTS.forEach(found::putIfAbsent);
         return found;
     }

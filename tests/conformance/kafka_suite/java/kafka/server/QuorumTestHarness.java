@@ -169,6 +169,8 @@ public abstract class QuorumTestHarness implements Logging {
     private Map<String, String> ofController(TestInfo info) {
         Map<String, String> found = new HashMap<>();
         CollectionConverters.asJava(kraftControllerConfigs(info)).get(0).forEach((name, value) -> found.put((String) name, Cluster.text(value)));
+        found.put("unstable.feature.versions.enable", "true");  // as Kafka's harness does
+        found.put("log.segment.delete.delay.ms", "1000");
         return found;
     }
 
