@@ -119,7 +119,7 @@ class Cluster:
         features_at_start(self.config)  # says what is wrong where the user sees it
         self.config.directories_of = lambda node_id: self.nodes[node_id].directory_paths
         layouts, roles = listeners_of(self.config), quorum_of(self.config)
-        check_own_values(self.config, roles.separate)
+        check_own_values(self.config, roles)
         if self.config.get_bool("remote.log.storage.system.enable"):
             from odradek.broker.config.tiered_storage import check_broker
 

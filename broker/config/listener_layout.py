@@ -105,7 +105,7 @@ def listeners_of(config: BrokerConfig) -> dict[int, NodeListeners]:
     for index, node_id in enumerate(config.node_ids):
         advertises = config.get("advertised.listeners", node_id) is not None
         found[node_id] = rules.layout(node_id, bound[index], told[index] if advertises else None, given)
-    found |= {node_id: rules.controller(address) for node_id, address in quorum.separate.items()}
+    found |= {node_id: rules.controller(node_id, address) for node_id, address in quorum.separate.items()}
     if given:
         _check_following_ports({node: [*each.listeners, *each.controllers] for node, each in found.items()})
     return found
@@ -214,11 +214,14 @@ class _Rules:
         by_name = None if told is None else {each.name: each for each in advertised}
         return NodeListeners(tuple(own), by_name, ordered, self._told_controllers(node_id, ordered, told or ()), given)
 
-    def controller(self, address: Address) -> NodeListeners:
-        """The one listener of a controller that is no broker."""
-        if not self._controllers:
+    def controller(self, node_id: int, address: Address) -> NodeListeners:
+        """The listeners of a controller that is no broker: its own, or one at its address in the quorum."""
+        names = self._config.get_list("controller.listener.names", node_id)
+        if not names:
             raise ConfigError('Missing required configuration "controller.listener.names" which has no default value.')
-        name = self._controllers[0]
+        if "listeners" in self._config.static_nodes.get(node_id, {}):
+            return self._own_of_controller(node_id, names)
+        name = names[0]
         if name not in self._protocols:
             raise ConfigError(
                 f"Controller listener with name {name} defined in controller.listener.names not found in "
@@ -228,6 +231,28 @@ class _Rules:
             )
         listener = (Listener(name, self._protocols[name], *address),)
         return NodeListeners((), None, listener, listener, given=True)
+
+    def _own_of_controller(self, node_id: int, names: Sequence[str]) -> NodeListeners:
+        texts = self._config.get_list("listeners", node_id)
+        [bound] = self._parsed(texts, [node_id], distinct_ports=True).values()
+        if not {each.name for each in bound}.issuperset(names):
+            raise ConfigError(
+                "controller.listener.names must only contain values appearing in the 'listeners' configuration when "
+                "running the KRaft controller role"
+            )
+        if not {each.name for each in bound} <= set(names):
+            raise ConfigError(
+                "The listeners config must only contain KRaft controller listeners from controller.listener.names when "
+                "process.roles=controller"
+            )
+        of_brokers = {text.partition(":")[0].upper() for text in self._config.get_list("listeners")}
+        for each in bound:
+            if each.protocol.sasl and each.name in of_brokers:
+                raise ConfigError(
+                    f"listeners of node {node_id}: {each.name} belongs to brokers; one with SASL needs another name"
+                )
+        listeners = tuple(sorted(bound, key=lambda each: names.index(each.name)))
+        return NodeListeners((), None, listeners, listeners, given=True)
 
     def _check_controllers(self, node_id: int, bound: Iterable[Listener]) -> None:
         names = {each.name for each in bound}

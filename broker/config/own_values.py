@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.definition import ConfigError, Use
 from odradek.broker.config.keys import base_name, broker_keys
+from odradek.broker.config.quorum_config import Quorum
 
 _OF_EACH_NODE = frozenset(
     {
@@ -43,12 +44,12 @@ _OF_CONTROLLERS_ALONE = frozenset(
 
 _OF_CONTROLLERS_TOO = (
     "connection",
-    "controller.",
+    "controller.quorum.",
+    "controller.quota.",
     "delegation.",
     "listener.security.",
     "metadata.",
     "min.insync.",
-    "process.",
     "quota.",
     "sasl.",
     "socket.",
@@ -57,11 +58,10 @@ _OF_CONTROLLERS_TOO = (
 """Beginnings of configs that controllers act on, and that are kept for the whole cluster."""
 
 
-def check_own_values(config: BrokerConfig, separate: Collection[int]) -> None:
-    """ConfigError for configs of a node that there is not, and for a node's value where all have to have the same.
-
-    `separate`: the controllers that are no brokers.
-    """
+def check_own_values(config: BrokerConfig, quorum: Quorum) -> None:
+    """ConfigError for configs of a node that there is not, and for a node's value where all have to have the same."""
+    separate = quorum.separate
+    controllers = (*quorum.combined, *separate)
     known = (*config.node_ids, *separate)
     for node_id, own in config.static_nodes.items():
         if node_id not in known:
@@ -72,10 +72,11 @@ def check_own_values(config: BrokerConfig, separate: Collection[int]) -> None:
     for name in dict.fromkeys(name for own in config.static_nodes.values() for name in own):
         base = base_name(name) or name
         if base in _OF_CONTROLLERS_ALONE:
-            _check_same(config, name, separate or config.node_ids)
+            _check_same(config, name, controllers)
         elif not _is_of_each_node(base):
             _check_same(config, name, config.node_ids)
-            _check_same(config, name, known if base.startswith(_OF_CONTROLLERS_TOO) else separate)
+            if base != "process.roles":
+                _check_same(config, name, known if base.startswith(_OF_CONTROLLERS_TOO) else controllers)
 
 
 def _is_of_each_node(name: str) -> bool:

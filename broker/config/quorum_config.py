@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 FIRST_SEPARATE_ID = 3000
 """Of controllers that `controller.quorum.bootstrap.servers` tells only the addresses of."""
+_ROLES = "process.roles"
 _VOTERS = "controller.quorum.voters"
 _SERVERS = "controller.quorum.bootstrap.servers"
 _HOST_PORT = r"(?:[^\s]*://)?\[?[0-9a-zA-Z\-%._:]*\]?:[0-9]+"
@@ -55,7 +56,7 @@ def are_separate(config: BrokerConfig) -> bool:
 
 
 def _roles(config: BrokerConfig) -> set[str]:
-    return set(config.get_list("process.roles"))
+    return set(config.get_list(_ROLES))
 
 
 def quorum_of(config: BrokerConfig) -> Quorum:
@@ -72,13 +73,15 @@ def quorum_of(config: BrokerConfig) -> Quorum:
             f"If process.roles contains the 'controller' role, the node id {config.node_ids[0]} must be included in "
             f"the set of voters {_VOTERS}=Set({', '.join(map(str, voters))})"
         )
-    others = [voter for voter in voters if voter not in config.node_ids]
-    if others:
+    others = {voter: address for voter, address in voters.items() if voter not in config.node_ids}
+    unknown = [voter for voter in others if set(config.get_list(_ROLES, voter)) != {"controller"}]
+    if unknown:
         raise ConfigError(
-            f"{_VOTERS} names node {', '.join(map(str, others))}, which this process does not run: odradek runs all "
-            "nodes of a cluster in one process (--nodes, or nodes=; process.roles=broker for separate controllers)"
+            f"{_VOTERS} names node {', '.join(map(str, unknown))}, which this process does not run: odradek runs all "
+            "nodes of a cluster in one process (--nodes, or nodes=; process.roles=broker for separate controllers, or "
+            "process.roles=controller as a config of such a node)"
         )
-    return Quorum(combined, {}, True)
+    return Quorum(combined, others, True)
 
 
 def _separate(config: BrokerConfig, voters: Mapping[int, Address], servers: list[Address]) -> Mapping[int, Address]:

@@ -225,6 +225,69 @@ def test_nodes_may_have_listeners_of_their_own() -> None:
     }
 
 
+def test_a_controller_may_have_listeners_of_its_own() -> None:
+    shared = {
+        "process.roles": "broker",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.voters": "3000@127.0.0.1:0",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    }
+    own = {
+        "listeners": "PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+        "controller.listener.names": "CONTROLLER,PLAINTEXT",
+    }
+    with KafkaBroker(config=shared, node_config={3000: own}) as broker:
+        controller = broker.cluster.separate[3000]
+        assert list(controller.controllers) == ["CONTROLLER", "PLAINTEXT"]
+        for endpoint in controller.controllers.values():
+            with WireClient(endpoint.host, endpoint.port) as client:
+                told = client.request(DescribeClusterRequest(endpoint_type=2))
+                assert [(node.broker_id, node.port) for node in told.brokers] == [(3000, endpoint.port)]
+        with _client(broker.cluster.nodes[1], "PLAINTEXT") as client:
+            assert [node.broker_id for node in client.request(DescribeClusterRequest()).brokers] == [1]
+
+
+@pytest.mark.parametrize("names", ["CONTROLLER", "CONTROLLER,PLAINTEXT,OTHER"])
+def test_a_controller_listens_for_the_names_of_controllers_alone(names: str) -> None:
+    shared = {"process.roles": "broker", "controller.listener.names": "CONTROLLER", "controller.quorum.voters": "3@a:0"}
+    own = {"listeners": "PLAINTEXT://:0,CONTROLLER://:0", "controller.listener.names": names}
+    with pytest.raises(ValueError, match=r"controller.listener.names"):
+        KafkaBroker(config=shared, node_config={3: own})
+
+
+def test_a_controller_beside_nodes_that_are_both_takes_over() -> None:
+    shared = {
+        "process.roles": "broker,controller",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.voters": "1@127.0.0.1:0,7@127.0.0.1:0",
+        "listeners": "PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+    }
+    with KafkaBroker(nodes=2, config=shared, node_config={7: {"process.roles": "controller"}}) as broker:
+        quorum = DescribeQuorumRequest([TopicData("__cluster_metadata", [PartitionData(0)])])
+        broker.kill_node(1)
+        with _client(broker.cluster.nodes[2], "PLAINTEXT") as client:
+            told = client.request(quorum).topics[0].partitions[0]
+            brokers = client.request(DescribeClusterRequest()).brokers
+
+    assert told.leader_id == 7
+    assert sorted(voter.replica_id for voter in told.current_voters) == [1, 7]
+    assert [observer.replica_id for observer in told.observers] == [2]
+    assert [node.broker_id for node in brokers] == [2]
+
+
+def test_a_log_in_of_controllers_has_a_listener_of_their_own() -> None:
+    shared = {
+        "process.roles": "broker",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.voters": "3@a:0",
+        "listeners": "PLAINTEXT://:0,LOGIN://:0",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,LOGIN:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
+    }
+    own = {"listeners": "CONTROLLER://:0,LOGIN://:0", "controller.listener.names": "CONTROLLER,LOGIN"}
+    with pytest.raises(ValueError, match=r"LOGIN belongs to brokers; one with SASL needs another name"):
+        KafkaBroker(config=shared, node_config={3: own})
+
+
 def test_a_node_without_listeners_beside_one_with_its_own_is_refused() -> None:
     with pytest.raises(ValueError, match="listeners is set for node 2, so set it for every node, or for all together"):
         KafkaBroker(nodes=2, node_config={2: {"listeners": "PLAINTEXT://127.0.0.1:0"}})

@@ -4,11 +4,13 @@ import pytest
 
 from odradek.broker.config.broker_config import BrokerConfig, ConfigError, ConfigSource, Synonym
 from odradek.broker.config.own_values import check_own_values
+from odradek.broker.config.quorum_config import Quorum
 
 
 def check(nodes: dict[int, dict[str, str]], separate: tuple[int, ...] = (), **shared: str) -> None:
     given = {name.replace("_", "."): text for name, text in shared.items()}
-    check_own_values(BrokerConfig(given, nodes=nodes, node_ids=(1, 2)), separate)
+    config = BrokerConfig(given, nodes=nodes, node_ids=(1, 2))
+    check_own_values(config, Quorum(() if separate else (1, 2), dict.fromkeys(separate, ("a", 0)), True))
 
 
 def test_a_nodes_own_value_goes_before_the_shared_one() -> None:
@@ -31,7 +33,7 @@ def test_what_clients_change_goes_before_a_nodes_own_value() -> None:
 def test_the_cluster_has_what_all_brokers_say() -> None:
     nodes = {number: {"log.retention.ms": "5"} for number in (1, 2)}
     config = BrokerConfig({"log.retention.ms": "7"}, nodes=nodes, node_ids=(1, 2))
-    check_own_values(config, ())
+    check_own_values(config, Quorum((1, 2), {}, True))
 
     assert config.get_int("log.retention.ms") == 5
     assert config.log_config({}).retention_ms == 5

@@ -48,6 +48,11 @@ def test_separate_controllers() -> None:
         quorum({**BROKERS_ONLY, SERVERS: "a:1"}, (3000,))
 
 
+def test_controllers_of_their_own_beside_nodes_that_are_both() -> None:
+    config = BrokerConfig({VOTERS: "1@a:1,3@b:2"}, nodes={3: {"process.roles": "controller"}}, node_ids=(1, 2))
+    assert quorum_of(config) == Quorum((1,), {3: ("b", 2)}, static=True)
+
+
 def test_a_process_has_brokers() -> None:
     with pytest.raises(ConfigError, match="roles=controller is not supported"):
         check_roles(BrokerConfig({"process.roles": "controller"}))

@@ -21,6 +21,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ForkJoinWorkerThread;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
@@ -133,6 +134,8 @@ public final class Cluster implements AutoCloseable {
     private final SortedMap<Integer, Integer> controllers = new TreeMap<>();
     /** What stands in the server.properties of controllers that are no brokers. */
     private final Map<Integer, Map<String, String>> ofControllers = new TreeMap<>();
+    /** Of controllers with several listeners: the port by the listener's name. */
+    private final Map<Integer, Map<String, Integer>> furtherPorts = new HashMap<>();
     private boolean combined;
     private boolean dynamicQuorum;
     private Map<String, Short> features = Map.of();
@@ -144,6 +147,7 @@ public final class Cluster implements AutoCloseable {
     private final Map<Integer, KafkaConfig> configsNow = new HashMap<>();
     private long configsAsked;
     private Odradek process;
+    private boolean closed;
     private Principals principals;
     private BrokerMetrics metrics;
     private Admin admin;
@@ -231,6 +235,14 @@ public final class Cluster implements AutoCloseable {
         boolean onDisk = areOnDisk();
         config.put("node.id", "" + first);
         config.put("listeners", listeners());
+        if (combined && !areOnDisk())
+            controllers.keySet().stream().filter(id -> !properties.containsKey(id))
+                .forEach(id -> ofNodes.computeIfAbsent(id, any -> new TreeMap<>()).put("process.roles", "controller"));
+        if (!combined)
+            ofControllers.forEach((id, values) -> {
+                if (values.getOrDefault("listeners", "").contains(","))
+                    ofNodes.computeIfAbsent(id, any -> new TreeMap<>()).put("listeners", listenersOfController(id, values.get("listeners")));
+            });
         String advertised = portsFollow() ? properties.get(first).get("advertised.listeners") : null;
         if (advertised != null)  // one for each node where they differ
             advertised = properties.values().stream().map(node -> node.get("advertised.listeners")).distinct()
@@ -319,8 +331,8 @@ public final class Cluster implements AutoCloseable {
     private Map<String, String> common(SortedMap<Integer, Map<String, String>> ofNodes) {
         Map<String, String> found = new TreeMap<>();
         Map<Integer, Map<String, String>> all = new TreeMap<>(properties);
-        if (!combined)
-            all.putAll(ofControllers);
+        if (!areOnDisk())
+            ofControllers.forEach(all::putIfAbsent);
         Set<String> names = new HashSet<>();
         all.values().forEach(values -> names.addAll(values.keySet()));
         names.removeAll(OF_THE_HARNESS);
@@ -447,12 +459,20 @@ public final class Cluster implements AutoCloseable {
         for (int id : controllers.keySet())
             controllers.compute(id, (any, port) -> port != 0 ? port
                 : properties.containsKey(id) ? port(id, controllerListener)
-                : combined ? ports.get(controllerListener) : Odradek.freePorts(1));
+                : areOnDisk() ? ports.get(controllerListener) : Odradek.freePorts(1));
         if (own != null) {
             ports.computeIfAbsent(own, any -> Odradek.freePorts(properties.size()));
             found.add(own + "://localhost:" + ports.get(own));
         }
         return String.join(",", found);
+    }
+
+    private String listenersOfController(int id, String asked) {
+        return Arrays.stream(asked.split(",")).map(listener -> listener.substring(0, listener.indexOf("://"))).map(name -> {
+            if (!name.equals(controllerListener))
+                furtherPorts.computeIfAbsent(id, any -> new HashMap<>()).put(name, Odradek.freePorts(1));
+            return name + "://localhost:" + controllerPort(id, name);
+        }).collect(Collectors.joining(","));
     }
 
     /** Whether the ports that the nodes ask for, if any, follow each other, as odradek's do. Else they get others. */
@@ -562,8 +582,8 @@ public final class Cluster implements AutoCloseable {
     }
 
     /** Where a controller listens. */
-    public int controllerPort(int id) {
-        return controllers.get(id);
+    public int controllerPort(int id, String listener) {
+        return furtherPorts.getOrDefault(id, Map.of()).getOrDefault(listener, controllers.get(id));
     }
 
     public boolean isDown(int id) {
@@ -645,7 +665,11 @@ public final class Cluster implements AutoCloseable {
             return null;
         });
         known.put("shutdown", any -> {
-            stopNode(id);
+            // Kafka's harness ends all brokers at once, each in a thread of a pool, and removes its directories then.
+            if (areOnDisk() && Thread.currentThread() instanceof ForkJoinWorkerThread)
+                close();
+            else
+                stopNode(id);
             return null;
         });
         known.put("awaitShutdown", any -> null);
@@ -868,7 +892,7 @@ public final class Cluster implements AutoCloseable {
             "findTopicIds", names -> CompletableFuture.completedFuture(of.get().foundIds((Collection<?>) names[1]))));
         SocketServer sockets = Inside.of(SocketServer.class, Map.of(
             "config", any -> config.get(),
-            "boundPort", listener -> of.get().controllerPort(id)));
+            "boundPort", listener -> of.get().controllerPort(id, ((ListenerName) listener[0]).value())));
         Map<String, Inside.Answer> known = new HashMap<>();
         known.put("config", any -> config.get());
         known.put("clusterId", any -> of.get().clusterId());
@@ -991,11 +1015,12 @@ public final class Cluster implements AutoCloseable {
     public synchronized void close() {
         down.addAll(properties.keySet());
         closeAdmin();
-        if (process != null) {
+        if (process != null && !closed) {
             metrics.close();
             process.close();
         }
-        if (principals != null)
+        if (principals != null && !closed)
             principals.close();
+        closed = true;
     }
 }

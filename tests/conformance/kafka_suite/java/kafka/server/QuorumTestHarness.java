@@ -171,6 +171,12 @@ public abstract class QuorumTestHarness implements Logging {
         CollectionConverters.asJava(kraftControllerConfigs(info)).get(0).forEach((name, value) -> found.put((String) name, Cluster.text(value)));
         found.put("unstable.feature.versions.enable", "true");  // as Kafka's harness does
         found.put("log.segment.delete.delay.ms", "1000");
+        for (SecurityProtocol extra : CollectionConverters.asJava(extraControllerSecurityProtocols())) {
+            found.merge("listeners", "CONTROLLER://localhost:0", (told, any) -> told);
+            found.merge("controller.listener.names", "CONTROLLER", (told, any) -> told);
+            found.merge("listeners", "," + extra + "://localhost:0", String::concat);
+            found.merge("controller.listener.names", "," + extra, String::concat);
+        }
         return found;
     }
 
@@ -180,7 +186,10 @@ public abstract class QuorumTestHarness implements Logging {
         found.put("node.id", "" + CONTROLLER);
         found.putIfAbsent("listeners", "CONTROLLER://localhost:0");
         found.putIfAbsent("controller.listener.names", "CONTROLLER");
-        found.put("listener.security.protocol.map", "CONTROLLER:" + controllerListenerSecurityProtocol());
+        String map = "CONTROLLER:" + controllerListenerSecurityProtocol();
+        for (SecurityProtocol extra : CollectionConverters.asJava(extraControllerSecurityProtocols()))
+            map += "," + extra + ":" + extra;
+        found.put("listener.security.protocol.map", map);
         found.put("controller.quorum.voters", CONTROLLER + "@localhost:9093");
         return new KafkaConfig(found, false);
     }
