@@ -18,7 +18,6 @@ from odradek.broker.config.definition import ConfigError
 from odradek.broker.config.keys import OF_STANDARD_AUTHORIZER
 from odradek.broker.config.listener_layout import listeners_of
 from odradek.broker.config.node_config import (
-    DIRECTORIES,
     check_directories,
     given_node_id,
     log_directories,
@@ -108,11 +107,8 @@ class Cluster:
         self.config: BrokerConfig = config if isinstance(config, BrokerConfig) else BrokerConfig(config or {})
         self.clock = clock or BrokerClock()
         directories = log_directories(self.config) if data_dir is None else [data_dir]
-        check_directories(self.config, directories, nodes)
         first = _first_node_id(self.config, directories)
         self.config.node_ids = tuple(range(first, first + nodes))
-        of_nodes = own_log_directories(self.config) if data_dir is None else {}
-        directories = [path for paths in of_nodes.values() for path in paths] or directories
         self.nodes: dict[int, Node] = {number: self._new_node(number) for number in self.config.node_ids}
         for number in (None, *self.config.static_nodes):
             check_requirements(self.config, {}, number)
@@ -135,12 +131,11 @@ class Cluster:
             node.is_controller = node.votes = node.id in roles.combined or node.id in roles.separate
         for node, rack in zip(self.nodes.values(), racks(self.config), strict=True):
             node.rack = rack
-        own = [self.config.static_nodes.get(number, {}) for number in self.separate]
-        if self.separate and (directories or any(name in each for each in own for name in DIRECTORIES)):
-            raise ValueError(
-                "process.roles=broker: controllers of their own keep the metadata in memory; give no log directory, or "
-                "use process.roles=broker,controller"
-            )
+        of_nodes = own_log_directories(self.config, self.separate) if data_dir is None else {}
+        directories = [path for paths in of_nodes.values() for path in paths] or directories
+        check_directories(self.config, directories, len(self.members))
+        if directories and self.separate and not roles.static:
+            raise ValueError("controllers of their own with a log directory need controller.quorum.voters")
         self.recent = RecentRequests(messages=self.config.get_bool("odradek.transcript"))
         self.bug_log = BugLog(self.recent)
         self.maintenance_nursery: trio.Nursery | None = None
@@ -279,6 +274,7 @@ class Cluster:
             metadata=metadata,
             cluster_id=cluster_id,
             of_nodes=of_nodes,
+            controllers=list(self.separate),
         )
         for node in self.nodes.values():
             node.log_dirs = self.directory.directories_of(node.id)

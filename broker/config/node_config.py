@@ -4,7 +4,7 @@ own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from odradek.broker.config.broker_config import BrokerConfig
@@ -32,14 +32,20 @@ def log_directories(config: BrokerConfig) -> list[Path]:
     return _directories(config, config.static, _ANY_NODE)
 
 
-def own_log_directories(config: BrokerConfig) -> dict[int, list[Path]]:
-    """The log directories of each node, where nodes have their own; ConfigError for doubles, and if only some have."""
-    found = {
-        node_id: paths
-        for node_id in config.node_ids
-        if (paths := _directories(config, config.static_nodes.get(node_id, {}), node_id))
-    }
-    if found and len(found) < len(config.node_ids):
+def own_log_directories(config: BrokerConfig, separate: Collection[int] = ()) -> dict[int, list[Path]]:
+    """The log directories of each node, where nodes have their own; ConfigError for doubles, and if only some have.
+
+    `separate`: the controllers that are no brokers. They have `metadata.log.dir`, or the first of `log.dirs`.
+    """
+    found = {}
+    for node_id in (*config.node_ids, *separate):
+        own = config.static_nodes.get(node_id, {})
+        paths = _directories(config, own, node_id)
+        if node_id in separate:
+            paths = [Path(own["metadata.log.dir"])] if "metadata.log.dir" in own else paths[:1]
+        if paths:
+            found[node_id] = paths
+    if found and len(found) < len(config.node_ids) + len(separate):
         raise ConfigError(
             f"log.dirs is set for node {next(iter(found))}, so set it for every node, or for all together"
         )

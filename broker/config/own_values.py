@@ -75,7 +75,7 @@ def check_own_values(config: BrokerConfig, quorum: Quorum) -> None:
             _check_same(config, name, controllers)
         elif not _is_of_each_node(base):
             _check_same(config, name, config.node_ids)
-            if base != "process.roles":
+            if base not in ("process.roles", "metadata.log.dir"):
                 _check_same(config, name, known if base.startswith(_OF_CONTROLLERS_TOO) else controllers)
 
 

@@ -65,9 +65,10 @@ class DataDirectory:
 
     `paths`: the log directories of each node, or what they are below: the directory of a cluster of one node is a Kafka
     log directory; one of several has one for each, `node-1` and so on. `of_nodes`: those that nodes were given instead.
-    The metadata log is written in the first directory of one node, and copied to the first ones of the others at a
-    clean end; that of a cluster of one node may be elsewhere: `metadata`. `cluster_id`: the only one that the
-    directories may have (default: what they have, or a new one).
+    `controllers` that are no brokers have a directory for the metadata log alone. That log is written in the first
+    directory of one node, and copied to the first ones of the others at a clean end; that of a cluster of one node may
+    be elsewhere: `metadata`. `cluster_id`: the only one that the directories may have (default: what they have, or a
+    new one).
     """
 
     def __init__(
@@ -82,8 +83,11 @@ class DataDirectory:
         metadata: Path | None = None,
         cluster_id: str | None = None,
         of_nodes: Mapping[int, Sequence[Path]] | None = None,
+        controllers: Sequence[int] = (),
     ) -> None:
         self._paths = paths
+        self._controllers = controllers
+        self._is_alone = len(node_ids) == 1 and not controllers
         self._of_nodes = of_nodes
         self._path = paths[0]
         self._metadata_path = paths[0] if metadata is None else metadata
@@ -116,7 +120,13 @@ class DataDirectory:
     def backends(self) -> list[DiskBackend]:
         """Every log directory that is open."""
         of_logs = [backend for mine in self._of_logs.values() for backend in mine]
-        return of_logs + self._others
+        return of_logs + self._without_logs
+
+    @property
+    def _without_logs(self) -> list[DiskBackend]:
+        """The directories of the metadata log alone."""
+        of_controllers = [self._backends[node_id] for node_id in self._controllers if node_id in self._backends]
+        return of_controllers + self._others
 
     @property
     def _are_several(self) -> bool:
@@ -127,8 +137,10 @@ class DataDirectory:
         """The log directories of a node."""
         if self._of_nodes:
             return tuple(self._of_nodes[node_id])
-        if len(self._node_ids) == 1:
+        if self._is_alone:
             return tuple(self._paths)
+        if node_id in self._controllers:
+            return (self._path / f"{_NODE}{node_id}",)
         return tuple(path / f"{_NODE}{node_id}" for path in self._paths)
 
     # -- opening
@@ -149,8 +161,9 @@ class DataDirectory:
             membership.fence_strangers()
             for node_id in membership.directories:
                 membership.find_disks(node_id)
+            membership.join_controllers(self._controllers)
             membership.join(self._node_ids)
-            for backend in self.backends:
+            for backend in (backend for mine in self._of_logs.values() for backend in mine):
                 backend.broker_epoch = membership.broker_epoch(backend.meta.node_id)
             if isinstance(self._logs, LogDirectories):
                 self._logs.begin()
@@ -173,12 +186,13 @@ class DataDirectory:
             for node, mine in self._of_logs.items():
                 remove_unfinished(mine)
                 of_nodes[node] = {next(numbers): backend for backend in mine}
-            several = logs = LogDirectories(of_nodes, self._others, controller, self._config)
+            several = logs = LogDirectories(of_nodes, self._without_logs, controller, self._config)
             topics.directories = several if len(logs.backends) > len(of_nodes) else None
             if len(of_nodes) == 1:
                 return logs
         else:
-            logs = NodeDirectories(self._backends, controller.image.partition)
+            first = {node: self._backends[node] for node in self._node_ids}
+            logs = NodeDirectories(first, controller.image.partition, self._without_logs)
         topics.on_fork = lambda partition: logs.part((partition.topic.name, partition.index), partition.leader_id)
         topics.on_other_log = partial(_settle, logs)
         return logs
@@ -194,6 +208,8 @@ class DataDirectory:
             cluster_id = self.cluster_id
             for path in further:
                 mine.append(self._open_directory(path, node_id, cluster_id))
+        for node_id in self._controllers:
+            self._backends[node_id] = self._open_directory(self.directories_of(node_id)[0], node_id, cluster_id)
         if self._has_metadata_apart:
             self._others.append(self._open_directory(self._metadata_path, self._node_ids[0], cluster_id))
         if self._are_several:
@@ -204,9 +220,7 @@ class DataDirectory:
     @property
     def _has_metadata_apart(self) -> bool:
         """Whether the metadata log has a directory of its own."""
-        if len(self._node_ids) > 1:
-            return False
-        return self._metadata_path.absolute() not in {path.absolute() for path in self._paths}
+        return self._is_alone and self._metadata_path.absolute() not in {path.absolute() for path in self._paths}
 
     def _open_directory(self, path: Path, node_id: int, cluster_id: str | None) -> DiskBackend:
         backend = self._backend_class(
@@ -235,11 +249,11 @@ class DataDirectory:
             return
         folders = (folder for path in self._paths for folder in path.glob(f"{_NODE}*"))
         stored = {folder.name for folder in folders if (folder / META_PROPERTIES).exists()}
-        known = {f"{_NODE}{node_id}" for node_id in self._node_ids}
-        if (len(self._node_ids) == 1 and stored) or stored - known:
+        known = {f"{_NODE}{node_id}" for node_id in (*self._node_ids, *self._controllers)}
+        if (self._is_alone and stored) or stored - known:
             text = f"{self._path}: holds the directories {', '.join(sorted(stored))}; start it with all these nodes"
             raise StorageError(text, str(self._path))
-        for path in self._paths if len(self._node_ids) > 1 else ():
+        for path in () if self._is_alone else self._paths:
             if not path.exists():
                 continue
             if (path / META_PROPERTIES).exists():
@@ -262,10 +276,9 @@ class DataDirectory:
     def _open_metadata(self, controller: Controller, directory_ids: dict[int, bytes]) -> dict[int, bytes]:
         """Returns the id of each node's directory with the metadata log."""
         backend = self._directory_of_metadata()
-        alone = len(self._node_ids) == 1
-        voters = {self._node_ids[0]: directory_id(backend)} if alone else directory_ids
+        voters = {self._node_ids[0]: directory_id(backend)} if self._is_alone else directory_ids
         founders = _founders(voters)
-        voting = quorum_of(self._config).combined
+        voting = (*quorum_of(self._config).combined, *self._controllers)
         self._log = DiskMetadataLog(
             backend, self._config, voting, founders, self._clock.now_ms, self._durability.note_append
         )
@@ -273,12 +286,16 @@ class DataDirectory:
             restored_folders.finish(each, self._log.end_offset)
             each.remove_leftovers()
         controller.open(self._log, lambda: self._known_already(directory_ids))
+        if self._controllers and self._log.kraft_version:
+            node_id = backend.meta.node_id
+            text = f"{self._log.folder} names node {node_id} as the voter; it has to be a controller"
+            raise StorageError(text, str(self._log.folder))
         retire_old_format(self.backend)
         return voters
 
     def _directory_of_metadata(self) -> DiskBackend:
         """The directory of the metadata log; StorageError if the log is in a directory that must not have it."""
-        if len(self._node_ids) > 1 or not self._are_several:
+        if not (self._is_alone and self._are_several):
             newest = self._backends[self._node_with_newest_metadata()]
             for first, *further in self._of_logs.values():
                 for backend in further:
@@ -310,7 +327,7 @@ class DataDirectory:
             epoch = -1 if state is None else state.leader_epoch
             return epoch, sum(self._fs.size(path) for path in folder.glob("*.log"))
 
-        return max(self._node_ids, key=reached)
+        return max(self._backends, key=reached)
 
     def _known_already(self, directory_ids: dict[int, bytes]) -> list[MetadataRecord]:
         """The records of a directory without a metadata log."""

@@ -55,6 +55,9 @@ class Membership:
         self.directories = dict(directories)
         for node_id, ids in directories.items():
             self._nodes[node_id].metadata_directory = ids[0] if metadata is None else metadata[node_id]
+        for node_id, node in self._separate.items():
+            if metadata is not None:
+                node.metadata_directory = metadata[node_id]
 
     def join(self, node_ids: Iterable[int]) -> None:
         """These nodes have started: new incarnations, unfenced."""

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from odradek.broker.cluster import Cluster
+from odradek.broker.config.broker_config import BrokerConfig, ConfigError
 from odradek.broker.controller.disk_metadata_log import FOLDER
 from odradek.protocol.errors import KafkaError
 from odradek.storage.backend import StorageError
@@ -196,3 +197,69 @@ def test_the_quorum_is_that_of_the_configuration(tmp_path: Path) -> None:
         state = read_quorum_state(FileSystem(), tmp_path / f"node-{node_id}" / FOLDER)
         assert state is not None
         assert (state.leader_id, list(state.voters)) == (2, [2, 3])
+
+
+SEPARATE = {
+    "process.roles": "broker",
+    "controller.listener.names": "CONTROLLER",
+    "controller.quorum.voters": "3000@127.0.0.1:0,3001@127.0.0.1:0",
+}
+
+
+def metadata_folders(directory: Path) -> set[str]:
+    return {path.parent.relative_to(directory).as_posix() for path in directory.glob("**/__cluster_metadata-0")}
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_controllers_of_their_own_keep_the_metadata_log(tmp_path: Path, nodes: int) -> None:
+    cluster = Cluster(nodes=nodes, config=SEPARATE, data_dir=tmp_path)
+    cluster.open_directory()
+    assert cluster.controller_id == 3000
+    cluster.create_topic("t", partitions=2, replication_factor=nodes)
+    directories = {node.metadata_directory for node in cluster.members.values()}
+    cluster.close_logs()
+    brokers = {f"node-{number}" for number in range(1, nodes + 1)}
+    assert metadata_folders(tmp_path) == {*brokers, "node-3000", "node-3001"}
+    assert {path.name for path in tmp_path.iterdir()} == metadata_folders(tmp_path)
+    again = Cluster(nodes=nodes, config=SEPARATE, data_dir=tmp_path)
+    again.open_directory()
+    assert [len(topic.partitions) for topic in again.topics.all()] == [2]
+    assert {node.metadata_directory for node in again.members.values()} == directories
+    assert again.controller.kraft_version == 0
+    again.close_logs()
+    less = {**SEPARATE, "controller.quorum.voters": "3000@127.0.0.1:0"}
+    with pytest.raises(StorageError, match=r"node-3001; start it with all these nodes"):
+        Cluster(nodes=nodes, config=less, data_dir=tmp_path).open_directory()
+
+
+def test_a_node_that_is_the_voter_of_its_log_stays_a_controller(tmp_path: Path) -> None:
+    cluster = Cluster(data_dir=tmp_path)
+    cluster.open_directory()
+    cluster.close_logs()
+    with pytest.raises(StorageError, match=r"names node 1 as the voter; it has to be a controller"):
+        Cluster(config=SEPARATE, data_dir=tmp_path).open_directory()
+
+
+def test_controllers_of_their_own_have_the_directories_that_they_were_given(tmp_path: Path) -> None:
+    own = {1: {"log.dirs": f"{tmp_path}/a,{tmp_path}/b"}, 3000: {"metadata.log.dir": f"{tmp_path}/m"}}
+    config = {**SEPARATE, "controller.quorum.voters": "3000@127.0.0.1:0"}
+    cluster = Cluster(config=BrokerConfig(config, nodes=own))
+    cluster.open_directory()
+    cluster.create_topic("t", partitions=2)
+    assert [len(topic.partitions) for topic in cluster.topics.all()] == [2]
+    cluster.close_logs()
+    assert metadata_folders(tmp_path) == {"a", "m"}
+    with pytest.raises(ConfigError, match=r"log.dirs is set for node 1, so set it for every node"):
+        Cluster(config=BrokerConfig(SEPARATE, nodes=own))
+
+
+def test_a_quorum_that_nobody_names_keeps_no_directory(tmp_path: Path) -> None:
+    config = {**SEPARATE, "controller.quorum.bootstrap.servers": "127.0.0.1:0"}
+    del config["controller.quorum.voters"]
+    with pytest.raises(ValueError, match=r"with a log directory need controller\.quorum\.voters"):
+        Cluster(config=config, data_dir=tmp_path)
+
+
+def test_the_metadata_log_of_several_nodes_is_in_their_log_directories(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"metadata.log.dir: 3 nodes keep the metadata log"):
+        Cluster(config={**SEPARATE, "log.dirs": str(tmp_path / "a"), "metadata.log.dir": str(tmp_path / "m")})

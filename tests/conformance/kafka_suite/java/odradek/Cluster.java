@@ -230,12 +230,12 @@ public final class Cluster implements AutoCloseable {
         if (properties.lastKey() - first + 1 != properties.size())
             throw new Odradek.Refused("the ids of odradek's nodes follow each other, but these do not: " + properties.keySet());
         SortedMap<Integer, Map<String, String>> ofNodes = new TreeMap<>();
-        combined |= areOnDisk();  // separate controllers keep nothing on a disk
+        combined |= areOnDisk() && dynamicQuorum;  // on a disk it is that of one node
         Map<String, String> config = common(ofNodes);
         boolean onDisk = areOnDisk();
         config.put("node.id", "" + first);
         config.put("listeners", listeners());
-        if (combined && !areOnDisk())
+        if (combined && !dynamicQuorum)
             controllers.keySet().stream().filter(id -> !properties.containsKey(id))
                 .forEach(id -> ofNodes.computeIfAbsent(id, any -> new TreeMap<>()).put("process.roles", "controller"));
         if (!combined)
@@ -255,10 +255,10 @@ public final class Cluster implements AutoCloseable {
         config.put("advertised.listeners", advertised);
         config.put("controller.listener.names", controllerListener);
         config.put("process.roles", combined ? "broker,controller" : "broker");
-        if (!onDisk && dynamicQuorum)
-            config.put("controller.quorum.bootstrap.servers", bootstrapControllers(false));
-        else if (!onDisk)
+        if (!dynamicQuorum)
             config.put("controller.quorum.voters", bootstrapControllers(true));
+        else if (!onDisk)
+            config.put("controller.quorum.bootstrap.servers", bootstrapControllers(false));
         loginModules(config);
         if (own != null) {
             String all = config.getOrDefault("super.users", "");
@@ -331,7 +331,7 @@ public final class Cluster implements AutoCloseable {
     private Map<String, String> common(SortedMap<Integer, Map<String, String>> ofNodes) {
         Map<String, String> found = new TreeMap<>();
         Map<Integer, Map<String, String>> all = new TreeMap<>(properties);
-        if (!areOnDisk())
+        if (!combined || !dynamicQuorum)
             ofControllers.forEach(all::putIfAbsent);
         Set<String> names = new HashSet<>();
         all.values().forEach(values -> names.addAll(values.keySet()));
@@ -367,8 +367,13 @@ public final class Cluster implements AutoCloseable {
             found.put(prefix + "sasl.enabled.mechanisms", "PLAIN");
             found.put(prefix + "plain.sasl.jaas.config", PLAIN + " user_" + OWN_USER + "=\"" + OWN_USER + "\";");
         }
-        if (areOnDisk())
+        if (areOnDisk()) {
             properties.forEach((id, node) -> ofNodes.computeIfAbsent(id, any -> new TreeMap<>()).put("log.dirs", node.get("log.dirs")));
+            ofControllers.forEach((id, node) -> {
+                if (!properties.containsKey(id) && !dynamicQuorum)
+                    ofNodes.computeIfAbsent(id, any -> new TreeMap<>()).put("metadata.log.dir", node.get("metadata.log.dir"));
+            });
+        }
         KAFKAS_DEFAULTS.forEach(found::putIfAbsent);
         return found;
     }
@@ -459,7 +464,7 @@ public final class Cluster implements AutoCloseable {
         for (int id : controllers.keySet())
             controllers.compute(id, (any, port) -> port != 0 ? port
                 : properties.containsKey(id) ? port(id, controllerListener)
-                : areOnDisk() ? ports.get(controllerListener) : Odradek.freePorts(1));
+                : combined && dynamicQuorum ? ports.get(controllerListener) : Odradek.freePorts(1));
         if (own != null) {
             ports.computeIfAbsent(own, any -> Odradek.freePorts(properties.size()));
             found.add(own + "://localhost:" + ports.get(own));

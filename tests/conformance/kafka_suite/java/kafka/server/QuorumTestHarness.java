@@ -166,6 +166,11 @@ public abstract class QuorumTestHarness implements Logging {
         controller = Cluster.controller(() -> cluster, CONTROLLER, () -> controllerConfig(info));
     }
 
+    private static Map<String, String> onDisk(Map<String, String> values) {
+        values.put("metadata.log.dir", org.apache.kafka.test.TestUtils.tempDirectory().getAbsolutePath());
+        return values;
+    }
+
     private Map<String, String> ofController(TestInfo info) {
         Map<String, String> found = new HashMap<>();
         CollectionConverters.asJava(kraftControllerConfigs(info)).get(0).forEach((name, value) -> found.put((String) name, Cluster.text(value)));
@@ -205,7 +210,7 @@ public abstract class QuorumTestHarness implements Logging {
             nodes.put(config.brokerId(), asked);
             cluster = new Cluster(nodes, "CONTROLLER", scramUsers);
             cluster.controlledBy(List.of(CONTROLLER), false).formattedWith(features, clusterId)
-                .withController(CONTROLLER, ofController(test));
+                .withController(CONTROLLER, onDisk(ofController(test)));
         } else if (!cluster.brokers().containsKey(config.brokerId()))
             cluster.add(config.brokerId(), asked);
         else if (!cluster.isOf(config.brokerId(), asked))
