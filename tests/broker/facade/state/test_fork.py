@@ -123,3 +123,19 @@ async def test_in_a_trio_run_of_the_caller() -> None:
             await other.produce("a", "2")
             assert _values(other) == [b"1", b"2"]
         assert _values(broker) == [b"1"]
+
+
+def test_the_nodes_of_a_fork_have_the_configs_of_their_own(tmp_path: Path) -> None:
+    own = {
+        number: {
+            "num.partitions": number + 3,
+            "log.dirs": f"{tmp_path}/{number}",
+            "listeners": "PLAINTEXT://127.0.0.1:0",
+        }
+        for number in (1, 2)
+    }
+    with KafkaBroker(nodes=2, node_config=own) as broker, broker.fork() as other:
+        assert isinstance(other, KafkaBroker)
+        assert [other.cluster.config.get_int("num.partitions", number) for number in (1, 2)] == [4, 5]
+        assert other.cluster.directory is None
+        assert other.bootstrap_servers != broker.bootstrap_servers
