@@ -30,7 +30,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.params.provider.Arguments;
 import scala.Option;
-import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** Stands in for the class of this name in Kafka's tests: its brokers are nodes of one process of odradek. */
@@ -87,8 +86,8 @@ public abstract class QuorumTestHarness implements Logging {
         return SecurityProtocol.PLAINTEXT;
     }
 
-    public Seq<SecurityProtocol> extraControllerSecurityProtocols() {
-        return CollectionConverters.asScala(List.<SecurityProtocol>of()).toSeq();
+    public scala.collection.Seq<SecurityProtocol> extraControllerSecurityProtocols() {
+        return CollectionConverters.asScala(List.<SecurityProtocol>of());
     }
 
     public scala.collection.Seq<Properties> kraftControllerConfigs(TestInfo info) {
