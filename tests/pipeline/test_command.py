@@ -125,6 +125,10 @@ def test_no_number_of_partitions(count: str, capsys: pytest.CaptureFixture[str])
             "TopicAuthorizationException: Not authorized to access topics: [in]",
         ),
         (
+            'o86.count.\n: java.io.IOException: Cannot run program "/nonesuch/python": error=2, No such file\n\tat',
+            "a worker has no program /nonesuch/python: name its Python in PYSPARK_PYTHON",
+        ),
+        (
             "[PATH_NOT_FOUND] Path does not exist: file:/archive. SQLSTATE: 42K03",
             "Path does not exist: file:/archive",
         ),

@@ -140,6 +140,7 @@ _REASONS = (
 # What the connector says of records that are gone, before a page about the consumer.
 _LOST = re.compile(r"Some data may have been lost .*?Reason:\s*(.+?)\.?$", re.MULTILINE | re.DOTALL)
 _OTHER_SPARK = re.compile(r"java\.io\.InvalidClassException: org\.apache\.spark\.\S+; local class incompatible")
+_NO_PYTHON = re.compile(r'java\.io\.IOException: Cannot run program "([^"]+)"')
 _NO_PACKAGE = re.compile(r"ModuleNotFoundError: No module named '(odradek|pyarrow|numpy|construct)")
 
 
@@ -151,6 +152,8 @@ def _reason(error: Exception) -> str | None:
             f"a worker's Python has no {lacking[1]}: install odradek[spark] where the workers run, "
             "or name a Python that has it in PYSPARK_PYTHON"
         )
+    if lacking := _NO_PYTHON.search(text):
+        return f"a worker has no program {lacking[1]}: name its Python in PYSPARK_PYTHON"
     if "PYTHON_VERSION_MISMATCH" in text:
         return "a worker's Python is of another version than the driver's: name one of the same in PYSPARK_PYTHON"
     if _OTHER_SPARK.search(text):
