@@ -5,25 +5,39 @@ from __future__ import annotations
 import ast
 import json
 import re
+import runpy
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from tests.pipeline import quick_spark
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
 def output_of(*path: str) -> str:
     program = EXAMPLES.joinpath(*path)
-    command, environment = [sys.executable, str(program)], quick_spark.environment()
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=environment)
+    command = [sys.executable, str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+@pytest.fixture
+def spark_output(spark: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Run a program in this process: the session that it builds is the one that is there, and it does not stop it."""
+
+    def run(*path: str) -> str:
+        stops: list[bool] = []
+        monkeypatch.setattr(spark, "stop", lambda: stops.append(True))
+        runpy.run_path(str(EXAMPLES.joinpath(*path)), run_name="__main__")
+        assert stops, "it ends its session"
+        return capsys.readouterr().out
+
+    return run
 
 
 def check_journey(text: str, pattern: str, began: float) -> None:
@@ -61,19 +75,17 @@ def test_retry_in_a_plain_consumer() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("spark")
-def test_retry_on_spark() -> None:
+def test_retry_on_spark(spark_output: Callable[..., str]) -> None:
     began = time.monotonic()
-    text = output_of("retry_topics", "spark_pipeline.py")
+    text = spark_output("retry_topics", "spark_pipeline.py")
     assert "2 failed, to retry_5m_topic" in text
     check_journey(text, r"after (\d+) min: 1 failed, to failed_topic", began)
     assert "failed for good: b'plums'" in text
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("spark")
-def test_spark_stream() -> None:
-    lines = output_of("spark_stream", "run.py").splitlines()
+def test_spark_stream(spark_output: Callable[..., str]) -> None:
+    lines = spark_output("spark_stream", "run.py").splitlines()
     assert lines[0] == "'to be or not to be': be 2, not 1, or 1, to 2"
     assert lines[1] == "'that is the question whether to be': be 3, is 1, question 1, that 1, the 1, to 3, whether 1"
     assert "batch_size" in lines[3]  # the table of the batches
