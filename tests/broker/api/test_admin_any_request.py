@@ -13,12 +13,12 @@ from odradek.broker.metadata.image import ResourceType
 from odradek.protocol.apis import API_BY_NAME
 from odradek.protocol.message import Message
 from odradek.protocol.message_codec import codec
-from tests.broker.api.test_admin_corpus import APIS
 from tests.fakes.ask import ask
 from tests.fakes.configs import set_configs
 from tests.fakes.examples import examples
 from tests.fakes.nodes import set_node_up
 from tests.protocol.message_strategies import instances
+from tests.scenarios.admin_corpus import APIS
 
 # Words that mean something to some handler, so that not everything ends at the first unknown name.
 WORDS = [

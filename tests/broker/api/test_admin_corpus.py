@@ -6,9 +6,8 @@ the server makes up (ids, times, sizes); lists of all topics and of deletions ha
 
 from __future__ import annotations
 
-import gzip
 import json
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,41 +16,16 @@ from odradek.broker.cluster import Cluster
 from odradek.broker.config.broker_config import DEFAULTS_OF_ODRADEK
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS, TRANSACTION_STATE
+from odradek.broker.releases.release import DEFAULT
 from odradek.protocol.apis import API_BY_NAME
 from odradek.protocol.json_form import from_json, to_json
 from odradek.protocol.uuids import uuid_from_text
+from tests.fakes import vectors
 from tests.fakes.ask import ask
 from tests.fakes.configs import set_configs
+from tests.fakes.vectors import OTHER
+from tests.scenarios.admin_corpus import DATA_ID, OWN_CLUSTER_ID, OWN_PORT, STATIC, recorded, topics_of
 
-VECTORS = Path(__file__).parents[2] / "vectors" / "corpus.jsonl.gz"
-APIS = {
-    "AlterConfigs",
-    "AlterPartitionReassignments",
-    "CreatePartitions",
-    "CreateTopics",
-    "DeleteTopics",
-    "DescribeCluster",
-    "DescribeConfigs",
-    "DescribeLogDirs",
-    "DescribeQuorum",
-    "DescribeTopicPartitions",
-    "ElectLeaders",
-    "IncrementalAlterConfigs",
-    "ListConfigResources",
-    "ListPartitionReassignments",
-    "Metadata",
-    "UpdateFeatures",
-}
-# What the recording broker, a Kafka 4.3.1, was started with, as far as it shows.
-STATIC = {
-    "odradek.kafka.version": "4.3",
-    "auto.create.topics.enable": "true",
-    "log.retention.ms": "-1",
-    "num.partitions": "1",
-    "offsets.topic.num.partitions": "5",
-    "transaction.state.log.num.partitions": "5",
-}
-TOPICS = {"g-lat": 1, "g-grp2": 2, "g-txn": 2, "g-col.lide": 1, "g-dt-v5": 1, "g-dt-v6": 1}
 MADE_UP = {"logDir", "partitionSize", "totalBytes", "usableBytes"}
 OF_THE_QUORUM = {
     "highWatermark",
@@ -66,35 +40,22 @@ NO_ID = "A" * 22
 OWN_DEFAULTS = {*DEFAULTS_OF_ODRADEK, *(name.removeprefix("group.") for name in DEFAULTS_OF_ODRADEK)}
 
 
-def recorded() -> list[dict[str, Any]]:
-    rows = [json.loads(line) for line in gzip.decompress(VECTORS.read_bytes()).splitlines()]
-    return [row for row in rows if row["api"] in APIS and row["instance"] == "o1" and not row.get("principal")]
-
-
-def situation(row: dict[str, Any]) -> Cluster:
+def situation(row: dict[str, Any], release: str) -> Cluster:
     """A cluster as the recording one was when it got this request, as far as the answer shows it."""
-    cluster = Cluster(config=STATIC, cluster_id="MkU3OEVBNTcwNTJENDM2Qk")
-    cluster.nodes[1].first.port = 19392
+    cluster = Cluster(config={**STATIC, "odradek.kafka.version": release}, cluster_id=OWN_CLUSTER_ID)
+    cluster.nodes[1].first.port = OWN_PORT
     case: str = row["case"]
     if case.endswith(".all") and row["api"] in ("Metadata", "DescribeLogDirs"):
         for topic in row["response_json"].get("topics") or row["response_json"]["results"][0]["topics"]:
             create_internal_or(cluster, topic["name"], len(topic["partitions"]))
         return cluster
-    cluster.adopt_topic("g-data", uuid_from_text("1EP9I171T2a1q0Xd1olHHg"), [[1], [1]], {})
-    cluster.create_topic("g-cfg", configs={"retention.ms": "777777"})
-    for name, partitions in TOPICS.items():
-        cluster.create_topic(name, partitions=partitions)
-    version = row["version"]
-    if row["api"] == "CreatePartitions":
-        before = {"ok": 2, "assignment-bad-broker": 4}.get(case.split(".")[2], 3)
-        cluster.create_topic(f"g-cp-v{version}", partitions=before)
-    elif case.endswith("mixed-errors"):
-        cluster.create_topic(f"g-ct-v{version}-a", partitions=3)
-    elif case == "CreateTopics.v7.name-too-long":
-        cluster.delete_topic("g-col.lide")
-    elif case == "DeleteTopics.v6.again":
-        cluster.delete_topic("g-dt-v6")
-    elif case == "DescribeConfigs.v4.after-incremental-0" or row["api"] == "ListConfigResources":
+    for name, partitions in topics_of(row).items():
+        if name == "g-data":
+            cluster.adopt_topic(name, uuid_from_text(DATA_ID), [[1]] * partitions, {})
+        else:
+            configs = {"retention.ms": "777777"} if name == "g-cfg" else None
+            cluster.create_topic(name, partitions=partitions, configs=configs)
+    if case == "DescribeConfigs.v4.after-incremental-0" or row["api"] == "ListConfigResources":
         configure(cluster)
     return cluster
 
@@ -133,15 +94,26 @@ def comparable(form: Any, made_up: set[str], key: str = "") -> Any:
     return "an id" if key == "topicId" and form != NO_ID else form
 
 
-@pytest.mark.parametrize("row", recorded(), ids=lambda row: row["case"])
-def test_the_answer_is_the_recorded_one(row: dict[str, Any]) -> None:
-    cluster = situation(row)
+def cases() -> Iterator[Any]:
+    """The rows with the answers of 4.4.0 and 4.3.1, as far as these differ."""
+    newest: dict[str, Any] = vectors.recorded("admin_corpus")
+    for row in recorded():
+        case, older = row["case"], row["response_json"]
+        if case in newest:
+            yield pytest.param(row, DEFAULT, newest[case], id=case)
+        if newest.get(case) != older:
+            yield pytest.param(row, OTHER, older, id=f"{case}-{OTHER}")
+
+
+@pytest.mark.parametrize(("row", "release", "recorded_answer"), list(cases()))
+def test_the_answer_is_the_recorded_one(row: dict[str, Any], release: str, recorded_answer: Any) -> None:
+    cluster = situation(row, release)
     version = row["version"]
     request = from_json(API_BY_NAME[row["api"]].request, version, row["request_json"])
     made_up = MADE_UP | (OF_THE_QUORUM if row["case"] == "DescribeQuorum.v2.ok" else set())
     answer = comparable(to_json(ask(cluster, request, version), version), made_up)
     cluster.forget_log_levels(cluster.members)  # Python's loggers are the whole process's
-    expected = comparable(row["response_json"], made_up)
+    expected = comparable(recorded_answer, made_up)
     if row["case"] == "ListConfigResources.v1.all":
         # Which topics there were then does not matter; the other kinds do.
         for form in (answer, expected):
