@@ -138,6 +138,8 @@ public final class Cluster implements AutoCloseable {
     private final Map<Integer, Map<String, Integer>> furtherPorts = new HashMap<>();
     private boolean combined;
     private boolean dynamicQuorum;
+    private boolean onDisk;
+    private final boolean isFormatted;
     private Map<String, Short> features = Map.of();
     private String formattedId;
     private final String own;
@@ -164,6 +166,7 @@ public final class Cluster implements AutoCloseable {
         boolean reachable = properties.values().stream().map(node -> node.getOrDefault("advertised.listeners", ""))
             .allMatch(told -> told.matches("(\\w+://localhost:\\d+,?)*"));
         this.own = open && reachable && plainListener().isPresent() ? null : "SUITE";
+        this.isFormatted = properties.values().stream().anyMatch(Cluster::isFormatted);
         properties.keySet().forEach(id -> brokers.put(id, broker(id)));
     }
 
@@ -171,6 +174,12 @@ public final class Cluster implements AutoCloseable {
     public Cluster controlledBy(Collection<Integer> ids, boolean together) {
         combined = together;
         ids.forEach(id -> controllers.put(id, 0));
+        return this;
+    }
+
+    /** A cluster whose directories are kept when it ends. */
+    public Cluster onDisk() {
+        onDisk = true;
         return this;
     }
 
@@ -232,7 +241,6 @@ public final class Cluster implements AutoCloseable {
         SortedMap<Integer, Map<String, String>> ofNodes = new TreeMap<>();
         combined |= areOnDisk() && dynamicQuorum;  // on a disk it is that of one node
         Map<String, String> config = common(ofNodes);
-        boolean onDisk = areOnDisk();
         config.put("node.id", "" + first);
         config.put("listeners", listeners());
         if (combined && !dynamicQuorum)
@@ -257,7 +265,7 @@ public final class Cluster implements AutoCloseable {
         config.put("process.roles", combined ? "broker,controller" : "broker");
         if (!dynamicQuorum)
             config.put("controller.quorum.voters", bootstrapControllers(true));
-        else if (!onDisk)
+        else if (!areOnDisk())
             config.put("controller.quorum.bootstrap.servers", bootstrapControllers(false));
         loginModules(config);
         if (own != null) {
@@ -269,8 +277,9 @@ public final class Cluster implements AutoCloseable {
         ofNodes.forEach((id, values) -> values.forEach((name, value) -> more.addAll(List.of("--node-config", id + ":" + name + "=" + value))));
         for (String user : scramUsers)
             more.addAll(List.of("--add-scram", user));
-        more.addAll(Features.options(features));
-        if (formattedId != null)
+        if (!isFormatted)
+            more.addAll(Features.options(features));
+        if (!isFormatted && formattedId != null)
             more.addAll(List.of("--cluster-id", formattedId));
         Map<String, String> environment = new HashMap<>();
         String kerberos = System.getProperty("java.security.krb5.conf");
@@ -322,9 +331,14 @@ public final class Cluster implements AutoCloseable {
             .findFirst();
     }
 
+    /** Whether a broker has a directory of a cluster that ran before. */
+    private static boolean isFormatted(Map<String, String> node) {
+        return Arrays.stream(node.getOrDefault("log.dirs", "").split(",")).anyMatch(path -> new File(path, "meta.properties").exists());
+    }
+
     /** Brokers with one directory each keep all in memory. */
     private boolean areOnDisk() {
-        return properties.values().stream().anyMatch(node -> node.getOrDefault("log.dirs", "").contains(","));
+        return onDisk || isFormatted || properties.values().stream().anyMatch(node -> node.getOrDefault("log.dirs", "").contains(","));
     }
 
     /** What all nodes have in common. What differs is put into `ofNodes`. */

@@ -37,6 +37,7 @@ public class KafkaClusterTestKit implements AutoCloseable {
         private final TestKitNodes nodes;
         private final Map<String, Object> config = new HashMap<>();
         private boolean dynamicVoters;
+        private boolean keepsDirectories;
 
         public Builder(TestKitNodes nodes) {
             this.nodes = nodes;
@@ -58,6 +59,7 @@ public class KafkaClusterTestKit implements AutoCloseable {
         }
 
         public Builder setDeleteOnClose(boolean deletes) {
+            keepsDirectories = !deletes;
             return this;
         }
 
@@ -116,6 +118,8 @@ public class KafkaClusterTestKit implements AutoCloseable {
         nodes.controllerNodes().forEach((id, node) -> cluster.withController(id, builder.properties(node, true)));
         if (dynamicVoters)
             cluster.withDynamicQuorum();
+        if (builder.keepsDirectories)
+            cluster.onDisk();
         nodes.brokerNodes().keySet().forEach(id -> raft.put(id, Cluster.raft(() -> cluster)));
         nodes.controllerNodes().keySet().forEach(id -> raft.put(id, Cluster.raft(() -> cluster)));
         nodes.controllerNodes().forEach((id, node) ->
