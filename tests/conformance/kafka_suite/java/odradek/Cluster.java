@@ -107,7 +107,8 @@ public final class Cluster implements AutoCloseable {
         "group.initial.rebalance.delay.ms", "3000", "group.streams.initial.rebalance.delay.ms", "3000");
     /** Of each node's machine; clients trust the keys of all, and here all nodes show those of the first. */
     private static final Pattern OF_A_MACHINE = Pattern.compile("(^|\\.)ssl\\.(keystore|truststore|key)\\.");
-    /** What a controller has by itself. In all else one that says nothing takes what the brokers have. */
+    /** What a controller has by itself. In all else one that says nothing takes what the brokers have, and
+     *  so does one with a class of the test's own: a test that needs what this refuses fails. */
     private static final Pattern OF_SEPARATE_CONTROLLERS = Pattern.compile("^(authorizer\\.|super\\.users|allow\\.everyone|unstable\\."
         + "|num\\.partitions|default\\.replication|log\\.|compression\\.|message\\.|delete\\.topic)");
     private static final Set<ConfigEntry.ConfigSource> OWN = Set.of(ConfigEntry.ConfigSource.DYNAMIC_TOPIC_CONFIG,
@@ -360,7 +361,8 @@ public final class Cluster implements AutoCloseable {
             Map<Integer, String> byNode = new TreeMap<>();
             all.forEach((id, node) -> {
                 String own = decidingAuthorizer(node.get(name));
-                byNode.put(id, own == null && !properties.containsKey(id) && !controllersDecide ? shared : own);
+                boolean says = own != null && !isOfTheTest(own) || own == null && controllersDecide;
+                byNode.put(id, says || properties.containsKey(id) ? own : shared);
             });
             boolean same = new HashSet<>(byNode.values()).size() == 1;
             if (shared != null && (same || OF_A_MACHINE.matcher(name).find()))
