@@ -80,7 +80,7 @@ def test_records_are_read_from_an_offset_on(broker: odradek.KafkaBroker, page: P
     broker.produce_all("t", [odradek.ProducerRecord(f"v{number}", partition=0) for number in range(5000)])
     page.open(f"{url}/#records/t/0/4000")
     page.wait(has("v4000"))
-    assert page.run("document.querySelector('main .grid').getAttribute('aria-rowcount')") == "201"
+    page.wait("document.querySelector('main .grid').getAttribute('aria-rowcount') === '201'")
     assert not page.run(has("v4999"))
 
 
