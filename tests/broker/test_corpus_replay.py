@@ -10,6 +10,7 @@ import gzip
 import json
 import struct
 from collections.abc import Iterator
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ VECTORS = Path(__file__).parents[1] / "vectors" / "corpus.jsonl.gz"
 SERVED_WITHIN_S = 30.0
 
 
+@cache
 def recorded() -> list[tuple[str, list[dict[str, Any]]]]:
     rows = [json.loads(line) for line in gzip.decompress(VECTORS.read_bytes()).splitlines()]
     served = SERVED.all()
@@ -65,7 +67,7 @@ def test_every_recorded_request_is_answered(broker: KafkaBroker, api: str, rows:
     assert not unanswered
 
 
-@pytest.mark.long("Fetch")
+@pytest.mark.long
 @pytest.mark.parametrize(("api", "rows"), recorded(), ids=lambda value: value if isinstance(value, str) else "rows")
 def test_every_recorded_request_is_answered_in_every_other_version(
     broker: KafkaBroker, api: str, rows: list[dict[str, Any]]

@@ -14,7 +14,8 @@ from tests.scenarios.odd_requests import Answers, differing, tell_all
 from tests.scenarios.target import SCENARIO_CONFIG
 
 RECORDED: Answers = recorded("odd_requests")
-RELEASES = (DEFAULT, pytest.param(OTHER, marks=pytest.mark.long))
+RELEASES = (DEFAULT, OTHER)
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module", params=RELEASES)
@@ -37,7 +38,6 @@ def test_the_same_was_asked(told: Answers) -> None:
     assert labels(told) == labels(RECORDED)
 
 
-@pytest.mark.long("Metadata v9", "Metadata v13")
 @pytest.mark.parametrize("api", RECORDED)
 def test_answers(told: Answers, release: str, api: str) -> None:
     expected = recorded("odd_requests", release)[api]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,11 @@ from odradek.protocol.java_hash_table import in_set_order
 from odradek.protocol.uuids import uuid_from_text, uuid_to_text
 
 VECTORS = Path(__file__).parents[3] / "vectors"
+PARTS = 16
+"""Tests of stories tell them in so many parts: who tells one reads them, not everybody who collects tests."""
 
 
+@cache
 def stories(name: str) -> list[tuple[str, Any]]:
     """The stories of Kafka 4.4 and 4.3 in vectors, each with the release that answered."""
     files = {"4.4": f"{name}.json.gz", "4.3": f"{name}-4.3.json.gz"}
@@ -26,6 +30,17 @@ def stories(name: str) -> list[tuple[str, Any]]:
         for release, file in files.items()
         for row in json.loads(gzip.decompress((VECTORS / file).read_bytes()))
     ]
+
+
+def tell(name: str, part: int, check: Callable[[str, Any], None]) -> None:
+    """Check each story of one part; what fails says which it was."""
+    for number, (release, row) in enumerate(stories(name)):
+        if number % PARTS == part:
+            try:
+                check(release, row)
+            except AssertionError as error:
+                error.add_note(f"story {number} of {name}, told by Kafka {release}")
+                raise
 
 
 class StoryGroup:

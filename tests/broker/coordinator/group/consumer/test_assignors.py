@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from odradek.broker.coordinator.group.consumer.assignors import ASSIGNORS
-from tests.broker.coordinator.group.story_group import check_story, stories
-
-ROWS = stories("assignments")
+from tests.broker.coordinator.group.story_group import PARTS, check_story, tell
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("number", range(len(ROWS)))
-def test_a_story(number: int) -> None:
-    release, row = ROWS[number]
+@pytest.mark.parametrize("part", range(PARTS))
+def test_stories(part: int) -> None:
+    tell("assignments", part, as_kafkas)
+
+
+def as_kafkas(release: str, row: Any) -> None:
     assign = ASSIGNORS[row["story"]["assignor"]]
     check_story(release, row, lambda spec, _: assign(spec))

@@ -16,9 +16,7 @@ from odradek.broker.coordinator.group.target import TargetAssignment
 from odradek.broker.coordinator.group.topics import FixedTopics, TopicFacts
 from odradek.protocol.java_maps import hash_of_number
 from odradek.protocol.uuids import uuid_from_text
-from tests.broker.coordinator.group.story_group import check_story, stories
-
-ROWS = stories("share_assignments")
+from tests.broker.coordinator.group.story_group import PARTS, check_story, tell
 
 
 def with_states(spec: GroupSpec, step: Any) -> dict[str, Partitions]:
@@ -27,9 +25,9 @@ def with_states(spec: GroupSpec, step: Any) -> dict[str, Partitions]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("number", range(len(ROWS)))
-def test_a_story(number: int) -> None:
-    check_story(*ROWS[number], with_states)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_stories(part: int) -> None:
+    tell("share_assignments", part, lambda release, row: check_story(release, row, with_states))
 
 
 def test_members_whose_topics_are_all_missing_lose_everything() -> None:

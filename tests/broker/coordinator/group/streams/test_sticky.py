@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from typing import Any
 
 import pytest
@@ -13,8 +11,8 @@ from hypothesis import strategies as st
 from odradek.broker.coordinator.group.assignment import member_order
 from odradek.broker.coordinator.group.streams.member import NO_TARGET, Target
 from odradek.broker.coordinator.group.streams.sticky import JavaHeap, MemberSpec, SubtopologySpec, assign
-from odradek.broker.releases.release import DEFAULT, Release, release_of
-from tests.fakes.vectors import OTHER, vectors_of
+from odradek.broker.releases.release import Release, release_of
+from tests.broker.coordinator.group.story_group import PARTS, tell
 
 
 @given(st.lists(st.integers(0, 9)))
@@ -32,14 +30,6 @@ def test_equal_items_as_a_priority_queue_of_java_gives_them() -> None:
 def test_an_empty_heap() -> None:
     with pytest.raises(IndexError):
         JavaHeap(lambda item: 0, "").pop()
-
-
-def rows_of(release: str) -> list[Any]:
-    rows: list[Any] = json.loads(gzip.decompress(vectors_of("task_assignments", release).read_bytes()))
-    return rows
-
-
-STORIES = [(release, number, row) for release in (DEFAULT, OTHER) for number, row in enumerate(rows_of(release))]
 
 
 class StoryGroup:
@@ -97,10 +87,12 @@ def listed(target: Target) -> list[Any]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("release", "row"), [pytest.param(release, row, id=f"{release}-{number}") for release, number, row in STORIES]
-)
-def test_a_story(release: str, row: Any) -> None:
+@pytest.mark.parametrize("part", range(PARTS))
+def test_stories(part: int) -> None:
+    tell("task_assignments", part, as_kafkas)
+
+
+def as_kafkas(release: str, row: Any) -> None:
     group = StoryGroup(release_of(release))
     for step, answer in zip(row["story"]["steps"], row["answer"], strict=True):
         changed = group.follow(step)
