@@ -253,6 +253,9 @@ def take(step: Step, broker: KafkaBroker, clients: Clients) -> None:
 
 def wait(step: Wait, broker: KafkaBroker, clients: Clients) -> None:
     partition = broker.cluster.topics.by_name("t").partitions[0]
+    served = Ask(0, ApiVersionsRequest(), 3)
+    clients.send(served)
+    clients.read(served)  # and with it what this client has produced before, without an answer
     waiting = Ask(0, fetched(0, broker._look(lambda: partition.log.log_end_offset), 500), 12)
     with broker.clock.stopped():
         clients.send(waiting)
