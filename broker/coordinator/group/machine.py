@@ -99,8 +99,7 @@ class GroupMachine:
             self._kind(command.home)
             decision = self._decide[command.__class__]
         outcome = decision(command, now_ms)
-        release = self.context.configs.release
-        if outcome.records and not release.stores_group_details:
+        if outcome.records and not (release := self.context.configs.release).stores_group_details:
             from odradek.broker.coordinator.group.older_records import as_stored_by
 
             outcome.records = as_stored_by(release, outcome.records)

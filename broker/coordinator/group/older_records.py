@@ -22,8 +22,8 @@ Rewrite = Callable[[bytes], bytes]
 
 def as_stored_by(release: Release, records: Sequence[NewRecord]) -> Sequence[NewRecord]:
     """The records as the release stores them. What they say to the groups that are in memory stays."""
-    rewrites = _rewrites(release.stores_group_details, release.newest_offset_commit)
-    return [_rewritten(record, rewrites.get(record_type_of(record.key))) for record in records] if rewrites else records
+    rewrites = _rewrites(release.newest_offset_commit)
+    return [_rewritten(record, rewrites.get(record_type_of(record.key))) for record in records]
 
 
 def _rewritten(record: NewRecord, rewrite: Rewrite | None) -> NewRecord:
@@ -33,10 +33,8 @@ def _rewritten(record: NewRecord, rewrite: Rewrite | None) -> NewRecord:
 
 
 @cache
-def _rewrites(stores_details: bool, newest_offset_commit: int) -> Mapping[int, Rewrite]:
+def _rewrites(newest_offset_commit: int) -> Mapping[int, Rewrite]:
     """What is to be done with the values of each type of records."""
-    if stores_details:
-        return {}
 
     def offset(value: bytes) -> bytes:
         commit = decode_value(offset_commit.OffsetCommitValue, value)
