@@ -27,6 +27,7 @@ from odradek.broker.coordinator.group.epoch_group import (
 )
 from odradek.broker.coordinator.group.groups import Groups
 from odradek.broker.coordinator.group.kinds import GroupChanged
+from odradek.broker.coordinator.group.settings import StreamsConfigs
 from odradek.broker.coordinator.group.streams.description import NO_DESCRIPTION, Description, DescriptionEpochs
 from odradek.broker.coordinator.group.streams.member import NO_TARGET, Member, Target, TaskOffsets
 from odradek.broker.coordinator.group.streams.topology import ConfiguredTopology, Status, Topology
@@ -446,3 +447,8 @@ class Step:
             return ()
 
         return make_outcome(self.records, reply=reply, effects=self.effects, then=settle)
+
+
+def new_group(configs: StreamsConfigs, group_id: str) -> StreamsGroup:
+    """A group that no record has yet."""
+    return StreamsGroup(group_id, configs.release.first_group_epoch)

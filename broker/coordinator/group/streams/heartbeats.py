@@ -23,7 +23,7 @@ from odradek.broker.coordinator.group.streams.commands import (
     TopicsRefused,
 )
 from odradek.broker.coordinator.group.streams.description_updates import DescriptionUpdates, note_request
-from odradek.broker.coordinator.group.streams.group import Step, StreamsGroup, member_timers, session_key
+from odradek.broker.coordinator.group.streams.group import Step, StreamsGroup, member_timers, new_group, session_key
 from odradek.broker.coordinator.group.streams.member import JOINING, NOTHING_HELD, Member, endpoints
 from odradek.broker.coordinator.group.streams.progress import Progress, compute_targets
 from odradek.broker.coordinator.group.streams.readiness import (
@@ -145,7 +145,7 @@ class Heartbeats:
             return Step(group, now_ms)
         if group is None and command.member_epoch:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Streams group {group_id} not found.")
-        step = Step(StreamsGroup(group_id, self._configs.release.first_group_epoch), now_ms, is_new=True)
+        step = Step(new_group(self._configs, group_id), now_ms, is_new=True)
         if group is not None:
             if command.member_epoch or not isinstance(group, ClassicGroup) or not group.is_empty:
                 raise not_streams(group_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from odradek.broker.coordinator.group.commands import DeleteGroup, GroupType, MetadataChanged
@@ -11,7 +12,7 @@ from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext, gr
 from odradek.broker.coordinator.group.settings import StreamsConfigs
 from odradek.broker.coordinator.group.streams import commands as c
 from odradek.broker.coordinator.group.streams.description_updates import DescriptionUpdates
-from odradek.broker.coordinator.group.streams.group import StreamsGroup, rebalance_key, session_key
+from odradek.broker.coordinator.group.streams.group import StreamsGroup, new_group, rebalance_key, session_key
 from odradek.broker.coordinator.group.streams.heartbeats import Departures, Heartbeats
 from odradek.broker.coordinator.group.streams.member import Member, MemberState
 from odradek.broker.coordinator.group.streams.readiness import Topologies
@@ -60,7 +61,7 @@ class StreamsKind:
                 return
             group = present
         else:
-            group = self._groups.for_replay(group_id, StreamsGroup, self._new_group)
+            group = self._groups.for_replay(group_id, StreamsGroup, partial(new_group, self.configs))
             self._ids.add(group_id)
         if deletes_group(record_type, record.value):
             self._by_topic.update(group_id, group.topics(), ())
@@ -71,9 +72,6 @@ class StreamsKind:
         apply(group, record_type, key, record)
         if changes_topics(record_type):
             self._by_topic.update(group_id, before, group.topics())
-
-    def _new_group(self, group_id: str) -> StreamsGroup:
-        return StreamsGroup(group_id, self.configs.release.first_group_epoch)
 
     def refused(
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
