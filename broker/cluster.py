@@ -32,7 +32,7 @@ from odradek.broker.controller.announcements import announce
 from odradek.broker.controller.broker_configs import BrokerConfigPublisher
 from odradek.broker.controller.commands import Adopt, NewTopic
 from odradek.broker.controller.controller import Controller
-from odradek.broker.controller.feature_levels import features_at_start
+from odradek.broker.controller.feature_levels import UNSTABLE_APIS_ENABLE, features_at_start
 from odradek.broker.controller.membership import Membership
 from odradek.broker.controller.metadata_log import MemoryMetadataLog
 from odradek.broker.controller.quorum import Quorum
@@ -224,7 +224,7 @@ class Cluster:
         self.config.reconfigurables.append(self.live_listeners)
 
     def _new_node(self, number: int) -> Node:
-        unstable = self.config.get_bool("unstable.api.versions.enable", number)
+        unstable = self.config.get_bool(UNSTABLE_APIS_ENABLE, number)
         return Node(number, release=self.config.release, unstable=unstable)
 
     def _check_cordons(self) -> None:

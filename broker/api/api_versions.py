@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from odradek.broker.controller.feature_levels import KRAFT_VERSION, UNSTABLE_FEATURES, supported_features
+from odradek.broker.controller.feature_levels import KRAFT_VERSION, UNSTABLE_FEATURES_ENABLE, supported_features
 from odradek.broker.requests.access import OPEN
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
@@ -43,7 +43,7 @@ _TELEMETRY_KEYS = (71, 72)
 @handles(ApiVersionsRequest, access=OPEN)
 def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse | EncodedBody:
     """Tell what is served and which features are on; remember the client and its software."""
-    return told_versions(ctx, request, "ApiVersions", served_by_brokers, UNSTABLE_FEATURES)
+    return told_versions(ctx, request, "ApiVersions", served_by_brokers, UNSTABLE_FEATURES_ENABLE)
 
 
 def served_by_brokers(ctx: RequestContext) -> dict[int, tuple[int, int]]:

@@ -16,7 +16,7 @@ from odradek.broker.api.api_versions import told_versions
 from odradek.broker.api.cluster import describe_controllers, describe_quorum_of_controller
 from odradek.broker.api.configs import alter_configs_of_controller, incremental_alter_configs_of_controller
 from odradek.broker.api.generated.index import INDEX
-from odradek.broker.controller.feature_levels import UNSTABLE_APIS
+from odradek.broker.controller.feature_levels import UNSTABLE_APIS_ENABLE
 from odradek.broker.metadata.node import Node
 from odradek.broker.releases.release import Release
 from odradek.broker.requests.context import RequestContext
@@ -35,7 +35,7 @@ def _advertised(ctx: RequestContext) -> dict[int, tuple[int, int]]:
 
 def _api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse | EncodedBody:
     # Kafka's controllers have one switch for unstable APIs and features.
-    return told_versions(ctx, request, "ApiVersions of controllers", _advertised, UNSTABLE_APIS)
+    return told_versions(ctx, request, "ApiVersions of controllers", _advertised, UNSTABLE_APIS_ENABLE)
 
 
 def _has_authorizer(ctx: RequestContext) -> bool:

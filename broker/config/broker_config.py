@@ -187,7 +187,8 @@ def check_supported(key: ConfigKey, text: str) -> None:
             raise ConfigError(f"config '{key.name}' is not supported by odradek{_instead(key.name, default)}")
 
 
-_NO_NODE = -1
+NO_NODE = -1
+"""In place of a node's id: the value that all nodes share."""
 _AS_ALL = -2
 """What `local.retention.*` says where as much is kept locally as in all."""
 _NO_OPS = ("NoOpRemoteStorageManager", "NoOpRemoteLogMetadataManager")
@@ -474,7 +475,7 @@ class BrokerConfig:
         """
         if dynamic is None:
             changed = self._node_for_cluster() if node_id is None else node_id
-            dynamic = self.dynamic_nodes.get(_NO_NODE if changed is None else changed, {})
+            dynamic = self.dynamic_nodes.get(NO_NODE if changed is None else changed, {})
         for layer in (dynamic, self.dynamic_default, self.static_of(node_id)):
             if name in layer:
                 return layer[name]

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.config.broker_config import NO_NODE, BrokerConfig
 from odradek.broker.config.definition import ConfigError
 from odradek.broker.config.keys import LIVE_LISTENERS, broker_keys
 from odradek.broker.config.listeners import (
@@ -68,7 +68,6 @@ def check_connections_of(config: BrokerConfig) -> None:
 
 
 _ANYWHERE = "0.0.0.0"
-_ANY_NODE = -1
 _IP_STACKS = 2
 
 
@@ -151,7 +150,7 @@ class _Rules:
 
     def parsed(self, key: str, *, distinct_ports: bool = False) -> list[list[Listener]]:
         """The listeners of each node that a config names: the node's own value, or its part of the one for all."""
-        found = self._parsed(self._config.get_list(key, _ANY_NODE), self._config.node_ids, distinct_ports)
+        found = self._parsed(self._config.get_list(key, NO_NODE), self._config.node_ids, distinct_ports)
         for node_id in self._config.node_ids:
             if key in self._config.static_nodes.get(node_id, {}):
                 found |= self._parsed(self._config.get_list(key, node_id), [node_id], distinct_ports)

@@ -7,14 +7,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.config.broker_config import NO_NODE, BrokerConfig
 from odradek.broker.config.definition import ConfigError
 from odradek.storage.java_properties import parse_properties
 
 _RACK = "broker.rack"
-_ANY_NODE = -1
-DIRECTORIES = ("log.dirs", "log.dir")
-"""The configs that name log directories, the first one before the second."""
 
 
 def given_node_id(config: BrokerConfig) -> int | None:
@@ -29,7 +26,7 @@ def log_directories(config: BrokerConfig) -> list[Path]:
     """The log directories that `log.dirs` or `log.dir` names for all, none where neither was given; ConfigError for
     doubles.
     """
-    return _directories(config, config.static, _ANY_NODE)
+    return _directories(config, config.static, NO_NODE)
 
 
 def own_log_directories(config: BrokerConfig, separate: Collection[int] = ()) -> dict[int, list[Path]]:
@@ -56,7 +53,7 @@ def own_log_directories(config: BrokerConfig, separate: Collection[int] = ()) ->
 
 
 def _directories(config: BrokerConfig, given: Mapping[str, str], node_id: int) -> list[Path]:
-    for name in DIRECTORIES:
+    for name in ("log.dirs", "log.dir"):
         if name in given:
             directories = [Path(text) for text in config.get_list(name, node_id)]
             if len({path.absolute() for path in directories}) < len(directories):

@@ -86,12 +86,15 @@ def _at(
 # What a newly formatted Kafka 4.4.0 cluster has finalized, in the order in which it writes it.
 NEW_CLUSTER: Mapping[str, int] = _at(_LATEST, SUPPORTED)
 
-UNSTABLE_FEATURES = "unstable.feature.versions.enable"
-UNSTABLE_APIS = "unstable.api.versions.enable"
+UNSTABLE_FEATURES_ENABLE = "unstable.feature.versions.enable"
+UNSTABLE_APIS_ENABLE = "unstable.api.versions.enable"
 
 
 def supported_features(
-    config: BrokerConfig, release: Release | None = None, node_id: int | None = None, switch: str = UNSTABLE_FEATURES
+    config: BrokerConfig,
+    release: Release | None = None,
+    node_id: int | None = None,
+    switch: str = UNSTABLE_FEATURES_ENABLE,
 ) -> Mapping[str, tuple[int, int]]:
     """Lowest and highest level of each feature that a node (the first broker) of a release (the cluster's) supports.
 
