@@ -119,8 +119,11 @@ class DataDirectory:
     @property
     def backends(self) -> list[DiskBackend]:
         """Every log directory that is open."""
-        of_logs = [backend for mine in self._of_logs.values() for backend in mine]
-        return of_logs + self._without_logs
+        return self._with_logs + self._without_logs
+
+    @property
+    def _with_logs(self) -> list[DiskBackend]:
+        return [backend for mine in self._of_logs.values() for backend in mine]
 
     @property
     def _without_logs(self) -> list[DiskBackend]:
@@ -163,7 +166,7 @@ class DataDirectory:
                 membership.find_disks(node_id)
             membership.join_controllers(self._controllers)
             membership.join(self._node_ids)
-            for backend in (backend for mine in self._of_logs.values() for backend in mine):
+            for backend in self._with_logs:
                 backend.broker_epoch = membership.broker_epoch(backend.meta.node_id)
             if isinstance(self._logs, LogDirectories):
                 self._logs.begin()
