@@ -59,7 +59,7 @@ def main() -> int:
         counts += f" ({of['alone']} without a cluster)" if "alone" in of else ""
         print(f"{seconds:6.1f} s  {of['passed']:4}/{of['tests']:<4} {name.rpartition('.')[2]}  {counts}", flush=True)
         if options.write and (of["tests"] or table.is_disabled(of)):
-            table.write({**table.read(), name: of})
+            table.take(name, of)
 
     runner.run(chosen, told, options.at_once, options.minutes * 60)
     return _report(now, known, time.monotonic() - began)

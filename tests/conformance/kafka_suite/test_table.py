@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import datetime
+from pathlib import Path
+
+import pytest
 
 from tests.conformance.kafka_suite import table
 from tests.conformance.kafka_suite.runner import AT_ONCE, Result
@@ -49,3 +52,22 @@ def test_a_class_has_a_row_if_kafka_has_disabled_all_its_tests() -> None:
     assert "has disabled all tests of org.example.SomeTest (2)." in table.page({"org.example.SomeTest": found})
     passed = Result("c", "passed", "", "", 0.0, "")
     assert not table.is_disabled(table.entry("org.example.SomeTest", "kafka-tools", [*disabled, passed], 1.0))
+
+
+def test_a_run_that_finds_the_same_does_not_raise_the_seconds() -> None:
+    before = {"jar": "kafka-tools", "seconds": 20, "tests": 2, "passed": 2}
+    assert table.with_shorter_time({**before, "seconds": 90}, before)["seconds"] == 20
+    assert table.with_shorter_time({**before, "seconds": 10}, before)["seconds"] == 10
+    assert table.with_shorter_time({**before, "seconds": 90, "passed": 1}, before)["seconds"] == 90
+    assert table.with_shorter_time({**before, "seconds": 90}, None)["seconds"] == 90
+
+
+def test_what_a_run_found_takes_the_place_of_the_line_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "STORE", tmp_path / "table.json")
+    monkeypatch.setattr(table, "PAGE", tmp_path / "page.md")
+    line = {"jar": "kafka-tools", "seconds": 20, "tests": 2, "passed": 1, "fails": {"a": "why"}}
+    table.take("org.example.SomeTest", line)
+    table.take("org.example.OtherTest", line)
+    table.take("org.example.SomeTest", mended := {"jar": "kafka-tools", "seconds": 30, "tests": 2, "passed": 2})
+    assert table.read() == {"org.example.SomeTest": mended, "org.example.OtherTest": line}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["page.md", "table.json"]
