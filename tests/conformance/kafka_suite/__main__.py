@@ -61,7 +61,7 @@ def main() -> int:
         if options.write and (of["tests"] or table.is_disabled(of)):
             table.take(name, of)
 
-    runner.run(chosen, told, options.at_once, options.minutes * 60)
+    runner.run(chosen, table.is_explained, told, options.at_once, options.minutes * 60)
     return _report(now, known, time.monotonic() - began)
 
 

@@ -78,6 +78,11 @@ def reason(name: str, result: Result) -> tuple[str, str]:
     return "fails", _line(result.why)
 
 
+def is_explained(name: str, result: Result) -> bool:
+    """Whether `reasons.toml` says why a test that did not pass cannot."""
+    return reason(name, result)[0] != "fails"
+
+
 def _line(text: str) -> str:
     """The first line of an error, without what is another in each run: ports, ids, folders."""
     line = re.sub(r"\b\d{5,}\b|/tmp/\S+", "…", text.strip().partition("\n")[0])

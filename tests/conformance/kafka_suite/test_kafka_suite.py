@@ -21,7 +21,7 @@ def test_classes_whose_turn_it_is() -> None:
         pytest.skip(str(missing))
     known = table.read()
     names = [name for name in table.turn(known, datetime.datetime.now(datetime.UTC).date()) if jars.can_run(name)]
-    results = runner.run(names)
+    results = runner.run(names, table.is_explained)
     worse = [
         line
         for name in names
