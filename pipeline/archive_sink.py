@@ -25,6 +25,7 @@ from odradek.pipeline.arrow_writers import DataSourceArrowWriter, StreamWriterBa
 from odradek.pipeline.cluster_client import TopicPartition
 from odradek.pipeline.sink_rows import ROW_COLUMNS, SPARKS_OPTIONS, check_columns, joined, query_of_task, record_rows
 from odradek.pipeline.source_options import OptionError
+from odradek.pipeline.worker_process import spare_imports
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -105,6 +106,7 @@ class _Writer(ABC):
         """The identity of what the tasks do together."""
 
     def write(self, iterator: Iterator[Any]) -> Archived:
+        spare_imports()
         work = self._work()
         files = _Files(self._ours / work)
         try:

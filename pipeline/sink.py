@@ -31,6 +31,7 @@ from odradek.pipeline.transaction_writer import (
     note_in_transaction,
     noted,
 )
+from odradek.pipeline.worker_process import spare_imports
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -95,6 +96,7 @@ class _Writer(ABC):
         """The identity of what the tasks do together."""
 
     def write(self, iterator: Iterator[Any]) -> Written:
+        spare_imports()
         options = self._options
         rows = record_rows(iterator, options.topic)
         first = next(rows, None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -37,6 +38,7 @@ from odradek.pipeline.read_limits import (
 from odradek.pipeline.rows import COLUMNS, SCHEMA, Wanted, arrow_chunks
 from odradek.pipeline.sink import BatchWriter, SinkOptions, StreamWriter
 from odradek.pipeline.source_options import OptionError, Position, SourceOptions, offset_for
+from odradek.pipeline.worker_process import spare_imports
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.read_committed import committed_batches
 from odradek.protocol.record_batch import RecordBatch, iter_batches
@@ -46,8 +48,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 Offsets = dict[TopicPartition, int]
-_PACKED_BYTES = 32 * 1024 * 1024
-"""Small segments are read by one task, up to so many bytes of them."""
+_PACKED_BYTES = 128 * 1024 * 1024
+"""Small segments are read by one task, up to so many bytes of them: as many as Spark gives a task of files."""
 _GO_ON = "set failOnDataLoss to false to go on with what is left"
 
 
@@ -64,10 +66,13 @@ class FetchTask(NamedTuple):
     security: ClientSecurity
 
 
+Work = log_folder.SegmentTask | FetchTask
+
+
 class Task(InputPartition):
     """What one Spark task reads, one after the other."""
 
-    def __init__(self, works: Sequence[log_folder.SegmentTask | FetchTask]) -> None:
+    def __init__(self, works: Sequence[Work]) -> None:
         super().__init__(works)
 
 
@@ -240,11 +245,35 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return sorted(topic for topic in offsets if not self._options.wants(topic))
 
 
-def read_works(works: Iterable[log_folder.SegmentTask | FetchTask]) -> Iterator[pa.RecordBatch]:
+def read_works(works: Iterable[Work]) -> Iterator[pa.RecordBatch]:
     """The rows of a task as Arrow; runs on the executors."""
+    spare_imports()
+    for run in _runs(works):
+        wanted = run[0].wanted._replace(end=run[-1].wanted.end)
+        yield from arrow_chunks(chain.from_iterable(map(_batches, run)), wanted)
+
+
+def _runs(works: Iterable[Work]) -> Iterator[list[Work]]:
+    """Segments that follow one another in a partition together: rows of small ones share an Arrow batch."""
+    run: list[Work] = []
     for work in works:
-        batches = _stored(work) if isinstance(work, log_folder.SegmentTask) else _fetched(work)
-        yield from arrow_chunks(batches, work.wanted)
+        if run and not (isinstance(work, log_folder.SegmentTask) and _follows(work, run[-1])):
+            yield run
+            run = []
+        run.append(work)
+    if run:
+        yield run
+
+
+def _follows(work: log_folder.SegmentTask, before: Work) -> bool:
+    """Whether a work begins with the first record of the segment behind the one before: then no batch is in both."""
+    if not isinstance(before, log_folder.SegmentTask) or work.path == before.path:
+        return False
+    return (work.wanted.topic, work.wanted.partition) == (before.wanted.topic, before.wanted.partition)
+
+
+def _batches(work: Work) -> Iterator[RecordBatch]:
+    return _stored(work) if isinstance(work, log_folder.SegmentTask) else _fetched(work)
 
 
 def _stored(work: log_folder.SegmentTask) -> Iterator[RecordBatch]:
@@ -356,7 +385,7 @@ class _Place(ABC):
         """By partition, the offset of the first record from a timestamp on; the end offset where there is none."""
 
     @abstractmethod
-    def plan(self, start: Offsets, end: Offsets) -> Iterator[Sequence[log_folder.SegmentTask | FetchTask]]:
+    def plan(self, start: Offsets, end: Offsets) -> Iterator[Sequence[Work]]:
         """What each of the tasks does that read from `start` to before `end`."""
 
     def resolve(self, position: Position, bounds: Mapping[TopicPartition, tuple[int, int]]) -> Offsets:

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 import odradek
+from odradek.pipeline.log_folder import plan, segments_in
+from odradek.pipeline.rows import Wanted
 from tests.pipeline.test_session import PATIENCE_S, produce, produce_transaction, run_once
 
 _BATCH = re.compile(
@@ -141,6 +143,21 @@ def test_segments_in_parts(spark: Any, golden_log_dir: Path) -> None:
     rows = odradek_rows(spark, subscribe="d-seg", recordsPerTask=50).schema("offset bigint").load(str(golden_log_dir))
     assert rows.rdd.getNumPartitions() > 7
     assert sorted(row.offset for row in rows.collect()) == list(range(360))
+
+
+@pytest.mark.parametrize("records", [None, 50])
+def test_rows_of_small_segments_share_an_arrow_batch(golden_log_dir: Path, records: int | None) -> None:
+    source = pytest.importorskip("odradek.pipeline.source")
+    works = [
+        work
+        for topic, start, end in [("d-seg", 10, 350), ("d-codecs", 0, 10)]
+        for work in plan(segments_in(golden_log_dir / f"{topic}-0"), Wanted(topic, 0, start, end), records=records)
+    ]
+    found = list(source.read_works(works))
+    offsets = [offset for batch in found for offset in batch["offset"].to_pylist()]
+    assert offsets == [*range(10, 350), *range(10)]
+    assert {topic for batch in found[:-1] for topic in batch["topic"].to_pylist()} == {"d-seg"}
+    assert len(found) == len(works) - 3  # d-seg has four segments
 
 
 def test_read_committed_of_a_folder_leaves_out_what_was_aborted(spark: Any, golden_log_dir: Path) -> None:
