@@ -129,6 +129,8 @@ def _silence(cluster: Cluster, node_id: int) -> None:
     node = cluster.nodes[node_id]
     cluster.server.stop_node(node, _endpoints_that_stop(node))
     cluster.fetch_sessions.pop(node_id, None)
+    if (quotas := cluster.quota_switch.quotas) is not None:
+        quotas.forget(node_id)
     cluster.replicator.node_lost(node_id)
 
 

@@ -223,7 +223,7 @@ class AddressQuotas:
         self._window = window
         self._limits: dict[str, int] = {}
         self._default: int | None = None
-        self._rates: Counters[Rate] = Counters(Rate)
+        self._rates: dict[int, Counters[Rate]] = {}
 
     def change(self, quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> bool:
         """Replace the quotas. Returns whether there are any for addresses."""
@@ -248,7 +248,8 @@ class AddressQuotas:
         if limit is None:
             return 0
         window = self._window
-        rate = self._rates.of((str(node_id), address), now_ms)
+        rates = self._rates.setdefault(node_id, Counters(Rate))
+        rate = rates.of((address, ABSENT), now_ms)
         rate.record(window, 1.0, now_ms)
         value = rate.measure(window, now_ms)
         if value <= limit:
@@ -257,6 +258,10 @@ class AddressQuotas:
         if limit == 0:
             return window.sample_ms
         return throttle_ms(value, limit, rate.width_ms(window, now_ms), window.sample_ms)
+
+    def forget(self, node_id: int) -> None:
+        """Forget the connections to a node: see `Quotas.forget`."""
+        self._rates.pop(node_id, None)
 
 
 def _address_of(name: str) -> str:
@@ -349,8 +354,13 @@ class Quotas:
         node = self._nodes.get(node_id)
         if node is None:
             window = _window(self._config, "quota.window.num", "quota.window.size.seconds")
-            node = self._nodes[node_id] = NodeQuotas(self._limits, window, self._config.release)
+            node = self._nodes[node_id] = NodeQuotas(self._limits, window, self._config.release_of(node_id))
         return node
+
+    def forget(self, node_id: int) -> None:
+        """Forget the usage of a node, which has stopped: it may come back as another release."""
+        self._nodes.pop(node_id, None)
+        self.addresses.forget(node_id)
 
     def delay_ms(self, node_id: int, address: str) -> int:
         """Count a new connection. A result above 0 is the time to keep it before it is closed."""

@@ -10,8 +10,20 @@ import pytest
 import odradek
 from odradek.broker.facade.upgrades import releases_of
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.generated.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    EntityData,
+    EntryData,
+    OpData,
+)
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from odradek.protocol.generated.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from odradek.protocol.generated.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+)
 from odradek.protocol.generated.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from odradek.storage.backend import StorageError
 from odradek.wire_client import WireConnection
@@ -137,6 +149,27 @@ def test_a_node_that_is_down_starts_as_the_newer_release(old: odradek.KafkaBroke
     assert old.nodes[3].state == "down"
     old.start_node(3)
     assert supported(old, 3) == (7, 33)
+
+
+def test_a_node_that_restarts_forgets_what_clients_have_used() -> None:
+    """From 4.4 on the time to wait for a quota is an int at most; before, one that is longer wraps."""
+    entry = EntryData([EntityData("client-id", None)], [OpData("consumer_byte_rate", 1e-9)])
+    fetch = FetchRequest(max_wait_ms=0, topics=[FetchTopic("t", partitions=[FetchPartition(0)])])
+    with odradek.KafkaBroker(kafka_version="4.3", nodes=2, topics={"t": 1}) as broker, broker.clock.stopped():
+        with connect(broker, 1) as connection:
+            request = AlterClientQuotasRequest([entry])
+            connection.receive(request, 1, connection.send(request, 1))
+
+        def told(node: int) -> int:
+            with connect(broker, node) as connection:
+                answer: FetchResponse = connection.receive(fetch, 11, connection.send(fetch, 11))
+            return answer.throttle_time_ms
+
+        longest = 2**31 - 1
+        assert told(1) < longest
+        broker.upgrade("4.4", node=1)
+        assert told(1) == longest
+        assert told(2) < longest
 
 
 def test_single_nodes_are_upgraded_with_their_records() -> None:

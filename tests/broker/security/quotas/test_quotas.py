@@ -216,6 +216,21 @@ def test_quotas_count_for_each_node_and_changes_reach_all() -> None:
     assert quotas.of(1).produce.use("alice", None, 1e9, now_ms) == 0
 
 
+def test_a_node_that_has_stopped_begins_anew() -> None:
+    quotas, clock = standing()
+    assert quotas.change({ALICE: {"producer_byte_rate": 10.0}})
+    assert quotas.addresses.change({(("ip", None),): {"connection_creation_rate": 1.0}})
+    now_ms = clock.now_ms()
+    for node_id in (1, 2):
+        assert quotas.of(node_id).produce.use("alice", None, 20.0, now_ms) == 1000
+        assert [quotas.delay_ms(node_id, "10.0.0.1") for _ in range(2)] == [0, 1000]
+    quotas.forget(1)
+    quotas.forget(3)
+    assert quotas.of(1).produce.use("alice", None, 10.0, now_ms) == 0
+    assert quotas.of(2).produce.use("alice", None, 10.0, now_ms) > 1000
+    assert [quotas.delay_ms(node_id, "10.0.0.1") for node_id in (1, 2)] == [0, 1000]
+
+
 def test_who_has_to_wait_is_known_until_the_time_is_over() -> None:
     quotas, clock = standing()
     now_ms = clock.now_ms()
