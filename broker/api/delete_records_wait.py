@@ -75,13 +75,10 @@ class DeletionWait(Parked):
     def abandon(self) -> None:
         """See `Parked`."""
         self._waiter.leave()
-        for deleted in self._waiting:
-            deleted.partition.waiters.discard(self._waiter)
 
     def _register(self) -> None:
         self._waiter = Waiter(1 << 62, self._wake)
-        for deleted in self._waiting:
-            deleted.partition.waiters.add(self._waiter)
+        self._waiter.wait_in([deleted.partition.waiters for deleted in self._waiting])
 
     def _wake(self) -> None:
         self.wake()

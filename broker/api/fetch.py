@@ -64,7 +64,7 @@ def _refuse_everywhere(ctx: RequestContext, request: FetchRequest) -> FetchRespo
 class _ParkedFetch(Parked):
     """A fetch that waits for more data in any of its partitions. It misses nothing from the moment it is made."""
 
-    __slots__ = ("_partitions", "_reader", "_waiter")
+    __slots__ = ("_reader", "_waiter")
 
     def __init__(self, reader: FetchReader) -> None:
         super().__init__(reader.ctx.services.clock.now_ms() + reader.request.max_wait_ms)
@@ -85,17 +85,13 @@ class _ParkedFetch(Parked):
 
     def abandon(self) -> None:
         self._waiter.leave()
-        for partition in self._partitions:
-            partition.waiters.discard(self._waiter)
 
     def _register(self) -> None:
         reader = self._reader
         missing_bytes = max(1, reader.request.min_bytes - reader.size)
         follows = reader.follower_id >= 0
         self._waiter = Waiter(missing_bytes, self._wake, committed=reader.committed, uncommitted=follows)
-        self._partitions = [item.partition for item in reader.items if item.partition is not None]
-        for partition in self._partitions:
-            partition.waiters.add(self._waiter)
+        self._waiter.wait_in([item.partition.waiters for item in reader.items if item.partition is not None])
 
     def _wake(self) -> None:
         self.wake()

@@ -112,13 +112,10 @@ class ReplicationWait(Parked):
     def abandon(self) -> None:
         """See `Parked`."""
         self._waiter.leave()
-        for uncommitted in self._waiting:
-            uncommitted.partition.waiters.discard(self._waiter)
 
     def _register(self) -> None:
         self._waiter = Waiter(1 << 62, self._wake)
-        for uncommitted in self._waiting:
-            uncommitted.partition.waiters.add(self._waiter)
+        self._waiter.wait_in([uncommitted.partition.waiters for uncommitted in self._waiting])
 
     def _wake(self) -> None:
         self.wake()

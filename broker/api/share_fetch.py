@@ -255,11 +255,11 @@ class _ParkedShareFetch(Parked):
 
     def abandon(self) -> None:
         self._waiter.leave()
-        self._work.ctx.services.share_partitions().discard_waiter(self._waiter, self._work.lives)
 
     def _register(self) -> None:
         self._waiter = Waiter(1, self._wake)
-        self._work.ctx.services.share_partitions().add_waiter(self._waiter, self._work.lives)
+        lives = self._work.lives
+        self._waiter.wait_in([each for live in lives for each in (live.waiters, live.partition.waiters)])
 
     def _wake(self) -> None:
         self.wake()

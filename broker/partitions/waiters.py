@@ -6,7 +6,7 @@ partition for readers (an append, a moved watermark, a deletion, a new leader) w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 
 def _nothing() -> None:
@@ -23,7 +23,7 @@ class Waiter:
     says that the broker waits for nothing any more.
     """
 
-    __slots__ = ("_on_wake", "committed", "missing_bytes", "over", "uncommitted", "woken")
+    __slots__ = ("_on_wake", "_sets", "committed", "missing_bytes", "over", "uncommitted", "woken")
 
     def __init__(
         self,
@@ -39,6 +39,13 @@ class Waiter:
         self.over = False
         self.woken = False
         self._on_wake = on_wake
+        self._sets: Sequence[WaiterSet] = ()
+
+    def wait_in(self, sets: Sequence[WaiterSet]) -> None:
+        """Be told of changes by all of these until `leave`."""
+        self._sets = sets
+        for each in sets:
+            each.add(self)
 
     def wake(self) -> None:
         """Something worth another look has happened."""
@@ -49,6 +56,8 @@ class Waiter:
     def leave(self) -> None:
         """Nobody waits any more. A parked request and its waiter refer to each other until then."""
         self._on_wake = _nothing
+        for each in self._sets:
+            each.discard(self)
 
 
 _NOBODY: set[Waiter] = set()

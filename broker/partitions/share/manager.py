@@ -28,7 +28,7 @@ from odradek.broker.partitions.share.states import (
     StateBatch,
     StoredState,
 )
-from odradek.broker.partitions.waiters import Waiter, WaiterSet
+from odradek.broker.partitions.waiters import WaiterSet
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.storage.partition_log import PartitionLog
 
@@ -334,20 +334,6 @@ class SharePartitions:
         for group_id in groups:
             if not cache.has_group(group_id):
                 self.forget_group(group_id, node_id)
-
-    # -- waiting
-
-    def add_waiter(self, waiter: Waiter, lives: Sequence[LiveSharePartition]) -> None:
-        """Wake `waiter` when records come, or come back, in any of these."""
-        for live in lives:
-            live.waiters.add(waiter)
-            live.partition.waiters.add(waiter)
-
-    def discard_waiter(self, waiter: Waiter, lives: Sequence[LiveSharePartition]) -> None:
-        """The reverse of `add_waiter`."""
-        for live in lives:
-            live.waiters.discard(waiter)
-            live.partition.waiters.discard(waiter)
 
     # -- locks
 

@@ -52,6 +52,17 @@ def test_a_discarded_waiter_hears_nothing() -> None:
     assert len(waiters) == 0
 
 
+def test_a_waiter_that_leaves_is_in_no_set() -> None:
+    told: list[str] = []
+    sets, waiter = [WaiterSet(), WaiterSet()], Waiter(1, lambda: told.append("now"))
+    waiter.wait_in(sets)
+    assert [len(each) for each in sets] == [1, 1]
+    waiter.leave()
+    assert [len(each) for each in sets] == [0, 0]
+    waiter.wake()
+    assert told == []
+
+
 def test_it_tells_once_that_it_is_woken() -> None:
     told: list[str] = []
     waiter = Waiter(1, lambda: told.append("now"))

@@ -147,7 +147,7 @@ def test_a_leader_that_is_fenced_forgets_what_it_knows() -> None:
     bench.fetch("a")
     waiter = Waiter(1)
     live = bench.shares.open(KEY, bench.partition, 1)
-    bench.shares.add_waiter(waiter, [live])
+    waiter.wait_in([live.waiters, live.partition.waiters])
     bench.client.error = KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     with pytest.raises(KafkaError, match="NOT_LEADER_OR_FOLLOWER"):
         bench.accept("a")
@@ -163,7 +163,7 @@ def test_the_end_of_a_session_wakes_those_who_wait() -> None:
     cache.open(SessionKey("g", "a"), [((bytes(16), 0), "t")], "c1", 10)
     live = bench.shares.open(KEY, bench.partition, 1)
     waiter = Waiter(1)
-    bench.shares.add_waiter(waiter, [live])
+    waiter.wait_in([live.waiters, live.partition.waiters])
     bench.shares.connection_closed(1, "c1")
     assert waiter.woken
     assert len(cache) == 0
@@ -176,7 +176,7 @@ def test_expired_locks_are_stored_and_told() -> None:
     bench.fetch("a")
     live = bench.shares.open(KEY, bench.partition, 1)
     waiter = Waiter(1)
-    bench.shares.add_waiter(waiter, [live])
+    waiter.wait_in([live.waiters, live.partition.waiters])
     bench.clock.advance(0.999)
     bench.shares.expire_due()
     assert not waiter.woken
@@ -210,7 +210,7 @@ def test_switched_off_nothing_is_kept() -> None:
     live = bench.shares.find(KEY)
     assert live is not None
     waiter = Waiter(1)
-    bench.shares.add_waiter(waiter, [live])
+    waiter.wait_in([live.waiters, live.partition.waiters])
     bench.shares.forget_all()
     assert waiter.woken
     assert live.fenced
