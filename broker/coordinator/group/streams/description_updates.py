@@ -15,7 +15,6 @@ from odradek.broker.coordinator.group.settings import StreamsConfigs
 from odradek.broker.coordinator.group.streams.commands import StoreDescription, UpdateDescription
 from odradek.broker.coordinator.group.streams.description import NOT_STORED, UNCERTAIN, as_stored
 from odradek.broker.coordinator.group.streams.group import SoftState, Step, StreamsGroup
-from odradek.broker.coordinator.group.streams.records import epoch_record
 from odradek.broker.coordinator.group.streams.topology import internal_error
 from odradek.broker.runtime.machine import NewRecord, Outcome, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -90,11 +89,4 @@ def _keep(command: StoreDescription, soft: SoftState) -> None:
 
 def _record(group: StreamsGroup, stored: int) -> NewRecord:
     """The record of the group with another epoch of the stored description."""
-    return epoch_record(
-        group.group_id,
-        group.epoch,
-        group.metadata_hash,
-        group.validated_topology_epoch,
-        group.assignment_configs,
-        group.description_epochs._replace(stored=stored),
-    )
+    return group.record(group.epoch, group.description_epochs._replace(stored=stored))

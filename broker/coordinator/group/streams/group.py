@@ -298,6 +298,13 @@ class StreamsGroup(EpochGroup):
 
         return group_tombstones(self.group_id, self.members)
 
+    def record(self, epoch: int, described: DescriptionEpochs) -> NewRecord:
+        """The group's record with these epochs, and otherwise as it is."""
+        from odradek.broker.coordinator.group.streams.records import epoch_record
+
+        hashed, validated = self.metadata_hash, self.validated_topology_epoch
+        return epoch_record(self.group_id, epoch, hashed, validated, self.assignment_configs, described)
+
     def on_removed(self) -> Sequence[Effect]:
         """See `Group`."""
         timers = [Cancel(key) for member_id in self.members for key in member_timers(self.group_id, member_id)]

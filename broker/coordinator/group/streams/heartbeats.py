@@ -386,16 +386,7 @@ class Departures(MemberExpiry):
         group_id = group.group_id
         step = Step(group, now_ms)
         step.records += member_tombstones(group_id, member.member_id)
-        step.records.append(
-            epoch_record(
-                group_id,
-                group.epoch + 1,
-                group.metadata_hash,
-                group.validated_topology_epoch,
-                group.assignment_configs,
-                group.description_epochs,
-            )
-        )
+        step.records.append(group.record(group.epoch + 1, group.description_epochs))
         if len(group.members) == 1 and self._configs.release.assigns_empty_groups:
             step.records.append(target_epoch_record(group_id, group.epoch + 1, 0))
         step.effects += [Cancel(key) for key in member_timers(group_id, member.member_id)]
