@@ -108,6 +108,7 @@ class Release:
         "patch",
         "reads_shares_without_leader",
         "reads_unknown_timestamps",
+        "reconciles_by_subscription",
         "refuses_append_time",
         "refuses_conversion_early",
         "refuses_endless_quotas",
@@ -118,6 +119,7 @@ class Release:
         "share_start_of_added_partitions",
         "stores_group_details",
         "stores_topic_ids_in_transactions",
+        "stores_topics_of_groups",
         "supported",
         "task_offset_interval_ms",
         "tells_both_metadata_versions",
@@ -180,6 +182,10 @@ class Release:
         """ConsumerGroupDescribe shows the partitions, too, that a member still has to give up."""
         self.rejoins_by_epoch = number >= (4, 2)
         """A member of a consumer group that comes with epoch 0 joins again; before, it is fenced in later epochs."""
+        self.reconciles_by_subscription = number >= (4, 2)
+        """A member gives up partitions of topics that it no longer subscribes to, though its target has them still."""
+        self.stores_topics_of_groups = number < (4, 1)
+        """A consumer group stores its topics in a record of their own; later, their hash in the group's record."""
         self.reads_shares_without_leader = number >= (4, 3)
         """ReadShareGroupState with leader epoch -1 is answered; before, later leaders fence it."""
         self.stores_group_details = number >= (4, 3)

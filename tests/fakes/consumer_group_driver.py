@@ -231,6 +231,7 @@ def hard_state(group: ConsumerGroup | None) -> tuple[Any, ...] | None:
     return (
         group.epoch,
         group.metadata_hash,
+        group.stored_topics,
         group.assignment_epoch,
         group.assignment_timestamp,
         group.members,

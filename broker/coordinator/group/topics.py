@@ -98,6 +98,9 @@ class FixedTopics:
         return list(self._by_name)
 
 
+StoredTopics = Mapping[str, tuple[bytes, int]]
+"""The topics of a group as Kafka 4.0 stores them: name -> id and number of partitions."""
+
 _INT32 = Struct("<i")
 _MAGIC = b"\0"
 

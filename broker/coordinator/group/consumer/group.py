@@ -30,6 +30,7 @@ from odradek.broker.coordinator.group.epoch_group import (
 )
 from odradek.broker.coordinator.group.kinds import GroupChanged
 from odradek.broker.coordinator.group.target import Subscriptions, TargetAssignment, count_down, count_up
+from odradek.broker.coordinator.group.topics import StoredTopics
 from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Outcome, R, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.native import mypyc_attr
@@ -148,7 +149,7 @@ class ConsumerGroup(EpochGroup):
         self.members_by_assignor: dict[str, int] = {}
         self.classic_members = 0
         self.classic_protocols: dict[str, int] = {}
-        self.has_partition_metadata = False
+        self.stored_topics: StoredTopics | None = None
         self.holders: dict[bytes, dict[int, int]] = {}
         self._checked_until_ms = 0
         self._checked_in_epoch = 0

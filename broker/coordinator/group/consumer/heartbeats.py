@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
 from odradek.broker.coordinator.group.consumer.commands import ConsumerGroupHeartbeat, HeartbeatReply
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup, Step, member_timers, session
+from odradek.broker.coordinator.group.consumer.group_epochs import GroupEpochs
 from odradek.broker.coordinator.group.consumer.member import (
     LEAVING,
     NOTHING,
@@ -25,7 +26,6 @@ from odradek.broker.coordinator.group.consumer.reconciliation import (
 )
 from odradek.broker.coordinator.group.consumer.records import (
     current_record,
-    epoch_record,
     member_record,
     member_tombstones,
     regex_tombstone,
@@ -43,7 +43,6 @@ from odradek.broker.coordinator.group.epoch_group import (
 from odradek.broker.coordinator.group.groups import Groups
 from odradek.broker.coordinator.group.settings import GroupConfigs
 from odradek.broker.coordinator.group.target import count_down
-from odradek.broker.coordinator.group.topics import TopicCache
 from odradek.broker.runtime.machine import Cancel, Outcome, R, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -219,11 +218,11 @@ def _updated(member: Member, command: ConsumerGroupHeartbeat) -> Member:
 class Departures(MemberExpiry):
     """Takes members out of groups. Owner: the consumer kind."""
 
-    def __init__(self, groups: Groups, topics: TopicCache, migration: Migration, configs: GroupConfigs) -> None:
+    def __init__(self, groups: Groups, epochs: GroupEpochs, migration: Migration, configs: GroupConfigs) -> None:
         super().__init__(lambda group_id: groups.find(group_id, ConsumerGroup))
         self._configs = configs
         self._groups = groups
-        self._topics = topics
+        self._epochs = epochs
         self._migration = migration
 
     def leave(self, command: ConsumerGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
@@ -275,7 +274,8 @@ class Departures(MemberExpiry):
                 step.records.append(regex_tombstone(group_id, regex))
                 if regex in group.regexes:
                     count_down(subscriptions.by_regex, group.regexes[regex].topics)
-        step.records.append(epoch_record(group_id, group.epoch + 1, self._topics.hash_of(subscriptions)))
+        epoch, records = self._epochs.next(group, subscriptions, bump=True)
+        step.records += records
         if len(members) == len(group.members) and self._configs.release.assigns_empty_groups:
-            step.records.append(target_epoch_record(group_id, group.epoch + 1, 0))
+            step.records.append(target_epoch_record(group_id, epoch, 0))
         return step.outcome(reply, lambda: group)

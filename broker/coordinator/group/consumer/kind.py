@@ -13,11 +13,12 @@ from odradek.broker.coordinator.group.consumer import commands as c
 from odradek.broker.coordinator.group.consumer.classic_members import ClassicMembers
 from odradek.broker.coordinator.group.consumer.commands import ResolveRegexes
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup, Step, rebalance_key, session_key
+from odradek.broker.coordinator.group.consumer.group_epochs import GroupEpochs
 from odradek.broker.coordinator.group.consumer.heartbeats import Departures, Heartbeats
 from odradek.broker.coordinator.group.consumer.member import Member, MemberState
 from odradek.broker.coordinator.group.consumer.migration import Migration
 from odradek.broker.coordinator.group.consumer.progress import Progress
-from odradek.broker.coordinator.group.consumer.records import epoch_record, regex_record
+from odradek.broker.coordinator.group.consumer.records import regex_record
 from odradek.broker.coordinator.group.consumer.regexes import NO_TOPICS, ResolvedRegex, matching
 from odradek.broker.coordinator.group.consumer.replay import CHANGE_TOPICS, DELETES_GROUP, REPLAYS
 from odradek.broker.coordinator.group.epoch_group import MemberTimers, resumed
@@ -65,10 +66,9 @@ class Resolution:
                 count_down(subscriptions.by_regex, before.topics)
                 count_up(subscriptions.by_regex, resolved.topics)
             step.records.append(regex_record(group.group_id, regex, resolved))
-        metadata_hash = self._progress.topics.hash_of(subscriptions)
-        if bump or metadata_hash != group.metadata_hash:
-            epoch = group.epoch + 1
-            step.records.append(epoch_record(group.group_id, epoch, metadata_hash))
+        epoch, records = self._progress.epochs.next(group, subscriptions, bump=bump)
+        if records:
+            step.records += records
             step.later.append(lambda live: live.topics_checked(now_ms + _LOOK_AGAIN_MS, epoch))
         return step.outcome(None, lambda: group)
 
@@ -90,9 +90,11 @@ class ConsumerKind:
         self._by_topic = TopicGroups()
         self._ids: set[str] = set()
         self.configs = ConsumerConfigs(context.configs)
-        progress = self._progress = Progress(self.configs, TopicCache(context.topics))
-        migration = Migration(context.groups, context.settings, self.configs, progress.topics)
-        departures = Departures(context.groups, progress.topics, migration, context.configs)
+        topics = TopicCache(context.topics)
+        epochs = GroupEpochs(topics, context.configs)
+        progress = self._progress = Progress(self.configs, topics, epochs)
+        migration = Migration(context.groups, context.settings, self.configs, topics, epochs)
+        departures = Departures(context.groups, epochs, migration, context.configs)
         heartbeats = Heartbeats(context.groups, progress, departures, migration, context.new_short_id)
         members = ClassicMembers(
             context.groups, context.settings, progress, departures, migration, context.new_short_id

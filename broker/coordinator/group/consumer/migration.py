@@ -23,10 +23,10 @@ from odradek.broker.coordinator.group.consumer.group import (
     member_timers,
     session_key,
 )
+from odradek.broker.coordinator.group.consumer.group_epochs import GroupEpochs
 from odradek.broker.coordinator.group.consumer.member import ClassicMember, Member, sorted_names, with_epoch
 from odradek.broker.coordinator.group.consumer.records import (
     current_record,
-    epoch_record,
     group_tombstones,
     member_record,
     target_epoch_record,
@@ -60,11 +60,13 @@ class Migration:
         settings: GroupSettings,
         configs: ConsumerConfigs,
         topics: TopicCache,
+        epochs: GroupEpochs,
     ) -> None:
         self._groups = groups
         self._settings = settings
         self._configs = configs
         self._topics = topics
+        self._epochs = epochs
 
     # -- up
 
@@ -79,10 +81,12 @@ class Migration:
         members = [self._upgraded(classic, member) for member in _in_order(classic.members)]
         group_id, epoch = classic.group_id, classic.generation
         names = {name for member in members for name in member.topics}
+        before = ConsumerGroup(group_id)
+        before.set_epoch(epoch - 1, 0)
         records: list[NewRecord] = [
             *classic.tombstones(),
             *(member_record(group_id, member) for member in members),
-            epoch_record(group_id, epoch, self._topics.hash_of(names)),
+            *self._epochs.next(before, names, bump=True)[1],
             *(target_record(group_id, m.member_id, _partitions(m)) for m in members),
             target_epoch_record(group_id, epoch, 0),
             *(current_record(group_id, member) for member in members),

@@ -7,11 +7,11 @@ from enum import Enum
 
 from odradek.broker.coordinator.group.consumer.commands import ExpireRevocation, ResolveRegexes
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup, Step, rebalance_key
+from odradek.broker.coordinator.group.consumer.group_epochs import GroupEpochs
 from odradek.broker.coordinator.group.consumer.member import UNREVOKED_PARTITIONS, Member, MemberState
 from odradek.broker.coordinator.group.consumer.reconciliation import Goal, Owned, reconcile
 from odradek.broker.coordinator.group.consumer.records import (
     current_record,
-    epoch_record,
     member_record,
     partition_metadata_tombstone,
     regex_tombstone,
@@ -50,9 +50,10 @@ class Progress:
     ``topics_version`` grows with each change of the cluster's topics.
     """
 
-    def __init__(self, configs: ConsumerConfigs, topics: TopicCache) -> None:
+    def __init__(self, configs: ConsumerConfigs, topics: TopicCache, epochs: GroupEpochs) -> None:
         self.configs = configs
         self.topics = topics
+        self.epochs = epochs
         self.topics_version = 0
 
     def advance(self, step: Step, change: Change, owned: Owned | None, *, bump_unresolved: bool) -> Member:
@@ -154,12 +155,9 @@ class Progress:
             return group.epoch, None
         subscriptions = subscriptions_after(group, change)
         homogeneous = is_homogeneous(group, change, subscriptions)
-        metadata_hash = self.topics.hash_of(subscriptions)
-        epoch = group.epoch
-        if bump or metadata_hash != group.metadata_hash:
-            epoch += 1
-            step.records.append(epoch_record(group.group_id, epoch, metadata_hash))
-        if group.has_partition_metadata:
+        epoch, records = self.epochs.next(group, subscriptions, bump=bump)
+        step.records += records
+        if group.stored_topics is not None and not self.epochs.stores_topics:
             step.records.append(partition_metadata_tombstone(group.group_id))
         until_ms = step.now_ms + _LOOK_AGAIN_MS
         step.later.append(lambda live: live.topics_checked(until_ms, epoch))
@@ -199,6 +197,7 @@ class Progress:
         self, step: Step, member: Member, target: Target, owned: Owned | None, *, subscription_changed: bool
     ) -> Member:
         """The member after its next step towards the target. It must revoke partitions within its timeout."""
+        subscription_changed = subscription_changed and self.configs.release.reconciles_by_subscription
         if not subscription_changed and member.is_reconciled_to(target.epoch):
             return member
         group = step.group
@@ -213,6 +212,8 @@ class Progress:
 
     def _subscribed(self, group: ConsumerGroup, member: Member, target: Target) -> list[bytes]:
         """The existing topics that a member subscribes to, of those in its partitions or its target."""
+        if not self.configs.release.reconciles_by_subscription:
+            return [*target.partitions, *member.assigned]
         names = group.topics_of(member)
         found = [topic_id for topic_id in target.partitions if self._is_among(topic_id, names)]
         found += [topic_id for topic_id in member.assigned if self._is_among(topic_id, names)]

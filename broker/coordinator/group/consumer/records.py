@@ -17,6 +17,7 @@ from odradek.broker.coordinator.group.records import (
     new_record,
     record_with_value,
 )
+from odradek.broker.coordinator.group.topics import StoredTopics
 from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.generated.stored.consumer_group_current_member_assignment import (
     ConsumerGroupCurrentMemberAssignmentKey,
@@ -33,7 +34,11 @@ from odradek.protocol.generated.stored.consumer_group_metadata import (
     ConsumerGroupMetadataKey,
     ConsumerGroupMetadataValue,
 )
-from odradek.protocol.generated.stored.consumer_group_partition_metadata import ConsumerGroupPartitionMetadataKey
+from odradek.protocol.generated.stored.consumer_group_partition_metadata import (
+    ConsumerGroupPartitionMetadataKey,
+    ConsumerGroupPartitionMetadataValue,
+    TopicMetadata,
+)
 from odradek.protocol.generated.stored.consumer_group_regular_expression import (
     ConsumerGroupRegularExpressionKey,
     ConsumerGroupRegularExpressionValue,
@@ -141,6 +146,14 @@ def regex_record(group_id: str, regex: str, resolved: ResolvedRegex) -> NewRecor
 def regex_tombstone(group_id: str, regex: str) -> NewRecord:
     """The record that deletes a pattern which no member uses."""
     return NewRecord(encode_key(ConsumerGroupRegularExpressionKey(group_id, regex)))
+
+
+def partition_metadata_record(group_id: str, topics: StoredTopics) -> NewRecord:
+    """The topics of a group, as Kafka 4.0 stores them."""
+    rows = [TopicMetadata(topic_id, name, partitions) for name, (topic_id, partitions) in topics.items()]
+    return new_record(
+        encode_key(ConsumerGroupPartitionMetadataKey(group_id)), ConsumerGroupPartitionMetadataValue(rows)
+    )
 
 
 def partition_metadata_tombstone(group_id: str) -> NewRecord:

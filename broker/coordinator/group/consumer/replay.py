@@ -34,7 +34,10 @@ from odradek.protocol.generated.stored.consumer_group_metadata import (
     ConsumerGroupMetadataKey,
     ConsumerGroupMetadataValue,
 )
-from odradek.protocol.generated.stored.consumer_group_partition_metadata import ConsumerGroupPartitionMetadataKey
+from odradek.protocol.generated.stored.consumer_group_partition_metadata import (
+    ConsumerGroupPartitionMetadataKey,
+    ConsumerGroupPartitionMetadataValue,
+)
 from odradek.protocol.generated.stored.consumer_group_regular_expression import (
     ConsumerGroupRegularExpressionKey,
     ConsumerGroupRegularExpressionValue,
@@ -108,7 +111,11 @@ def _apply_epoch(group: ConsumerGroup, key: Any, record: Written) -> None:
 
 
 def _apply_partition_metadata(group: ConsumerGroup, key: Any, record: Written) -> None:
-    group.has_partition_metadata = record.value is not None
+    decoded = value_of(ConsumerGroupPartitionMetadataValue, record)
+    topics = None
+    if decoded is not None:
+        topics = {topic.topic_name: (topic.topic_id, topic.num_partitions) for topic in decoded.topics}
+    group.stored_topics = topics
 
 
 def _apply_target(group: ConsumerGroup, key: Any, record: Written) -> None:
