@@ -14,7 +14,7 @@ from typing import Any
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "behaviour.jsonl.gz"
 OLDER = VECTORS.with_name("behaviour-4.3.jsonl.gz")
-"""What Kafka 4.3.1 did. In the other file the probes of the SASL listener are from there, too."""
+"""What Kafka 4.3.1 did."""
 WITH_A_SHUTDOWN = frozenset({"frame-truncated-then-close", "empty-then-shutdown"})
 """The probes after which the client says that nothing more comes."""
 CLOSED_WITHIN_S = 30.0

@@ -1,9 +1,9 @@
 """Raw probes of bad input, sent to a broker: whether it answers, closes the connection or stays silent.
 
-The probes and what Kafka 4.3.1 did lie in ``tests/vectors/behaviour-4.3.jsonl.gz``. This sends those of the plain
-listener to a real Kafka 4.4.0 with `node.id=1`, and writes what it does:
+The probes and what Kafka 4.3.1 did lie in ``tests/vectors/behaviour-4.3.jsonl.gz``. This sends them to a real Kafka
+4.4.0, and writes what it does:
 
-    python -m tests.scenarios.bad_input HOST:PORT tests/vectors/behaviour.jsonl.gz
+    python -m tests.scenarios.bad_input tests/vectors/behaviour.jsonl.gz
 """
 
 from __future__ import annotations
@@ -18,11 +18,24 @@ from typing import Any
 from odradek.protocol.generated.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.broker.probes import OLDER, WITH_A_SHUTDOWN, Wire
+from tests.conformance.real_kafka import free_ports
 from tests.fakes.wire_client import WireClient
+from tests.scenarios.admin_corpus import NodeOne
+from tests.scenarios.sasl_broker import jaas
 
 P_DATA_ID = bytes.fromhex("6144b02c54ce44b3a3a07a32979b25c5")
 """The id of the topic `p-data` in the probes."""
 CONFIGS = {"p-small": {"max.message.bytes": "1000"}, "p-comp": {"cleanup.policy": "compact"}, "p-data": {}}
+SASL = "SASL_PLAINTEXT"
+SASL_CONFIG = {
+    "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512,SCRAM-SHA-256",
+    "listener.name.sasl_plaintext.plain.sasl.jaas.config": jaas("PLAIN", user_alice="alice-secret"),
+    "listener.name.sasl_plaintext.scram-sha-512.sasl.jaas.config": jaas("SCRAM-SHA-512"),
+    "listener.name.sasl_plaintext.scram-sha-256.sasl.jaas.config": jaas("SCRAM-SHA-256"),
+}
+"""Of a broker that knows the user of the probes."""
+AFTER_A_LOGIN = frozenset({"corpus-DescribeUserScramCredentials.v0.denied-null-users"})
+"""Sent to 4.3.1 by a user without rights, whose log-in is not in the recording."""
 _SILENT_S = 4.0
 _SEED = "produce-ok-v9"
 
@@ -73,17 +86,38 @@ def _after(wire: Wire) -> str:
         return "silent"
 
 
-def main(host: str, port: int, file: Path) -> None:
+class BadInputKafka(NodeOne):
+    """A real Kafka with the two listeners of the probes."""
+
+    sasl_port = 0
+
+    def properties(self) -> dict[str, str]:
+        usual = super().properties()
+        self.sasl_port = self.sasl_port or free_ports(1)[0]
+        both = f"PLAINTEXT://127.0.0.1:{self.port},{SASL}://127.0.0.1:{self.sasl_port}"
+        return {
+            **usual,
+            **SASL_CONFIG,
+            "listeners": f"{both},CONTROLLER://127.0.0.1:{self._controller_port}",
+            "advertised.listeners": both,
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT",
+        }
+
+
+def main(file: Path) -> None:
     rows = [json.loads(line) for line in gzip.decompress(OLDER.read_bytes()).splitlines()]
-    topic_id = make_topics(host, port)
-    told(next(row for row in rows if row["case"] == _SEED), (host, port), topic_id)
-    lines = [
-        json.dumps(told(row, (host, port), topic_id) if row["listener"] == "PLAINTEXT" else row, sort_keys=True)
-        for row in rows
-    ]
+    kafka = BadInputKafka()
+    with kafka:
+        ports = {"PLAINTEXT": kafka.port, SASL: kafka.sasl_port}
+        topic_id = make_topics("127.0.0.1", kafka.port)
+        told(next(row for row in rows if row["case"] == _SEED), ("127.0.0.1", kafka.port), topic_id)
+        lines = [
+            json.dumps(told(row, ("127.0.0.1", ports[row["listener"]]), topic_id), sort_keys=True)
+            for row in rows
+            if row["case"] not in AFTER_A_LOGIN
+        ]
     file.write_bytes(gzip.compress("\n".join(lines).encode(), mtime=0))
 
 
 if __name__ == "__main__":
-    at, _, number = sys.argv[1].rpartition(":")
-    main(at, int(number), Path(sys.argv[2]))
+    main(Path(sys.argv[1]))
