@@ -5,8 +5,6 @@ from __future__ import annotations
 import gc
 from functools import cache
 
-from pyspark import TaskContext
-
 
 @cache
 def spare_imports() -> None:
@@ -14,5 +12,7 @@ def spare_imports() -> None:
 
     Spark collects garbage behind each task. Over pandas, pyarrow and numpy that takes 35 ms, longer than many a task.
     """
+    from pyspark import TaskContext
+
     if TaskContext.get() is not None:
         gc.freeze()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from odradek.pipeline.jobs.share_rows import SHARE_SCHEMA, share_row
+from odradek.pipeline.worker_process import spare_imports
 from odradek.protocol.consumer_protocol import decode_assignment, decode_subscription
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.stored import (
@@ -76,6 +77,7 @@ def _decoded(rows: DataFrame, decode: Callable[[bytes, bytes | None], Row], sche
     def run(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow
 
+        spare_imports()
         for chunk in chunks:
             partitions, offsets, times, keys, values = (column.to_pylist() for column in chunk.columns)
             found = [decode(key, value) for key, value in zip(keys, values, strict=True)]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.pipeline.jobs.isolation import Isolated, ProcessEnded
+from odradek.pipeline.worker_process import spare_imports
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,6 +76,7 @@ def handling(handler: Callable[[Any], Any], calling: Calling) -> Callable[[Itera
     def handle(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow
 
+        spare_imports()
         with calling.errors_of(handler) as judge:
             for chunk in chunks:
                 messages = [_message(row) for row in chunk.to_pylist()]
@@ -98,6 +100,7 @@ def handling_in_order(
     def handle(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow
 
+        spare_imports()
         waiting: tuple[bytes, int, str] | None = None  # key, number and origin of the last failure
         with calling.errors_of(handler) as judge:
             for chunk in chunks:
