@@ -1,9 +1,9 @@
 """Conversations about topology descriptions of streams groups (KIP-1331), with a broker that has the plugin for them.
 
-As `streams_static_members`. The transcripts of a real Kafka 4.4.0 with `CONFIG` lie in
-``tests/vectors/topology_descriptions.json.gz``; this writes them:
+As `streams_static_members`. The transcripts of a real Kafka 4.4.0 with the configs of `config_of` lie in
+``tests/vectors/topology_descriptions.json.gz``; this writes those that are named:
 
-    python -m tests.scenarios.topology_descriptions HOST:PORT tests/vectors/topology_descriptions.json.gz
+    python -m tests.scenarios.topology_descriptions HOST:PORT FILE NAME...
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ from odradek.protocol.generated.messages.streams_group_topology_description_upda
 )
 from tests.scenarios.group_conversations import Transcript
 from tests.scenarios.streams_conversation import StreamsConversation
-from tests.scenarios.target import SCENARIO_CONFIG
+from tests.scenarios.target import SCENARIO_CONFIG, wait_until
 from tests.scenarios.transcripts import held, record_all
 
 PLUGIN = "org.apache.kafka.server.streams.InMemoryTopologyDescriptionPlugin"
 CONFIG: Mapping[str, str] = {**SCENARIO_CONFIG, "group.streams.topology.description.plugin.class": PLUGIN}
+EXPIRING: Mapping[str, str] = {**CONFIG, "offsets.retention.check.interval.ms": "1000"}
+"""Of a broker on which `expired` is held alone: there empty groups do not last."""
 _SOURCE, _PROCESSOR, _SINK = 1, 2, 3
 
 
@@ -158,9 +160,37 @@ def deleted(c: DescribingConversation) -> None:
     c.log()
 
 
+def given_up(c: DescribingConversation) -> None:
+    """A classic group takes the place of an empty one with a description."""
+    c.describing_start("m-a")
+    c.update()
+    c.stop("m-a")
+    c.join("", who="b")
+    c.log()
+    c.listed()
+    c.show_description()
+
+
+def expired(c: DescribingConversation) -> None:
+    """An empty group with a description expires."""
+    c.describing_start("m-a")
+    c.update()
+    c.show_description()
+    c.stop("m-a")
+    wait_until("no group", lambda: c.described().error_code == 69)
+    c.log()
+    c.describing_start("m-b")
+    c.show_description()
+
+
 CONVERSATIONS: dict[str, Callable[[DescribingConversation], None]] = {
-    talk.__name__: talk for talk in (accepted, asked_once, refused, shapes, replaced, deleted)
+    talk.__name__: talk for talk in (accepted, asked_once, refused, shapes, replaced, deleted, given_up, expired)
 }
+
+
+def config_of(name: str) -> Mapping[str, str]:
+    """The configs of the broker for a conversation."""
+    return EXPIRING if name == expired.__name__ else CONFIG
 
 
 def transcribe(name: str, host: str, port: int) -> Transcript:

@@ -108,6 +108,11 @@ class EpochGroup(ABC):
         return STABLE if arrived else RECONCILING
 
     @property
+    def is_described(self) -> bool:
+        """See `Group`."""
+        return False
+
+    @property
     def is_empty(self) -> bool:
         """See `Group`."""
         return not self._by_id()

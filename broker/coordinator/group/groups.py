@@ -44,6 +44,10 @@ class Group(Protocol):
     def expires(self) -> bool:
         """Whether it is deleted when it is empty and its last offset has expired."""
 
+    @property
+    def is_described(self) -> bool:
+        """Whether it has a description that is deleted before it: then the decision on `DeleteGroup` does both."""
+
     def is_in_state(self, names: Collection[str]) -> bool:
         """Whether its state is one of these, given in lower case."""
 

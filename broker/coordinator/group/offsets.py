@@ -16,7 +16,7 @@ from odradek.broker.coordinator.group.commands import (
 )
 from odradek.broker.coordinator.group.epoch_group import TXN_ERRORS_FROM
 from odradek.broker.coordinator.group.groups import Groups
-from odradek.broker.coordinator.group.kinds import Group
+from odradek.broker.coordinator.group.kinds import FollowUp, Group
 from odradek.broker.coordinator.group.settings import GroupConfigs, GroupSettings
 from odradek.broker.coordinator.group.stored_offsets import StoredOffsets, encode_offset_key, encode_offset_value
 from odradek.broker.runtime.machine import Effect, NewRecord, Outcome, Producer, Schedule, make_outcome
@@ -216,7 +216,11 @@ class OffsetBook:
         for group in self._groups.all():
             expired, all_expired = self._expired(group, now_ms)
             records += [NewRecord(encode_offset_key(group.group_id, *place)) for place in expired]
-            if all_expired and group.is_empty and group.expires:
+            if not (all_expired and group.is_empty and group.expires):
+                continue
+            if group.is_described:
+                effects.append(FollowUp(DeleteGroup(group.group_id)))
+            else:
                 records += group.tombstones()
                 effects += group.on_removed()
         effects.append(Schedule(EXPIRY_TIMER, self._settings.offsets_check_interval_ms, command))

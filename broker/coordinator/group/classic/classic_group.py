@@ -68,6 +68,7 @@ class ClassicGroup(Roster):
 
     group_type: ClassVar[GroupType] = GroupType.CLASSIC
     expires: ClassVar[bool] = True
+    is_described: ClassVar[bool] = False
 
     __slots__ = (
         "generation",

@@ -176,6 +176,7 @@ class ShareGroup:
 
     group_type: ClassVar[GroupType] = GroupType.SHARE
     expires: ClassVar[bool] = False
+    is_described: ClassVar[bool] = False
     protocol_type: ClassVar[str] = "share"
 
     def __init__(self, group_id: str, first_epoch: int = FIRST_EPOCH) -> None:

@@ -68,7 +68,7 @@ class DescriptionUpdates:
     def delete_group(self, command: DeleteGroup, now_ms: int) -> Outcome[None]:
         """Delete a group; before that, one record says that its description is being deleted, and one that it is."""
         group = self._groups.find(command.group_id, StreamsGroup)
-        if group is None or group.description_epochs.stored == NOT_STORED:
+        if group is None or not group.is_described:
             return self._delete(command, now_ms)
         group.check_delete()
         next_epoch = NOT_STORED if group.description_epochs.stored == UNCERTAIN else UNCERTAIN

@@ -28,7 +28,13 @@ from odradek.broker.coordinator.group.epoch_group import (
 from odradek.broker.coordinator.group.groups import Groups
 from odradek.broker.coordinator.group.kinds import GroupChanged
 from odradek.broker.coordinator.group.settings import StreamsConfigs
-from odradek.broker.coordinator.group.streams.description import NO_DESCRIPTION, Description, DescriptionEpochs
+from odradek.broker.coordinator.group.streams.description import (
+    NO_DESCRIPTION,
+    NOT_STORED,
+    UNCERTAIN,
+    Description,
+    DescriptionEpochs,
+)
 from odradek.broker.coordinator.group.streams.member import NO_TARGET, Member, Target, TaskOffsets
 from odradek.broker.coordinator.group.streams.topology import ConfiguredTopology, Status, Topology
 from odradek.broker.coordinator.group.target import count_down, count_up
@@ -292,11 +298,20 @@ class StreamsGroup(EpochGroup):
         """See `Group`."""
         check_fetch(self.group_id, self.members, member_id, member_epoch)
 
-    def tombstones(self) -> list[NewRecord]:
+    @property
+    def is_described(self) -> bool:
         """See `Group`."""
+        return self.description_epochs.stored != NOT_STORED
+
+    def tombstones(self) -> list[NewRecord]:
+        """See `Group`. Before them, that the description is being deleted, if nothing says so yet."""
         from odradek.broker.coordinator.group.streams.records import group_tombstones
 
-        return group_tombstones(self.group_id, self.members)
+        records = group_tombstones(self.group_id, self.members)
+        described = self.description_epochs
+        if described.stored in (NOT_STORED, UNCERTAIN):
+            return records
+        return [self.record(self.epoch, described._replace(stored=UNCERTAIN)), *records]
 
     def record(self, epoch: int, described: DescriptionEpochs) -> NewRecord:
         """The group's record with these epochs, and otherwise as it is."""

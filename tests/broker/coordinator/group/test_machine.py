@@ -59,6 +59,7 @@ class CrowdGroup:
     group_type = GroupType.CONSUMER
     protocol_type = "consumer"
     expires = True
+    is_described = False
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id

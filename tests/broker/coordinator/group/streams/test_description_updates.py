@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,15 +13,31 @@ from odradek.broker.config.definition import ConfigError
 from odradek.broker.facade.threaded import KafkaBroker
 from tests.broker.coordinator.group.test_conversations import PatientClock
 from tests.fakes.vectors import recorded
-from tests.scenarios.topology_descriptions import CONFIG, CONVERSATIONS, PLUGIN, DescribingConversation, transcribe
+from tests.scenarios.topology_descriptions import (
+    CONFIG,
+    CONVERSATIONS,
+    PLUGIN,
+    DescribingConversation,
+    config_of,
+    transcribe,
+)
 
 
+@pytest.mark.long("expired")
 @pytest.mark.parametrize("name", CONVERSATIONS)
 def test_as_kafka_says_it(name: str) -> None:
-    with KafkaBroker(config=CONFIG, clock=PatientClock(), kafka_version="4.4") as broker:
+    with KafkaBroker(config=config_of(name), clock=PatientClock(), kafka_version="4.4") as broker:
         host, port = broker.bootstrap_servers.split(":")
-        assert transcribe(name, host, int(port)) == recorded("topology_descriptions")[name]
+        told, expected = transcribe(name, host, int(port)), recorded("topology_descriptions")[name]
+        if name == "given_up":  # Kafka stores in a batch of its own that the description is being deleted
+            told, expected = without_batches(told), without_batches(expected)
+        assert told == expected
         assert broker.bugs == []
+
+
+def without_batches(transcript: list[Any]) -> list[Any]:
+    """The transcript, with only what the records say."""
+    return [[what, [row[1:] for row in said] if what.startswith("log of ") else said] for what, said in transcript]
 
 
 def talk_to(broker: KafkaBroker) -> DescribingConversation:
