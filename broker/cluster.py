@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import trio
 
@@ -16,7 +16,7 @@ from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.definition import ConfigError
 from odradek.broker.config.keys import OF_STANDARD_AUTHORIZER
-from odradek.broker.config.listener_layout import listeners_of
+from odradek.broker.config.listener_layout import NodeListeners, listeners_of
 from odradek.broker.config.node_config import (
     check_directories,
     given_node_id,
@@ -26,6 +26,7 @@ from odradek.broker.config.node_config import (
     racks,
 )
 from odradek.broker.config.own_values import check_own_values
+from odradek.broker.config.quorum_config import Quorum as QuorumRoles
 from odradek.broker.config.quorum_config import quorum_of
 from odradek.broker.config.requirements import check_requirements
 from odradek.broker.controller.announcements import announce
@@ -109,18 +110,11 @@ class Cluster:
         directories = log_directories(self.config) if data_dir is None else [data_dir]
         first = _first_node_id(self.config, directories)
         self.config.node_ids = tuple(range(first, first + nodes))
-        self.nodes: dict[int, Node] = {number: self._new_node(number) for number in self.config.node_ids}
-        for number in (None, *self.config.static_nodes):
-            check_requirements(self.config, {}, number)
+        self.nodes: dict[int, Node] = {number: self.new_node(number) for number in self.config.node_ids}
         features_at_start(self.config)  # says what is wrong where the user sees it
         self.config.directories_of = lambda node_id: self.nodes[node_id].directory_paths
-        layouts, roles = listeners_of(self.config), quorum_of(self.config)
-        check_own_values(self.config, roles)
-        if self.config.get_bool("remote.log.storage.system.enable"):
-            from odradek.broker.config.tiered_storage import check_broker
-
-            check_broker(self.config, [listener.name for listener in layouts[first].listeners])
-        self.separate: dict[int, Node] = {number: self._new_node(number) for number in roles.separate}
+        layouts, roles, racks = checked_start(self.config)
+        self.separate: dict[int, Node] = {number: self.new_node(number) for number in roles.separate}
         """Controllers that are no brokers."""
         self.members: dict[int, Node] = {**self.nodes, **self.separate}
         """All nodes: brokers, and controllers that are none."""
@@ -129,8 +123,7 @@ class Cluster:
         for node in self.members.values():
             node.take(layouts[node.id])
             node.is_controller = node.votes = node.id in roles.combined or node.id in roles.separate
-        for node, rack in zip(self.nodes.values(), racks(self.config), strict=True):
-            node.rack = rack
+            node.rack = racks.get(node.id)
         of_nodes = own_log_directories(self.config, self.separate) if data_dir is None else {}
         directories = [path for paths in of_nodes.values() for path in paths] or directories
         check_directories(self.config, directories, len(self.members))
@@ -141,9 +134,11 @@ class Cluster:
         self.maintenance_nursery: trio.Nursery | None = None
         self.coordinator_nursery: trio.Nursery | None = None
         self.connection_nursery: trio.Nursery | None = None
+        self._address = ("127.0.0.1", 0)
         self.fetch_sessions: dict[int, FetchSessionCache] = {}
         self.frozen: dict[int, Frozen] = {}
         self.disks: FailingDisks | None = None
+        self.config_at_start = self.config.as_started()
         self.start_image: MetadataImage | None = None
         """The image at the end of the start, when all topics and users of the start existed."""
         self.rewound_epochs: dict[tuple[bytes, int], int] = {}
@@ -198,7 +193,7 @@ class Cluster:
         else:
             metadata = metadata_directory(self.config) if data_dir is None else None
             self._keep_on_disk(directories, of_nodes, metadata, cluster_id)
-        self._check_cordons()
+        check_cordons(self.config, self.nodes)
         self._gates: Gates | None = None
         self.dispatcher = Dispatcher(self.services, self.recent, self.bug_log, self.durability, self.lane.answer_writer)
         self.controllers = self._dispatcher_of_controllers()
@@ -219,21 +214,14 @@ class Cluster:
         self.quota_switch.attach(self.dispatchers, self.server)
         self._tls: TlsListeners | None = None
         self.live_listeners = LiveListeners(
-            self.nodes, self.config, self.server, open_gate=self._open_gate, try_tls=_try_tls, forget=self._forget_tls
+            self.nodes, self.config, self.server, open_gate=self._open_gate, try_tls=_try_tls, forget=self.forget_tls
         )
         self.config.reconfigurables.append(self.live_listeners)
 
-    def _new_node(self, number: int) -> Node:
+    def new_node(self, number: int) -> Node:
+        """A node as its configs say, which belongs to no cluster yet."""
         unstable = self.config.get_bool(UNSTABLE_APIS_ENABLE, number)
         return Node(number, release=self.config.release, unstable=unstable)
-
-    def _check_cordons(self) -> None:
-        for number in self.nodes:
-            names = self.config.get_list("cordoned.log.dirs", number)
-            if names:
-                from odradek.broker.config import cordons
-
-                cordons.check(self.config, number, names)
 
     def _open_tls(self, node: Node, endpoint: Endpoint) -> ListenerTls:
         if self._tls is None:
@@ -244,7 +232,8 @@ class Cluster:
         between_brokers = not endpoint.of_controller and endpoint is node.first
         return self._tls.open(node.id, endpoint.listener, between_brokers=between_brokers)
 
-    def _forget_tls(self, node_id: int, listener: str) -> None:
+    def forget_tls(self, node_id: int, listener: str) -> None:
+        """A listener of a node is closed for good."""
         if self._tls is not None:
             self._tls.forget(node_id, listener)
 
@@ -282,10 +271,11 @@ class Cluster:
     def _gates_at_start(self) -> Mapping[str, NewGate]:
         """The log-in gates of listeners with SASL."""
         endpoints = {each.listener.name: each for node in self.members.values() for each in node.all_endpoints}
-        opened = {name: self._gate_of(each) for name, each in endpoints.items()}
+        opened = {name: self.gate_of(each) for name, each in endpoints.items()}
         return {name: gate for name, gate in opened.items() if gate is not None}
 
-    def _gate_of(self, endpoint: Endpoint) -> NewGate | None:
+    def gate_of(self, endpoint: Endpoint) -> NewGate | None:
+        """What makes the log-in gates of a listener's connections, None without log-ins."""
         config = self.config.for_listener(endpoint.listener.name)
         return self._open_gate(endpoint.listener, config, self.controllers if endpoint.of_controller else None)
 
@@ -541,6 +531,7 @@ class Cluster:
             raise RuntimeError("the cluster is not running")
         if not self.has_addresses:
             host = host or "127.0.0.1"
+            self._address = host, port
         elif host is not None or port:
             raise ValueError("listeners says where to listen: give no host and port beside it")
         await self.server.start(self.connection_nursery, host, port)
@@ -560,6 +551,34 @@ class Cluster:
     def up_nodes(self) -> list[Node]:
         """The nodes that are up, in the order of their ids."""
         return self.services.up_nodes()
+
+    def admit(self, node: Node) -> None:
+        """A broker that is down is a node of the cluster from now on. It has a log directory of its own."""
+        if not self.has_addresses:
+            host, port = self._address
+            node.first.host, node.first.port = host, port + node.id - self.config.founder_ids[0] if port else 0
+        self._set_nodes({**self.nodes, node.id: node})
+        self.membership.admit(node)
+        self.server.take_endpoints(node, {each.listener.name: self.gate_of(each) for each in node.all_endpoints})
+        if self.leader_checks is None:
+            self.leader_checks = self._make_leader_checks()
+            assert self.maintenance_nursery is not None
+            self.maintenance_nursery.start_soon(self.leader_checks.run)
+
+    def dismiss(self, node: Node) -> None:
+        """A broker that is down, leads nothing and does not vote is no node of the cluster any more."""
+        self.server.forget_node(node)
+        self.fetch_sessions.pop(node.id, None)
+        self._set_nodes({number: other for number, other in self.nodes.items() if other is not node})
+        self.membership.dismiss(node.id)
+        self.forget_log_levels([node.id])
+
+    def _set_nodes(self, nodes: Mapping[int, Node]) -> None:
+        """All who know the nodes have these two dictionaries."""
+        ordered = {number: nodes[number] for number in sorted(nodes)}
+        for held, now in ((self.nodes, ordered), (self.members, {**ordered, **self.separate})):
+            held.clear()
+            held.update(now)
 
     # -- faults and tasks
 
@@ -584,6 +603,37 @@ class Cluster:
         if self.coordinator_nursery is None:
             raise RuntimeError("the cluster is not running")
         self.coordinator_nursery.start_soon(function, *arguments)
+
+
+class Start(NamedTuple):
+    """What nodes start with by their configs: the listeners of each, which of them are controllers, and their racks."""
+
+    layouts: Mapping[int, NodeListeners]
+    quorum: QuorumRoles
+    racks: Mapping[int, str | None]
+
+
+def checked_start(config: BrokerConfig, up: Container[int] | None = None) -> Start:
+    """What the nodes start with; ConfigError for configs with which they would not. `up`: see `check_own_values`."""
+    for number in (None, *config.static_nodes):
+        check_requirements(config, {}, number)
+    layouts, roles = listeners_of(config), quorum_of(config)
+    check_own_values(config, roles, up)
+    if config.get_bool("remote.log.storage.system.enable"):
+        from odradek.broker.config.tiered_storage import check_broker
+
+        check_broker(config, [listener.name for listener in layouts[config.node_ids[0]].listeners])
+    return Start(layouts, roles, racks(config))
+
+
+def check_cordons(config: BrokerConfig, node_ids: Iterable[int]) -> None:
+    """ConfigError for `cordoned.log.dirs` that names no directory of its node."""
+    for number in node_ids:
+        names = config.get_list("cordoned.log.dirs", number)
+        if names:
+            from odradek.broker.config import cordons
+
+            cordons.check(config, number, names)
 
 
 def _try_tls(listener: Listener, config: ListenerConfig) -> None:

@@ -228,7 +228,9 @@ class BrokerConfig:
     single nodes start with. Without a node id a getter answers for the cluster, by what its first broker started with
     (`check_own_values` sees to it that the others say the same); dynamic values of a node count only where the cluster
     has one node. All layers hold checked text. Owner: the cluster; the dynamic
-    layers follow the metadata image. `watchers` are called when a dynamic layer has changed.
+    layers follow the metadata image. `watchers` are called when a dynamic layer has changed, or a node's values have.
+    `node_ids`: the brokers. `later_ids`: those of them that joined a running cluster. `model_id`: the broker whose
+    values count for the cluster; None for the first one.
     `directories_of`: the log directories of a node, by the paths that clients know; the cluster sets it.
     `release`: the Kafka that the cluster behaves as. `keys`: the configs that it knows. `release_of`: the Kafka that a
     node runs, which the cluster sets.
@@ -247,6 +249,8 @@ class BrokerConfig:
         self.dynamic_default: dict[str, str] = {}
         self.dynamic_nodes: dict[int, dict[str, str]] = {}
         self.node_ids = tuple(node_ids)
+        self.later_ids: tuple[int, ...] = ()
+        self.model_id: int | None = None
         self.watchers: list[Callable[[], None]] = []
         self.directories_of: Callable[[int], Sequence[str]] = lambda node_id: ()
         self._values: dict[tuple[str, int | None], ConfigValue] = {}
@@ -263,8 +267,11 @@ class BrokerConfig:
             self.static[name] = self.check(name, _text_of(name, value))
         self._check_order(None)
         for node_id, own in (nodes or {}).items():
-            self.static_nodes[node_id] = {name: self.check(name, _text_of(name, value)) for name, value in own.items()}
-            self._check_order(node_id)
+            self._take_own(node_id, own)
+
+    def _take_own(self, node_id: int, own: Mapping[str, Any]) -> None:
+        self.static_nodes[node_id] = {name: self.check(name, _text_of(name, value)) for name, value in own.items()}
+        self._check_order(node_id)
 
     def check(self, name: str, text: str) -> str:
         """`text` in its normal form; ConfigError for an unknown name, a bad value or what odradek cannot honour."""
@@ -293,6 +300,53 @@ class BrokerConfig:
         if synonyms and synonyms[0][0] != name:
             return f" (a topic config: the broker's default for it is '{synonyms[0][0]}')"
         return did_you_mean(name, self.keys.broker)
+
+    # -- nodes
+
+    @property
+    def founder_ids(self) -> tuple[int, ...]:
+        """The brokers that the cluster started with."""
+        return tuple(node_id for node_id in self.node_ids if node_id not in self.later_ids)
+
+    def as_started(self) -> BrokerConfig:
+        """What the nodes start with now, without the changes of clients. It does not change."""
+        made = copy(self)
+        made.dynamic_default, made.dynamic_nodes = {}, {}
+        made._take(self.release)
+        return made
+
+    def with_node(self, node_id: int, own: Mapping[str, Any]) -> BrokerConfig:
+        """What the nodes start with if one of them has these values of its own.
+
+        ConfigError for an unknown name, a bad value or what odradek cannot honour.
+        """
+        made = self.as_started()
+        made.static_nodes = dict(self.static_nodes)
+        made._take_own(node_id, own)
+        return made
+
+    def with_broker(self, node_id: int, own: Mapping[str, Any]) -> BrokerConfig:
+        """The same with a broker that joins."""
+        made = self.with_node(node_id, own)
+        made.model_id = self.node_ids[0] if self.model_id is None else self.model_id
+        made.node_ids = tuple(sorted((*self.node_ids, node_id)))
+        made.later_ids = (*self.later_ids, node_id)
+        return made
+
+    def without_broker(self, node_id: int) -> BrokerConfig:
+        """The same without a broker that had joined."""
+        made = self.as_started()
+        made.static_nodes = {other: own for other, own in self.static_nodes.items() if other != node_id}
+        made.node_ids = tuple(other for other in self.node_ids if other != node_id)
+        made.later_ids = tuple(other for other in self.later_ids if other != node_id)
+        made.model_id = None if self.model_id == node_id else self.model_id
+        return made
+
+    def take_nodes(self, other: BrokerConfig) -> None:
+        """The nodes, and what they start with, are those of `other` from now on."""
+        self.static_nodes, self.node_ids, self.later_ids = other.static_nodes, other.node_ids, other.later_ids
+        self.model_id = other.model_id
+        self._changed()
 
     # -- releases
 
@@ -378,7 +432,9 @@ class BrokerConfig:
 
     def static_of(self, node_id: int | None = None) -> Mapping[str, str]:
         """The configs that a node (the first broker) started with."""
-        own = self.static_nodes.get(self.node_ids[0] if node_id is None else node_id)
+        if node_id is None:
+            node_id = self.node_ids[0] if self.model_id is None else self.model_id
+        own = self.static_nodes.get(node_id)
         return {**self.static, **own} if own else self.static
 
     def synonyms(self, name: str, node_id: int | None) -> list[Synonym]:
@@ -392,7 +448,7 @@ class BrokerConfig:
         )
         found = [Synonym(s, layer[s], source) for layer, source in layers for s in family if s in layer]
         for synonym in family:
-            default = self._default_text(synonym)
+            default = self.default_text(synonym)
             if default is not None:
                 found.append(Synonym(synonym, default, ConfigSource.DEFAULT))
         # Kafka drops what comes before the first entry under the asked name.
@@ -418,11 +474,14 @@ class BrokerConfig:
         if layer != values:
             layer.clear()
             layer.update(values)
-            self._values.clear()
-            self._cluster_values.clear()
-            self._log_configs.clear()
-            for told in self.watchers:
-                told()
+            self._changed()
+
+    def _changed(self) -> None:
+        self._values.clear()
+        self._cluster_values.clear()
+        self._log_configs.clear()
+        for told in self.watchers:
+            told()
 
     # -- topics
 
@@ -479,9 +538,9 @@ class BrokerConfig:
         for layer in (dynamic, self.dynamic_default, self.static_of(node_id)):
             if name in layer:
                 return layer[name]
-        return self._default_text(name)
+        return self.default_text(name)
 
-    def _default_text(self, name: str) -> str | None:
+    def default_text(self, name: str) -> str | None:
         """The default of a config as text; None where it has none or the name is unknown."""
         if self.release.configs and name in self.keys.broker and name not in DEFAULTS_OF_ODRADEK:
             return self.keys.broker[name].default

@@ -2,7 +2,8 @@
 
 One value serves all nodes of the process. A name that occurs once belongs to every node: the first node has its port,
 the others the following ones, and port 0 is any free one. A name that occurs once for each node belongs to them in
-their order. The controllers' names belong to the nodes that are controllers in the same way.
+their order. The controllers' names belong to the nodes that are controllers in the same way. A node that joins later
+has the port that its id gives it, where a name occurs once, and else listeners of its own.
 
 A running broker can change `listeners` and `listener.security.protocol.map`. Listeners are identified by their names,
 as in Kafka: a new one is opened, a removed one is closed, and the others keep their addresses until the broker
@@ -150,11 +151,24 @@ class _Rules:
 
     def parsed(self, key: str, *, distinct_ports: bool = False) -> list[list[Listener]]:
         """The listeners of each node that a config names: the node's own value, or its part of the one for all."""
-        found = self._parsed(self._config.get_list(key, NO_NODE), self._config.node_ids, distinct_ports)
-        for node_id in self._config.node_ids:
-            if key in self._config.static_nodes.get(node_id, {}):
-                found |= self._parsed(self._config.get_list(key, node_id), [node_id], distinct_ports)
-        return list(found.values())
+        config = self._config
+        of_all = config.get_list(key, NO_NODE)
+        found = self._parsed(of_all, config.founder_ids, distinct_ports)
+        for node_id in config.node_ids:
+            if key in config.static_nodes.get(node_id, {}):
+                found |= self._parsed(config.get_list(key, node_id), [node_id], distinct_ports)
+            elif node_id in config.later_ids:
+                distance = node_id - config.founder_ids[0]
+                found[node_id] = self._of_later(key, of_all, node_id, distance)
+        return [found[node_id] for node_id in config.node_ids]
+
+    def _of_later(self, key: str, texts: Sequence[str], node_id: int, distance: int) -> list[Listener]:
+        """What a value for all gives a node that joins a running cluster."""
+        listeners = [parse_listener(text, self._protocols) for text in texts]
+        if len({each.name for each in listeners}) < len(listeners):
+            raise ConfigError(f"{key} lists the addresses of the nodes, and none for node {node_id}: give it its own")
+        own = [each for each in listeners if node_id in self._combined or not self._is_of_controllers(each.name)]
+        return [_following(each, distance) for each in own]
 
     def _parsed(self, texts: Sequence[str], nodes: Sequence[int], distinct_ports: bool) -> dict[int, list[Listener]]:
         shown = f"[{', '.join(texts)}]"
@@ -168,6 +182,9 @@ class _Rules:
             raise ConfigError(f"Error creating broker listeners from '{shown}': {error}") from None
         return found
 
+    def _is_of_controllers(self, name: str) -> bool:
+        return name in self._controllers and not are_separate(self._config)
+
     def _for_each_node(
         self, listeners: Sequence[Listener], shown: str, nodes: Sequence[int]
     ) -> dict[int, list[Listener]]:
@@ -177,7 +194,7 @@ class _Rules:
             by_name.setdefault(listener.name, []).append(listener)
         found: dict[int, list[Listener]] = {node_id: [] for node_id in nodes}
         for name, given in by_name.items():
-            of_controllers = name in self._controllers and not are_separate(self._config)
+            of_controllers = self._is_of_controllers(name)
             owners = [node_id for node_id in found if not of_controllers or node_id in self._combined]
             if len(given) == 1:
                 given = [_following(given[0], index) for index in range(len(owners))]
@@ -335,7 +352,7 @@ class _Rules:
 
 def _following(listener: Listener, index: int) -> Listener:
     port = listener.port + index if listener.port else 0
-    if port > 65_535:
+    if not 0 <= port <= 65_535:
         raise ConfigError(f"listener {listener}: there is no port {port} for node {index + 1} of the process")
     return listener._replace(port=port)
 
@@ -413,6 +430,7 @@ def layout_with(config: BrokerConfig, node_id: int, values: Mapping[str, str]) -
     known = _known(config.static_of(node_id))
     if len(config.node_ids) > 1:
         started = BrokerConfig(file=_known(config.static), nodes=config.static_nodes, node_ids=config.node_ids)
+        started.later_ids = config.later_ids
         known |= _texts_of(listeners_of(started)[node_id])
     with _requirements():
         return layout_of(BrokerConfig(file=known | own, node_ids=(node_id,)), node_id, is_controller=is_controller)

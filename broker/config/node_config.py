@@ -74,15 +74,17 @@ def check_directories(config: BrokerConfig, directories: Sequence[Path], nodes: 
         raise ConfigError(f"metadata.log.dir: {nodes} nodes keep the metadata log in the log directory of each")
 
 
-def racks(config: BrokerConfig) -> list[str | None]:
-    """The rack of each node that `broker.rack` says: its own, or its part of as many as there are nodes, parted by
-    commas, or the one for all.
+def racks(config: BrokerConfig) -> dict[int, str | None]:
+    """The rack of each node that `broker.rack` says: its own, or its part of as many as the cluster started with,
+    parted by commas, or the one for all.
     """
-    nodes = config.node_ids
+    founders = config.founder_ids
     of_all = config.static.get(_RACK)
     parts = [] if of_all is None else [part.strip() for part in of_all.split(",")]
-    shared = parts if len(parts) == len(nodes) > 1 else [of_all] * len(nodes)
-    return [config.static_nodes.get(node_id, {}).get(_RACK, rack) for node_id, rack in zip(nodes, shared, strict=True)]
+    shared: dict[int, str | None] = dict.fromkeys(config.node_ids, of_all)
+    if len(parts) == len(founders) > 1:
+        shared = {**dict.fromkeys(config.node_ids), **dict(zip(founders, parts, strict=True))}
+    return {node_id: config.static_nodes.get(node_id, {}).get(_RACK, rack) for node_id, rack in shared.items()}
 
 
 def read_config_file(path: str | Path) -> dict[str, str]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from odradek.broker.config.broker_config import BrokerConfig
-from odradek.broker.config.definition import ConfigError, Use
+from odradek.broker.config.definition import ConfigError, Update, Use
 from odradek.broker.config.keys import base_name, broker_keys
 from odradek.broker.config.quorum_config import Quorum
 
@@ -58,11 +58,54 @@ _OF_CONTROLLERS_TOO = (
 """Beginnings of configs that controllers act on, and that are kept for the whole cluster."""
 
 
-def check_own_values(config: BrokerConfig, quorum: Quorum) -> None:
-    """ConfigError for configs of a node that there is not, and for a node's value where all have to have the same."""
+_READ_AGAIN = frozenset(
+    {
+        "broker.session.timeout.ms",
+        "connections.max.idle.ms",
+        "controller.quorum.fetch.timeout.ms",
+        "fetch.max.bytes",
+        "max.request.partition.size.limit",
+        "remote.log.metadata.manager.class.name",
+        "remote.log.metadata.manager.listener.name",
+        "remote.log.storage.manager.class.name",
+        "remote.log.storage.system.enable",
+        "replica.lag.time.max.ms",
+        "request.timeout.ms",
+        "socket.request.max.bytes",
+        "transaction.max.timeout.ms",
+    }
+)
+"""Configs that no client can change, and whose value is read each time it is used."""
+
+_OF_THE_DIRECTORIES = ("log.dir", "log.dirs", "metadata.log.dir")
+
+
+def check_changed_values(config: BrokerConfig, made: BrokerConfig, node_id: int) -> None:
+    """ConfigError for what a node cannot change when it starts again: what a cluster reads once, at its start."""
+    before, after = config.static_of(node_id), made.static_of(node_id)
+    for name in sorted({*before, *after}):
+        old, new = (each.get(name, config.default_text(name)) for each in (before, after))
+        if old != new and not _may_change(base_name(name) or name):
+            raise ConfigError(f"{name} is {old}, as the cluster started: node {node_id} cannot start again with {new}")
+
+
+def _may_change(name: str) -> bool:
+    key = broker_keys().get(name)
+    if key is None or name in _OF_THE_DIRECTORIES:
+        return key is None
+    return _is_of_each_node(name) or key.update is not Update.READ_ONLY or name in _READ_AGAIN
+
+
+def check_own_values(config: BrokerConfig, quorum: Quorum, up: Container[int] | None = None) -> None:
+    """ConfigError for configs of a node that there is not, and for a node's value where all have to have the same.
+
+    `up`: the nodes that count, as the others are down; None for all.
+    """
     separate = quorum.separate
-    controllers = (*quorum.combined, *separate)
     known = (*config.node_ids, *separate)
+    brokers = [node_id for node_id in config.node_ids if up is None or node_id in up]
+    controllers = [node_id for node_id in (*quorum.combined, *separate) if up is None or node_id in up]
+    counting = (*brokers, *controllers)
     for node_id, own in config.static_nodes.items():
         if node_id not in known:
             raise ConfigError(f"node {node_id} has a configuration, but the nodes are {', '.join(map(str, known))}")
@@ -74,9 +117,9 @@ def check_own_values(config: BrokerConfig, quorum: Quorum) -> None:
         if base in _OF_CONTROLLERS_ALONE:
             _check_same(config, name, controllers)
         elif not _is_of_each_node(base):
-            _check_same(config, name, config.node_ids)
+            _check_same(config, name, brokers)
             if base not in ("process.roles", "metadata.log.dir"):
-                _check_same(config, name, known if base.startswith(_OF_CONTROLLERS_TOO) else controllers)
+                _check_same(config, name, counting if base.startswith(_OF_CONTROLLERS_TOO) else controllers)
 
 
 def _is_of_each_node(name: str) -> bool:

@@ -24,7 +24,8 @@ Address = tuple[str, int]
 class Quorum(NamedTuple):
     """Which nodes are controllers.
 
-    `combined`: those of the brokers that are. `separate`: controllers that are no brokers, and where each listens.
+    `combined`: those of the brokers that are; one that joined a running cluster is if its voters are not static.
+    `separate`: controllers that are no brokers, and where each listens.
     `static`: whether the configuration names the voters, so that `kraft.version` is 0. It does not where it has the
     addresses of controllers alone (KIP-853).
     """
@@ -66,7 +67,7 @@ def quorum_of(config: BrokerConfig) -> Quorum:
     if are_separate(config):
         return Quorum((), _separate(config, voters, servers), bool(voters))
     if not voters:
-        return Quorum(config.node_ids, {}, not servers)
+        return Quorum(config.node_ids if servers else config.founder_ids, {}, not servers)
     combined = tuple(node_id for node_id in config.node_ids if node_id in voters)
     if not combined:
         raise ConfigError(

@@ -59,6 +59,18 @@ class Membership:
             if metadata is not None:
                 node.metadata_directory = metadata[node_id]
 
+    def admit(self, node: Node) -> None:
+        """A broker is known from now on, with a log directory of its own."""
+        self.directories[node.id] = (new_uuid(),)
+        [node.metadata_directory] = self.directories[node.id]
+
+    def dismiss(self, node_id: int) -> None:
+        """A broker is known no more."""
+        self.directories.pop(node_id, None)
+        for known in (self._crashed, self._started):
+            known.discard(node_id)
+        self._incarnations.pop(node_id, None)
+
     def join(self, node_ids: Iterable[int]) -> None:
         """These nodes have started: new incarnations, unfenced."""
         joining = list(node_ids)

@@ -83,7 +83,9 @@ class Broker:
 
         `bootstrap_servers` is the one of the inter-broker listener.
         """
-        endpoints = [node.endpoints[listener] for node in self._cluster.up_nodes()]
+        if not any(listener in node.endpoints for node in self._cluster.nodes.values()):
+            raise KeyError(listener)
+        endpoints = [node.endpoints[listener] for node in self._cluster.up_nodes() if listener in node.endpoints]
         return ",".join(address_text(*each.address_for(_LOOPBACK.get(each.host))) for each in endpoints)
 
     @property

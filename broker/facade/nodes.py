@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import trio
 
 from odradek.broker.controller.commands import ElectLeaders, MoveLeader
+from odradek.broker.facade.node_values import NewValues, changed_values, check_values
 from odradek.broker.metadata.registrations import NO_LEADER
 from odradek.broker.replication.thawed_leaders import Frozen, leading_still, led_by
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
+    from odradek.broker.config.broker_config import BrokerConfig
     from odradek.broker.metadata.node import Endpoint, Node
     from odradek.broker.runtime.machine import Command
 
@@ -86,11 +88,16 @@ def stop_node(cluster: Cluster, node_id: int, *, broker_only: bool = False) -> N
         return
     _up_node(cluster, node_id)
     not_frozen(cluster, node_id)
-    if node_id in cluster.separate:
-        _end_controller(cluster, node_id)
+    take_down(cluster, the_node(cluster, node_id))
+
+
+def take_down(cluster: Cluster, node: Node) -> None:
+    """Shut a node that is up down cleanly, whichever others are up."""
+    if not node.is_broker:
+        _end_controller(cluster, node.id)
         return
-    cluster.membership.retire(node_id)
-    _silence(cluster, node_id)
+    cluster.membership.retire(node.id)
+    _silence(cluster, node.id)
 
 
 def _stop_broker(cluster: Cluster, node_id: int) -> None:
@@ -150,10 +157,11 @@ def _up_node(cluster: Cluster, node_id: int) -> None:
         raise ValueError(f"node {node_id} is the last controller that is up: the others could change no metadata")
 
 
-def start_node(cluster: Cluster, node_id: int) -> None:
+def start_node(cluster: Cluster, node_id: int, config: Mapping[str, str] | None = None) -> None:
     """Start a node at its old address with its old logs. It follows the leaders, and leads partitions without one.
 
-    Raises ValueError for a node that is up, OSError if the address has been taken.
+    `config`: the values that it has of its own from now on; None for those that it had. Raises ValueError for a node
+    that is up, and for values that do not fit, OSError if the address has been taken.
     """
     node = the_node(cluster, node_id)
     not_frozen(cluster, node_id)
@@ -161,26 +169,49 @@ def start_node(cluster: Cluster, node_id: int) -> None:
         raise ValueError(f"node {node_id} is up already")
     if cluster.connection_nursery is None:
         raise RuntimeError("the cluster is not running")
-    endpoints = _endpoints_that_stop(node)
-    cluster.server.stop_node(node, endpoints)  # a node that was unregistered still listens
-    cluster.server.bind(node, endpoints)
+    if config is None:
+        check_values(cluster, node_id)
+    change = None if config is None else changed_values(cluster, node, config)
+    cluster.server.stop_node(node, _endpoints_that_stop(node))  # a node that was unregistered still listens
+    if change is not None:
+        change.make()
+    bring_up(cluster, node)
+
+
+def bring_up(cluster: Cluster, node: Node) -> None:
+    """Let a node that is down listen, if the cluster does, and register."""
+    assert cluster.connection_nursery is not None
+    if cluster.server.running:
+        cluster.server.bind(node, _endpoints_that_stop(node))
+        cluster.server.accept(cluster.connection_nursery)
     node.controls_alone = False
-    cluster.forget_log_levels([node_id])
-    cluster.server.accept(cluster.connection_nursery)
-    if node_id in cluster.separate:
-        cluster.membership.join_controllers([node_id])
+    cluster.forget_log_levels([node.id])
+    if not node.is_broker:
+        cluster.membership.join_controllers([node.id])
         return
-    cluster.membership.rejoin(node_id)
-    cluster.replicator.node_back(node_id)
+    cluster.membership.rejoin(node.id)
+    cluster.replicator.node_back(node.id)
+    cluster.live_listeners.apply(node.id)
+
+
+def start_with(cluster: Cluster, config: BrokerConfig) -> None:
+    """Let each node have the values of its own that it has in `config`. Those that had others and are up restart."""
+    now = cluster.config.static_nodes
+    others = [node for node in cluster.members.values() if config.static_nodes.get(node.id, {}) != now.get(node.id, {})]
+    up = [node for node in others if node.up]
+    for node in up:
+        thaw_if_frozen(cluster, node.id)
+        take_down(cluster, node)
+    for node in others:
+        cluster.server.stop_node(node, _endpoints_that_stop(node))
+        NewValues(cluster, node, config).make()
+    for node in up:
+        bring_up(cluster, node)
 
 
 def restart_node(cluster: Cluster, node_id: int, between: Callable[[], None]) -> None:
     """Stop a node that is up as `stop_node` does, and start it again. `between` is called while it is down."""
-    if node_id in cluster.separate:
-        _end_controller(cluster, node_id)
-    else:
-        cluster.membership.retire(node_id)
-        _silence(cluster, node_id)
+    take_down(cluster, the_node(cluster, node_id))
     between()
     start_node(cluster, node_id)
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from odradek.broker.controller.feature_levels import supported_features
+from odradek.broker.facade.node_values import check_features
 from odradek.broker.facade.nodes import not_frozen, restart_node, the_node
 from odradek.broker.releases.release import DEFAULT_DIRECTORIES, Release, release_of
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.metadata.node import Node
-
-_NONE = (0, 0)
 
 
 def upgrade(cluster: Cluster, version: str, node_id: int | None) -> None:
@@ -68,19 +66,4 @@ def _check_start(cluster: Cluster, node: Node, release: Release) -> None:
     if cluster.directory is not None and not release.keeps_directories:
         raise ValueError(f"odradek keeps data directories from Kafka {DEFAULT_DIRECTORIES} on, not as Kafka {release}")
     cluster.config.check_start(release)
-    supported = supported_features(cluster.config, release, node.id)
-    if supported:
-        _check_levels(node, release, supported, cluster.image.features.items())
-
-
-def _check_levels(
-    node: Node, release: Release, supported: Mapping[str, tuple[int, int]], finalized: Iterable[tuple[str, int]]
-) -> None:
-    for name, level in finalized:
-        low, high = supported.get(name, _NONE)
-        if not low <= level <= high:
-            raise ValueError(
-                f"node {node.id} does not start as Kafka {release}: Unable to register because the broker does not "
-                f"support finalized version {level} of {name}. The broker wants a version between {low} and {high}, "
-                "inclusive."
-            )
+    check_features(node, release, cluster.config, cluster.image.features)

@@ -197,7 +197,7 @@ class Server:
                     self._clock,
                     node.id,
                     () if of_controller else node.endpoints,
-                    partial(self._close_idlest, node, of_controller),
+                    partial(self._close_idlest, node.id, of_controller),
                 )
 
     def _socket_for(self, node: Node, endpoint: Endpoint) -> socket.socket:
@@ -232,15 +232,34 @@ class Server:
             listening.close()
             self._listening.remove(listening)
         node.endpoints.pop(name, None)
-        self._gates.pop((node.id, name), None)
-        kept = self._kept.pop((node.id, name), None)
-        if kept is not None:
-            kept.close()
+        self.release_address(node, name)
         if (node.id, False) in self._limits:
             self._limits[node.id, False].listen_on(node.endpoints)
         for connection, task in list(self._connections.items()):
             if connection.node is node and connection.info.listener == name:
                 task.cancel()
+
+    def forget_node(self, node: Node) -> None:
+        """Close all that a node has for good."""
+        self.stop_node(node)
+        for endpoint in node.all_endpoints:
+            self.release_address(node, endpoint.listener.name)
+
+    def release_address(self, node: Node, name: str) -> None:
+        """Keep the address of a listener that is closed for nobody any more."""
+        self._gates.pop((node.id, name), None)
+        kept = self._kept.pop((node.id, name), None)
+        if kept is not None:
+            kept.close()
+
+    def take_endpoints(self, node: Node, gates: Mapping[str, NewGate | None]) -> None:
+        """The endpoints of a node that does not listen are others, and these are the gates for log-ins by listener."""
+        for name, gate in gates.items():
+            self._gates.pop((node.id, name), None)
+            if gate is not None:
+                self._gates[node.id, name] = gate
+        if (node.id, False) in self._limits:
+            self._limits[node.id, False].listen_on(node.endpoints)
 
     def _terms_of(self, node: Node, endpoint: Endpoint) -> TlsTerms | None:
         if not endpoint.listener.protocol.tls:
@@ -457,13 +476,13 @@ class Server:
         with sock:
             await self._clock.sleep(delay_ms / 1000)
 
-    def _close_idlest(self, node: Node, of_controller: bool, count: int) -> None:
+    def _close_idlest(self, node_id: int, of_controller: bool, count: int) -> None:
         """See `ConnectionLimits`."""
-        limits = self._limits[node.id, of_controller]
+        limits = self._limits[node_id, of_controller]
         own = [
             each
             for each in self._connections.items()
-            if each[0].node is node and (each[0].info.listener in node.controllers) == of_controller
+            if each[0].node.id == node_id and (each[0].info.listener in each[0].node.controllers) == of_controller
         ]
         closing = sum(task.cancel_called for _, task in own)
         others = [

@@ -125,6 +125,16 @@ class Replicator:
                 replica.alive = not replica.lost
         self._replicate_all()
 
+    def forget_node(self, node_id: int) -> None:
+        """A node without replicas is gone, and with it what a test said of it."""
+        self._down.discard(node_id)
+        for pair in [pair for pair in self.cuts if node_id in pair]:
+            self.cuts.discard(pair)
+        for pair in [pair for pair in self._slow if node_id in pair]:
+            del self._slow[pair]
+        for key in [key for key in self._held if key[1] == node_id]:
+            del self._held[key]
+
     def disk_lost(self, partition: Partition, node_id: int) -> None:
         """Note that the disk of one replica fails, before the controller knows: the replica stays as it is."""
         self._lost.add((partition, node_id))

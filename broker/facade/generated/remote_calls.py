@@ -195,8 +195,15 @@ class RemoteCalls(BlockingBroker):
         result: Undo = self._remote.call("kill_node", node_id=node_id)
         return result
 
-    def start_node(self, node_id: int) -> None:
-        self._remote.call("start_node", node_id=node_id)
+    def start_node(self, node_id: int, *, config: Mapping[str, Any] | None = None) -> None:
+        self._remote.call("start_node", node_id=node_id, config=config)
+
+    def add_node(self, *, node_id: int | None = None, config: Mapping[str, Any] | None = None) -> int:
+        result: int = self._remote.call("add_node", node_id=node_id, config=config)
+        return result
+
+    def remove_node(self, node_id: int) -> None:
+        self._remote.call("remove_node", node_id=node_id)
 
     def upgrade(self, version: str, node: int | None = None) -> None:
         self._remote.call("upgrade", version=version, node=node)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.facade.added_nodes import add_node
 from odradek.broker.facade.state.restore import go_to
 from odradek.broker.facade.state.snapshot import Snapshot
 
@@ -33,9 +34,13 @@ class ForkSettings:
         secured: Secured | None,
     ) -> None:
         own = {node_id: _elsewhere(values) for node_id, values in parent.config.static_nodes.items()}
+        later = parent.config.later_ids
+        if later and data_dir is not None:
+            raise ValueError(f"node {later[0]} joined the running cluster: a fork of it is in memory")
+        self._later = {node_id: own.pop(node_id, {}) for node_id in later}
         self.secured = secured
         self.cluster = Cluster(
-            nodes=len(parent.nodes),
+            nodes=len(parent.config.founder_ids),
             config=BrokerConfig(_elsewhere(parent.config.static), nodes=own),
             clock=clock,
             data_dir=None if data_dir is None else Path(data_dir),
@@ -48,6 +53,8 @@ class ForkSettings:
     async def start(self) -> None:
         """Take over the state, and listen. The cluster must be running."""
         assert self._snapshot is not None, "a fork starts once"
+        for node_id, own in self._later.items():
+            add_node(self.cluster, node_id, own)
         go_to(self.cluster, self._snapshot)
         self._snapshot = None
         self.cluster.start_image = self._start_image

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.controller.commands import Adopt
-from odradek.broker.facade.nodes import start_node, thaw_all
+from odradek.broker.facade.added_nodes import keep_nodes
+from odradek.broker.facade.nodes import start_node, start_with, thaw_all
 from odradek.broker.facade.state.restore import forget_clients
 from odradek.broker.facade.upgrades import go_back
 from odradek.broker.metadata.image import MetadataImage, TopicImage
@@ -20,13 +21,20 @@ def reset(cluster: Cluster, *, data: bool) -> None:
     """End faults, holds and everything else that a test has set.
 
     The clock follows the machine's; all nodes and the schema registry are up. With `data`, connections are cut, nodes
-    have the releases of the start, and topics, groups, transactions and changed configs, users and ACLs are dropped.
+    have the releases and configs of the start, and topics, groups, transactions and changed configs, users and ACLs are
+    dropped.
     The topics of the start are created again, empty and with new ids.
     """
     cluster.set_faults([])
     if cluster.schema_registry is not None:
         cluster.schema_registry.resume()
+    if data:
+        keep_nodes(cluster, cluster.config_at_start.node_ids)
+        start_with(cluster, cluster.config_at_start)
     heal(cluster)
+    for node in cluster.nodes.values():
+        if data and not node.up:  # it was unregistered
+            start_node(cluster, node.id)
     _release_holds(cluster)
     if data:
         forget_clients(cluster)
@@ -51,7 +59,7 @@ def heal(cluster: Cluster) -> None:
         mend_all(cluster)
     cluster.replicator.heal()
     for node in cluster.nodes.values():
-        if not node.up:
+        if not node.up and node.id in cluster.image.brokers:
             start_node(cluster, node.id)
 
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.controller.commands import Adopt
 from odradek.broker.controller.machine import MAX_BATCH_RECORDS
+from odradek.broker.facade.added_nodes import add_node, keep_nodes
 from odradek.broker.facade.links import mend_all
-from odradek.broker.facade.nodes import kill_node, start_node, stop_node, thaw_if_frozen
+from odradek.broker.facade.nodes import kill_node, start_node, start_with, stop_node, thaw_if_frozen
 from odradek.broker.facade.state.snapshot import PartitionKey, faults_of, forked_into, opened
 from odradek.broker.facade.upgrades import go_back
 from odradek.broker.metadata.image_diff import records_between
@@ -50,6 +51,7 @@ def go_to(cluster: Cluster, snapshot: Snapshot) -> None:
     forget_clients(cluster)
     cluster.set_faults([fault for fault in faults_of(cluster) if fault in snapshot.faults])
     cluster.clock.set_ms(snapshot.now_ms, frozen=snapshot.clock_frozen)
+    added = _same_nodes(cluster, snapshot) if snapshot.is_of(cluster) else []
     go_back(cluster, snapshot.releases)
     cluster.controller.set_kraft_version(snapshot.kraft_version)
     cluster.quorum.start_with(snapshot.voters)
@@ -60,6 +62,7 @@ def go_to(cluster: Cluster, snapshot: Snapshot) -> None:
             files = _metadata(cluster, snapshot)
     finally:
         cluster.coordinators.resting = False
+    cluster.membership.listening(added)
     _logs(cluster, snapshot, files)
     _coordinators(cluster, snapshot)
     cluster.maintenance.go_on_from(snapshot.maintained_ms)
@@ -93,6 +96,17 @@ def forget_clients(cluster: Cluster) -> None:
     for service in (services.groups.made, services.transactions.made, services.share_states.made):
         if service is not None:
             service.close()
+
+
+def _same_nodes(cluster: Cluster, snapshot: Snapshot) -> list[int]:
+    """Let those nodes be there that were, with the values that they had. Returns those that had gone since."""
+    config = snapshot.config
+    keep_nodes(cluster, config.node_ids)
+    gone = [node_id for node_id in config.later_ids if node_id not in cluster.nodes]
+    for node_id in gone:
+        add_node(cluster, node_id, config.static_nodes.get(node_id, {}))
+    start_with(cluster, config)
+    return gone
 
 
 def _nodes(cluster: Cluster, snapshot: Snapshot) -> None:

@@ -123,6 +123,7 @@ class Snapshot:
         "_cluster",
         "client_links",
         "clock_frozen",
+        "config",
         "controller_id",
         "controllers_alone",
         "faults",
@@ -165,6 +166,7 @@ class Snapshot:
             node.id: _shut_down(cluster.image, node.id) for node in cluster.nodes.values() if not node.up
         }
         self.controllers_alone = frozenset(node.id for node in cluster.nodes.values() if node.controls_alone)
+        self.config = cluster.config.as_started()
         self.releases = releases_of(cluster)
         self.kraft_version = cluster.controller.kraft_version
         self.voters = frozenset(voter.id for voter in cluster.quorum.voters)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from odradek.broker.facade.topics import config_texts
 from odradek.broker.facade.verb_base import Pending, TrioVerbs
 from odradek.broker.facade.verbs.undo import TrioUndo
 
@@ -38,11 +39,40 @@ class NodeVerbs(TrioVerbs):
 
         return self._undone_by(lambda: kill_node(self._cluster, node_id), lambda: start_node(self._cluster, node_id))
 
-    async def start_node(self, node_id: int) -> None:
-        """Start a node at its old address with its old logs. It catches up with the leaders of its partitions."""
+    async def start_node(self, node_id: int, *, config: Mapping[str, Any] | None = None) -> None:
+        """Start a node at its old address with its old logs. It catches up with the leaders of its partitions.
+
+        ``config``: the configs that it has of its own from now on, in place of those that it had. What all nodes have
+        in common can only be another if no other node is up, and what the cluster reads once cannot. Raises ValueError
+        for what does not fit.
+        """
         from odradek.broker.facade.nodes import start_node
 
-        await self._call(lambda: start_node(self._cluster, node_id))
+        own = None if config is None else config_texts(config)
+        await self._call(lambda: start_node(self._cluster, node_id, own))
+
+    async def add_node(self, *, node_id: int | None = None, config: Mapping[str, Any] | None = None) -> int:
+        """Let a new broker join the running cluster; returns its id, by default the one behind the highest.
+
+        ``config``: the configs that it has of its own. It has no replicas until new topics or reassignments give it
+        some. It is no controller, unless the cluster has a dynamic quorum: then it is one that observes, and
+        AddRaftVoter lets it vote. Raises ValueError for an id that is taken, for configs that do not fit, and for a
+        cluster with a data directory.
+        """
+        from odradek.broker.facade.added_nodes import add_node
+
+        own = config_texts(config or {})
+        return await self._call(lambda: add_node(self._cluster, node_id, own))
+
+    async def remove_node(self, node_id: int) -> None:
+        """Shut a broker down, if it is up, and unregister it. Reassign its replicas before: ValueError if it has some.
+
+        One that had joined the running cluster is gone then, and its id is free. Another one stays as a node that is
+        down; ``start_node`` registers it again.
+        """
+        from odradek.broker.facade.added_nodes import remove_node
+
+        await self._call(lambda: remove_node(self._cluster, node_id))
 
     async def upgrade(self, version: str, node: int | None = None) -> None:
         """Restart all nodes one after the other, or one of them, as nodes of another Kafka release such as ``4.4``.

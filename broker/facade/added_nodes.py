@@ -1,0 +1,103 @@
+"""Nodes that join a running cluster, and nodes that leave it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import count
+from typing import TYPE_CHECKING
+
+from odradek.broker.cluster import check_cordons, checked_start
+from odradek.broker.controller.commands import UnregisterBroker
+from odradek.broker.controller.feature_levels import UNSTABLE_APIS_ENABLE
+from odradek.broker.facade.node_values import check_features, counting
+from odradek.broker.facade.nodes import bring_up, not_frozen, stop_node, take_down, thaw_if_frozen, the_node
+from odradek.broker.metadata.node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from odradek.broker.cluster import Cluster
+
+
+def add_node(cluster: Cluster, node_id: int | None, own: Mapping[str, str]) -> int:
+    """Let a new broker join; returns its id, by default the one behind the highest.
+
+    It has no partition at first. Where the voters of the quorum are named by the configuration it is no controller,
+    else it is one that observes. Raises ValueError for an id that is taken, and for values with which it would not
+    start, OSError if its address is taken. Nothing has changed then.
+    """
+    if cluster.connection_nursery is None:
+        raise RuntimeError("the cluster is not running")
+    free = (number for number in count(max(cluster.nodes) + 1) if number not in cluster.members)
+    number = next(free) if node_id is None else node_id
+    if number < 0:
+        raise ValueError(f"node id {number}: a broker's id is 0 or greater")
+    if number in cluster.members:
+        raise ValueError(f"node {number} is there already: the cluster has {', '.join(map(str, cluster.members))}")
+    if cluster.directory is not None:
+        raise ValueError(
+            "no node joins a running cluster with a data directory: end the cluster, and start it with more nodes"
+        )
+    before = cluster.config.as_started()
+    made = before.with_broker(number, own)
+    start = checked_start(made, counting(cluster, number))
+    node = Node(number, release=cluster.config.release, unstable=made.get_bool(UNSTABLE_APIS_ENABLE, number))
+    node.take(start.layouts[number])
+    node.rack = start.racks[number]
+    node.is_controller, node.votes, node.up = number in start.quorum.combined, False, False
+    check_features(node, node.release, made, cluster.image.features)
+    cluster.config.take_nodes(made)
+    try:
+        cluster.admit(node)
+        check_cordons(made, [number])
+        bring_up(cluster, node)
+    except (OSError, ValueError):
+        _forget(cluster, node)
+        raise
+    return number
+
+
+def remove_node(cluster: Cluster, node_id: int) -> None:
+    """Shut a broker down cleanly, if it is up, and unregister it. One that had joined is gone then.
+
+    Raises ValueError for a broker that has replicas, votes though it joined, or is the last one.
+    """
+    node = the_node(cluster, node_id)
+    if not node.is_broker:
+        raise ValueError(f"node {node_id} is no broker")
+    not_frozen(cluster, node_id)
+    if not any(other.up for other in cluster.nodes.values() if other is not node):
+        raise ValueError(f"node {node_id} is the last broker that is up")
+    for topic in cluster.image.topics.values():
+        for index, partition in enumerate(topic.partitions):
+            if node_id in partition.replicas:
+                raise ValueError(f"node {node_id} has a replica of {topic.name}-{index}: reassign it first")
+    joined = node_id in cluster.config.later_ids
+    if joined and node.votes:
+        raise ValueError(f"node {node_id} is a voter of the quorum: remove it from the voters first")
+    if node.up:
+        stop_node(cluster, node_id)
+    if node_id in cluster.image.brokers:
+        cluster.controller.ask(UnregisterBroker(node_id))
+    if joined:
+        _forget(cluster, node)
+
+
+def keep_nodes(cluster: Cluster, node_ids: Iterable[int]) -> None:
+    """Let those nodes that joined, and are none of these, be gone."""
+    for node_id in set(cluster.config.later_ids).difference(node_ids):
+        node = cluster.nodes[node_id]
+        thaw_if_frozen(cluster, node_id)
+        if node.up:
+            take_down(cluster, node)
+        _forget(cluster, node)
+
+
+def _forget(cluster: Cluster, node: Node) -> None:
+    if cluster.disks is not None:
+        cluster.disks.remove(lambda fault: fault.node_id == node.id)
+    if cluster.server.has_bad_links:
+        cluster.server.links.remove(lambda link: link.node_id == node.id)
+    cluster.replicator.forget_node(node.id)
+    cluster.dismiss(node)
+    cluster.config.take_nodes(cluster.config.without_broker(node.id))

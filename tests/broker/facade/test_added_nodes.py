@@ -1,0 +1,381 @@
+"""Nodes that join a running cluster, and leave it."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from odradek import KafkaBroker, Security
+from odradek.client_security.options import ClientSecurity, security_options
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.generated.messages.add_raft_voter import AddRaftVoterRequest, Listener
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
+from odradek.protocol.generated.messages.describe_cluster import DescribeClusterRequest
+from odradek.protocol.generated.messages.describe_quorum import DescribeQuorumRequest, PartitionData, TopicData
+from odradek.protocol.generated.messages.metadata import MetadataRequest
+from odradek.protocol.generated.messages.unregister_broker import UnregisterBrokerRequest
+from tests.fakes.wire_client import WireClient
+
+
+@pytest.fixture
+def broker() -> Iterator[KafkaBroker]:
+    topics: dict[str, Any] = {"orders": {"partitions": 1, "replication_factor": 2}}
+    with KafkaBroker(nodes=2, topics=topics) as running:
+        yield running
+        assert not running.bugs, running.bugs[0]
+
+
+def asked(broker: KafkaBroker, request: Any, node_id: int = 1) -> Any:
+    node = broker.nodes[node_id]
+    with WireClient(node.host, node.port) as client:
+        return client.request(request)
+
+
+def told_nodes(broker: KafkaBroker, node_id: int = 1) -> dict[int, int]:
+    """The port of each broker, as Metadata tells."""
+    return {each.node_id: each.port for each in asked(broker, MetadataRequest(topics=None), node_id).brokers}
+
+
+def replicas(broker: KafkaBroker, topic: str = "orders") -> list[int]:
+    return list(broker.topics[topic].partitions[0].replicas)
+
+
+def quorum(broker: KafkaBroker) -> tuple[list[int], list[int]]:
+    """The ids of voters and observers."""
+    data = DescribeQuorumRequest([TopicData("__cluster_metadata", [PartitionData(0)])])
+    partition = asked(broker, data).topics[0].partitions[0]
+    return [each.replica_id for each in partition.current_voters], [each.replica_id for each in partition.observers]
+
+
+def test_a_node_joins_and_is_told_to_clients(broker: KafkaBroker) -> None:
+    epochs = {number: each.epoch for number, each in broker.cluster.image.brokers.items()}
+    assert broker.add_node(config={"broker.rack": "r3"}) == 3
+    joined = broker.nodes[3]
+    assert (joined.state, joined.rack, joined.leads, joined.replicas) == ("up", "r3", 0, 0)
+    for node_id in broker.nodes:
+        assert told_nodes(broker, node_id) == {number: node.port for number, node in broker.nodes.items()}
+    described = asked(broker, DescribeClusterRequest(), 3).brokers
+    assert {each.broker_id: (each.port, each.rack) for each in described}[3] == (joined.port, "r3")
+    assert asked(broker, ApiVersionsRequest("a", "1"), 3).error_code == 0
+    registered = broker.cluster.image.brokers
+    assert registered[3].epoch > max(epochs.values())
+    assert len({each.incarnation for each in registered.values()}) == 3
+    assert {number: registered[number].epoch for number in epochs} == epochs
+    assert broker.bootstrap_servers.endswith(f":{joined.port}")
+
+
+def test_partitions_move_to_the_new_node_and_the_old_one_leaves(broker: KafkaBroker) -> None:
+    broker.produce_all("orders", ["one", "two"])
+    new = broker.add_node()
+    assert new not in replicas(broker)
+    broker.reassign("orders", 0, [new, 2])
+    broker.elect("orders", 0)
+    assert broker.topics["orders"].partitions[0].leader == new
+    broker.remove_node(1)
+    assert list(told_nodes(broker, 2)) == [2, new]
+    assert broker.nodes[1].state == "down"
+    assert [each.value for each in broker.records("orders")] == [b"one", b"two"]
+    broker.start_node(1)
+    broker.kill_node(2)
+    assert [each.value for each in broker.records("orders")] == [b"one", b"two"]
+    broker.start_node(2)
+    assert list(told_nodes(broker)) == [1, 2, new]
+
+
+def test_new_topics_use_the_new_node(broker: KafkaBroker) -> None:
+    broker.add_node()
+    topic = broker.create_topic("wide", 3, replication_factor=3)
+    assert {each.replicas[0] for each in topic.partitions} == {1, 2, 3}
+
+
+def test_ids(broker: KafkaBroker) -> None:
+    assert broker.add_node(node_id=0) == 0
+    assert broker.add_node(node_id=7) == 7
+    assert broker.add_node() == 8
+    assert list(broker.nodes) == [0, 1, 2, 7, 8]
+    for taken in (1, 7):
+        with pytest.raises(ValueError, match=f"node {taken} is there already: the cluster has 0, 1, 2, 7, 8"):
+            broker.add_node(node_id=taken)
+    with pytest.raises(ValueError, match="0 or greater"):
+        broker.add_node(node_id=-1)
+    before = broker.cluster.image.brokers[7]
+    broker.remove_node(7)
+    assert list(broker.nodes) == [0, 1, 2, 8]
+    with pytest.raises(ValueError, match="no node 7"):
+        broker.start_node(7)
+    assert broker.add_node(node_id=7) == 7
+    again = broker.cluster.image.brokers[7]
+    assert again.epoch > before.epoch
+    assert again.directories != before.directories
+
+
+def test_values_that_do_not_fit_change_nothing(broker: KafkaBroker) -> None:
+    offset = broker.cluster.controller.next_offset
+    with pytest.raises(
+        ValueError, match=r"message.max.bytes has one value for all nodes, but it is 1048588 .* and 20 "
+    ):
+        broker.add_node(config={"message.max.bytes": 20})
+    with pytest.raises(ValueError, match="unknown config 'rack'"):
+        broker.add_node(config={"rack": "a"})
+    with pytest.raises(ValueError, match="Missing entries : /a"):
+        broker.add_node(config={"cordoned.log.dirs": "/a"})
+    assert list(broker.nodes) == [1, 2]
+    assert broker.cluster.controller.next_offset == offset
+    assert broker.add_node() == 3
+
+
+def test_who_cannot_be_removed(broker: KafkaBroker) -> None:
+    with pytest.raises(ValueError, match="node 2 has a replica of orders-0: reassign it first"):
+        broker.remove_node(2)
+    with pytest.raises(ValueError, match="no node 9"):
+        broker.remove_node(9)
+    new = broker.add_node()
+    broker.freeze_node(new)
+    with pytest.raises(ValueError, match="frozen"):
+        broker.remove_node(new)
+    broker.kill_node(new)
+    broker.remove_node(new)
+    broker.delete_topic("orders")
+    broker.remove_node(2)
+    with pytest.raises(ValueError, match="node 1 is the last broker that is up"):
+        broker.remove_node(1)
+
+
+def test_an_id_that_a_client_unregistered_starts_again(broker: KafkaBroker) -> None:
+    new = broker.add_node()
+    broker.stop_node(new)
+    assert asked(broker, UnregisterBrokerRequest(new)).error_code == 0
+    assert list(told_nodes(broker)) == [1, 2]
+    broker.heal()
+    assert broker.nodes[new].state == "down"
+    broker.start_node(new)
+    assert list(told_nodes(broker)) == [1, 2, new]
+
+
+# -- addresses
+
+
+def test_a_port_that_follows() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        first = held.getsockname()[1]
+    with KafkaBroker(port=first) as broker:
+        new = broker.add_node(node_id=3)
+        assert told_nodes(broker) == {1: first, new: first + 2}
+
+
+def test_listeners_for_all_and_of_its_own() -> None:
+    config = {
+        "listeners": "A://127.0.0.1:0,B://127.0.0.1:0",
+        "listener.security.protocol.map": "A:PLAINTEXT,B:PLAINTEXT",
+        "inter.broker.listener.name": "A",
+    }
+    with KafkaBroker(config=config) as broker:
+        broker.add_node()
+        assert broker.bootstrap_servers_of("B").count(",") == 1
+        broker.add_node(config={"listeners": "A://127.0.0.1:0"})
+        assert broker.bootstrap_servers_of("B").count(",") == 1
+        assert broker.bootstrap_servers_of("A").count(",") == 2
+
+
+def test_addresses_listed_for_each_node() -> None:
+    listed = "PLAINTEXT://127.0.0.1:0,PLAINTEXT://localhost:0"
+    with KafkaBroker(nodes=2, config={"listeners": listed, "broker.rack": "a,b"}) as broker:
+        with pytest.raises(ValueError, match="listeners lists the addresses of the nodes, and none for node 3"):
+            broker.add_node()
+        broker.add_node(config={"listeners": "PLAINTEXT://127.0.0.1:0"})
+        assert [node.rack for node in broker.nodes.values()] == ["a", "b", None]
+
+
+def test_an_address_that_is_taken_changes_nothing(broker: KafkaBroker) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        config = {"listeners": "PLAINTEXT://127.0.0.1:0"}
+        with KafkaBroker(config=config) as given:
+            taken = f"PLAINTEXT://127.0.0.1:{other.getsockname()[1]}"
+            with pytest.raises(OSError, match="cannot listen on"):
+                given.add_node(config={"listeners": taken})
+            assert list(given.nodes) == [1]
+            assert list(given.cluster.image.brokers) == [1]
+            assert given.add_node() == 2
+
+
+def test_a_client_logs_in_at_the_new_node() -> None:
+    with KafkaBroker(security=Security(tls=True, users={"alice": "a-secret"})) as broker:
+        new = broker.add_node()
+        node = broker.nodes[new]
+        options = security_options(broker.client_config("alice"))
+        with WireClient(node.host, node.port, security=ClientSecurity.parse(options)) as client:
+            assert len(client.request(MetadataRequest(topics=None)).brokers) == 2
+
+
+# -- the quorum
+
+
+def test_where_the_voters_are_static_it_only_observes(broker: KafkaBroker) -> None:
+    new = broker.add_node()
+    assert quorum(broker) == ([1, 2], [new])
+    broker.stop_node(1)
+    with pytest.raises(ValueError, match="node 2 is the last controller that is up"):
+        broker.stop_node(2)
+    assert new not in broker.cluster.image.controllers
+
+
+DYNAMIC = {
+    "controller.quorum.bootstrap.servers": "127.0.0.1:0",
+    "controller.listener.names": "CONTROLLER",
+    "listeners": "PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+}
+
+
+def test_in_a_dynamic_quorum_it_may_become_a_voter() -> None:
+    with KafkaBroker(nodes=1, config=DYNAMIC) as broker:
+        new = broker.add_node()
+        assert quorum(broker) == ([1], [new])
+        directory = broker.cluster.nodes[new].metadata_directory
+        add = AddRaftVoterRequest(None, 1000, new, directory, [Listener("CONTROLLER", "localhost", 1)])
+        assert ErrorCode(asked(broker, add).error_code) is ErrorCode.NONE
+        assert quorum(broker) == ([1, new], [])
+        with pytest.raises(ValueError, match="node 2 is a voter of the quorum: remove it from the voters first"):
+            broker.remove_node(new)
+        broker.stop_node(1)
+        assert broker.cluster.controller_id == new
+        assert broker.create_topic("orders").name == "orders"
+
+
+# -- with all else
+
+
+def test_a_snapshot_from_before_and_one_from_after(broker: KafkaBroker) -> None:
+    before = broker.snapshot()
+    new = broker.add_node(config={"broker.rack": "r"})
+    broker.reassign("orders", 0, [new, 1])
+    broker.produce("orders", "one")
+    after = broker.snapshot()
+    broker.restore(before)
+    assert list(broker.nodes) == list(told_nodes(broker)) == [1, 2]
+    assert replicas(broker) != [new, 1]
+    broker.restore(after)
+    assert told_nodes(broker) == {number: node.port for number, node in broker.nodes.items()}
+    assert list(broker.nodes) == [1, 2, new]
+    assert broker.nodes[new].rack == "r"
+    assert replicas(broker) == [new, 1]
+    assert [each.value for each in broker.records("orders")] == [b"one"]
+
+
+def test_a_snapshot_from_before_a_node_left(broker: KafkaBroker) -> None:
+    new = broker.add_node()
+    broker.reassign("orders", 0, [new, 2])
+    snapshot = broker.snapshot()
+    broker.remove_node(1)
+    broker.restore(snapshot)
+    assert list(told_nodes(broker)) == [1, 2, new]
+    broker.kill_node(new)
+    snapshot = broker.snapshot()
+    broker.start_node(new)
+    broker.restore(snapshot)
+    assert broker.nodes[new].state == "down"
+
+
+def test_a_fork_has_the_nodes_that_joined_and_not_those_that_left(broker: KafkaBroker, tmp_path: Path) -> None:
+    new = broker.add_node(node_id=5, config={"broker.rack": "r"})
+    broker.reassign("orders", 0, [new, 2])
+    broker.produce("orders", "one")
+    broker.remove_node(1)
+    with broker.fork() as other:
+        assert told_nodes(other, 2) == {number: other.nodes[number].port for number in (2, 5)}
+        assert other.nodes[5].port != broker.nodes[5].port
+        assert other.nodes[5].rack == "r"
+        assert [each.value for each in other.records("orders")] == [b"one"]
+        other.produce("orders", "two")
+    with pytest.raises(ValueError, match="node 5 joined the running cluster: a fork of it is in memory"):
+        broker.fork(tmp_path / "fork").__enter__()
+
+
+def test_a_reset_returns_to_the_nodes_of_the_start(broker: KafkaBroker) -> None:
+    new = broker.add_node()
+    broker.reassign("orders", 0, [new, 2])
+    broker.remove_node(1)
+    broker.freeze_node(new)
+    broker.reset()
+    assert list(broker.nodes) == list(told_nodes(broker)) == [1, 2]
+    assert broker.add_node() == new
+
+
+def test_failures_of_a_node_that_joined(broker: KafkaBroker) -> None:
+    new = broker.add_node()
+    broker.reassign("orders", 0, [1, new])
+    with broker.kill_node(new):
+        assert broker.topics["orders"].partitions[0].isr == (1,)
+    with broker.pause_replication("orders", 0, new):
+        broker.produce("orders", "one")
+        assert broker.topics["orders"].partitions[0].replica_ends[new] == 0
+    with broker.cut(1, new):
+        broker.produce("orders", "two")
+        assert broker.topics["orders"].partitions[0].replica_ends[new] == 1
+    with broker.freeze_node(new):
+        broker.clock.advance(seconds=60)
+        assert new not in broker.topics["orders"].partitions[0].isr
+    assert broker.topics["orders"].partitions[0].replica_ends == {1: 2, new: 2}
+    with broker.refuse_connections(new), pytest.raises(OSError, match="refused"):
+        asked(broker, MetadataRequest(topics=None), new)
+    assert broker.nodes[new].behind == 0
+
+
+def test_a_node_that_is_gone_leaves_nothing_that_a_test_said_of_it(broker: KafkaBroker) -> None:
+    new = broker.add_node()
+    broker.cut(1, new)
+    broker.cut("client", new)
+    broker.slow(2, new, ms=100)
+    broker.pause_replication("orders", 0, new)
+    broker.remove_node(new)
+    assert not list(broker.cluster.replicator.held_back())
+    broker.heal()
+    broker.add_node()
+    broker.reassign("orders", 0, [1, new])
+    assert sorted(broker.topics["orders"].partitions[0].isr) == [1, new]
+
+
+def test_an_upgrade_takes_the_nodes_that_joined() -> None:
+    with KafkaBroker(kafka_version="4.3") as broker:
+        new = broker.add_node()
+        assert broker.nodes[new].release == "4.3"
+        broker.upgrade("4.4", new)
+        assert [node.release for node in broker.nodes.values()] == ["4.3", "4.4"]
+        broker.upgrade("4.4")
+        newest = broker.add_node()
+        assert broker.nodes[newest].release == "4.4"
+
+
+def test_a_cluster_of_one_that_grows_hands_leaders_back() -> None:
+    with KafkaBroker(topics=["orders"]) as broker:
+        new = broker.add_node()
+        broker.reassign("orders", 0, [new, 1])
+        assert broker.topics["orders"].partitions[0].leader == 1
+        broker.clock.advance(hours=1)
+        assert broker.topics["orders"].partitions[0].leader == new
+
+
+def test_a_data_directory_takes_no_node(tmp_path: Path) -> None:
+    with KafkaBroker(nodes=2, data_dir=tmp_path) as broker, pytest.raises(ValueError, match="start it with more nodes"):
+        broker.add_node()
+    with KafkaBroker(nodes=3, data_dir=tmp_path) as broker:
+        assert list(broker.nodes) == [1, 2, 3]
+
+
+def test_a_controller_is_no_broker() -> None:
+    config = {
+        "process.roles": "broker",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.voters": "2@127.0.0.1:0",
+    }
+    with KafkaBroker(config=config) as broker:
+        with pytest.raises(ValueError, match="node 2 is there already: the cluster has 1, 2"):
+            broker.add_node(node_id=2)
+        assert broker.add_node() == 3
+        assert quorum(broker) == ([2], [1, 3])
+        with pytest.raises(ValueError, match="node 2 is no broker"):
+            broker.remove_node(2)
