@@ -1,7 +1,8 @@
 """The command `odradek` as the stand-ins start it: forks of a process that has imported it, to start in no time.
 
 A broker cannot load the test's own principal builder, or its check of passwords: Java classes. The JVM of the test
-runs them: `Principals.java` answers a line of JSON with one.
+runs them: `Principals.java` answers a line of JSON with one. `BrokerMetrics.java` reads who has logged in on which
+connection.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ import odradek.control
 from odradek.__main__ import main
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.listener_config import ListenerConfig
+from odradek.broker.net.login_gate import LoginGate
 from odradek.broker.requests.context import ConnectionInfo
 from odradek.broker.security.principal import ANONYMOUS, USER, Principal
 from odradek.broker.security.sasl import plain
 from odradek.broker.security.sasl.credentials import Credentials
 from odradek.broker.security.sasl.plain import PlainServer
-from odradek.broker.security.sasl.server import NewSaslServer, SaslError
+from odradek.broker.security.sasl.server import NewSaslServer, SaslError, SaslServer
 from odradek.broker.security.tls.certificate_names import subject_of
 
 
@@ -124,6 +126,19 @@ def check_passwords_by_asking(port: int, listeners: frozenset[str]) -> None:
     setattr(plain, "plain", chosen)  # noqa: B010
 
 
+def tell_users(file: str) -> None:
+    """Write a line for each log-in, connection and user: only the broker knows both."""
+    complete = LoginGate._complete
+
+    def told(gate: LoginGate, info: ConnectionInfo, server: SaslServer) -> int:
+        session_ms = complete(gate, info, server)
+        with open(file, "a", encoding="utf-8") as lines:
+            lines.write(f"{info.id}\t{info.principal.name}\n")
+        return session_ms
+
+    setattr(LoginGate, "_complete", told)  # noqa: B010
+
+
 def main_of(asked: dict[str, Any]) -> int:
     """What a fork of this process is: `odradek` with these arguments, this environment and these files."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -132,6 +147,7 @@ def main_of(asked: dict[str, Any]) -> int:
         opened = os.open(name, os.O_RDWR | os.O_CREAT, 0o600)
         os.dup2(opened, number)
         os.close(opened)
+    tell_users(asked["users"])
     if where := os.environ.get("ODRADEK_SUITE_PRINCIPALS"):
         known = json.loads(where)
         type.__setattr__(ConnectionInfo, "principal", Principals(known["port"], frozenset(known["builders"])))

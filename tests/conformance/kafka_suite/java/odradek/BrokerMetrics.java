@@ -23,6 +23,7 @@ import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.ByteBufferAccessor;
 import org.apache.kafka.common.requests.AbstractResponse;
 import org.apache.kafka.common.requests.ResponseHeader;
+import org.apache.kafka.common.utils.Sanitizer;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.server.metrics.KafkaYammerMetrics;
 
@@ -45,7 +46,7 @@ final class BrokerMetrics {
     /** How many answers are asked for: few, as a test asks after each record; many if the few are all new. */
     private static final int FEW = 50, MANY = 2000;
 
-    private record Answer(int node, String client, int throttleMs) { }
+    private record Answer(int node, String user, String client, int throttleMs) { }
 
     private final Odradek process;
     private final Set<String> seen = new HashSet<>();
@@ -76,13 +77,15 @@ final class BrokerMetrics {
                 of.length > 3 && of[3] instanceof Map<?, ?> tags ? (Map<String, String>) tags : Map.of())));
     }
 
-    /** What a quota made a client of this broker wait, on average; null for a client without requests. */
+    /** What a quota made a client of this broker wait, or all clients of a user who logs in, on average; null without requests. */
     private KafkaMetric throttleTime(int broker, MetricName name) {
         String client = name.tags().getOrDefault("client-id", "");
-        if (!name.name().equals("throttle-time") || !REQUESTS.containsKey(name.group()) || client.isEmpty())
+        String user = Sanitizer.desanitize(name.tags().getOrDefault("user", ""));
+        if (!name.name().equals("throttle-time") || !REQUESTS.containsKey(name.group()) || client.isEmpty() && user.isEmpty())
             throw Inside.needed(ALL_ELSE);
         List<Integer> waits = answers(name.group()).stream()
-            .filter(answer -> answer.node == broker && answer.client.equals(client)).map(Answer::throttleMs).toList();
+            .filter(answer -> answer.node == broker && (client.isEmpty() ? answer.user.equals(user) : answer.client.equals(client)))
+            .map(Answer::throttleMs).toList();
         return waits.isEmpty() ? null
             : metric(name, () -> waits.stream().mapToInt(Integer::intValue).filter(ms -> ms > 0).average().orElse(Double.NaN));
     }
@@ -95,13 +98,15 @@ final class BrokerMetrics {
         JsonNode newest = newest(api, FEW);
         if (newest.size() == FEW && !seen.contains(id(newest.get(0))))
             newest = newest(api, MANY);
+        Map<String, String> users = process.users();
         for (JsonNode request : newest) {
             String id = id(request);
             JsonNode response = request.path("response").path("bytes");
             if (!response.isTextual() || !seen.add(id))
                 continue;
             int waited = throttleMs(ApiKeys.forId(request.path("key").asInt()), (short) request.path("version").asInt(), response.asText());
-            found.add(new Answer(request.path("node").asInt(), request.path("clientId").asText(), waited));
+            String user = users.getOrDefault(request.path("connection").asText(), "");
+            found.add(new Answer(request.path("node").asInt(), user, request.path("clientId").asText(), waited));
             waits.update(waited);
         }
         return found;

@@ -7,14 +7,17 @@ import java.io.BufferedWriter;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.net.HttpURLConnection;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
@@ -24,6 +27,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.stream.Stream;
 
 /** A process `odradek serve`, forked by the one that the system property `odradek.command` starts. */
 public final class Odradek implements AutoCloseable {
@@ -41,6 +45,7 @@ public final class Odradek implements AutoCloseable {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int FIRST_PORT = 15_000, LAST_PORT = 31_500;
     private static int nextPort = new Random().nextInt(FIRST_PORT, LAST_PORT);
+    private static final String USERS = "users.txt";
     private static Process forks;
     private static BufferedReader forked;
     private static final Set<Odradek> RUNNING = ConcurrentHashMap.newKeySet();
@@ -72,7 +77,8 @@ public final class Odradek implements AutoCloseable {
         Path errors = folder.resolve("stderr.txt");
         Path said = folder.resolve("stdout.txt");
         ProcessHandle process = fork(Map.of(
-            "arguments", arguments, "environment", environment, "out", said.toString(), "err", errors.toString()));
+            "arguments", arguments, "environment", environment, "out", said.toString(), "err", errors.toString(),
+            "users", folder.resolve(USERS).toString()));
         Odradek started = new Odradek(process, folder, control);
         ran = true;
         RUNNING.add(started);
@@ -143,6 +149,19 @@ public final class Odradek implements AutoCloseable {
         return true;
     }
 
+    /** Who has logged in, by the connection. */
+    public Map<String, String> users() {
+        Map<String, String> found = new HashMap<>();
+        try (Stream<String> lines = Files.lines(folder.resolve(USERS))) {
+            lines.map(line -> line.split("\t", 2)).forEach(line -> found.put(line[0], line[1]));
+        } catch (NoSuchFileException nobody) {
+            // nobody has logged in yet
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+        return found;
+    }
+
     /** What the control API says. */
     public JsonNode get(String path) {
         return call("GET", path, null);
@@ -193,7 +212,7 @@ public final class Odradek implements AutoCloseable {
             for (String line : Files.readAllLines(folder.resolve("stderr.txt")))
                 if (line.contains(" ERROR odradek"))
                     System.err.println("odradek: " + line);
-            for (String name : List.of("server.properties", "stdout.txt", "stderr.txt"))
+            for (String name : List.of("server.properties", "stdout.txt", "stderr.txt", USERS))
                 Files.deleteIfExists(folder.resolve(name));
             Files.deleteIfExists(folder);
         } catch (IOException gone) {
