@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.client_security import ClientSecurity
 from odradek.client_security.options import security_options
@@ -113,8 +113,9 @@ class RetryJob:
         ValueError for a topic that is missing, and for a checkpoint of another pipeline. KafkaError if the topics
         cannot be looked at or created.
         """
-        self.prepare_topics()
         state = StateFolder(spark, f"{self.checkpoint}/state")
+        self._check_claim(state)
+        self.prepare_topics()
         self._claim(state)
         writer = self._input(spark).writeStream.queryName(f"retry {self.policy.main_topic}")
         writer = writer.option("checkpointLocation", f"{self.checkpoint}/query")
@@ -124,6 +125,11 @@ class RetryJob:
             _Batch(self, spark, state, number).run(rows)
 
         return writer.foreachBatch(with_brief_errors(process)).start()
+
+    def missing_topics(self) -> list[str]:
+        """The names of the topics that `start` will create. Errors are its own."""
+        with self._client() as client:
+            return _missing(client, self.policy, create=self.create_topics)[1]
 
     def prepare_topics(self) -> list[str]:
         """Create the topics of the pipeline that are missing; return their names. Errors are those of `start`."""
@@ -143,9 +149,15 @@ class RetryJob:
             raise ValueError(f"no topic {', '.join(missing)}")
 
     def _claim(self, state: StateFolder) -> None:
-        """Note whose checkpoint it is; ValueError if it is another pipeline's, or one that would lose messages."""
-        mine = {"version": _STATE_VERSION, "main": self.policy.main_topic, "failed": self.policy.failed_topic}
-        known = state.read_json(_CLAIM)
+        """Note whose checkpoint it is."""
+        state.write_json(_CLAIM, {**self._identity(), "retry": self.policy.retry_topics})
+
+    def _identity(self) -> dict[str, Any]:
+        return {"version": _STATE_VERSION, "main": self.policy.main_topic, "failed": self.policy.failed_topic}
+
+    def _check_claim(self, state: StateFolder) -> None:
+        """ValueError if the checkpoint is another pipeline's, or one that would lose messages."""
+        mine, known = self._identity(), state.read_json(_CLAIM)
         if known is not None:
             where = f"the checkpoint {self.checkpoint}"
             if known["version"] != _STATE_VERSION:
@@ -161,7 +173,6 @@ class RetryJob:
                     f"{where} has messages of {', '.join(dropped)}, which the job's delays no longer use: "
                     "keep the delay, or give the job a new checkpoint"
                 )
-        state.write_json(_CLAIM, {**mine, "retry": self.policy.retry_topics})
 
     def replay_failed(self, spark: SparkSession) -> int:
         """Send what came to the failed topic since the last replay to the main topic: its journey begins again.
@@ -207,15 +218,21 @@ def prepare_topics(
     Returns their names. ValueError for a main topic that is missing, and for another one unless ``create``. KafkaError
     if the topics cannot be looked at or created.
     """
+    width, missing = _missing(client, policy, create=create)
+    if missing:
+        client.create_topics(dict.fromkeys(missing, partitions or width))
+    return missing
+
+
+def _missing(client: ClusterClient, policy: RetryPolicy, *, create: bool) -> tuple[int, list[str]]:
+    """The number of partitions of the main topic, and the names of the topics that are missing."""
     found = client.topics(policy.all_topics, missing_ok=True)
     if policy.main_topic not in found:
         raise ValueError(f"no topic {policy.main_topic}")
     missing = [name for name in policy.all_topics if name not in found]
     if missing and not create:
         raise ValueError(f"no topic {', '.join(missing)}: create them, or let the job do it")
-    if missing:
-        client.create_topics(dict.fromkeys(missing, partitions or len(found[policy.main_topic])))
-    return missing
+    return len(found[policy.main_topic]), missing
 
 
 class _Batch:

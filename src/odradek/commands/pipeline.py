@@ -331,10 +331,11 @@ def _retry(arguments: argparse.Namespace) -> int:
         isolated=arguments.isolated,
         timeout_s=parse_delay(arguments.timeout) / 1000 if arguments.timeout else None,
     )
-    if made := job.prepare_topics():
-        print(f"created {', '.join(made)}", flush=True)
-    spark = _spark(arguments, kafka=True)
+    missing = job.missing_topics()
+    spark = _spark(arguments, kafka=True)  # if it lacks something, nothing is created
     query = job.start(spark, once=arguments.once)
+    if missing:
+        print(f"created {', '.join(missing)}", flush=True)
     print(f"retrying {job.policy.main_topic} through {', '.join(job.policy.output_topics)}", flush=True)
     query.awaitTermination()
     spark.stop()

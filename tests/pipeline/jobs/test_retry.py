@@ -422,8 +422,10 @@ def test_a_checkpoint_belongs_to_one_pipeline(spark: Any, kafka_broker: odradek.
 
     start(RetryPolicy(delays=("1m", "2m")))
     start(RetryPolicy(delays=("1m", "2m", "1m", "3m")))
+    there = list(kafka_broker.topics)
     with pytest.raises(ValueError, match=r"has the main topic main_topic, the job has orders$"):
-        start(RetryPolicy("orders", delays=("1m", "2m")))
+        start(RetryPolicy("orders", "orders_failed", delays=("1m", "2m", "9m")))
+    assert list(kafka_broker.topics) == there
     with pytest.raises(ValueError, match="has messages of retry_2m_topic, retry_3m_topic, which the job's delays no"):
         start(RetryPolicy(delays=("1m",)))
     state = StateFolder(spark, f"{tmp_path}/state")
