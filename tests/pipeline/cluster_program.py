@@ -101,6 +101,28 @@ def _holding_late(folder: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[
     return run
 
 
+def effects(spark: Any, servers: str, folder: Path, name: str) -> dict[str, Any]:
+    """What a handler makes of each record goes to a topic in transactions; it is held in the middle of its rows."""
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "50")
+    place = {"kafka.bootstrap.servers": servers}
+    rows = spark.readStream.format("odradek").schema("key binary, value binary").options(**place, subscribe="in").load()
+    writer = rows.mapInArrow(_holding_second(str(folder)), "key binary, value binary").writeStream.format("odradek")
+    writer = writer.options(**place, topic=f"effects-{name}", checkpointLocation=str(folder / "checkpoint"))
+    query = writer.trigger(availableNow=True).start()
+    assert query.awaitTermination(PATIENCE_S), "the stream does not end"
+    return {}
+
+
+def _holding_second(folder: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def run(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for number, chunk in enumerate(chunks):
+            if number == 1:
+                hold(folder)
+            yield chunk
+
+    return run
+
+
 # --- retry ------------------------------------------------------------------------------------------------------------
 
 
@@ -146,7 +168,12 @@ def _fail(error: Any) -> bool:
     raise RuntimeError(f"the query ended: {error}")
 
 
-PROGRAMS: dict[str, Callable[[Any, str, Path, str], dict[str, Any]]] = {"jobs": jobs, "stream": stream, "retry": retry}
+PROGRAMS: dict[str, Callable[[Any, str, Path, str], dict[str, Any]]] = {
+    "jobs": jobs,
+    "stream": stream,
+    "effects": effects,
+    "retry": retry,
+}
 
 
 def main(program: str, master: str, settings: str, servers: str, folder: str, name: str) -> None:

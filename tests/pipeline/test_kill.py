@@ -63,6 +63,64 @@ effects.trigger(processingTime="300 milliseconds").start().awaitTermination()
 """
 
 
+DYING = """
+import os, signal, sys
+from odradek.pipeline.jobs import retry
+from odradek.pipeline.jobs.retry_policy import RetryPolicy
+from odradek.pipeline.session import build_session
+
+servers, folder, step, moment, topic = sys.argv[1:]
+driver = os.getpid()
+
+
+def die():
+    os.killpg(driver, signal.SIGKILL)
+    os._exit(1)  # a worker is in another group
+
+
+def handle(message):
+    with open(folder + "/calls", "ab", buffering=0) as calls:
+        calls.write(b"%s %d\\n" % (message.key, message.retry_number))
+    if step == "handler":
+        die()
+    raise ValueError("no")
+
+
+def now_ms():
+    with open(folder + "/now") as file:
+        return int(file.read())
+
+
+real = getattr(retry._Batch, step, None)
+
+
+def dying(batch, *arguments):
+    here = not topic or any(row.topic == topic for row in arguments[0].select("topic").distinct().collect())
+    if here and moment == "before":
+        die()
+    result = real(batch, *arguments)
+    if here and moment == "after":
+        die()
+    return result
+
+
+if real:
+    setattr(retry._Batch, step, dying)
+policy = RetryPolicy("main", "dead", ["1h"], {"1h": "waiting"})
+job = retry.RetryJob(servers, folder + "/checkpoint", handle, policy=policy, now_ms=now_ms)
+job.start(build_session("a retry job that dies")).awaitTermination()
+"""
+
+KILLED_AT = [  # what of a batch the driver dies at; a topic: in the batch that writes to it
+    ("_messages", "before", ""),  # its time is known, nothing is read
+    ("handler", "", ""),
+    ("_next_steps", "before", ""),  # what the handler said is kept, nothing is written
+    ("_write", "after", "waiting"),  # Spark does not know of the batch
+    ("_park", "after", ""),  # what waits is in its file
+    ("_write", "after", "dead"),
+]
+
+
 @contextmanager
 def running(*command: str) -> Iterator[subprocess.Popen[bytes]]:
     """A process in a group of its own, killed with everything that it started."""
@@ -127,6 +185,35 @@ def test_retry_killed_while_it_writes_loses_and_doubles_nothing(
     assert {dict(record.headers)["retry_error"] for record in kafka_broker.records("dead")} == {
         b"ValueError: attempt 2"
     }
+
+
+@pytest.mark.kafka(topics=dict.fromkeys(["main", "waiting", "dead"], 2))
+def test_a_retry_job_killed_at_each_of_its_steps_loses_and_doubles_nothing(
+    spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path
+) -> None:
+    from odradek.pipeline.jobs import audit
+    from odradek.pipeline.jobs.logs import LogPlace
+
+    clock = tmp_path / "now"
+    clock.write_text("0")
+    send(kafka_broker, "main", 100)
+    for step, moment, topic in KILLED_AT:
+        if topic == "dead":
+            clock.write_text("3600000")
+        command = ["-c", DYING, kafka_broker.bootstrap_servers, str(tmp_path), step, moment, topic]
+        with running(*command) as process:
+            assert process.wait(600) == -signal.SIGKILL, f"{step} was not reached"
+    with running("-c", DYING, kafka_broker.bootstrap_servers, str(tmp_path), "", "", "") as process:
+        wait(process, lambda: (tmp_path / "checkpoint" / "query" / "commits" / "2").exists())
+    place = LogPlace(bootstrap_servers=kafka_broker.bootstrap_servers)
+    for topic in ("waiting", "dead"):
+        verdict = audit.run(spark, place, "main", topic, by="key")
+        assert verdict.passed, verdict.lines()
+        assert verdict.counts[f"{topic} committed"] == verdict.counts["main committed"] == 100
+    calls = Counter((tmp_path / "calls").read_text().splitlines())
+    assert calls.keys() == {f"{key} {number}" for key in range(100) for number in (0, 1)}
+    assert {calls[f"{key} 0"] for key in range(100)} == {1, 2}  # again after the handler was killed
+    assert {calls[f"{key} 1"] for key in range(100)} == {1}
 
 
 @pytest.mark.kafka(topics={"in": 2})

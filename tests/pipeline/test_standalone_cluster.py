@@ -16,6 +16,8 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 import odradek
+from odradek.pipeline.jobs import audit
+from odradek.pipeline.jobs.logs import LogPlace
 from tests.pipeline import cluster_program, quick_spark
 from tests.pipeline.standalone_cluster import PATIENCE_S, StandaloneCluster
 from tests.pipeline.test_session import produce, produce_transaction
@@ -147,6 +149,20 @@ def test_a_stream_whose_worker_dies_gives_each_row_once(
     assert len(found["rows"]) == 800
     assert len(found["counts"]) == 2
     assert found["counts"][-1] == expected["counts"][-1]
+
+
+@pytest.mark.kafka(topics={"in": 2, "effects-cluster": 2})
+def test_the_effects_of_a_handler_whose_worker_dies_are_there_once(
+    spark: Any, cluster: StandaloneCluster, kafka_broker: odradek.KafkaBroker, tmp_path: Path
+) -> None:
+    produce(kafka_broker, "in", [str(number) for number in range(400)])
+    with driver("effects", cluster, kafka_broker, tmp_path) as running:
+        kill_in_the_middle(running, cluster, tmp_path)
+        running.result()
+    place = LogPlace(bootstrap_servers=kafka_broker.bootstrap_servers)
+    verdict = audit.run(spark, place, "in", "effects-cluster", by="key")
+    assert verdict.passed, verdict.lines()
+    assert verdict.counts["effects-cluster committed"] == 400
 
 
 @pytest.mark.kafka(topics={"in": 2, "failed-cluster": 2, "failed-local": 2})
