@@ -43,6 +43,8 @@ _COORDINATOR_BUSY = {
 }
 _LEADER_MOVES = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.LEADER_NOT_AVAILABLE}
 _PAUSE_S = 0.05
+_READ = 1 << 3
+"""The operation in what a user is authorized to do."""
 _LAST_PRODUCE_WITH_ADDED_PARTITIONS = 11
 """Later versions add the partitions to the transaction by themselves, and its end raises the epoch (KIP-890)."""
 
@@ -116,6 +118,14 @@ class ClusterClient:
                 if partition.leader_id in brokers:
                     self._leaders[topic.name, partition.partition_index] = brokers[partition.leader_id]
         return found
+
+    def readable_topics(self) -> dict[str, bool]:
+        """Every topic that the user may describe, and whether the user may read it."""
+        request = MetadataRequest(
+            topics=None, allow_auto_topic_creation=False, include_topic_authorized_operations=True
+        )
+        topics = self._ask(self._any(), request).topics
+        return {topic.name: bool(topic.topic_authorized_operations & _READ) for topic in topics}
 
     def create_topics(self, partitions: Mapping[str, int]) -> None:
         """Create the topics that do not exist yet, with the cluster's default replication; they can be used then."""

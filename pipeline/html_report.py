@@ -46,6 +46,17 @@ class Lines(NamedTuple):
     """Name of a series to moments (ISO 8601) and values."""
 
 
+class Points(NamedTuple):
+    """A mark at each offset of a partition."""
+
+    title: str
+    series: Mapping[str, tuple[Sequence[float], Sequence[str]]]
+    """Name of a series to offsets and names of partitions."""
+
+
+Chart = Bars | Lines | Points
+
+
 class Section(NamedTuple):
     """A heading with a chart and a table; either may be missing."""
 
@@ -54,7 +65,7 @@ class Section(NamedTuple):
     rows: Sequence[Sequence[Any]] = ()
     total: int = 0
     """How many rows there are; the table may show only the first."""
-    chart: Bars | Lines | None = None
+    chart: Chart | None = None
 
 
 def check_report(path: str | None) -> None:
@@ -87,11 +98,19 @@ def write_report(path: str, title: str, facts: Iterable[str], sections: Iterable
     Path(path).write_text(text, encoding="utf-8")
 
 
-def _chart(chart: Bars | Lines, *, with_code: bool) -> str:
+_KINDS: Mapping[type[Chart], tuple[Mapping[str, str], str]] = {
+    Bars: ({"type": "bar"}, "category"),
+    Lines: ({"type": "scatter", "mode": "lines+markers"}, "date"),
+    Points: ({"type": "scatter", "mode": "markers"}, "linear"),
+}
+"""What plotly calls a chart, and its x axis."""
+
+
+def _chart(chart: Chart, *, with_code: bool) -> str:
     import plotly.io
 
-    over_time = isinstance(chart, Lines)
-    kind = {"type": "scatter", "mode": "lines+markers"} if over_time else {"type": "bar"}
+    kind, x_axis = _KINDS[type(chart)]
+    y_axis = {"type": "category"} if isinstance(chart, Points) else {"rangemode": "tozero"}
     traces = [{**kind, "name": name, "x": list(x), "y": list(y)} for name, (x, y) in chart.series.items()]
     lines = {"gridcolor": _GREY, "zerolinecolor": _GREY}
     layout = {
@@ -100,8 +119,8 @@ def _chart(chart: Bars | Lines, *, with_code: bool) -> str:
         "modebar": {"bgcolor": _CLEAR, "color": _GREY, "activecolor": "gray"},
         "title": {"text": html.escape(chart.title)},
         "barmode": "stack",
-        "xaxis": {"type": "date" if over_time else "category", **lines},
-        "yaxis": {"rangemode": "tozero", **lines},
+        "xaxis": {"type": x_axis, **lines},
+        "yaxis": {**y_axis, "automargin": True, **lines},
         "showlegend": len(traces) > 1,
         "height": 360,
         "margin": {"t": 50, "b": 60, "l": 60, "r": 20},

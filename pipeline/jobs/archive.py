@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.client_security.options import PLAIN_TEXT, ClientSecurity
 from odradek.pipeline.cluster_client import ClusterClient
-from odradek.pipeline.jobs.logs import LogPlace
+from odradek.pipeline.jobs.logs import LogPlace, readable_topics
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 
@@ -34,7 +34,12 @@ def archive(
     *,
     read_committed: bool = True,
 ) -> int:
-    """Write the topics' records (all topics by default) into a new folder; return how many there were."""
+    """Write the topics' records (all topics by default) into a new folder; return how many there were.
+
+    ValueError if there is no topic that the user may read.
+    """
+    if topics is None and not readable_topics(place).topics:
+        raise ValueError("no topic to archive: there is none, or the user may read none")
     isolation = "read_committed" if read_committed else "read_uncommitted"
     rows = place.read(spark, topics, isolation=isolation, includeControl="false")
     kept = rows.selectExpr(

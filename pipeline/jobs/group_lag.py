@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odradek.pipeline.cluster_client import LATEST
-from odradek.pipeline.jobs.logs import LogPlace, topics_of
+from odradek.pipeline.jobs.logs import LogPlace, readable_topics
 from odradek.pipeline.log_folder import end_offset, partitions_in
 from odradek.pipeline.transaction_writer import PROGRESS
 
@@ -94,13 +94,18 @@ def _ends(place: LogPlace, topics: Iterable[str]) -> list[tuple[str, int, int]]:
 
 
 def lag_over_time(spark: SparkSession, place: LogPlace, commits: DataFrame) -> DataFrame:
-    """How far each commit was behind the end of its partition when it was made, by the records' timestamps."""
+    """How far each commit was behind the end of its partition when it was made, by the records' timestamps.
+
+    Commits of topics that the user may not read are left out.
+    """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
     commits = commits.where(_OF_A_READER)
     topics = {row["topic"] for row in commits.select("topic").distinct().collect()}
-    there = sorted(topics & topics_of(place))
+    found = readable_topics(place, topics)
+    commits = commits.where(~f.col("topic").isin(found.refused))
+    there = sorted(topics & set(found.topics))
     if not there:
         return commits.limit(0).selectExpr(
             "group_id", "topic", "partition", "commit_time_ms", "committed_offset", "0L as end_offset", "0L as lag"

@@ -20,14 +20,16 @@ SHARE_TOPIC = "__share_group_state"
 _NEWER = ("Consumer", "Share", "Streams")
 
 
-def run(spark: SparkSession, place: LogPlace, *, with_lag: bool = True) -> dict[str, DataFrame]:
+def run(
+    spark: SparkSession, place: LogPlace, *, with_lag: bool = True, with_shares: bool = True
+) -> dict[str, DataFrame]:
     """The tables by name. Times are timestamps; each is ``time``, that of the record, unless its name says more.
 
     ``commits``, ``generations``, ``members``, ``targets``, ``tombstones`` and ``rebalances`` are rows of the log;
     ``share_states`` are those of `__share_group_state`, if it exists. ``lag`` has a row for each group and partition,
     as things stand at the log's end. ``lag_over_time`` has one for each commit; it reads the topics that were committed
-    to as well. ``with_lag=False`` leaves both out. A place that never had a group has no `__consumer_offsets`: the
-    tables have no rows then.
+    to as well. ``with_lag=False`` leaves both out, and ``with_shares=False`` leaves ``share_states`` out. A place that
+    never had a group has no `__consumer_offsets`: the tables have no rows then.
     """
     if has_topic(place, OFFSETS_TOPIC):
         records = decode_groups(place.read(spark, [OFFSETS_TOPIC], columns=DECODED)).persist()
@@ -54,7 +56,7 @@ def run(spark: SparkSession, place: LogPlace, *, with_lag: bool = True) -> dict[
         ),
         "rebalances": rebalances(records),
     }
-    if has_topic(place, SHARE_TOPIC):
+    if with_shares and has_topic(place, SHARE_TOPIC):
         tables["share_states"] = decode_share_states(place.read(spark, [SHARE_TOPIC], columns=DECODED))
     if with_lag:
         tables["lag"] = lag(spark, place, records)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.client_security import ClientSecurity
 from odradek.pipeline.cluster_client import ClusterClient
 from odradek.pipeline.log_folder import partitions_in
 from odradek.pipeline.rows import COLUMNS
+from odradek.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -60,17 +61,43 @@ class LogPlace:
         return (reader if topics is not None else reader.option("subscribePattern", ".*")).load()
 
 
-def topics_of(place: LogPlace) -> set[str]:
-    """The topics that there are."""
+class Readable(NamedTuple):
+    """The topics of a place by the user's rights, each list sorted."""
+
+    topics: list[str]
+    refused: list[str]
+    """Those that the user may not read. The ones that the user may not describe are unknown, unless asked for."""
+
+
+def readable_topics(place: LogPlace, asked: Iterable[str] = ()) -> Readable:
+    """What the user may read. ``asked``: topics to find among the refused even if the user may not describe them."""
     if place.path is not None:
-        return {topic for topic, _ in partitions_in(Path(place.path))}
+        return Readable(sorted(_stored(place.path)), [])
     with place.client() as client:
-        return set(client.topics())
+        may_read = client.readable_topics()
+        for name in asked:
+            if name not in may_read and not _may_describe(client, name):
+                may_read[name] = False
+    return Readable(*(sorted(name for name, may in may_read.items() if may is which) for which in (True, False)))
+
+
+def _may_describe(client: ClusterClient, topic: str) -> bool:
+    try:
+        client.topics([topic], missing_ok=True)
+    except KafkaError as error:
+        if error.code != ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+            raise
+        return False
+    return True
 
 
 def has_topic(place: LogPlace, topic: str) -> bool:
     """Whether there is a topic; KafkaError for one that the user may not see."""
     if place.path is not None:
-        return topic in topics_of(place)
+        return topic in _stored(place.path)
     with place.client() as client:
         return topic in client.topics([topic], missing_ok=True)
+
+
+def _stored(folder: str) -> set[str]:
+    return {topic for topic, _ in partitions_in(Path(folder))}

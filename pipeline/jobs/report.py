@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.pipeline.html_report import Bars, Lines, Section
+from odradek.pipeline.html_report import Bars, Lines, Points, Section
 from odradek.pipeline.jobs import groups, transactions
-from odradek.pipeline.jobs.audit import Verdict
-from odradek.pipeline.jobs.logs import LogPlace, topics_of
+from odradek.pipeline.jobs.audit import Finding, Verdict
+from odradek.pipeline.jobs.logs import LogPlace, Readable, readable_topics
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -17,7 +18,14 @@ _MAX_ROWS = 1000
 _MAX_POINTS = 200
 _MAX_SERIES = 20
 _WIDTHS_S = (1, 5, 10, 30, 60, 300, 600, 1800, 3600, 6 * 3600, 86_400, 7 * 86_400)
+_AGES_S = (0.01, 0.1, *_WIDTHS_S)
 _STORED = ("topic", "partition", "timestamp", "base_offset", "batch_size")
+
+
+def _up_to(ms: str) -> str:
+    """SQL for the first of some numbers of seconds that milliseconds are not above."""
+    steps = " ".join(f"when {ms} <= {round(age * 1000)} then {age}D" for age in _AGES_S)
+    return f"case when {ms} is null then null {steps} else double('infinity') end"
 
 
 class Drawn(NamedTuple):
@@ -30,13 +38,18 @@ class Drawn(NamedTuple):
     over_time: bool = False
 
 
+_AGE_MS = "coalesce(duration_ms, unix_millis(current_timestamp()) - unix_millis(start_time))"
+
 DRAWN: Mapping[str, Drawn] = {
     "topics": Drawn("bytes by topic, as they are stored", "topic", "sum(bytes)", "'bytes'"),
     "activity": Drawn("records by their time", "time", "sum(records)", "topic", over_time=True),
     "lag": Drawn("lag by group", "group_id", "sum(lag)", "topic"),
     "lag_over_time": Drawn("largest lag at the commits", "commit_time", "max(lag)", "group_id", over_time=True),
-    "transactions": Drawn("transactions by their end", "outcome", "count(*)", "'transactions'"),
+    "rebalances": Drawn("rebalances", "time", "count_if(event = 'generation')", "group_id", over_time=True),
+    "transactions": Drawn("transactions by age, up to so many seconds", _up_to(_AGE_MS), "count(*)", "outcome"),
     "markers": Drawn("markers", "time", "count(*)", "control", over_time=True),
+    "attempts": Drawn("messages by their attempts", "attempts", "sum(messages)", "outcome"),
+    "journeys": Drawn("time in retry, up to so many seconds", _up_to("in_retry_ms"), "count(*)", "outcome"),
 }
 """Table of a job to its chart."""
 
@@ -44,17 +57,27 @@ _NOT_SHOWN = {"activity"}
 
 
 def run(spark: SparkSession, place: LogPlace, topics: Sequence[str] | None = None) -> dict[str, DataFrame]:
-    """The tables of a report: ``topics`` and ``activity`` of the topics (all by default), and those of other jobs.
+    """The tables of a report: ``topics`` and ``activity`` of the topics, and those of other jobs.
 
-    The tables of `groups` and `transactions` are there if the log has the topics that these read.
+    By default they are of all topics that the user may read. The tables of `groups` and `transactions` are there if the
+    topics that these read are among them.
     """
-    tables = overview(place.read(spark, topics, columns=_STORED))
-    there = topics_of(place)
+    there = readable(place).topics
+    shown = topics if topics is not None else there or None
+    tables = overview(place.read(spark, shown, columns=_STORED))
     if groups.OFFSETS_TOPIC in there:
-        tables |= groups.run(spark, place)
+        tables |= groups.run(spark, place, with_shares=groups.SHARE_TOPIC in there)
     if transactions.STATE_TOPIC in there:
-        tables |= transactions.run(spark, place, topics)
+        tables |= transactions.run(spark, place, shown)
     return tables
+
+
+def readable(place: LogPlace) -> Readable:
+    """The topics that a report can be of, and those that it leaves out; ValueError if there are only the latter."""
+    found = readable_topics(place, (groups.OFFSETS_TOPIC, groups.SHARE_TOPIC, transactions.STATE_TOPIC))
+    if found.refused and not found.topics:
+        raise ValueError("the user may read no topic: a report takes the rights to describe and to read topics")
+    return found
 
 
 def overview(records: DataFrame) -> dict[str, DataFrame]:
@@ -102,9 +125,19 @@ def verdict_sections(verdict: Verdict) -> Iterator[Section]:
     yield Section("records", ("what", "records"), list(verdict.counts.items()), len(verdict.counts), counts)
     if verdict.found:
         found = Bars("findings by check", {"findings": (list(verdict.found), list(verdict.found.values()))})
+        yield Section("checks", ("check", "findings"), list(verdict.found.items()), len(verdict.found), found)
         rows = [(each.check, each.topic, each.partition, each.offset, each.detail) for each in verdict.findings]
         columns = ("check", "topic", "partition", "offset", "detail")
-        yield Section("findings", columns, rows, sum(verdict.found.values()), found)
+        yield Section("findings", columns, rows, sum(verdict.found.values()), _places(verdict.findings))
+
+
+def _places(findings: Sequence[Finding]) -> Points:
+    series: dict[str, tuple[list[float], list[str]]] = {}
+    for finding in findings:
+        offsets, partitions = series.setdefault(finding.check, ([], []))
+        offsets.append(finding.offset)
+        partitions.append(f"{finding.topic}-{finding.partition}")
+    return Points("findings by partition and offset", series)
 
 
 def _shown(column: tuple[str, str]) -> str:
@@ -122,12 +155,18 @@ def _chart(table: DataFrame, drawn: Drawn) -> Bars | Lines | None:
     series: dict[str, tuple[list[str], list[float]]] = {}
     for row in grouped.limit(_MAX_POINTS * _MAX_SERIES).collect():
         xs, ys = series.setdefault(str(row["series"]), ([], []))
-        xs.append(str(row["x"]))
+        xs.append(_label(row["x"]))
         ys.append(float(row["y"] or 0))
     largest = sorted(series, key=lambda name: -max(series[name][1]))[:_MAX_SERIES]
     kept = {name: series[name] for name in series if name in largest}
     title = drawn.title if len(kept) == len(series) else f"{drawn.title} (the {_MAX_SERIES} largest)"
     return Lines(title, kept) if drawn.over_time else Bars(title, kept)
+
+
+def _label(x: str | float) -> str:
+    if isinstance(x, float):
+        return f"{x:.10g}" if math.isfinite(x) else "more"
+    return str(x)
 
 
 def _aggregate(y: str) -> Column:

@@ -13,6 +13,7 @@ import odradek
 from odradek.__main__ import main
 from odradek.commands import pipeline
 from odradek.pipeline import session
+from odradek.pipeline.installed_spark import PipelineUnavailable
 from tests.pipeline.test_session import produce
 
 
@@ -90,6 +91,24 @@ def test_retry_without_its_topics_is_told_in_one_line(
     assert capsys.readouterr().err == "odradek pipeline: replay-failed: no topic gone\n"
 
 
+@pytest.mark.kafka(topics={"main_topic": 1})
+def test_retry_creates_nothing_without_the_connector(
+    kafka_broker: odradek.KafkaBroker,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    def build_session(*_: object, **__: object) -> None:
+        raise PipelineUnavailable("needs the Kafka connector")
+
+    monkeypatch.setattr(session, "build_session", build_session)
+    words = ["--bootstrap-servers", kafka_broker.bootstrap_servers, "--checkpoint", str(tmp_path)]
+    assert main(["pipeline", "retry", "--handler", "json:loads", *words]) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "odradek pipeline: retry: needs the Kafka connector\n")
+    assert list(kafka_broker.topics) == ["main_topic"]
+
+
 @pytest.mark.parametrize("count", ["0", "-1", "many"])
 def test_no_number_of_partitions(count: str, capsys: pytest.CaptureFixture[str]) -> None:
     common = ["pipeline", "retry", "--bootstrap-servers", "127.0.0.1:1", "--checkpoint", "/nowhere"]
@@ -129,6 +148,10 @@ def test_no_number_of_partitions(count: str, capsys: pytest.CaptureFixture[str])
             "a worker has no program /nonesuch/python: name its Python in PYSPARK_PYTHON",
         ),
         (
+            "Traceback (most recent call last):\nPermissionError: [Errno 13] Permission denied: '/logs/in-0'\n\tat org",
+            "[Errno 13] Permission denied: '/logs/in-0'",
+        ),
+        (
             "[PATH_NOT_FOUND] Path does not exist: file:/archive. SQLSTATE: 42K03",
             "Path does not exist: file:/archive",
         ),
@@ -156,6 +179,17 @@ def test_the_cause_of_what_spark_wrapped_up_is_one_line(
     monkeypatch.setattr(pipeline, "_spark", fail)
     assert main(["pipeline", "audit", "t", "--log-dir", "/nowhere"]) == 2
     assert capsys.readouterr().err == f"odradek pipeline: audit: {told}\n"
+
+
+def test_a_folder_that_may_not_be_read_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", "/logs")
+
+    monkeypatch.setattr(pipeline, "_spark", fail)
+    assert main(["pipeline", "audit", "t", "--log-dir", "/logs"]) == 2
+    assert capsys.readouterr().err == "odradek pipeline: audit: [Errno 13] Permission denied: '/logs'\n"
 
 
 def test_a_bug_in_a_worker_is_told_in_full(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.pipeline.html_report import Bars, Lines, Section, check_report, write_report
+from odradek.pipeline.html_report import Bars, Lines, Points, Section, check_report, write_report
 from odradek.pipeline.installed_spark import PipelineUnavailable
 
 EVIL = "</script><script>alert(1)</script>"
@@ -68,14 +68,15 @@ def test_charts_need_no_network_and_their_code_is_there_once(tmp_path: Path) -> 
     pytest.importorskip("plotly")
     bars = Section("bars", chart=Bars("by <topic>", {EVIL: (["a", EVIL], [1, 2])}))
     lines = Section("lines", chart=Lines("over time", {"in": (["2026-01-01T00:00:00"], [3.0])}))
-    page = page_of(tmp_path / "r.html", bars, lines)
+    points = Section("points", chart=Points("places", {"gap": ([7, 2**60], ["in-0", "in-1"])}))
+    page = page_of(tmp_path / "r.html", bars, lines, points)
     assert page.fetched == []
     assert page.open == []
     scripts = page.texts["script"]
     assert [script for script in scripts if "alert" in script and EVIL in script] == []
     assert len([script for script in scripts if len(script) > 1_000_000]) == 1
-    assert len([script for script in scripts if re.search(r"Plotly\.newPlot\(", script)]) >= 2
-    assert page.texts["h2"] == ["bars", "lines"]
+    assert len([script for script in scripts if re.search(r"Plotly\.newPlot\(", script)]) >= 3
+    assert page.texts["h2"] == ["bars", "lines", "points"]
 
 
 def test_what_is_missing_is_told_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from odradek.pipeline.html_report import Section
     from odradek.pipeline.jobs.logs import LogPlace
     from odradek.pipeline.jobs.retry import BatchReport, RetryJob
+    from odradek.pipeline.jobs.retry_policy import RetryPolicy
 
 
 _REPORT_HELP = "write the tables and charts as one HTML page, too"
@@ -68,6 +69,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _retry_arguments(
         _add(jobs, "replay-failed", "send the messages of the failed topic back to the main topic", _replay_failed)
     )
+    retries = _add(jobs, "retries", "show the messages of a retry pipeline: attempts, time in retry", _retries)
+    _place_arguments(retries)
+    _policy_arguments(retries)
+    _table_arguments(retries)
     groups = _add(
         jobs, "groups", "show groups of all types as tables, from __consumer_offsets and __share_group_state", _groups
     )
@@ -115,7 +120,8 @@ def run(arguments: argparse.Namespace) -> int:
     from odradek.pipeline.installed_spark import PipelineUnavailable
     from odradek.protocol.errors import CorruptDataError, KafkaError
 
-    expected = (PipelineUnavailable, ValueError, FileNotFoundError, ConnectionError, KafkaError, CorruptDataError)
+    files = FileNotFoundError, PermissionError
+    expected = (PipelineUnavailable, ValueError, *files, ConnectionError, KafkaError, CorruptDataError)
     job: Callable[[argparse.Namespace], int] = arguments.run_job
     try:
         return job(arguments)
@@ -131,7 +137,10 @@ def run(arguments: argparse.Namespace) -> int:
 _REASONS = (
     # What the data source said, out of the traceback that Spark wraps around it. A line that only begins another
     # traceback has no reason.
-    re.compile(r"^\s*(?:odradek\.[\w.]+|FileNotFoundError|ConnectionError): (.+)(?<!call last\):)$", re.MULTILINE),
+    re.compile(
+        r"^\s*(?:odradek\.[\w.]+|FileNotFoundError|PermissionError|ConnectionError): (.+)(?<!call last\):)$",
+        re.MULTILINE,
+    ),
     # What Spark says of a folder.
     re.compile(r"^\[PATH_\w+\] (.+?)\.? (?:Set mode|SQLSTATE)", re.MULTILINE),
     # What Kafka's client in the connector said.
@@ -206,23 +215,11 @@ def _table_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _retry_arguments(parser: argparse.ArgumentParser) -> None:
-    from odradek.pipeline.jobs.retry_policy import DEFAULT_DELAYS
-
     parser.add_argument("--bootstrap-servers", required=True, metavar="HOST:PORT,...")
     parser.add_argument("--checkpoint", required=True, help="directory for the state of this pipeline alone")
-    for name, what in (
-        ("main_topic", "topic to process"),
-        ("failed_topic", "topic for messages that fail after the last delay"),
-    ):
-        parser.add_argument(
-            f"--{name.replace('_', '-')}", default=name, metavar="NAME", help=f"{what} (default: {name})"
-        )
-    delays = ",".join(DEFAULT_DELAYS)
-    parser.add_argument("--delays", default=delays, help=f"delay after each failure, in order (default: {delays})")
+    _policy_arguments(parser)
     jitter_help = "make each delay longer by up to this part of it, 0 to 1 (default: 0)"
     parser.add_argument("--jitter", type=float, default=0.0, metavar="PART", help=jitter_help)
-    name_help = "topic for a delay (default: retry_DELAY_topic)"
-    parser.add_argument("--topic", action="append", default=[], metavar="DELAY=NAME", help=name_help)
     parser.add_argument(
         "--kafka",
         action="append",
@@ -232,6 +229,22 @@ def _retry_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_client_config(parser)
     _master_argument(parser)
+
+
+def _policy_arguments(parser: argparse.ArgumentParser) -> None:
+    from odradek.pipeline.jobs.retry_policy import DEFAULT_DELAYS
+
+    for name, what in (
+        ("main_topic", "topic to process"),
+        ("failed_topic", "topic for messages that fail after the last delay"),
+    ):
+        parser.add_argument(
+            f"--{name.replace('_', '-')}", default=name, metavar="NAME", help=f"{what} (default: {name})"
+        )
+    delays = ",".join(DEFAULT_DELAYS)
+    parser.add_argument("--delays", default=delays, help=f"delay after each failure, in order (default: {delays})")
+    name_help = "topic for a delay (default: retry_DELAY_topic)"
+    parser.add_argument("--topic", action="append", default=[], metavar="DELAY=NAME", help=name_help)
 
 
 def _spark(arguments: argparse.Namespace, *, kafka: bool = False) -> SparkSession:
@@ -296,19 +309,23 @@ def _pairs(given: list[str], what: str) -> dict[str, str]:
 def _retry_job(arguments: argparse.Namespace, handler: str | None) -> RetryJob:
     from odradek.pipeline.jobs.handlers import load_handler
     from odradek.pipeline.jobs.retry import RetryJob
-    from odradek.pipeline.jobs.retry_policy import RetryPolicy
 
-    delays = tuple(text.strip() for text in arguments.delays.split(",") if text.strip())
-    topics = _pairs(arguments.topic, "--topic")
-    policy = RetryPolicy(arguments.main_topic, arguments.failed_topic, delays, topics, arguments.jitter)
     return RetryJob(
         arguments.bootstrap_servers,
         arguments.checkpoint,
         load_handler(handler) if handler else print,
-        policy=policy,
+        policy=_policy(arguments, arguments.jitter),
         kafka=connector_options(arguments.client_config) | _pairs(arguments.kafka, "--kafka"),
         on_batch=_show_batch,
     )
+
+
+def _policy(arguments: argparse.Namespace, jitter: float = 0.0) -> RetryPolicy:
+    from odradek.pipeline.jobs.retry_policy import RetryPolicy
+
+    delays = tuple(text.strip() for text in arguments.delays.split(",") if text.strip())
+    topics = _pairs(arguments.topic, "--topic")
+    return RetryPolicy(arguments.main_topic, arguments.failed_topic, delays, topics, jitter)
 
 
 def _show_batch(report: BatchReport) -> None:
@@ -349,6 +366,17 @@ def _replay_failed(arguments: argparse.Namespace) -> int:
         count = job.replay_failed(spark)
     print(f"{count} messages from {job.policy.failed_topic} to {job.policy.main_topic}")
     return 0
+
+
+def _retries(arguments: argparse.Namespace) -> int:
+    from odradek.pipeline.html_report import check_report
+    from odradek.pipeline.jobs import retries
+    from odradek.pipeline.jobs.retry import wall_clock_ms
+
+    check_report(arguments.report)
+    policy, place = _policy(arguments), _place(arguments)
+    with _session(arguments) as spark:
+        return _show_tables(arguments, retries.run(spark, place, policy, wall_clock_ms()))
 
 
 def _show_tables(arguments: argparse.Namespace, tables: dict[str, DataFrame]) -> int:
@@ -434,8 +462,13 @@ def _report(arguments: argparse.Namespace) -> int:
 
     arguments.report = arguments.file
     check_report(arguments.report)
+    place = _place(arguments)
+    facts = []
+    if refused := report.readable(place).refused:
+        facts.append(f"left out, as the user may not read them: {', '.join(refused)}")
+        print(facts[0], file=sys.stderr, flush=True)
     with _session(arguments) as spark:
-        _write_report(arguments, report.sections(report.run(spark, _place(arguments), arguments.topic)))
+        _write_report(arguments, report.sections(report.run(spark, place, arguments.topic)), facts)
     return 0
 
 

@@ -9,6 +9,7 @@ import pytest
 from confluent_kafka import Producer
 
 import odradek
+from odradek.client_security.options import security_options
 from odradek.pipeline.jobs.logs import LogPlace
 from tests.pipeline.test_session import produce_transaction
 
@@ -38,3 +39,14 @@ def test_an_archive_comes_back_as_it_was(
         return [(each.partition, each.timestamp, each.key, each.value, each.headers) for each in records]
 
     assert seen(other, "again") == seen(kafka_broker, "in")
+
+
+@pytest.mark.kafka(topics=["secret"], security=odradek.Security(users={"bob": "secret"}, authorizer=True))
+def test_without_rights_there_is_nothing_to_archive(kafka_broker: odradek.KafkaBroker, tmp_path: Path) -> None:
+    from odradek.pipeline.jobs.archive import archive
+
+    kafka_broker.produce("secret", "value")
+    security = security_options(kafka_broker.client_config("bob"))
+    place = LogPlace(bootstrap_servers=kafka_broker.bootstrap_servers, security=security)
+    with pytest.raises(ValueError, match="no topic to archive: there is none, or the user may read none"):
+        archive(None, place, str(tmp_path))  # type: ignore[arg-type]

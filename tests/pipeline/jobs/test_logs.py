@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import odradek
-from odradek.pipeline.jobs.logs import LogPlace, has_topic, topics_of
+from odradek.pipeline.jobs.logs import LogPlace, Readable, has_topic, readable_topics
 from odradek.pipeline.rows import COLUMNS
 from tests.pipeline.test_session import produce
 
@@ -35,9 +35,9 @@ def test_a_broker(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
 
 def test_the_topics_of_a_folder_and_of_a_cluster(golden_log_dir: Path) -> None:
     folder = LogPlace(path=str(golden_log_dir))
-    assert {"__consumer_offsets", "__transaction_state"} <= topics_of(folder)
+    assert {"__consumer_offsets", "__transaction_state"} <= set(readable_topics(folder).topics)
     assert (has_topic(folder, "__consumer_offsets"), has_topic(folder, "b")) == (True, False)
     with odradek.KafkaBroker(topics={"a": 1}) as broker:
         place = LogPlace(bootstrap_servers=broker.bootstrap_servers)
-        assert topics_of(place) == {"a"}
+        assert readable_topics(place, ["b"]) == Readable(["a"], [])
         assert (has_topic(place, "a"), has_topic(place, "b")) == (True, False)

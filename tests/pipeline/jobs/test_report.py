@@ -11,10 +11,19 @@ import pytest
 
 import odradek
 from odradek.__main__ import main
-from odradek.pipeline.html_report import Bars, Lines
+from odradek.client_security.options import security_options
+from odradek.pipeline.html_report import Bars, Lines, Points
 from tests.pipeline.test_session import produce, produce_transaction
 
 UTC = datetime.UTC
+RIGHTS = odradek.Security(
+    users=dict.fromkeys(("alice", "bob"), "secret"),
+    acls=[
+        odradek.Acl("alice", "READ", topic="in"),
+        odradek.Acl("alice", "DESCRIBE", topic="listed"),
+        odradek.Acl("alice", "READ", topic="__consumer_offsets"),
+    ],
+)
 
 
 def test_the_overview_counts_what_is_stored(spark: Any, golden_log_dir: Path) -> None:
@@ -63,6 +72,44 @@ def test_a_chart_has_the_largest_series(spark: Any) -> None:
     assert (len(section.rows), section.total) == (30, 30)
 
 
+def test_transactions_are_drawn_by_their_age(spark: Any) -> None:
+    from odradek.pipeline.jobs.report import sections
+
+    began = datetime.datetime.now(UTC) - datetime.timedelta(days=30)
+    rows = [("commit", began, 10), ("commit", began, 700), ("abort", began, 11_000), ("open", began, None)]
+    table = spark.createDataFrame(rows, "outcome string, start_time timestamp, duration_ms bigint")
+    (section,) = sections({"transactions": table})
+    assert isinstance(section.chart, Bars)
+    assert section.chart.series == {
+        "commit": (["0.01", "1"], [1.0, 1.0]),
+        "abort": (["30"], [1.0]),
+        "open": (["more"], [1.0]),
+    }
+
+
+def test_rebalances_are_counted_over_time(spark: Any) -> None:
+    from odradek.pipeline.jobs.report import sections
+
+    at = datetime.datetime(2026, 1, 1, tzinfo=UTC)
+    rows = [("g", at, "generation"), ("g", at, "joined"), ("g", at + datetime.timedelta(seconds=1), "left")]
+    (section,) = sections({"rebalances": spark.createDataFrame(rows, "group_id string, time timestamp, event string")})
+    assert isinstance(section.chart, Lines)
+    assert section.chart.series == {"g": (["2026-01-01T00:00:00", "2026-01-01T00:00:01"], [1.0, 0.0])}
+
+
+def test_findings_are_drawn_by_partition_and_offset() -> None:
+    from odradek.pipeline.jobs.audit import Finding, Verdict
+    from odradek.pipeline.jobs.report import verdict_sections
+
+    findings = [Finding("gap", "in", 0, 7, ""), Finding("gap", "in", 1, 9, ""), Finding("double", "in", 0, 8, "")]
+    verdict = Verdict({"in records": 9}, {"gap": 2, "double": 1}, findings)
+    charts = {section.title: section.chart for section in verdict_sections(verdict)}
+    assert charts["checks"] == Bars("findings by check", {"findings": (["gap", "double"], [2, 1])})
+    assert charts["findings"] == Points(
+        "findings by partition and offset", {"gap": ([7, 9], ["in-0", "in-1"]), "double": ([8], ["in-0"])}
+    )
+
+
 @pytest.mark.kafka(topics={"in": 2})
 def test_reports_from_the_command_line(
     spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -84,3 +131,39 @@ def test_reports_from_the_command_line(
     assert "<h2>markers</h2>" in Path(told).read_text()
     assert main(["pipeline", "report", str(tmp_path / "no" / "r.html"), *servers]) == 2
     assert "no folder" in capsys.readouterr().err
+
+
+def command_as(broker: odradek.KafkaBroker, user: str, folder: Path) -> list[str]:
+    config = folder / f"{user}.properties"
+    options = security_options(broker.client_config(user))
+    config.write_text("".join(f"{name}={value}\n" for name, value in options.items()))
+    words = ["--bootstrap-servers", broker.bootstrap_servers, "--client-config", str(config)]
+    return ["pipeline", "report", str(folder / "report.html"), *words]
+
+
+@pytest.mark.kafka(topics=["in", "listed", "unseen"], security=RIGHTS)
+def test_a_report_names_the_topics_that_the_user_may_not_read(
+    spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for topic in ("in", "listed", "unseen"):
+        kafka_broker.produce(topic, "value")
+        kafka_broker.set_offsets("readers", {(topic, 0): 0})
+    assert main(command_as(kafka_broker, "alice", tmp_path)) == 0
+    left_out = "left out, as the user may not read them: __share_group_state, __transaction_state, listed"
+    assert capsys.readouterr().err.splitlines()[0] == left_out
+    text = (tmp_path / "report.html").read_text()
+    assert f"<li>{left_out}</li>" in text
+    topics = text.partition("<h2>topics</h2>")[2].partition("<h2>")[0]
+    assert [name for name in ("in", "listed", "unseen") if f"<td>{name}</td>" in topics] == ["in"]
+    over_time = text.partition("<h2>lag over time</h2>")[2].partition("<h2>")[0]
+    assert [name for name in ("in", "listed", "unseen") if f"<td>{name}</td>" in over_time] == ["in"]
+
+
+@pytest.mark.kafka(topics=["in"], security=RIGHTS)
+def test_without_rights_there_is_no_report(
+    kafka_broker: odradek.KafkaBroker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command_as(kafka_broker, "bob", tmp_path)) == 2
+    said = "the user may read no topic: a report takes the rights to describe and to read topics"
+    assert capsys.readouterr().err == f"odradek pipeline: report: {said}\n"
+    assert not (tmp_path / "report.html").exists()

@@ -1,0 +1,90 @@
+"""The messages of a retry pipeline, told from its topics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+import odradek
+from odradek.__main__ import main
+from odradek.pipeline.jobs.logs import LogPlace
+from odradek.pipeline.jobs.retry_policy import RetryPolicy
+from tests.pipeline.test_session import produce
+
+POLICY = RetryPolicy("main", "dead", ("5m", "30m"), {"5m": "soon", "30m": "later"})
+WORDS = ["--main-topic", "main", "--failed-topic", "dead", "--delays", "5m,30m", "--topic", "5m=soon"]
+TABLES = ("attempts", "journeys")
+T = 1_700_000_000_000
+MINUTE = 60_000
+
+
+def put(broker: odradek.KafkaBroker, topic: str, origin: str, number: int, failed_ms: int, due_ms: int | None) -> None:
+    """A failure as the retry job writes it."""
+    headers: dict[str, str] = {"retry_origin": origin, "retry_number": str(number), "retry_error": f"error {number}"}
+    if due_ms is not None:
+        headers["retry_timestamp"] = str(due_ms)
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    given: list[Any] = [(name, value.encode()) for name, value in headers.items()]
+    producer.produce(topic, key=f"key of {origin}", value="v", headers=given, timestamp=failed_ms)
+    assert producer.flush(30) == 0
+
+
+@pytest.mark.kafka(topics=["main", "soon", "later", "dead"])
+def test_attempts_and_journeys(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
+    from odradek.pipeline.jobs import retries
+    from odradek.pipeline.jobs.report import sections
+
+    produce(kafka_broker, "main", ["a", "b", "c", "d", "e"])
+    put(kafka_broker, "soon", "main/0/0", 1, T, T + 5 * MINUTE)
+    put(kafka_broker, "soon", "main/0/1", 1, T + 1, T + 5 * MINUTE)
+    put(kafka_broker, "later", "main/0/1", 2, T + 6 * MINUTE, T + 36 * MINUTE)
+    for _ in range(2):  # a task that Spark repeated wrote it once more
+        put(kafka_broker, "dead", "main/0/1", 2, T + 37 * MINUTE, None)
+    put(kafka_broker, "later", "main/0/2", 2, T + 31 * MINUTE, T + 61 * MINUTE)
+    produce(kafka_broker, "soon", ["of another writer"])
+    place = LogPlace(bootstrap_servers=kafka_broker.bootstrap_servers)
+    tables = retries.run(spark, place, POLICY, T + 41 * MINUTE)
+    assert [tuple(row) for row in tables["attempts"].collect()] == [
+        (1, "succeeded", 2),
+        (2, "succeeded", 1),
+        (2, "waiting", 1),
+        (3, "failed", 1),
+    ]
+    journeys = {row.origin: row for row in tables["journeys"].collect()}
+    assert {
+        origin: (bytes(row.key), row.failures, row.outcome, row.in_retry_ms, row.error)
+        for origin, row in journeys.items()
+    } == {
+        "main/0/0": (b"key of main/0/0", 1, "succeeded", 5 * MINUTE, "error 1"),
+        "main/0/1": (b"key of main/0/1", 3, "failed", 37 * MINUTE - 1, "error 2"),
+        "main/0/2": (b"key of main/0/2", 2, "waiting", 10 * MINUTE, "error 2"),
+    }
+    attempts, times = (section.chart for section in sections(tables))
+    assert attempts is not None
+    assert times is not None
+    assert attempts.series == {
+        "succeeded": (["1", "2"], [2.0, 1.0]),
+        "waiting": (["2"], [1.0]),
+        "failed": (["3"], [1.0]),
+    }
+    assert times.series == {"succeeded": (["300"], [1.0]), "waiting": (["600"], [1.0]), "failed": (["3600"], [1.0])}
+
+
+@pytest.mark.kafka(topics=["main"])
+def test_retries_from_the_command_line(
+    spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A job that has not begun: there is nothing but the main topic."""
+    produce(kafka_broker, "main", ["a", "b"])
+    words = ["pipeline", "retries", "--bootstrap-servers", kafka_broker.bootstrap_servers, *WORDS]
+    assert main([*words, "--output", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().out.splitlines() == [f"{name}: {tmp_path / 'out' / name}" for name in TABLES]
+    assert [tuple(row) for row in spark.read.parquet(str(tmp_path / "out" / "attempts")).collect()] == [
+        (1, "succeeded", 2)
+    ]
+    assert spark.read.parquet(str(tmp_path / "out" / "journeys")).count() == 0
+    assert main([*words, "--main-topic", "absent"]) == 2
+    assert capsys.readouterr().err == "odradek pipeline: retries: no topic absent\n"
