@@ -1,0 +1,79 @@
+"""The retry job with so many messages that wait for their retry at once.
+
+All fail at their first attempt, wait in files, come due together, fail again and go to the failed topic. For each of
+these steps: CPU seconds of all processes (Spark, its Python workers, the broker), and the memory of the JVM and of all
+Python processes of Spark, at their most. The JVM has a heap of 1 GB.
+
+    python -m tests.bench.bench_retry [--messages 100000,1000000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from odradek.pipeline.cluster_client import LATEST, ClusterClient
+from odradek.pipeline.jobs.handlers import Message
+from odradek.pipeline.jobs.retry import RetryJob
+from odradek.pipeline.jobs.retry_policy import RetryPolicy
+from odradek.pipeline.session import build_session
+from tests.bench.bench_connector import Memory
+from tests.bench.bench_pipeline import NOW, keyed, load, timed
+from tests.bench.brokers import Odradek
+
+PARTITIONS = 2
+HOUR_MS = 3_600_000
+POLICY = RetryPolicy("main", "dead", ("1h",), {"1h": "waiting"})
+STEPS = (("fail", NOW, "waiting"), ("wait", NOW + 1, None), ("come due", NOW + HOUR_MS, "dead"))
+"""What the messages do, when, and the topic that has all of them then."""
+
+
+def fail(message: Message) -> None:
+    raise ValueError("not yet")
+
+
+def measure(spark: Any, count: int, folder: Path) -> None:
+    broker = Odradek(data_dir=folder / "data")
+    try:
+        with ClusterClient(broker.address) as client:
+            client.create_topics(dict.fromkeys(POLICY.output_topics, PARTITIONS))
+            load(broker.address, POLICY.main_topic, PARTITIONS, keyed(count))
+            for name, now_ms, target in STEPS:
+                step(spark, name, broker.address, folder, now_ms)
+                if target is not None:
+                    ends = client.offsets({(target, index): LATEST for index in range(PARTITIONS)})
+                    if sum(ends.values()) != count:
+                        raise AssertionError(f"{target} has {ends}, not {count} messages")
+    finally:
+        broker.stop()
+
+
+def step(spark: Any, name: str, address: str, folder: Path, now_ms: int) -> None:
+    job = RetryJob(address, str(folder / "checkpoint"), fail, policy=POLICY, now_ms=lambda: now_ms)
+    memory = Memory()
+    with memory:
+        cost = timed(lambda: job.start(spark, once=True).awaitTermination())
+    mb = f"{memory.java_mb:6.0f} MB Java {memory.python_mb:6.0f} MB Python"
+    print(f"  {name:10s}{cost.seconds:8.1f} s {cost.cpu_seconds:8.1f} CPU {mb}", flush=True)
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.bench_retry")
+    parser.add_argument("--messages", default="100000,1000000", help="how many, in runs one after the other")
+    options = parser.parse_args(arguments)
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before it began", flush=True)
+    spark = build_session("bench", config={"spark.driver.memory": "1g"})
+    for count in map(int, options.messages.split(",")):
+        print(f"{count} messages", flush=True)
+        with tempfile.TemporaryDirectory(prefix="odradek-bench-") as folder:
+            measure(spark, count, Path(folder))
+    spark.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
