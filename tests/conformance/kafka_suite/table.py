@@ -38,7 +38,7 @@ INTRODUCTION = """\
 Kafka {version} starts a cluster for each of its integration tests. Here odradek is that cluster: `make kafka-suite`
 runs the tests unchanged, from the jars on Maven Central. Stand-ins of our own replace the classes that start a broker
 in the JVM of the test. They answer what a client can see. A test that asks for more ends there: it needs the inside of
-a broker. A class that is not in the table has not been run yet.
+a broker. All {classes} classes that start a cluster are in the table.
 A principal builder of a test's own, and its check of passwords, run in the JVM of the test, which the broker asks. If
 an authorizer of a test's own only watches how entries change, its parent decides. Of a broker's metrics a test finds
 throttle times, which are those of the answers, and that no session ended and no log-in failed.
@@ -243,6 +243,7 @@ def _introduction(table: dict[str, Entry]) -> str:
     left = sorted(name.rpartition(".")[2] for name in table if name not in inside)
     return INTRODUCTION.format(
         version=KAFKA_VERSION,
+        classes=len(table),
         minutes=TURN_SECONDS // 60,
         turns=len(planned),
         left=f"The nightly run alone takes {', '.join(left)}." if left else "",

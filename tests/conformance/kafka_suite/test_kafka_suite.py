@@ -20,6 +20,7 @@ def test_classes_whose_turn_it_is() -> None:
     except Unavailable as missing:
         pytest.skip(str(missing))
     known = table.read()
+    assert set(known) == set(jars.test_classes())
     names = [name for name in table.turn(known, datetime.datetime.now(datetime.UTC).date()) if jars.can_run(name)]
     results = runner.run(names, table.is_explained)
     worse = [
