@@ -129,7 +129,7 @@ conformance: $(STAMP)
 	$(PYTEST) tests/conformance
 
 # Kafka's own integration tests with odradek as their cluster, all or those of ONLY=Class,...; WRITE=1 takes what was found
-# into the table (docs/kafka-suite.md). Two hours for all.
+# into the table (docs/kafka-suite.md). Three hours for all.
 kafka-suite: $(STAMP)
 	$(BIN)/python -m tests.conformance.kafka_suite $(if $(ONLY),--only $(ONLY)) $(if $(WRITE),--write)
 
