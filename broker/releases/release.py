@@ -96,6 +96,7 @@ class Release:
         "keeps_directories",
         "keeps_message_formats",
         "keeps_refused_assignments",
+        "knows_ids_of_offsets",
         "knows_named_groups",
         "knows_networks",
         "knows_share_topics_by_partition",
@@ -178,7 +179,7 @@ class Release:
         """A pattern of a consumer group may name its groups as `(?<name>...)`; before, only as `(?P<name>...)`."""
         self.counts_dropped_patterns = number >= (4, 2)
         """A consumer group gets another epoch when a member gives up its pattern."""
-        self.describes_revoked_partitions = number >= (4, 2)
+        self.describes_revoked_partitions = number >= (4, 3)
         """ConsumerGroupDescribe shows the partitions, too, that a member still has to give up."""
         self.rejoins_by_epoch = number >= (4, 2)
         """A member of a consumer group that comes with epoch 0 joins again; before, it is fenced in later epochs."""
@@ -188,6 +189,8 @@ class Release:
         """A consumer group stores its topics in a record of their own; later, their hash in the group's record."""
         self.reads_shares_without_leader = number >= (4, 3)
         """ReadShareGroupState with leader epoch -1 is answered; before, later leaders fence it."""
+        self.knows_ids_of_offsets = number >= (4, 3)
+        """Offsets have the ids of their topics, so a member may commit in the epoch in which it got a partition."""
         self.stores_group_details = number >= (4, 3)
         """Stored: since when members have partitions, when targets were computed, ids of topics with offsets."""
         self.newest_offset_commit = 4 if number >= (4, 1) else 3

@@ -69,6 +69,7 @@ class OffsetBook:
 
     def commit(self, command: CommitOffsets, now_ms: int) -> Outcome[list[ErrorCode]]:
         """Store offsets, with the effects that the group has for a member's commit."""
+        self._forget_ids(command)
         group = self._groups.get(command.group_id)
         effects: Sequence[Effect] = ()
         then = None
@@ -82,6 +83,7 @@ class OffsetBook:
 
     def commit_in_transaction(self, command: TxnOffsetCommit, now_ms: int) -> Outcome[list[ErrorCode]]:
         """Store offsets that wait for the end of the producer's transaction."""
+        self._forget_ids(command)
         group = self._groups.get(command.group_id)
         then = None
         if group is None:
@@ -95,6 +97,11 @@ class OffsetBook:
         records, codes = self._records(command.group_id, offsets, now_ms, -1)
         producer = Producer(command.producer_id, command.producer_epoch)
         return make_outcome(records, reply=codes, producer=producer, then=then)
+
+    def _forget_ids(self, command: CommitOffsets | TxnOffsetCommit) -> None:
+        """Forget the ids of topics if the release does not use them: its members commit in their present epoch only."""
+        if not self._configs.release.knows_ids_of_offsets:
+            command.offsets = [offset._replace(topic_id=ZERO_UUID) for offset in command.offsets]
 
     def _create(
         self, group_id: str, generation_id: int, api_version: int, now_ms: int

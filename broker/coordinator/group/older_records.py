@@ -15,7 +15,6 @@ from odradek.protocol.generated.stored import consumer_group_target_assignment_m
 from odradek.protocol.generated.stored import offset_commit
 from odradek.protocol.generated.stored import share_group_target_assignment_metadata as share_target
 from odradek.protocol.generated.stored import streams_group_target_assignment_metadata as streams_target
-from odradek.protocol.message import ZERO_UUID
 
 Rewrite = Callable[[bytes], bytes]
 
@@ -39,7 +38,6 @@ def _rewrites(newest_offset_commit: int) -> Mapping[int, Rewrite]:
     def offset(value: bytes) -> bytes:
         commit = decode_value(offset_commit.OffsetCommitValue, value)
         version = int.from_bytes(value[:2], "big")
-        commit.topic_id = ZERO_UUID
         return encode_value(commit, min(version, newest_offset_commit))
 
     return {
