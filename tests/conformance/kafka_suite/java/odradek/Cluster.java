@@ -53,6 +53,8 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.acl.AclBinding;
 import org.apache.kafka.common.acl.AclBindingFilter;
+import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.config.types.Password;
 import org.apache.kafka.common.internals.Plugin;
@@ -90,6 +92,7 @@ import org.apache.kafka.server.BrokerLifecycleManager;
 import org.apache.kafka.server.authorizer.AclCreateResult;
 import org.apache.kafka.server.authorizer.AclDeleteResult;
 import org.apache.kafka.server.authorizer.Authorizer;
+import org.apache.kafka.server.fault.FaultHandler;
 import org.apache.kafka.server.quota.ClientQuotaManager;
 import org.apache.kafka.server.quota.ControllerMutationQuotaManager;
 import org.apache.kafka.storage.internals.log.LogConfig;
@@ -144,6 +147,13 @@ public final class Cluster implements AutoCloseable {
     private Map<String, Short> features = Map.of();
     private String formattedId;
     private final String own;
+    /** What all nodes have in common, and the names of all that they asked for. */
+    private Map<String, String> shared = Map.of();
+    private final Set<String> asked = new HashSet<>();
+    /** Nodes that have not joined yet, and those that start next with another configuration. */
+    private final Set<Integer> joining = new HashSet<>();
+    private final Set<Integer> changed = new HashSet<>();
+    private final Map<Integer, Map<String, Integer>> portsOfLater = new HashMap<>();
     /** Nodes to start with; the process begins when something is asked of it, as a test may add a node until then. */
     private final Set<Integer> wanted = ConcurrentHashMap.newKeySet();
     /** What was changed while the cluster runs, and when it was asked. */
@@ -151,6 +161,7 @@ public final class Cluster implements AutoCloseable {
     private long configsAsked;
     private Odradek process;
     private boolean closed;
+    private FaultHandler faults;
     private Principals principals;
     private BrokerMetrics metrics;
     private Admin admin;
@@ -190,6 +201,11 @@ public final class Cluster implements AutoCloseable {
         return this;
     }
 
+    public Cluster withFaultHandler(FaultHandler handler) {
+        faults = handler;
+        return this;
+    }
+
     /** A quorum that is told no voters (KIP-853). */
     public Cluster withDynamicQuorum() {
         if (combined && !properties.keySet().equals(controllers.keySet()))
@@ -207,16 +223,46 @@ public final class Cluster implements AutoCloseable {
 
     /** Whether a node has this configuration. */
     public boolean isOf(int id, Map<String, String> asked) {
-        return properties.get(id).equals(asked);
+        return asked.equals(properties.get(id));
     }
 
-    /** A further node; only before anything was asked of the others. */
-    public void add(int id, Map<String, String> values) {
-        if (process != null)
-            throw new Odradek.Refused("no node joins a running cluster");
+    /** A further node, which joins if the cluster runs, or another configuration of a node that is down. */
+    public void configure(int id, Map<String, String> values) {
+        if (process != null) {
+            down.add(id);
+            (properties.containsKey(id) ? changed : joining).add(id);
+        }
         properties.put(id, values);
         configs.put(id, new KafkaConfig(values, false));
         brokers.put(id, broker(id));
+    }
+
+    /** What a node that starts later has of its own. */
+    private Map<String, String> own(int id) {
+        Map<String, String> node = properties.get(id);
+        Map<String, String> found = new TreeMap<>();
+        Set<String> names = new HashSet<>(node.keySet());
+        names.addAll(asked);
+        names.removeAll(OF_THE_HARNESS);
+        names.removeIf(name -> OF_A_MACHINE.matcher(name).find());
+        for (String name : names) {
+            String value = decidingAuthorizer(node.get(name));
+            refuseClassesOfTheTest(name, value);
+            Object usual = KafkaConfig.configDef().defaultValues().get(name);
+            if (value == null && usual != null && usual != ConfigDef.NO_DEFAULT_VALUE)
+                value = text(usual);
+            if (value != null && !value.equals(shared.get(name)))
+                found.put(name, value);
+        }
+        return found;
+    }
+
+    /** Listeners of a node that joins, under the names that all have. */
+    private String ownListeners(int id) {
+        Map<String, Integer> own = portsOfLater.computeIfAbsent(id, any -> new TreeMap<>());
+        ports.keySet().stream().filter(name -> !name.equals(controllerListener))
+            .forEach(name -> own.computeIfAbsent(name, any -> Odradek.freePorts(1)));
+        return own.entrySet().stream().map(each -> each.getKey() + "://localhost:" + each.getValue()).collect(Collectors.joining(","));
     }
 
     private synchronized Odradek running() {
@@ -293,6 +339,7 @@ public final class Cluster implements AutoCloseable {
                 principals = new Principals(builders, passwords);
                 environment.put("ODRADEK_SUITE_PRINCIPALS", principals.address());
             }
+            shared = config;
             process = Odradek.start(properties.size(), config, more, environment);
             metrics = new BrokerMetrics(process);
             newest = this;
@@ -351,6 +398,7 @@ public final class Cluster implements AutoCloseable {
         Set<String> names = new HashSet<>();
         all.values().forEach(values -> names.addAll(values.keySet()));
         names.removeAll(OF_THE_HARNESS);
+        asked.addAll(names);
         for (String name : names) {
             List<String> values = properties.values().stream().map(node -> node.get(name)).map(Cluster::decidingAuthorizer).toList();
             if ((name.endsWith(BUILDER) || name.endsWith("." + PASSWORDS)) && values.stream().allMatch(Cluster::isOfTheTest))
@@ -585,6 +633,8 @@ public final class Cluster implements AutoCloseable {
         Integer first = ports.get(listener);
         if (first == null)
             throw new IllegalArgumentException("no listener " + listener + " among " + ports.keySet());
+        if (portsOfLater.containsKey(id))
+            return portsOfLater.get(id).get(listener);
         return first + id - properties.firstKey();
     }
 
@@ -633,8 +683,24 @@ public final class Cluster implements AutoCloseable {
     public synchronized void startNode(int id) {
         if (process == null)
             wanted.add(id);
-        if (down.remove(id)) {
-            process.post("start-node", Map.of("node_id", id));
+        if (isDown(id)) {
+            Map<String, Object> how = new HashMap<>(Map.of("node_id", id));
+            if (joining.contains(id) || changed.contains(id)) {
+                Map<String, String> own = own(id);
+                if (joining.contains(id))
+                    List.of("listeners", "advertised.listeners").forEach(name -> own.put(name, ownListeners(id)));
+                how.put("config", own);
+            }
+            try {
+                process.post(joining.contains(id) ? "add-node" : "start-node", how);
+            } catch (IllegalStateException refused) {
+                // What a broker of Kafka finds first when it opens its logs, it tells the handler of faults.
+                if (faults == null || !refused.getMessage().contains("You have to delete all topics with the property"))
+                    throw refused;
+                faults.handleFault("Error starting LogManager", new ConfigException(refused.getMessage()));
+                return;
+            }
+            List.of(joining, changed, down).forEach(each -> each.remove(id));
             configsAsked = 0;
         }
     }

@@ -14,7 +14,6 @@ import kafka.utils.Logging;
 import kafka.utils.TestInfoUtils;
 import odradek.Cluster;
 import odradek.Inside;
-import odradek.Odradek;
 import org.apache.kafka.clients.consumer.GroupProtocol;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
 import org.apache.kafka.common.utils.Exit;
@@ -209,11 +208,9 @@ public abstract class QuorumTestHarness implements Logging {
             nodes.put(config.brokerId(), asked);
             cluster = new Cluster(nodes, "CONTROLLER", scramUsers);
             cluster.controlledBy(List.of(CONTROLLER), false).formattedWith(features, clusterId)
-                .withController(CONTROLLER, onDisk(ofController(test)));
-        } else if (!cluster.brokers().containsKey(config.brokerId()))
-            cluster.add(config.brokerId(), asked);
-        else if (!cluster.isOf(config.brokerId(), asked))
-            throw new Odradek.Refused("no node of a cluster starts again with another configuration");
+                .withController(CONTROLLER, onDisk(ofController(test))).withFaultHandler(faultHandler());
+        } else if (!cluster.isOf(config.brokerId(), asked))
+            cluster.configure(config.brokerId(), asked);
         KafkaBroker broker = cluster.brokers().get(config.brokerId());
         if (starts)
             broker.startup();
