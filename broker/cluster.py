@@ -26,8 +26,8 @@ from odradek.broker.config.node_config import (
     racks,
 )
 from odradek.broker.config.own_values import check_own_values
+from odradek.broker.config.quorum_config import AUTO_JOIN, quorum_of
 from odradek.broker.config.quorum_config import Quorum as QuorumRoles
-from odradek.broker.config.quorum_config import quorum_of
 from odradek.broker.config.requirements import check_requirements
 from odradek.broker.controller.announcements import announce
 from odradek.broker.controller.broker_configs import BrokerConfigPublisher
@@ -149,6 +149,7 @@ class Cluster:
         self.controller = Controller(self.config, self.clock, voters[0], self.bug_log.report)
         self.image = self.controller.image
         self.quorum = Quorum(self.controller, self.members, self.clock)
+        self.quorum.on_observer = self._let_join
         self.membership = Membership(self.controller, self.nodes, self.separate, self.quorum)
         memory = MemoryBackend(self.config.get_int("odradek.memory.bytes"))
         self.topics = PartitionRegistry(self.config, self.clock, memory)
@@ -579,6 +580,22 @@ class Cluster:
         for held, now in ((self.nodes, ordered), (self.members, {**ordered, **self.separate})):
             held.clear()
             held.update(now)
+
+    def _let_join(self, node: Node) -> None:
+        """Let a controller that observes become a voter by itself, if it is to."""
+        if self.maintenance_nursery is not None and self.config.get_bool(AUTO_JOIN, node.id):
+            from odradek.broker.controller.auto_join import join_voters
+
+            surroundings = self.quorum, self.controller, self.config, self.clock, self._reaches_controller
+            self.maintenance_nursery.start_soon(join_voters, node, *surroundings, self.clock.now_ms())
+
+    def _reaches_controller(self, node_id: int) -> bool:
+        leader = self.controller_id
+        return (
+            self.members[leader].controls
+            and self.frozen.keys().isdisjoint({node_id, leader})
+            and frozenset((node_id, leader)) not in self.replicator.cuts
+        )
 
     # -- faults and tasks
 

@@ -41,7 +41,7 @@ def unregister_controller(ctx: RequestContext, request: UnregisterControllerRequ
 
 @handles(AddRaftVoterRequest, access=Whole(Operation.ALTER))
 def add_raft_voter(ctx: RequestContext, request: AddRaftVoterRequest) -> AddRaftVoterResponse:
-    """Let a controller of the process that was removed vote again. No other that could be added would answer."""
+    """Let a controller of the process that observes vote. No other that could be added would answer."""
     voter = _checked_voter(ctx, "Add", request.cluster_id, request.voter_id, request.voter_directory_id)
     _check_listeners(ctx, request.listeners)
     _check_reconfiguration(ctx, "adding")

@@ -7,13 +7,14 @@ from collections.abc import Container, Iterable
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.definition import ConfigError, Update, Use
 from odradek.broker.config.keys import base_name, broker_keys
-from odradek.broker.config.quorum_config import Quorum
+from odradek.broker.config.quorum_config import AUTO_JOIN, Quorum
 
 _OF_EACH_NODE = frozenset(
     {
         "advertised.listeners",
         "auto.create.topics.enable",
         "broker.rack",
+        AUTO_JOIN,
         "cordoned.log.dirs",
         "default.replication.factor",
         "delete.topic.enable",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 FIRST_SEPARATE_ID = 3000
 """Of controllers that `controller.quorum.bootstrap.servers` tells only the addresses of."""
+AUTO_JOIN = "controller.quorum.auto.join.enable"
 _ROLES = "process.roles"
 _VOTERS = "controller.quorum.voters"
 _SERVERS = "controller.quorum.bootstrap.servers"
@@ -36,11 +37,15 @@ class Quorum(NamedTuple):
 
 
 def check_roles(config: BrokerConfig) -> None:
-    """ConfigError for a process without brokers; `node.id` and `broker.id` are one."""
+    """ConfigError for a process without brokers, or for brokers that would vote; `node.id` and `broker.id` are one."""
     if _roles(config) == {"controller"}:
         raise ConfigError(
             "process.roles=controller is not supported by odradek: its controllers are in the process of their brokers "
             "(process.roles=broker,controller, or process.roles=broker with controllers of their own)"
+        )
+    if are_separate(config) and any(config.get_bool(AUTO_JOIN, node_id) for node_id in config.node_ids):
+        raise ConfigError(
+            f"requirement failed: {AUTO_JOIN} is only supported when process.roles contains the 'controller' role."
         )
     node, broker = config.static.get("node.id"), config.static.get("broker.id")
     if node is not None and broker is not None and node != broker:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.protocol.message import ZERO_UUID
@@ -35,6 +35,10 @@ class _Left(NamedTuple):
     at_ms: int
 
 
+def _do_nothing(node: Node) -> None:
+    """Nobody wants to know."""
+
+
 class Quorum:
     """The nodes that have the metadata log. Owner: the cluster.
 
@@ -46,6 +50,8 @@ class Quorum:
         self._members = members
         self._clock = clock
         self._left: dict[int, _Left] = {}
+        self.on_observer: Callable[[Node], None] = _do_nothing
+        """Called with a controller that has started or lost its vote, and only observes."""
 
     @property
     def voters(self) -> list[Node]:
@@ -84,7 +90,10 @@ class Quorum:
     def joined(self, node_id: int) -> None:
         """A node is back; it leads if it votes and no other voter is up."""
         self._left.pop(node_id, None)
-        if self._members[node_id].votes and not self._members[self._controller.controller_id].controls:
+        node = self._members[node_id]
+        if node.is_controller and not node.votes:
+            self.on_observer(node)
+        if node.votes and not self._members[self._controller.controller_id].controls:
             self._controller.take_over(node_id)
 
     def remove(self, voter: Node) -> None:
@@ -93,6 +102,7 @@ class Quorum:
         self._controller.name_voters()
         if self._controller.controller_id == voter.id:
             self._controller.take_over(next(other.id for other in self.voters if other.controls))
+        self.on_observer(voter)
 
     def add(self, controller: Node) -> None:
         """A controller votes from now on."""
@@ -103,6 +113,9 @@ class Quorum:
         """These controllers vote, whoever did before."""
         for node in self._members.values():
             node.votes = node.is_controller and node.id in voters
+        for node in self.controllers:
+            if not node.votes:
+                self.on_observer(node)
 
     def progress(self) -> tuple[list[Progress], list[Progress]]:
         """Voters and observers."""

@@ -30,6 +30,7 @@ public class KafkaClusterTestKit implements AutoCloseable {
     private final Map<Integer, KafkaRaftManager<ApiMessageAndVersion>> raft = new HashMap<>();
     private final Map<String, Short> features = new TreeMap<>();
     private final boolean dynamicVoters;
+    private final boolean standalone;
     private final MockFaultHandler fatal = new MockFaultHandler("fatalFaultHandler");
     private final MockFaultHandler nonFatal = new MockFaultHandler("nonFatalFaultHandler");
 
@@ -37,6 +38,7 @@ public class KafkaClusterTestKit implements AutoCloseable {
         private final TestKitNodes nodes;
         private final Map<String, Object> config = new HashMap<>();
         private boolean dynamicVoters;
+        private boolean standalone;
         private boolean keepsDirectories;
 
         public Builder(TestKitNodes nodes) {
@@ -50,10 +52,15 @@ public class KafkaClusterTestKit implements AutoCloseable {
 
         public Builder setStandalone(boolean standalone) {
             dynamicVoters |= standalone;
+            this.standalone |= standalone;
             return this;
         }
 
         public Builder setInitialVoterSet(Map<Integer, Uuid> voters) {
+            voters.forEach((id, directory) -> {
+                if (!directory.equals(nodes.controllerNodes().get(id).metadataDirectoryId()))
+                    throw new Odradek.Refused("odradek makes the ids of directories");
+            });
             dynamicVoters = true;
             return this;
         }
@@ -94,6 +101,8 @@ public class KafkaClusterTestKit implements AutoCloseable {
                 .map(id -> id + "@localhost:9093").collect(Collectors.joining(",")));
             found.put("metadata.log.dir", node.metadataDirectory());
             found.put("log.dirs", controls ? node.metadataDirectory() : String.join(",", node.logDataDirectories()));
+            if (found.get("process.roles").equals("broker"))
+                found.remove("controller.quorum.auto.join.enable");
             found.putAll(node.propertyOverrides());
             return found;
         }
@@ -102,6 +111,7 @@ public class KafkaClusterTestKit implements AutoCloseable {
     private KafkaClusterTestKit(Builder builder) throws Exception {
         nodes = builder.nodes;
         dynamicVoters = builder.dynamicVoters;
+        standalone = builder.standalone;
         if (nodes.brokerNodes().isEmpty())
             throw Inside.needed("a cluster of controllers alone");
         if (nodes.brokerListenerProtocol().name.startsWith("SASL"))
@@ -143,6 +153,18 @@ public class KafkaClusterTestKit implements AutoCloseable {
 
     public void startup() {
         cluster.start();
+        if (standalone)
+            letOneVote();
+    }
+
+    /** In a cluster that is formatted so one controller votes; in odradek's all do at first. */
+    private void letOneVote() {
+        try (Admin admin = admin()) {
+            for (int id : nodes.controllerNodes().tailMap(nodes.controllerNodes().firstKey() + 1).keySet())
+                admin.removeRaftVoter(id, cluster.metadataDirectory(id)).all().get();
+        } catch (Exception error) {
+            throw new IllegalStateException(error);
+        }
     }
 
     /** Levels of features besides those in the bootstrap records, which leave out level 0. */
