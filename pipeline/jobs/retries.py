@@ -72,6 +72,7 @@ def _journeys(rows: DataFrame, policy: RetryPolicy, now_ms: int) -> DataFrame:
         f"{outcome} else 'succeeded' end as outcome",
         "first_failure_time_ms",
         "last_due_time_ms",
-        f"coalesce(dead_ms, least(last_due_time_ms, {now_ms}L)) - first_failure_time_ms as in_retry_ms",
+        # A failure is written a moment after it, so a delay may have passed before.
+        f"greatest(coalesce(dead_ms, least(last_due_time_ms, {now_ms}L)) - first_failure_time_ms, 0L) as in_retry_ms",
         "error",
     )

@@ -126,6 +126,10 @@ def test_no_number_of_partitions(count: str, capsys: pytest.CaptureFixture[str])
             "or name a Python that has it in PYSPARK_PYTHON",
         ),
         (
+            "[JAVA_GATEWAY_EXITED] Java gateway process exited before sending its port number.",
+            "Java ended before Spark was up: the lines above are its own; Spark needs all modules of a JDK",
+        ),
+        (
             "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.12 than that in driver: 3.11.\n",
             "a worker's Python is of another version than the driver's: name one of the same in PYSPARK_PYTHON",
         ),

@@ -163,6 +163,8 @@ def _reason(error: Exception) -> str | None:
         )
     if lacking := _NO_PYTHON.search(text):
         return f"a worker has no program {lacking[1]}: name its Python in PYSPARK_PYTHON"
+    if "JAVA_GATEWAY_EXITED" in text:
+        return "Java ended before Spark was up: the lines above are its own; Spark needs all modules of a JDK"
     if "PYTHON_VERSION_MISMATCH" in text:
         return "a worker's Python is of another version than the driver's: name one of the same in PYSPARK_PYTHON"
     if _OTHER_SPARK.search(text):
@@ -389,10 +391,16 @@ def _show_tables(arguments: argparse.Namespace, tables: dict[str, DataFrame]) ->
             print(f"{name}: {folder}", flush=True)
         else:
             print(f"== {name}", flush=True)
-            table.show(arguments.rows, truncate=60)
+            table.selectExpr(*map(_as_text, table.dtypes)).show(arguments.rows, truncate=60)
     if arguments.report:
         _write_report(arguments, sections(tables))
     return 0
+
+
+def _as_text(column: tuple[str, str]) -> str:
+    """SQL for a column to print: bytes as text."""
+    name, kind = column
+    return f"cast({name} as string) as {name}" if kind == "binary" else name
 
 
 def _write_report(arguments: argparse.Namespace, parts: Iterable[Section], facts: Iterable[str] = ()) -> None:

@@ -43,13 +43,14 @@ def test_attempts_and_journeys(spark: Any, kafka_broker: odradek.KafkaBroker) ->
     put(kafka_broker, "later", "main/0/1", 2, T + 6 * MINUTE, T + 36 * MINUTE)
     for _ in range(2):  # a task that Spark repeated wrote it once more
         put(kafka_broker, "dead", "main/0/1", 2, T + 37 * MINUTE, None)
+    put(kafka_broker, "soon", "main/0/3", 1, T + 2, T + 1)  # of a job that took its time
     put(kafka_broker, "later", "main/0/2", 2, T + 31 * MINUTE, T + 61 * MINUTE)
     produce(kafka_broker, "soon", ["of another writer"])
     place = LogPlace(bootstrap_servers=kafka_broker.bootstrap_servers)
     tables = retries.run(spark, place, POLICY, T + 41 * MINUTE)
     assert [tuple(row) for row in tables["attempts"].collect()] == [
-        (1, "succeeded", 2),
-        (2, "succeeded", 1),
+        (1, "succeeded", 1),
+        (2, "succeeded", 2),
         (2, "waiting", 1),
         (3, "failed", 1),
     ]
@@ -60,24 +61,28 @@ def test_attempts_and_journeys(spark: Any, kafka_broker: odradek.KafkaBroker) ->
     } == {
         "main/0/0": (b"key of main/0/0", 1, "succeeded", 5 * MINUTE, "error 1"),
         "main/0/1": (b"key of main/0/1", 3, "failed", 37 * MINUTE - 1, "error 2"),
+        "main/0/3": (b"key of main/0/3", 1, "succeeded", 0, "error 1"),
         "main/0/2": (b"key of main/0/2", 2, "waiting", 10 * MINUTE, "error 2"),
     }
     attempts, times = (section.chart for section in sections(tables))
     assert attempts is not None
     assert times is not None
     assert attempts.series == {
-        "succeeded": (["1", "2"], [2.0, 1.0]),
+        "succeeded": (["1", "2"], [1.0, 2.0]),
         "waiting": (["2"], [1.0]),
         "failed": (["3"], [1.0]),
     }
-    assert times.series == {"succeeded": (["300"], [1.0]), "waiting": (["600"], [1.0]), "failed": (["3600"], [1.0])}
+    assert times.series == {
+        "succeeded": (["0.01", "300"], [1.0, 1.0]),
+        "waiting": (["600"], [1.0]),
+        "failed": (["3600"], [1.0]),
+    }
 
 
-@pytest.mark.kafka(topics=["main"])
+@pytest.mark.kafka(topics=["main", "dead"])
 def test_retries_from_the_command_line(
     spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A job that has not begun: there is nothing but the main topic."""
     produce(kafka_broker, "main", ["a", "b"])
     words = ["pipeline", "retries", "--bootstrap-servers", kafka_broker.bootstrap_servers, *WORDS]
     assert main([*words, "--output", str(tmp_path / "out")]) == 0
@@ -86,5 +91,8 @@ def test_retries_from_the_command_line(
         (1, "succeeded", 2)
     ]
     assert spark.read.parquet(str(tmp_path / "out" / "journeys")).count() == 0
+    put(kafka_broker, "dead", "main/0/1", 0, T, None)
+    assert main(words) == 0
+    assert "|main/0/1|key of main/0/1|" in capsys.readouterr().out
     assert main([*words, "--main-topic", "absent"]) == 2
     assert capsys.readouterr().err == "odradek pipeline: retries: no topic absent\n"
