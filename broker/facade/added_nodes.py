@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def add_node(cluster: Cluster, node_id: int | None, own: Mapping[str, str]) -> int:
     """Let a new broker join; returns its id, by default the one behind the highest.
 
-    It has no partition at first. Where the voters of the quorum are named by the configuration it is no controller,
-    else it is one that observes. Raises ValueError for an id that is taken, and for values with which it would not
-    start, OSError if its address is taken. Nothing has changed then.
+    It has no partition at first. Where the configuration names the voters of the quorum it is no controller, else it is
+    one that observes; in ZooKeeper mode it is one as all are. Raises ValueError for an id that is taken, and for values
+    with which it would not start, OSError if its address is taken. Nothing has changed then.
     """
     if cluster.connection_nursery is None:
         raise RuntimeError("the cluster is not running")
@@ -44,7 +44,8 @@ def add_node(cluster: Cluster, node_id: int | None, own: Mapping[str, str]) -> i
     node = Node(number, release=cluster.config.release, unstable=made.get_bool(UNSTABLE_APIS_ENABLE, number))
     node.take(start.layouts[number])
     node.rack = start.racks[number]
-    node.is_controller, node.votes, node.up = number in start.quorum.combined, False, False
+    node.votes, node.up = node.release.zookeeper, False
+    node.is_controller = node.votes or number in start.quorum.combined
     check_features(node, node.release, made, cluster.image.features)
     cluster.config.take_nodes(made)
     try:
@@ -73,7 +74,7 @@ def remove_node(cluster: Cluster, node_id: int) -> None:
             if node_id in partition.replicas:
                 raise ValueError(f"node {node_id} has a replica of {topic.name}-{index}: reassign it first")
     joined = node_id in cluster.config.later_ids
-    if joined and node.votes:
+    if joined and node.votes and not node.release.zookeeper:
         raise ValueError(f"node {node_id} is a voter of the quorum: remove it from the voters first")
     if node.up:
         stop_node(cluster, node_id)

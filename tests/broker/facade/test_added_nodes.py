@@ -246,6 +246,17 @@ def test_in_a_dynamic_quorum_it_may_become_a_voter() -> None:
         assert broker.create_topic("orders").name == "orders"
 
 
+def test_in_zookeeper_mode_it_may_become_the_controller() -> None:
+    with KafkaBroker(kafka_version="3.6", zookeeper=True) as broker:
+        new = broker.add_node()
+        broker.stop_node(1)
+        assert broker.cluster.controller_id == new
+        broker.start_node(1)
+        broker.remove_node(new)
+        assert broker.cluster.controller_id == 1
+        assert list(broker.nodes) == [1]
+
+
 # -- with all else
 
 
