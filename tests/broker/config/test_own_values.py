@@ -2,7 +2,10 @@
 
 import pytest
 
+from odradek.broker.config import own_values
 from odradek.broker.config.broker_config import BrokerConfig, ConfigError, ConfigSource, Synonym
+from odradek.broker.config.definition import Update
+from odradek.broker.config.keys import broker_keys
 from odradek.broker.config.own_values import check_own_values
 from odradek.broker.config.quorum_config import Quorum
 
@@ -100,3 +103,9 @@ def test_a_bad_value_of_a_node_is_refused_as_any_other() -> None:
         BrokerConfig(nodes={2: {"num.partitions": "x"}})
     with pytest.raises(ConfigError, match=r"group.max.session.timeout.ms must be greater"):
         BrokerConfig(nodes={2: {"group.min.session.timeout.ms": "7", "group.max.session.timeout.ms": "6"}})
+
+
+def test_what_is_read_again_is_a_config_that_only_a_start_can_change() -> None:
+    for name in own_values._READ_AGAIN:
+        assert broker_keys()[name].update is Update.READ_ONLY, name
+        assert name not in own_values._OF_EACH_NODE, name
