@@ -36,10 +36,10 @@ def verify(ctx: RequestContext, request: ProduceRequest) -> Refusals | Coroutine
     ]
     if not unknown:
         return _NOBODY
-    registers = ctx.api_version >= _FIRST_VERSION_WITH_REGISTRATION
+    bumps = ctx.api_version >= _FIRST_VERSION_WITH_REGISTRATION and ctx.release.checks_first_sequences
     for partition, batch in unknown:
         partition.log.producers.begin_verification(
-            batch.producer_id, batch.producer_epoch, batch.base_sequence, supports_epoch_bump=registers
+            batch.producer_id, batch.producer_epoch, batch.base_sequence, supports_epoch_bump=bumps
         )
     batch = unknown[0][1]
     return _verifier(ctx).verify_append(

@@ -20,7 +20,7 @@ from odradek.broker.config.definition import (
 from odradek.broker.config.keys import base_name, broker_keys, keys_of_release, topic_keys
 from odradek.broker.config.listener_config import ListenerConfig
 from odradek.broker.config.suggestion import did_you_mean
-from odradek.broker.releases.release import DEFAULT, Release, ReleaseError, release_of
+from odradek.broker.releases.release import DEFAULT, Release, ReleaseError, release_names, release_of
 from odradek.protocol.compression import Codec
 from odradek.protocol.record_batch import FORMAT_OF_BATCHES, TimestampType
 from odradek.storage.log_config import LogConfig
@@ -294,11 +294,12 @@ class BrokerConfig:
         _log.warning("config '%s' is unknown and has no effect%s", name, self._suggestion(name))
 
     def _suggestion(self, name: str) -> str:
-        if name in broker_keys():
-            return f": Kafka {self.release} does not have it"
         synonyms = TOPIC_SYNONYMS.get(name)
-        if synonyms and synonyms[0][0] != name:
+        if synonyms and synonyms[0][0] != name and synonyms[0][0] in self.keys.broker:
             return f" (a topic config: the broker's default for it is '{synonyms[0][0]}')"
+        every = (keys_of_release(release_of(each)) for each in release_names())
+        if name not in self.keys.broker and any(name in keys.broker or name in keys.topic for keys in every):
+            return f": Kafka {self.release} does not have it"
         return did_you_mean(name, self.keys.broker)
 
     # -- nodes

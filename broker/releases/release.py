@@ -78,6 +78,7 @@ class Release:
         "apis",
         "assigns_empty_groups",
         "assigns_streams_by_holdings",
+        "checks_first_sequences",
         "code",
         "configs",
         "counts_assignors",
@@ -165,6 +166,8 @@ class Release:
         """Fetch up to version 2 sends the beginning of a first batch that is above the limit; later, nothing."""
         self.refuses_conversion_early = number >= (3, 0)
         """Fetch in an old version of a topic without conversion is refused, also where there is nothing to read."""
+        self.checks_first_sequences = number >= (4, 1)
+        """A producer that registers partitions by producing (KIP-890, part 2) begins with sequence 0."""
         self.verifies_transactions = number >= (3, 6)
         """Produce refuses a partition that the transaction has not been told of (KIP-890, part 1)."""
         self.reads_unknown_timestamps = number < (3, 9)
@@ -190,7 +193,8 @@ class Release:
         self.reads_shares_without_leader = number >= (4, 3)
         """ReadShareGroupState with leader epoch -1 is answered; before, later leaders fence it."""
         self.knows_ids_of_offsets = number >= (4, 3)
-        """Offsets have the ids of their topics, so a member may commit in the epoch in which it got a partition."""
+        """Offsets have the ids of their topics however they are committed, and a member may commit in an epoch in which
+        it got the partition; before, 4.2 stores the ids of commits by id."""
         self.stores_group_details = number >= (4, 3)
         """Stored: since when members have partitions, when targets were computed, ids of topics with offsets."""
         self.newest_offset_commit = 4 if number >= (4, 1) else 3

@@ -1,19 +1,18 @@
-"""Whole conversations about records, word for word what a real Kafka 4.4.0 answered."""
+"""Whole conversations about records, word for word what a real Kafka answered."""
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from odradek.broker.facade.threaded import KafkaBroker
+from tests.fakes.vectors import recorded
 from tests.scenarios.data_plane_wire import CONVERSATIONS, transcribe
 
-VECTORS = Path(__file__).parents[1] / "vectors" / "data_plane_wire.json.gz"
+BEFORE_4_1 = "transactions_v2"
+"""The conversation that was also held with a Kafka 4.0.2, which takes any first sequence."""
 
 
 @pytest.fixture(scope="module")
@@ -23,9 +22,21 @@ def running() -> Iterator[KafkaBroker]:
         assert broker.bugs == []
 
 
+def told(name: str, broker: KafkaBroker) -> list[Any]:
+    host, port = broker.bootstrap_servers.rsplit(":", 1)
+    return transcribe(name, host, int(port))
+
+
 @pytest.mark.long("sessions", "waiting")
 @pytest.mark.parametrize("name", CONVERSATIONS)
 def test_conversation(name: str, running: KafkaBroker) -> None:
-    expected: list[Any] = json.loads(gzip.decompress(VECTORS.read_bytes()))[name]
-    host, port = running.bootstrap_servers.rsplit(":", 1)
-    assert transcribe(name, host, int(port)) == expected
+    assert told(name, running) == recorded("data_plane_wire")[name]
+
+
+def test_conversation_with_an_older_release() -> None:
+    before, since = recorded("data_plane_wire", "4.0")[BEFORE_4_1], recorded("data_plane_wire")[BEFORE_4_1]
+    assert before != since
+    for release, expected in (("4.0", before), ("4.1", since)):
+        with KafkaBroker(kafka_version=release) as broker:
+            assert told(BEFORE_4_1, broker) == expected
+            assert broker.bugs == []

@@ -42,7 +42,10 @@ _OF_THE_BROKER: Mapping[str, tuple[str, str]] = {
 
 
 class FirstEpochs(ConsumerConversation):
-    """A group's first epoch is 1, where later releases have 2; and OffsetCommit and OffsetFetch have no version 10."""
+    """A group's first epoch is 1, where later releases have 2."""
+
+    newest = 10
+    """The newest version of OffsetCommit and OffsetFetch."""
 
     def begin_hb(self, member: str, epoch: int, version: int = 1, who: str = "a", **options: Any) -> None:
         super().begin_hb(member, _before(epoch), version, who, **options)
@@ -57,15 +60,21 @@ class FirstEpochs(ConsumerConversation):
         super().wait_until_epoch(member, _before(epoch), _before(wanted), **options)
 
     def fetch_as(self, member: str | None, epoch: int, version: int = 9) -> Any:
-        return super().fetch_as(member, _before(epoch), min(version, 9))
+        return super().fetch_as(member, _before(epoch), min(version, self.newest))
 
     def commit_as(
         self, member: str, epoch: int, partitions: Iterable[int] = (0, 1), version: int = 9, **options: Any
     ) -> Any:
-        return super().commit_as(member, _before(epoch), partitions, min(version, 9), **options)
+        return super().commit_as(member, _before(epoch), partitions, min(version, self.newest), **options)
 
     def commit_in_transaction(self, member: str, epoch: int, version: int = 4, instance: str | None = None) -> Any:
         return super().commit_in_transaction(member, _before(epoch), version, instance)
+
+
+class FirstEpochsByName(FirstEpochs):
+    """The same before 4.2, when offsets were of topics by name."""
+
+    newest = 9
 
 
 def _before(epoch: int) -> int:
@@ -102,7 +111,9 @@ def transcribe(kind: str, release: str, name: str, host: str, port: int) -> Tran
     if kind == "streams":
         return held(ImpatientConversation(host, port), streams_group_conversations.CONVERSATIONS[name])
     talk = consumer_group_conversations.CONVERSATIONS[name]
-    return held((FirstEpochs if name in _BY_EPOCH else ConsumerConversation)(host, port), talk)
+    if name not in _BY_EPOCH:
+        return held(ConsumerConversation(host, port), talk)
+    return held((FirstEpochs if release == "4.2" else FirstEpochsByName)(host, port), talk)
 
 
 def main(kind: str, names: Sequence[str]) -> None:

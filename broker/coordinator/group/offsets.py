@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from odradek.broker.coordinator.group.commands import (
     CommitOffsets,
@@ -26,10 +26,16 @@ from odradek.protocol.primitives import ZERO_UUID
 GROUP_ID_NOT_FOUND_FROM = 9
 """OffsetCommit versions from which a missing group is GROUP_ID_NOT_FOUND (before: ILLEGAL_GENERATION)."""
 
+TOPIC_IDS_FROM = 10
+"""OffsetCommit versions that name topics by their ids."""
+
 EXPIRY_TIMER = "expire offsets"
 
 _MAX_LONG = (1 << 63) - 1
 _NONE = ErrorCode.NONE
+
+C = TypeVar("C", CommitOffsets, TxnOffsetCommit)
+T = TypeVar("T")
 
 
 class FetchedOffset(NamedTuple):
@@ -69,39 +75,47 @@ class OffsetBook:
 
     def commit(self, command: CommitOffsets, now_ms: int) -> Outcome[list[ErrorCode]]:
         """Store offsets, with the effects that the group has for a member's commit."""
-        self._forget_ids(command)
         group = self._groups.get(command.group_id)
         effects: Sequence[Effect] = ()
         then = None
         if group is None:
             then = self._create(command.group_id, command.generation_id, command.api_version, now_ms)
         else:
-            effects = group.check_commit(command)
+            effects = self._checked(group.check_commit, command)
         expires = -1 if command.retention_ms == -1 else min(now_ms + command.retention_ms, _MAX_LONG)
-        records, codes = self._records(command.group_id, command.offsets, now_ms, expires)
+        offsets = command.offsets
+        if command.api_version < TOPIC_IDS_FROM and not self._configs.release.knows_ids_of_offsets:
+            offsets = _without_ids(offsets)
+        records, codes = self._records(command.group_id, offsets, now_ms, expires)
         return make_outcome(records, reply=codes, effects=effects, then=then)
 
     def commit_in_transaction(self, command: TxnOffsetCommit, now_ms: int) -> Outcome[list[ErrorCode]]:
         """Store offsets that wait for the end of the producer's transaction."""
-        self._forget_ids(command)
         group = self._groups.get(command.group_id)
         then = None
         if group is None:
             version = GROUP_ID_NOT_FOUND_FROM if command.api_version >= TXN_ERRORS_FROM else 0
             then = self._create(command.group_id, command.generation_id, version, now_ms)
         else:
-            group.check_transactional_commit(command)
+            self._checked(group.check_transactional_commit, command)
         offsets = command.offsets
         if not self._configs.release.stores_topic_ids_in_transactions:
-            offsets = [offset._replace(topic_id=ZERO_UUID) for offset in offsets]
+            offsets = _without_ids(offsets)
         records, codes = self._records(command.group_id, offsets, now_ms, -1)
         producer = Producer(command.producer_id, command.producer_epoch)
         return make_outcome(records, reply=codes, producer=producer, then=then)
 
-    def _forget_ids(self, command: CommitOffsets | TxnOffsetCommit) -> None:
-        """Forget the ids of topics if the release does not use them: its members commit in their present epoch only."""
-        if not self._configs.release.knows_ids_of_offsets:
-            command.offsets = [offset._replace(topic_id=ZERO_UUID) for offset in command.offsets]
+    def _checked(self, check: Callable[[C], T], command: C) -> T:
+        """The result of a group's check, which meets no ids of topics if the release does not know them: then a member
+        commits in its present epoch only.
+        """
+        if self._configs.release.knows_ids_of_offsets:
+            return check(command)
+        offsets, command.offsets = command.offsets, _without_ids(command.offsets)
+        try:
+            return check(command)
+        finally:
+            command.offsets = offsets
 
     def _create(
         self, group_id: str, generation_id: int, api_version: int, now_ms: int
@@ -270,3 +284,7 @@ class OffsetBook:
 
 def _other_topic(stored: bytes, asked: bytes) -> bool:
     return stored != ZERO_UUID and asked != ZERO_UUID and stored != asked
+
+
+def _without_ids(offsets: Iterable[OffsetToCommit]) -> list[OffsetToCommit]:
+    return [offset._replace(topic_id=ZERO_UUID) for offset in offsets]

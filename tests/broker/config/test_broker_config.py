@@ -38,6 +38,16 @@ ROOT = Path(__file__).parents[3]
             "unknown config 'retention.ms' (a topic config: the broker's default for it is 'log.retention.ms')",
         ),
         ({"x": "1"}, "unknown config 'x'"),
+        ({"message.format.version": "2.8"}, "unknown config 'message.format.version': Kafka 4.4 does not have it"),
+        (
+            {"message.format.version": "2.8", "odradek.kafka.version": "3.9"},
+            "unknown config 'message.format.version' (a topic config: the broker's default for it is "
+            "'log.message.format.version')",
+        ),
+        (
+            {"zookeeper.connect": "a:1", "odradek.kafka.version": "4.0"},
+            "unknown config 'zookeeper.connect': Kafka 4.0 does not have it",
+        ),
         ({"num.partitions": "x"}, "Invalid value x for configuration num.partitions: Not a number of type INT"),
         ({"num.partitions": 0}, "Invalid value 0 for configuration num.partitions: Value must be at least 1"),
         (
