@@ -553,6 +553,11 @@ class Cluster:
         """The nodes that are up, in the order of their ids."""
         return self.services.up_nodes()
 
+    def take_nodes(self, config: BrokerConfig) -> None:
+        """The nodes, and what they start with, are those of a config from now on: defaults of topics may be others."""
+        self.config.take_nodes(config)
+        self.topics.configure_all()
+
     def admit(self, node: Node) -> None:
         """A broker that is down is a node of the cluster from now on. It has a log directory of its own."""
         if not self.has_addresses:

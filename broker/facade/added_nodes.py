@@ -47,7 +47,7 @@ def add_node(cluster: Cluster, node_id: int | None, own: Mapping[str, str]) -> i
     node.votes, node.up = node.release.zookeeper, False
     node.is_controller = node.votes or number in start.quorum.combined
     check_features(node, node.release, made, cluster.image.features)
-    cluster.config.take_nodes(made)
+    cluster.take_nodes(made)
     try:
         cluster.admit(node)
         check_cordons(made, [number])
@@ -101,4 +101,4 @@ def _forget(cluster: Cluster, node: Node) -> None:
         cluster.server.links.remove(lambda link: link.node_id == node.id)
     cluster.replicator.forget_node(node.id)
     cluster.dismiss(node)
-    cluster.config.take_nodes(cluster.config.without_broker(node.id))
+    cluster.take_nodes(cluster.config.without_broker(node.id))

@@ -33,8 +33,7 @@ class NewValues:
         """The node, which listens nowhere, has the values from now on. Listeners that stay keep their addresses."""
         cluster, node = self._cluster, self._node
         before = {each.listener.name: each for each in node.all_endpoints}
-        cluster.config.take_nodes(self._config)
-        cluster.topics.configure_all()
+        cluster.take_nodes(self._config)
         node.take(self._start.layouts[node.id])
         now = {each.listener.name: each for each in node.all_endpoints}
         for name, old in before.items():

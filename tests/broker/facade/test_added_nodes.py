@@ -13,6 +13,11 @@ from odradek import KafkaBroker, Security
 from odradek.client_security.options import ClientSecurity, security_options
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.add_raft_voter import AddRaftVoterRequest, Listener
+from odradek.protocol.generated.messages.alter_configs import (
+    AlterableConfig,
+    AlterConfigsRequest,
+    AlterConfigsResource,
+)
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from odradek.protocol.generated.messages.describe_cluster import DescribeClusterRequest
 from odradek.protocol.generated.messages.describe_quorum import DescribeQuorumRequest, PartitionData, TopicData
@@ -368,6 +373,18 @@ def test_a_cluster_of_one_that_grows_hands_leaders_back() -> None:
         assert broker.topics["orders"].partitions[0].leader == 1
         broker.clock.advance(hours=1)
         assert broker.topics["orders"].partitions[0].leader == new
+
+
+def test_a_change_for_the_only_broker_is_none_for_topics_of_two() -> None:
+    with KafkaBroker(topics=["orders"]) as broker:
+        change = AlterConfigsResource(4, "1", [AlterableConfig("log.retention.ms", "1000")])
+        assert [each.error_code for each in asked(broker, AlterConfigsRequest([change])).responses] == [0]
+        log = broker.cluster.topics.by_name("orders").partitions[0].log
+        assert log.config.retention_ms == 1000
+        new = broker.add_node()
+        assert log.config.retention_ms == 7 * 24 * 3600 * 1000
+        broker.remove_node(new)
+        assert log.config.retention_ms == 1000
 
 
 def test_a_data_directory_takes_no_node(tmp_path: Path) -> None:
