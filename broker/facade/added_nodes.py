@@ -86,7 +86,13 @@ def remove_node(cluster: Cluster, node_id: int) -> None:
 
 def keep_nodes(cluster: Cluster, node_ids: Iterable[int]) -> None:
     """Let those nodes that joined, and are none of these, be gone."""
-    for node_id in set(cluster.config.later_ids).difference(node_ids):
+    gone = set(cluster.config.later_ids).difference(node_ids)
+    if cluster.controller_id in gone:
+        stay = [node for node in cluster.quorum.controllers if node.id not in gone]
+        successor = next((node for node in stay if node.runs), stay[0])
+        successor.votes = True
+        cluster.controller.take_over(successor.id)
+    for node_id in gone:
         node = cluster.nodes[node_id]
         thaw_if_frozen(cluster, node_id)
         if node.up:

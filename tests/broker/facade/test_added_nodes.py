@@ -251,6 +251,30 @@ def test_in_a_dynamic_quorum_it_may_become_a_voter() -> None:
         assert broker.create_topic("orders").name == "orders"
 
 
+@pytest.mark.parametrize("is_up", [True, False])
+def test_a_node_that_joined_leads_the_quorum_until_a_reset(is_up: bool) -> None:
+    with KafkaBroker(nodes=1, config=DYNAMIC) as broker:
+        before = broker.snapshot()
+        new = broker.add_node()
+        quorum = broker.cluster.quorum
+        quorum.add(broker.cluster.nodes[new])
+        quorum.remove(broker.cluster.nodes[1])
+        assert broker.cluster.controller_id == new
+        after = broker.snapshot()
+        if not is_up:
+            broker.stop_node(1)
+        broker.reset()
+        assert (broker.cluster.controller_id, [node.id for node in quorum.voters]) == (1, [1])
+        broker.create_topic("orders")
+        broker.restore(after)
+        assert (broker.cluster.controller_id, [node.id for node in quorum.voters]) == (new, [new])
+        broker.create_topic("more")
+        broker.restore(before)
+        assert (broker.cluster.controller_id, [node.id for node in quorum.voters]) == (1, [1])
+        broker.create_topic("last")
+        assert list(told_nodes(broker)) == [1]
+
+
 def test_in_zookeeper_mode_it_may_become_the_controller() -> None:
     with KafkaBroker(kafka_version="3.6", zookeeper=True) as broker:
         new = broker.add_node()
