@@ -102,10 +102,14 @@ class Membership:
                 self._register_controller(node)
 
     def lose(self, node_id: int) -> None:
-        """Fence a node that has crashed; another one becomes the controller if it was."""
+        """Fence a node that has crashed; another one becomes the controller if it was.
+
+        The controller of a node that `controls_alone` goes on.
+        """
         self._crashed.add(node_id)
         self._controller.ask(FenceBroker(node_id))
-        self._quorum.left(node_id)
+        if not self._nodes[node_id].controls_alone:
+            self._quorum.left(node_id)
 
     def retire(self, node_id: int) -> None:
         """Shut a node down in order: others lead its partitions first; another one becomes the controller if it was.

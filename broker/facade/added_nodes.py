@@ -7,7 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from odradek.broker.cluster import check_cordons, checked_start
-from odradek.broker.controller.commands import UnregisterBroker
+from odradek.broker.controller.commands import UnregisterBroker, UnregisterController
 from odradek.broker.controller.feature_levels import UNSTABLE_APIS_ENABLE
 from odradek.broker.facade.node_values import check_features, counting
 from odradek.broker.facade.nodes import bring_up, not_frozen, stop_node, take_down, thaw_if_frozen, the_node
@@ -78,10 +78,15 @@ def remove_node(cluster: Cluster, node_id: int) -> None:
         raise ValueError(f"node {node_id} is a voter of the quorum: remove it from the voters first")
     if node.up:
         stop_node(cluster, node_id)
-    if node_id in cluster.image.brokers:
-        cluster.controller.ask(UnregisterBroker(node_id))
+    unregister(cluster, node_id)
     if joined:
         _forget(cluster, node)
+
+
+def unregister(cluster: Cluster, node_id: int) -> None:
+    """Take a broker that is down out of the metadata, if it is there."""
+    if node_id in cluster.image.brokers:
+        cluster.controller.ask(UnregisterBroker(node_id))
 
 
 def keep_nodes(cluster: Cluster, node_ids: Iterable[int]) -> None:
@@ -97,6 +102,9 @@ def keep_nodes(cluster: Cluster, node_ids: Iterable[int]) -> None:
         thaw_if_frozen(cluster, node_id)
         if node.up:
             take_down(cluster, node)
+        unregister(cluster, node_id)
+        if node_id in cluster.image.controllers:
+            cluster.controller.ask(UnregisterController(node_id))
         _forget(cluster, node)
 
 

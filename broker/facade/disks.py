@@ -8,7 +8,7 @@ import trio
 
 from odradek.broker.config.suggestion import did_you_mean
 from odradek.broker.controller.commands import AssignReplicas
-from odradek.broker.facade.nodes import kill_node, start_node
+from odradek.broker.facade.nodes import halt_node, start_node
 from odradek.broker.metadata.registrations import LOST_DIRECTORY
 from odradek.broker.partitions.failing_disks import DiskFault, FailingDisks
 
@@ -117,7 +117,7 @@ async def _lose(cluster: Cluster, fault: DiskFault) -> None:
 async def _halt(cluster: Cluster, fault: DiskFault) -> None:
     """Halt the node, as Kafka does if its only log directory fails. It answers requests until then."""
     if cluster.nodes[fault.node_id].up and cluster.disks is not None and fault in cluster.disks.faults:
-        kill_node(cluster, fault.node_id)
+        halt_node(cluster, fault.node_id)
 
 
 def _node(cluster: Cluster, node_id: int | None, topic: str | None, partition: int | None) -> int:

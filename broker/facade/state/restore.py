@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.controller.commands import Adopt
 from odradek.broker.controller.machine import MAX_BATCH_RECORDS
-from odradek.broker.facade.added_nodes import add_node, keep_nodes
+from odradek.broker.facade.added_nodes import add_node, keep_nodes, unregister
 from odradek.broker.facade.links import mend_all
 from odradek.broker.facade.nodes import kill_node, start_node, start_with, stop_node, thaw_if_frozen
 from odradek.broker.facade.state.snapshot import PartitionKey, faults_of, forked_into, opened
@@ -125,6 +125,8 @@ def _nodes(cluster: Cluster, snapshot: Snapshot) -> None:
             stop_node(cluster, node_id, broker_only=True)
         else:
             (stop_node if in_order else kill_node)(cluster, node_id)
+        if node_id not in snapshot.image.brokers:
+            unregister(cluster, node_id)
     if cluster.members[snapshot.controller_id].controls:
         cluster.controller.take_over(snapshot.controller_id)
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import random
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from odradek import KafkaBroker, Security
+from odradek import KafkaBroker, Security, Snapshot
+from odradek.broker.config.quorum_config import AUTO_JOIN
 from odradek.client_security.options import ClientSecurity, security_options
-from odradek.protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.add_raft_voter import AddRaftVoterRequest, Listener
 from odradek.protocol.generated.messages.alter_configs import (
     AlterableConfig,
@@ -431,3 +434,45 @@ def test_a_controller_is_no_broker() -> None:
         assert quorum(broker) == ([2], [1, 3])
         with pytest.raises(ValueError, match="node 2 is no broker"):
             broker.remove_node(2)
+
+
+def change(broker: KafkaBroker, chance: random.Random, snapshots: list[Snapshot]) -> None:
+    """One thing that a test may do to nodes; ValueError where it cannot be done now."""
+    node_id = chance.choice(list(broker.nodes))
+    what: list[Callable[[], object]] = [
+        lambda: broker.add_node(config=chance.choice([{}, {"broker.rack": "r"}])),
+        lambda: broker.remove_node(node_id),
+        lambda: broker.kill_node(node_id),
+        lambda: broker.stop_node(node_id),
+        lambda: broker.start_node(node_id),
+        lambda: broker.start_node(node_id, config={"num.partitions": chance.randint(1, 3)}),
+        lambda: broker.freeze_node(node_id),
+        lambda: broker.thaw_node(node_id),
+        lambda: broker.reassign("orders", 0, chance.sample(list(broker.nodes), min(2, len(broker.nodes)))),
+        lambda: broker.clock.advance(seconds=20),
+        lambda: snapshots.append(broker.snapshot()),
+        lambda: broker.restore(chance.choice(snapshots)) if snapshots else None,
+        broker.heal,
+        broker.reset,
+    ]
+    chance.choice(what)()
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("config", [{}, {**DYNAMIC, AUTO_JOIN: True}], ids=["static", "dynamic"])
+def test_any_changes_of_nodes_leave_all_of_one_mind(config: dict[str, Any], seed: int) -> None:
+    chance = random.Random(seed)
+    snapshots: list[Snapshot] = []
+    with KafkaBroker(nodes=2, config=config, topics={"orders": 1}) as broker:
+        broker.clock.freeze()
+        for _ in range(25):
+            with suppress(ValueError, KafkaError):
+                change(broker, chance, snapshots)
+            cluster = broker.cluster
+            assert list(cluster.nodes) == list(cluster.config.node_ids)
+            registered = cluster.image.brokers
+            assert set(registered) <= set(cluster.nodes)
+            for node_id, node in cluster.nodes.items():
+                assert node.up == (node_id in registered and not registered[node_id].fenced)
+            assert cluster.controller_id in cluster.members
+        assert not broker.bugs, broker.bugs[0]

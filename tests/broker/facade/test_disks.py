@@ -130,6 +130,18 @@ def shown(client: WireClient) -> MetadataResponsePartition:
     return found
 
 
+def test_the_last_controller_goes_on_while_its_disk_fails() -> None:
+    with KafkaBroker(topics=["t"]) as broker:
+        broker.add_node()
+        with broker.fail_disk(1), dial(broker, 1) as client:
+            assert produced(client) == ErrorCode.KAFKA_STORAGE_ERROR
+            eventually(lambda: broker.nodes[1].state == "down")
+            assert broker.cluster.controller_id == 1
+            broker.create_topic("more")
+        assert broker.nodes[1].state == "up"
+        assert not broker.bugs
+
+
 def test_the_last_replica_in_sync_leads_again_when_its_disk_is_mended(broker: KafkaBroker) -> None:
     first = leader(broker)
     others = [node for node in (1, 2, 3) if node != first]
