@@ -325,6 +325,21 @@ def test_a_transaction_that_is_open_for_too_long_is_aborted(coordinator: FakeTra
     assert coordinator.init(expected=(0, 1)) == (0, 2)
 
 
+def test_a_commit_that_comes_too_late_for_version_2(coordinator: FakeTransactionCoordinator) -> None:
+    """A Kafka 4.3.1 and a 4.4.0 answered so in 8,551 races with the abort, and never PRODUCER_FENCED (KAFKA-20785)."""
+    producer = coordinator.begin(timeout_ms=30_000)
+    coordinator.add(producer, A0, version=2)
+    coordinator.broken = {A0}
+    coordinator.advance(40)
+    commit = EndTransaction("t", *producer, True, 2)
+    assert coordinator.state("t").state is S.PREPARE_ABORT
+    assert coordinator.code_of(commit) is ErrorCode.CONCURRENT_TRANSACTIONS
+    coordinator.broken = set()
+    coordinator.advance(1)
+    assert coordinator.state("t").state is S.COMPLETE_ABORT
+    assert coordinator.code_of(commit) is ErrorCode.INVALID_TXN_STATE
+
+
 def test_each_transaction_has_its_own_timeout(coordinator: FakeTransactionCoordinator) -> None:
     for name, timeout_ms in (("short", 5_000), ("long", 500_000)):
         coordinator.add(coordinator.begin(name, timeout_ms), A0, transactional_id=name)
