@@ -194,12 +194,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if marker is None:
         return
     if not marker.args or marker.kwargs or not all(isinstance(each, str) for each in marker.args):
-        raise pytest.UsageError('@pytest.mark.kafka_versions takes versions as texts: kafka_versions("3.6", "4.4")')
-    if "kafka_broker" not in metafunc.fixturenames and "kafka_version" not in metafunc.fixturenames:
-        raise pytest.UsageError(
-            f"{metafunc.definition.nodeid}: @pytest.mark.kafka_versions needs the kafka_broker fixture"
-        )
-    metafunc.parametrize("kafka_version", marker.args, indirect=True)
+        wrong = 'takes versions as texts: kafka_versions("3.6", "4.4")'
+    elif "kafka_broker" not in metafunc.fixturenames and "kafka_version" not in metafunc.fixturenames:
+        wrong = "needs the kafka_broker fixture"
+    elif any("kafka_version" in each.kwargs for each in metafunc.definition.iter_markers("kafka")):
+        wrong = "and @pytest.mark.kafka(kafka_version=...) name different versions: use one of them"
+    else:
+        metafunc.parametrize("kafka_version", marker.args, indirect=True)
+        return
+    raise pytest.UsageError(f"{metafunc.definition.nodeid}: @pytest.mark.kafka_versions {wrong}")
 
 
 @pytest.hookimpl(wrapper=True)

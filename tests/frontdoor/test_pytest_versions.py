@@ -52,8 +52,14 @@ def test_marked(kafka_broker):
 @pytest.mark.parametrize(
     ("decorated", "why"),
     [
-        ("@pytest.mark.kafka_versions()\ndef test_it(kafka_broker): ...", "takes versions as texts"),
-        ("@pytest.mark.kafka_versions(3.6)\ndef test_it(kafka_broker): ...", "takes versions as texts"),
+        (
+            "@pytest.mark.kafka_versions()\ndef test_it(kafka_broker): ...",
+            "::test_it: @pytest.mark.kafka_versions takes versions as texts",
+        ),
+        (
+            "@pytest.mark.kafka_versions(3.6)\ndef test_it(kafka_broker): ...",
+            "::test_it: @pytest.mark.kafka_versions takes versions as texts",
+        ),
         ('@pytest.mark.kafka_versions("3.6")\ndef test_it(): ...', "needs the kafka_broker fixture"),
     ],
 )
