@@ -122,19 +122,20 @@ def kill_node(cluster: Cluster, node_id: int) -> None:
     if node_id in cluster.separate:
         _end_controller(cluster, node_id)
         return
-    _crash(cluster, node_id)
+    crash(cluster, cluster.nodes[node_id])
 
 
 def halt_node(cluster: Cluster, node_id: int) -> None:
     """Take a broker that is up down like a crash. If it is the last controller, too, that goes on."""
     cluster.nodes[node_id].controls_alone = cluster.quorum.is_last(node_id)
     forget_frozen(cluster, node_id)
-    _crash(cluster, node_id)
+    crash(cluster, cluster.nodes[node_id])
 
 
-def _crash(cluster: Cluster, node_id: int) -> None:
-    _silence(cluster, node_id)
-    cluster.membership.lose(node_id)
+def crash(cluster: Cluster, node: Node) -> None:
+    """Take a broker that is up down like a crash, whichever others are up."""
+    _silence(cluster, node.id)
+    cluster.membership.lose(node.id)
 
 
 def _end_controller(cluster: Cluster, node_id: int) -> None:

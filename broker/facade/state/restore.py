@@ -17,7 +17,7 @@ from odradek.broker.controller.commands import Adopt
 from odradek.broker.controller.machine import MAX_BATCH_RECORDS
 from odradek.broker.facade.added_nodes import add_node, keep_nodes, unregister
 from odradek.broker.facade.links import mend_all
-from odradek.broker.facade.nodes import kill_node, start_node, start_with, stop_node, thaw_if_frozen
+from odradek.broker.facade.nodes import crash, start_node, start_with, stop_node, take_down, thaw_if_frozen
 from odradek.broker.facade.state.snapshot import PartitionKey, faults_of, forked_into, opened
 from odradek.broker.facade.upgrades import go_back
 from odradek.broker.metadata.image_diff import records_between
@@ -124,7 +124,7 @@ def _nodes(cluster: Cluster, snapshot: Snapshot) -> None:
         if node_id in snapshot.controllers_alone:
             stop_node(cluster, node_id, broker_only=True)
         else:
-            (stop_node if in_order else kill_node)(cluster, node_id)
+            (take_down if in_order else crash)(cluster, cluster.nodes[node_id])
         if node_id not in snapshot.image.brokers:
             unregister(cluster, node_id)
     if cluster.members[snapshot.controller_id].controls:

@@ -323,6 +323,18 @@ def test_a_snapshot_from_before_a_node_left(broker: KafkaBroker) -> None:
     assert broker.nodes[new].state == "down"
 
 
+def test_a_snapshot_in_which_all_nodes_are_down() -> None:
+    with KafkaBroker() as broker:
+        new = broker.add_node()
+        broker.stop_node(new)
+        broker.stop_node(1)
+        snapshot = broker.snapshot()
+        broker.start_node(1)
+        broker.start_node(new)
+        broker.restore(snapshot)
+        assert [node.state for node in broker.nodes.values()] == ["down", "down"]
+
+
 def test_a_fork_has_the_nodes_that_joined_and_not_those_that_left(broker: KafkaBroker, tmp_path: Path) -> None:
     new = broker.add_node(node_id=5, config={"broker.rack": "r"})
     broker.reassign("orders", 0, [new, 2])
