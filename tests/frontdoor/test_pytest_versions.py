@@ -52,21 +52,21 @@ def test_marked(kafka_broker):
 @pytest.mark.parametrize(
     ("decorated", "why"),
     [
-        (
-            "@pytest.mark.kafka_versions()\ndef test_it(kafka_broker): ...",
-            "::test_it: @pytest.mark.kafka_versions takes versions as texts",
-        ),
-        (
-            "@pytest.mark.kafka_versions(3.6)\ndef test_it(kafka_broker): ...",
-            "::test_it: @pytest.mark.kafka_versions takes versions as texts",
-        ),
+        ("@pytest.mark.kafka_versions()\ndef test_it(kafka_broker): ...", "takes versions as texts"),
+        ("@pytest.mark.kafka_versions(3.6)\ndef test_it(kafka_broker): ...", "takes versions as texts"),
         ('@pytest.mark.kafka_versions("3.6")\ndef test_it(): ...', "needs the kafka_broker fixture"),
+        (
+            '@pytest.mark.kafka_versions("3.6")\n@pytest.mark.kafka(kafka_version="3.9")\n'
+            "def test_it(kafka_broker): ...",
+            "and @pytest.mark.kafka(kafka_version=...) name different versions",
+        ),
     ],
 )
 def test_a_wrong_marker_is_the_users_mistake(pytester: pytest.Pytester, decorated: str, why: str) -> None:
     result = run(pytester, decorated)
     assert result.ret != 0
-    assert any(why in line for line in result.outlines + result.errlines)
+    named = f"::test_it: @pytest.mark.kafka_versions {why}"
+    assert any(named in line for line in result.outlines + result.errlines)
 
 
 def test_an_unknown_version_fails_the_test_with_those_there_are(pytester: pytest.Pytester) -> None:
