@@ -74,6 +74,7 @@ def test_another_coordinator_finds_the_same_topics() -> None:
 
 
 def test_the_release_that_stores_a_hash_deletes_them() -> None:
+    """As a Kafka 4.1.1 that was started with the directory of a 4.0.2."""
     group = driver("4.0")
     group.join("a", ["t"])
     newer = driver("4.1", group)
