@@ -17,8 +17,6 @@ from tests.scenarios.older_groups import KINDS, config_of, transcribe
 
 PARTITION_METADATA = "ConsumerGroupPartitionMetadata"
 RELEASES: Mapping[str, tuple[str, ...]] = {"consumer": ("4.0", "4.1", "4.2"), "share": ("4.2",), "streams": ("4.2",)}
-OTHERWISE = frozenset({("4.0", "empty_groups")})
-"""See DIFFERENCES.md: a first JoinGroup to an empty group."""
 
 
 def recording(kind: str, release: str) -> Mapping[str, list[Any]]:
@@ -29,8 +27,7 @@ def cases() -> Iterator[Any]:
     for kind, releases in RELEASES.items():
         for release in releases:
             for name in recording(kind, release):
-                if (release, name) not in OTHERWISE:
-                    yield pytest.param(kind, release, name, id=f"{kind}-{release}-{name}")
+                yield pytest.param(kind, release, name, id=f"{kind}-{release}-{name}")
 
 
 def without_chance(transcript: list[Any]) -> list[Any]:
