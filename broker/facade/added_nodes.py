@@ -11,6 +11,7 @@ from odradek.broker.controller.commands import UnregisterBroker, UnregisterContr
 from odradek.broker.controller.feature_levels import UNSTABLE_APIS_ENABLE
 from odradek.broker.facade.node_values import check_features, counting
 from odradek.broker.facade.nodes import bring_up, not_frozen, stop_node, take_down, thaw_if_frozen, the_node
+from odradek.broker.facade.replication import reassign
 from odradek.broker.metadata.node import Node
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def add_node(cluster: Cluster, node_id: int | None, own: Mapping[str, str]) -> i
 def remove_node(cluster: Cluster, node_id: int) -> None:
     """Shut a broker down cleanly, if it is up, and unregister it. One that had joined is gone then.
 
-    Raises ValueError for a broker that has replicas, votes though it joined, or is the last one.
+    Its replicas of internal topics move to others. Raises ValueError for a broker that has other replicas, votes though
+    it joined, or is the last one.
     """
     node = the_node(cluster, node_id)
     if not node.is_broker:
@@ -71,16 +73,31 @@ def remove_node(cluster: Cluster, node_id: int) -> None:
         raise ValueError(f"node {node_id} is the last broker that is up")
     for topic in cluster.image.topics.values():
         for index, partition in enumerate(topic.partitions):
-            if node_id in partition.replicas:
+            if node_id in partition.replicas and not topic.internal:
                 raise ValueError(f"node {node_id} has a replica of {topic.name}-{index}: reassign it first")
     joined = node_id in cluster.config.later_ids
     if joined and node.votes and not node.release.zookeeper:
         raise ValueError(f"node {node_id} is a voter of the quorum: remove it from the voters first")
+    _move_internal_topics(cluster, node_id)
     if node.up:
         stop_node(cluster, node_id)
     unregister(cluster, node_id)
     if joined:
         _forget(cluster, node)
+
+
+def _move_internal_topics(cluster: Cluster, node_id: int) -> None:
+    """Nobody chose where these replicas are. ValueError if one cannot move now."""
+    others = [node.id for node in cluster.up_nodes() if node.id != node_id]
+    for topic in cluster.image.topics.values():
+        for index, partition in enumerate(topic.partitions):
+            if node_id in partition.replicas:
+                free = [other for other in others if other not in partition.replicas]
+                place = free[index % len(free)] if free else None
+                moved = [place if replica == node_id else replica for replica in partition.replicas]
+                reassign(cluster, topic.name, index, [replica for replica in moved if replica is not None])
+            if node_id in cluster.image.topics[topic.name].partitions[index].replicas:
+                raise ValueError(f"node {node_id} has a replica of {topic.name}-{index} that cannot move yet")
 
 
 def unregister(cluster: Cluster, node_id: int) -> None:

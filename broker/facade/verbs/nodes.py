@@ -67,6 +67,8 @@ class NodeVerbs(TrioVerbs):
     async def remove_node(self, node_id: int) -> None:
         """Shut a broker down, if it is up, and unregister it. Reassign its replicas before: ValueError if it has some.
 
+        Those of internal topics move to other nodes by themselves.
+
         One that had joined the running cluster is gone then, and its id is free. Another one stays as a node that is
         down; ``start_node`` registers it again.
         """

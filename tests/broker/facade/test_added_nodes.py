@@ -153,6 +153,39 @@ def test_who_cannot_be_removed(broker: KafkaBroker) -> None:
         broker.remove_node(1)
 
 
+def homes(broker: KafkaBroker, topic: str = "__consumer_offsets") -> list[set[int]]:
+    return [set(partition.replicas) for partition in broker.cluster.image.topics[topic].partitions]
+
+
+def test_internal_topics_leave_a_node_that_is_removed(broker: KafkaBroker) -> None:
+    broker.set_offsets("g", {("orders", 0): 0})
+    assert homes(broker) == [{1, 2}] * 50
+    broker.delete_topic("orders")
+    broker.create_topic("orders")
+    new, further = broker.add_node(), broker.add_node()
+    broker.reassign("orders", 0, [new])
+    broker.set_offsets("h", {("orders", 0): 0})
+    broker.remove_node(1)
+    assert {2, new} in homes(broker)
+    assert {2, further} in homes(broker)
+    broker.remove_node(further)
+    assert homes(broker) == [{2, new}] * 50
+    assert broker.group("h").offsets["orders", 0].offset == 0
+
+
+def test_a_node_stays_while_an_internal_topic_cannot_leave_it(broker: KafkaBroker) -> None:
+    broker.set_offsets("g", {("orders", 0): 0})
+    new = broker.add_node()
+    broker.reassign("orders", 0, [1, new])
+    broker.pause_replication("__consumer_offsets", 7, new)
+    with pytest.raises(ValueError, match="node 2 has a replica of __consumer_offsets-7 that cannot move yet"):
+        broker.remove_node(2)
+    assert broker.nodes[2].state == "up"
+    broker.resume_replication("__consumer_offsets", 7, new)
+    broker.remove_node(2)
+    assert homes(broker) == [{1, new}] * 50
+
+
 def test_an_id_that_a_client_unregistered_starts_again(broker: KafkaBroker) -> None:
     new = broker.add_node()
     broker.stop_node(new)
