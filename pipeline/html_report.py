@@ -30,6 +30,15 @@ _CLEAR, _GREY = "rgba(0, 0, 0, 0)", "rgba(128, 128, 128, 0.35)"
 """Colours of a chart that suit a light page and a dark one."""
 
 
+_GOOD, _BAD, _UNDER_WAY = "#00cc96", "#ef553b", "#636efa"
+_OUTCOMES = {
+    **dict.fromkeys(("succeeded", "commit"), _GOOD),
+    **dict.fromkeys(("failed", "abort"), _BAD),
+    **dict.fromkeys(("waiting", "open"), _UNDER_WAY),
+}
+"""Colours of series that mean the same in each chart; plotly chooses the others."""
+
+
 class Bars(NamedTuple):
     """A bar for each name; the bars of several series stand on one another."""
 
@@ -111,7 +120,10 @@ def _chart(chart: Chart, *, with_code: bool) -> str:
 
     kind, x_axis = _KINDS[type(chart)]
     y_axis = {"type": "category"} if isinstance(chart, Points) else {"rangemode": "tozero"}
-    traces = [{**kind, "name": name, "x": list(x), "y": list(y)} for name, (x, y) in chart.series.items()]
+    traces = [
+        {**kind, "name": name, "x": list(x), "y": list(y), "marker": {"color": _OUTCOMES.get(name)}}
+        for name, (x, y) in chart.series.items()
+    ]
     lines = {"gridcolor": _GREY, "zerolinecolor": _GREY}
     layout = {
         "paper_bgcolor": _CLEAR,

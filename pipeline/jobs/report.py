@@ -38,6 +38,7 @@ class Drawn(NamedTuple):
     over_time: bool = False
 
 
+_AFTER_FAILURES = "if(attempts = 1 and outcome = 'succeeded', null, attempts)"
 _AGE_MS = "coalesce(duration_ms, unix_millis(current_timestamp()) - unix_millis(start_time))"
 
 DRAWN: Mapping[str, Drawn] = {
@@ -48,7 +49,7 @@ DRAWN: Mapping[str, Drawn] = {
     "rebalances": Drawn("rebalances", "time", "count_if(event = 'generation')", "group_id", over_time=True),
     "transactions": Drawn("transactions by age, up to so many seconds", _up_to(_AGE_MS), "count(*)", "outcome"),
     "markers": Drawn("markers", "time", "count(*)", "control", over_time=True),
-    "attempts": Drawn("messages by their attempts", "attempts", "sum(messages)", "outcome"),
+    "attempts": Drawn("attempts of messages that failed", _AFTER_FAILURES, "sum(messages)", "outcome"),
     "journeys": Drawn("time in retry, up to so many seconds", _up_to("in_retry_ms"), "count(*)", "outcome"),
 }
 """Table of a job to its chart."""
@@ -157,6 +158,8 @@ def _chart(table: DataFrame, drawn: Drawn) -> Bars | Lines | None:
         xs, ys = series.setdefault(str(row["series"]), ([], []))
         xs.append(_label(row["x"]))
         ys.append(float(row["y"] or 0))
+    if not series:
+        return None
     largest = sorted(series, key=lambda name: -max(series[name][1]))[:_MAX_SERIES]
     kept = {name: series[name] for name in series if name in largest}
     title = drawn.title if len(kept) == len(series) else f"{drawn.title} (the {_MAX_SERIES} largest)"

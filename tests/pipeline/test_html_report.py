@@ -79,6 +79,16 @@ def test_charts_need_no_network_and_their_code_is_there_once(tmp_path: Path) -> 
     assert page.texts["h2"] == ["bars", "lines", "points"]
 
 
+def test_an_outcome_has_the_same_colour_in_each_chart(tmp_path: Path) -> None:
+    pytest.importorskip("plotly")
+    names = ("failed", "other"), ("other", "failed")
+    charts = [Section("s", chart=Bars("b", {name: (["a"], [1]) for name in order})) for order in names]
+    page_of(tmp_path / "r.html", *charts)
+    text = (tmp_path / "r.html").read_text()
+    assert text.count('"marker":{"color":"#ef553b"},"name":"failed"') == 2
+    assert text.count('[{"name":"other"') + text.count(',{"name":"other"') == 2  # plotly's own choice
+
+
 def test_what_is_missing_is_told_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check_report(None)
     monkeypatch.setitem(sys.modules, "plotly", None)

@@ -68,10 +68,12 @@ def test_attempts_and_journeys(spark: Any, kafka_broker: odradek.KafkaBroker) ->
     assert attempts is not None
     assert times is not None
     assert attempts.series == {
-        "succeeded": (["1", "2"], [1.0, 2.0]),
+        "succeeded": (["2"], [2.0]),
         "waiting": (["2"], [1.0]),
         "failed": (["3"], [1.0]),
     }
+    none_failed = tables["attempts"].where("attempts = 1")
+    assert [section.chart for section in sections({"attempts": none_failed})] == [None]
     assert times.series == {
         "succeeded": (["0.01", "300"], [1.0, 1.0]),
         "waiting": (["600"], [1.0]),
