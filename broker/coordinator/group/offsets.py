@@ -34,7 +34,7 @@ EXPIRY_TIMER = "expire offsets"
 _MAX_LONG = (1 << 63) - 1
 _NONE = ErrorCode.NONE
 
-C = TypeVar("C", CommitOffsets, TxnOffsetCommit)
+C = TypeVar("C", bound=CommitOffsets | TxnOffsetCommit)
 T = TypeVar("T")
 
 
