@@ -41,6 +41,7 @@ from odradek.protocol.java_maps import hash_of_partition, hash_of_text, java_ord
 HIDDEN_TOPICS = "The group has described topic(s) that the client is not authorized to describe."
 _REFUSED = ErrorCode.GROUP_AUTHORIZATION_FAILED
 _NOT_FOUND_FROM = 6
+_OPERATIONS_ON_CONFIGS = 1 << Operation.DESCRIBE_CONFIGS | 1 << Operation.ALTER_CONFIGS
 
 
 @handles(DescribeGroupsRequest, access=ByItem((Operation.DESCRIBE, Resource.GROUP)))
@@ -52,6 +53,8 @@ def describe_groups(ctx: RequestContext, request: DescribeGroupsRequest) -> Desc
         for group in groups:
             if group.error_code == ErrorCode.NONE:
                 group.authorized_operations = ctx.operations(Resource.GROUP, group.group_id)
+                if not ctx.release.has_new_coordinator:
+                    group.authorized_operations &= ~_OPERATIONS_ON_CONFIGS
     refused = [DescribedGroup(error_code=_REFUSED, group_id=group_id) for group_id in hidden]
     return DescribeGroupsResponse(groups=refused + groups)
 
@@ -95,11 +98,14 @@ def _describe(ctx: RequestContext, group_id: str) -> DescribedGroup:
         group_state=group.state.value,
         protocol_type=group.protocol_type or "",
         protocol_data=(group.protocol or "") if group.state is STABLE else "",
-        members=[_describe_member(group, member) for member in group.in_map_order()],
+        members=[
+            _describe_member(group, member, always_assignment=ctx.release.has_new_coordinator)
+            for member in group.in_map_order()
+        ],
     )
 
 
-def _describe_member(group: ClassicGroup, member: Member) -> DescribedGroupMember:
+def _describe_member(group: ClassicGroup, member: Member, *, always_assignment: bool) -> DescribedGroupMember:
     stable = group.state is STABLE and group.protocol is not None
     return DescribedGroupMember(
         member_id=member.member_id,
@@ -107,7 +113,7 @@ def _describe_member(group: ClassicGroup, member: Member) -> DescribedGroupMembe
         client_id=member.client_id,
         client_host=member.client_host,
         member_metadata=member.metadata(group.protocol or "") if stable else b"",
-        member_assignment=member.assignment,
+        member_assignment=member.assignment if stable or always_assignment else b"",
     )
 
 

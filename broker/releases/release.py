@@ -91,6 +91,7 @@ class Release:
         "finds_share_coordinators",
         "first_group_epoch",
         "forwards_to_controller",
+        "has_new_coordinator",
         "has_removed_versions",
         "has_static_streams_members",
         "indexes_quotas",
@@ -197,6 +198,9 @@ class Release:
         it got the partition; before, 4.2 stores the ids of commits by id."""
         self.stores_group_details = number >= (4, 3)
         """Stored: since when members have partitions, when targets were computed, ids of topics with offsets."""
+        self.has_new_coordinator = number >= (4, 0)
+        """Groups are kept by the coordinator of KIP-848. The one before knows no configs of groups, shows assignments
+        in stable groups only, and refuses a commit for a group that it does not have with ILLEGAL_GENERATION."""
         self.newest_offset_commit = 4 if number >= (4, 1) else 3
         """The version in which committed offsets are stored."""
         self.finds_share_coordinators = number == (3, 9) or number >= (4, 1)

@@ -1,7 +1,7 @@
 """How conversations about groups are held with brokers before 4.3, which lack some of the words.
 
 What real brokers told lies in ``tests/vectors/*_conversations-RELEASE.json.gz``. This writes conversations of one kind
-(`consumer`, `share` or `streams`) into such a file, beside those that are in it:
+(`classic`, `consumer`, `share` or `streams`) into such a file, beside those that are in it:
 
     ASK_KAFKA=4.0.2 python -m tests.scenarios.older_groups consumer NAME...
 """
@@ -17,17 +17,25 @@ from typing import Any
 
 from odradek.broker.config.keys import keys_of_release
 from odradek.broker.releases.release import release_of
+from tests.conformance.older_kafka import OLDER_VERSIONS, OlderKafka
 from tests.conformance.real_kafka import RELEASE, RealKafka
 from tests.fakes.vectors import VECTORS
-from tests.scenarios import consumer_group_conversations, share_conversations, streams_group_conversations
+from tests.fakes.wire_client import WireClient
+from tests.scenarios import (
+    consumer_group_conversations,
+    group_conversations,
+    share_conversations,
+    streams_group_conversations,
+)
 from tests.scenarios.consumer_group_conversations import ConsumerConversation
-from tests.scenarios.group_conversations import Transcript
+from tests.scenarios.group_conversations import Conversation, Transcript
 from tests.scenarios.share_conversations import ShareConversation
 from tests.scenarios.streams_conversation import StreamsConversation
 from tests.scenarios.target import SCENARIO_CONFIG
 from tests.scenarios.transcripts import held
 
 KINDS: Mapping[str, ModuleType] = {
+    "classic": group_conversations,
     "consumer": consumer_group_conversations,
     "share": share_conversations,
     "streams": streams_group_conversations,
@@ -39,6 +47,34 @@ _OF_THE_BROKER: Mapping[str, tuple[str, str]] = {
     "share_partition_max_record_locks": ("group.share.partition.max.record.locks", "100"),
 }
 """Configs that groups have got since: the broker's, and the values that the conversations want."""
+
+
+class OlderClient(WireClient):
+    """Asks in the newest version that the release has, whatever version is asked for."""
+
+    apis: Mapping[int, tuple[int, int]]
+
+    def send(self, request: Any, version: int | None = None) -> int:
+        newest = self.apis[request.API_KEY][1]
+        return super().send(request, newest if version is None else min(version, newest))
+
+    def receive(self, request: Any, version: int, correlation_id: int) -> Any:
+        return super().receive(request, min(version, self.apis[request.API_KEY][1]), correlation_id)
+
+
+class OlderVersions(Conversation):
+    """With such clients."""
+
+    def __init__(self, host: str, port: int, release: str) -> None:
+        self._apis = release_of(release).apis or {}
+        super().__init__(host, port)
+
+    def _client(self, name: str) -> WireClient:
+        client = self._clients.get(name)
+        if client is None:
+            client = self._clients[name] = OlderClient(self.host, self.port, client_id=name, timeout_s=60)
+            client.apis = self._apis
+        return client
 
 
 class FirstEpochs(ConsumerConversation):
@@ -106,6 +142,8 @@ def config_of(kind: str, release: str, name: str) -> Mapping[str, str]:
 
 def transcribe(kind: str, release: str, name: str, host: str, port: int) -> Transcript:
     """Hold one conversation."""
+    if kind == "classic":
+        return held(OlderVersions(host, port, release), group_conversations.CONVERSATIONS[name])
     if kind == "share":
         return held(FewerConfigs(host, port), share_conversations.CONVERSATIONS[name])
     if kind == "streams":
@@ -116,12 +154,20 @@ def transcribe(kind: str, release: str, name: str, host: str, port: int) -> Tran
     return held((FirstEpochs if release == "4.2" else FirstEpochsByName)(host, port), talk)
 
 
+def _kafka(config: Mapping[str, str]) -> RealKafka:
+    if RELEASE not in OLDER_VERSIONS:
+        return RealKafka(config=config)
+    kafka = OlderKafka(RELEASE)
+    kafka._config |= config
+    return kafka
+
+
 def main(kind: str, names: Sequence[str]) -> None:
     module = KINDS[kind].__name__.rpartition(".")[2]
     file = VECTORS / f"{module}-{RELEASE}.json.gz"
-    told = json.loads(gzip.decompress(file.read_bytes()))
+    told = json.loads(gzip.decompress(file.read_bytes())) if file.exists() else {}
     for name in names:
-        with RealKafka(config=config_of(kind, RELEASE, name)) as kafka:
+        with _kafka(config_of(kind, RELEASE, name)) as kafka:
             told[name] = transcribe(kind, RELEASE, name, "127.0.0.1", kafka.port)
     with gzip.GzipFile(file, "w", mtime=0) as out:
         out.write(json.dumps(told, indent=1, sort_keys=True).encode())

@@ -128,7 +128,7 @@ class OffsetBook:
                 return ()
 
             return create
-        if api_version >= GROUP_ID_NOT_FOUND_FROM:
+        if api_version >= GROUP_ID_NOT_FOUND_FROM and self._configs.release.has_new_coordinator:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
         raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
 
