@@ -165,8 +165,10 @@ def _special_or_time(ctx: RequestContext, timestamp: int) -> int:
     release = ctx.release
     if not release.reads_unknown_timestamps:
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
-    if timestamp == MAX_TIMESTAMP and release.finds_max_timestamps:
-        return MAX_TIMESTAMP
+    if (timestamp == MAX_TIMESTAMP and release.finds_max_timestamps) or (
+        timestamp == EARLIEST_LOCAL and release.finds_local_starts
+    ):
+        return timestamp
     return 0  # a time before all others finds the first record
 
 

@@ -87,6 +87,7 @@ class Release:
         "describes_revoked_partitions",
         "fails_at_null_configs",
         "finalized",
+        "finds_local_starts",
         "finds_max_timestamps",
         "finds_share_coordinators",
         "first_group_epoch",
@@ -175,6 +176,8 @@ class Release:
         """ListOffsets looks special timestamps up as times where it does not know them, whatever the version."""
         self.fails_at_null_configs = number < (3, 0)
         """A null value of a config is an invalid request in CreateTopics, and AlterConfigs fails without a reason."""
+        self.finds_local_starts = number >= (3, 5)
+        """ListOffsets knows the special timestamp -4 (KIP-405)."""
         self.finds_max_timestamps = number >= (3, 0)
         """ListOffsets knows the special timestamp -3 (KIP-734)."""
         self.first_group_epoch = 1 if number >= (4, 3) else 0

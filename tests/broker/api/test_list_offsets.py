@@ -55,6 +55,20 @@ def test_the_ends(plane: DataPlane) -> None:
     assert ask(plane, -2, partition=1) == (0, -1, 0, 0), "an epoch begins with its leader, not with its first record"
 
 
+@pytest.mark.parametrize(
+    ("release", "local_start"), [("3.4", (0, START_MS, 0)), ("3.5", (0, -1, 0)), ("3.8", (0, -1, 0))]
+)
+@pytest.mark.parametrize("version", [1, 7])
+def test_older_releases_know_special_timestamps_in_any_version(
+    release: str, local_start: tuple[int, int, int], version: int
+) -> None:
+    """A Kafka 3.6.2 knew -4 in versions 1 to 8, and looked -5 up as a time."""
+    plane = DataPlane(config={"odradek.kafka.version": release}, topics={"a": 2})
+    plane.produce("a", plane.batch(timestamp=START_MS))
+    assert ask(plane, -4, version)[:3] == local_start
+    assert ask(plane, -5, version)[:3] == (0, START_MS, 0)
+
+
 @pytest.mark.parametrize("version", range(1, 12))
 def test_every_version_answers(plane: DataPlane, version: int) -> None:
     assert ask(plane, -1, version)[:3] == (0, -1, 3)
