@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import count
+from operator import index as whole
 from typing import TYPE_CHECKING
 
 from odradek.broker.cluster import check_cordons, checked_start
@@ -25,12 +26,13 @@ def add_node(cluster: Cluster, node_id: int | None, own: Mapping[str, str]) -> i
 
     It has no partition at first. Where the configuration names the voters of the quorum it is no controller, else it is
     one that observes; in ZooKeeper mode it is one as all are. Raises ValueError for an id that is taken, and for values
-    with which it would not start, OSError if its address is taken. Nothing has changed then.
+    with which it would not start, TypeError for an id that is no whole number, OSError if its address is taken. Nothing
+    has changed then.
     """
     if cluster.connection_nursery is None:
         raise RuntimeError("the cluster is not running")
     free = (number for number in count(max(cluster.nodes) + 1) if number not in cluster.members)
-    number = next(free) if node_id is None else node_id
+    number = next(free) if node_id is None else whole(node_id)
     if number < 0:
         raise ValueError(f"node id {number}: a broker's id is 0 or greater")
     if number in cluster.members:
