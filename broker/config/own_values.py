@@ -78,7 +78,8 @@ _READ_AGAIN = frozenset(
 )
 """Configs that no client can change, and whose value is read each time it is used."""
 
-_OF_THE_DIRECTORIES = ("log.dir", "log.dirs", "metadata.log.dir")
+OF_THE_DIRECTORIES = ("log.dir", "log.dirs", "metadata.log.dir")
+"""Configs of a cluster that keeps its logs on disk."""
 
 
 def check_changed_values(config: BrokerConfig, made: BrokerConfig, node_id: int) -> None:
@@ -87,12 +88,14 @@ def check_changed_values(config: BrokerConfig, made: BrokerConfig, node_id: int)
     for name in sorted({*before, *after}):
         old, new = (each.get(name, config.default_text(name)) for each in (before, after))
         if old != new and not _may_change(base_name(name) or name):
-            raise ConfigError(f"{name} is {old}, as the cluster started: node {node_id} cannot start again with {new}")
+            raise ConfigError(
+                f"{name} is {_shown(old)}, as the cluster started: node {node_id} cannot start again with {_shown(new)}"
+            )
 
 
 def _may_change(name: str) -> bool:
     key = broker_keys().get(name)
-    if key is None or name in _OF_THE_DIRECTORIES:
+    if key is None or name in OF_THE_DIRECTORIES:
         return key is None
     return _is_of_each_node(name) or key.update is not Update.READ_ONLY or name in _READ_AGAIN
 
@@ -131,5 +134,9 @@ def _is_of_each_node(name: str) -> bool:
 def _check_same(config: BrokerConfig, name: str, nodes: Iterable[int]) -> None:
     by_text = {config.text(name, node_id): node_id for node_id in nodes}
     if len(by_text) > 1:
-        shown = " and ".join(f"{text} for node {node_id}" for text, node_id in by_text.items())
+        shown = " and ".join(f"{_shown(text)} for node {node_id}" for text, node_id in by_text.items())
         raise ConfigError(f"{name} has one value for all nodes, but it is {shown}")
+
+
+def _shown(text: str | None) -> str:
+    return text or "not set"

@@ -8,6 +8,7 @@ from operator import index as whole
 from typing import TYPE_CHECKING
 
 from odradek.broker.cluster import check_cordons, checked_start
+from odradek.broker.config.own_values import OF_THE_DIRECTORIES
 from odradek.broker.controller.commands import UnregisterBroker, UnregisterController
 from odradek.broker.controller.feature_levels import UNSTABLE_APIS_ENABLE
 from odradek.broker.facade.node_values import check_features, counting
@@ -41,6 +42,9 @@ def add_node(cluster: Cluster, node_id: int | None, own: Mapping[str, str]) -> i
         raise ValueError(
             "no node joins a running cluster with a data directory: end the cluster, and start it with more nodes"
         )
+    for name in OF_THE_DIRECTORIES:
+        if name in own:
+            raise ValueError(f"{name} is not for node {number}: the cluster keeps its logs in memory")
     before = cluster.config.as_started()
     made = before.with_broker(number, own)
     start = checked_start(made, counting(cluster, number))

@@ -73,7 +73,13 @@ def topic_specs(topics: Topics) -> dict[str, TopicSpec]:
 
 
 def config_texts(config: Mapping[str, Any]) -> dict[str, str]:
-    """Config values as text, as in Kafka's files: ``True`` becomes ``true``, a list is joined by commas."""
+    """Config values as text, as in Kafka's files: ``True`` becomes ``true``, a list is joined by commas.
+
+    Raises ValueError for None.
+    """
+    for name, value in config.items():
+        if value is None:
+            raise ValueError(f"config {name} is None: leave it out for its default")
     return {name: _config_text(value) for name, value in config.items()}
 
 

@@ -131,6 +131,12 @@ def test_values_that_do_not_fit_change_nothing(broker: KafkaBroker) -> None:
         broker.add_node(config={"message.max.bytes": 20})
     with pytest.raises(ValueError, match="unknown config 'rack'"):
         broker.add_node(config={"rack": "a"})
+    with pytest.raises(ValueError, match=r"log\.dirs is not for node 3: the cluster keeps its logs in memory"):
+        broker.add_node(config={"log.dirs": "/a"})
+    with pytest.raises(ValueError, match=r"config broker\.rack is None: leave it out for its default"):
+        broker.add_node(config={"broker.rack": None})
+    with pytest.raises(ValueError, match=r"but it is not set for node . and b for node 3"):
+        broker.add_node(config={"inter.broker.listener.name": "b"})
     with pytest.raises(ValueError, match="Missing entries : /a"):
         broker.add_node(config={"cordoned.log.dirs": "/a"})
     assert list(broker.nodes) == [1, 2]

@@ -79,7 +79,11 @@ def test_what_all_nodes_have_in_common_stays_while_another_one_is_up(broker: Kaf
 @pytest.mark.parametrize(
     ("name", "value", "refusal"),
     [
-        ("authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer", "is , as the cluster"),
+        (
+            "authorizer.class.name",
+            "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "is not set, as the cluster",
+        ),
         ("log.dirs", "/elsewhere", "log.dirs"),
         ("num.partitions", "0", "num.partitions"),
         ("num.partition", "1", "unknown config 'num.partition'"),
@@ -101,7 +105,9 @@ def test_the_last_node_decides_what_all_have_in_common(broker: KafkaBroker) -> N
     broker.stop_node(2)
     broker.start_node(2, config={"log.retention.ms": 1000})
     assert broker.cluster.topics.by_name("orders").partitions[0].log.config.retention_ms == 1000
-    with pytest.raises(ValueError, match=r"log.retention.ms has one value for all nodes, but it is None .* and 1000"):
+    with pytest.raises(
+        ValueError, match=r"log.retention.ms has one value for all nodes, but it is not set .* and 1000"
+    ):
         broker.start_node(1)
     assert broker.nodes[1].state == "down"
     broker.start_node(1, config={"log.retention.ms": 1000})
