@@ -26,6 +26,7 @@ from odradek.protocol.generated.messages.describe_cluster import DescribeCluster
 from odradek.protocol.generated.messages.describe_quorum import DescribeQuorumRequest, PartitionData, TopicData
 from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.protocol.generated.messages.unregister_broker import UnregisterBrokerRequest
+from tests.fakes.ports import ports_in_a_row
 from tests.fakes.wire_client import WireClient
 
 
@@ -209,8 +210,7 @@ def test_an_id_that_a_client_unregistered_starts_again(broker: KafkaBroker) -> N
 
 
 def test_a_port_that_follows() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as held:
-        first = held.getsockname()[1]
+    first = ports_in_a_row(3)
     with KafkaBroker(port=first) as broker:
         new = broker.add_node(node_id=3)
         assert told_nodes(broker) == {1: first, new: first + 2}

@@ -16,6 +16,7 @@ from odradek.protocol.generated.messages.alter_configs import (
 )
 from odradek.protocol.generated.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.protocol.generated.messages.metadata import MetadataRequest
+from tests.fakes.ports import free_ports
 from tests.fakes.wire_client import WireClient
 
 BROKER, STATIC = 4, 4
@@ -128,14 +129,6 @@ def test_changes_of_clients_count_before_the_new_values(broker: KafkaBroker) -> 
         assert [each.error_code for each in client.request(AlterConfigsRequest([change])).responses] == [0]
     again(broker, 2, max_connections=50)
     assert described(broker, 2)["max.connections"] == ("100", 2)
-
-
-def free_ports(count: int) -> list[int]:
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in held]
-    for each in held:
-        each.close()
-    return ports
 
 
 def is_open(port: int) -> bool:

@@ -20,6 +20,7 @@ from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, Hear
 from tests.broker.conftest import Install
 from tests.broker.net.test_connection import beat, dial, is_closed, read_frame, run, serving
 from tests.fakes.cluster import FakeCluster
+from tests.fakes.ports import ports_in_a_row
 
 
 def test_a_connection_in_use_is_not_idle(install: Install) -> None:
@@ -120,23 +121,8 @@ def test_the_context_knows_both_ends(install: Install) -> None:
     run(cluster, scenario)
 
 
-def three_free_ports() -> int:
-    """The first of three ports in a row that nobody has."""
-    while True:
-        with ExitStack() as taken:
-            try:
-                first = taken.enter_context(socket.socket())
-                first.bind(("127.0.0.1", 0))
-                base = int(first.getsockname()[1])
-                for port in (base + 1, base + 2):
-                    taken.enter_context(socket.socket()).bind(("127.0.0.1", port))
-            except (OSError, OverflowError):
-                continue
-            return base
-
-
 def test_nodes_take_following_ports() -> None:
-    base = three_free_ports()
+    base = ports_in_a_row(3)
     cluster = FakeCluster(nodes=3)
 
     async def main() -> None:

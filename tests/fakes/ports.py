@@ -1,0 +1,28 @@
+"""Ports that nobody has, for listeners that name theirs."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import ExitStack
+
+
+def free_ports(count: int) -> list[int]:
+    """Different ports."""
+    with ExitStack() as held:
+        servers = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [int(server.getsockname()[1]) for server in servers]
+
+
+def ports_in_a_row(count: int) -> int:
+    """The first of so many."""
+    while True:
+        with ExitStack() as taken:
+            try:
+                first = taken.enter_context(socket.socket())
+                first.bind(("127.0.0.1", 0))
+                base = int(first.getsockname()[1])
+                for port in range(base + 1, base + count):
+                    taken.enter_context(socket.socket()).bind(("127.0.0.1", port))
+            except (OSError, OverflowError):
+                continue
+            return base
