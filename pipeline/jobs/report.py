@@ -63,7 +63,7 @@ def run(spark: SparkSession, place: LogPlace, topics: Sequence[str] | None = Non
     By default they are of all topics that the user may read. The tables of `groups` and `transactions` are there if the
     topics that these read are among them.
     """
-    there = readable(place).topics
+    there = reportable(place).topics
     shown = topics if topics is not None else there or None
     tables = overview(place.read(spark, shown, columns=_STORED))
     if groups.OFFSETS_TOPIC in there:
@@ -73,7 +73,7 @@ def run(spark: SparkSession, place: LogPlace, topics: Sequence[str] | None = Non
     return tables
 
 
-def readable(place: LogPlace) -> Readable:
+def reportable(place: LogPlace) -> Readable:
     """The topics that a report can be of, and those that it leaves out; ValueError if there are only the latter."""
     found = readable_topics(place, (groups.OFFSETS_TOPIC, groups.SHARE_TOPIC, transactions.STATE_TOPIC))
     if found.refused and not found.topics:

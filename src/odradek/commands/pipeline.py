@@ -472,7 +472,7 @@ def _report(arguments: argparse.Namespace) -> int:
     check_report(arguments.report)
     place = _place(arguments)
     facts = []
-    if refused := report.readable(place).refused:
+    if refused := report.reportable(place).refused:
         facts.append(f"left out, as the user may not read them: {', '.join(refused)}")
         print(facts[0], file=sys.stderr, flush=True)
     with _session(arguments) as spark:
