@@ -110,11 +110,11 @@ class Cluster:
         directories = log_directories(self.config) if data_dir is None else [data_dir]
         first = _first_node_id(self.config, directories)
         self.config.node_ids = tuple(range(first, first + nodes))
-        self.nodes: dict[int, Node] = {number: self.new_node(number) for number in self.config.node_ids}
+        self.nodes: dict[int, Node] = {number: new_node(self.config, number) for number in self.config.node_ids}
         features_at_start(self.config)  # says what is wrong where the user sees it
         self.config.directories_of = lambda node_id: self.nodes[node_id].directory_paths
         layouts, roles, racks = checked_start(self.config)
-        self.separate: dict[int, Node] = {number: self.new_node(number) for number in roles.separate}
+        self.separate: dict[int, Node] = {number: new_node(self.config, number) for number in roles.separate}
         """Controllers that are no brokers."""
         self.members: dict[int, Node] = {**self.nodes, **self.separate}
         """All nodes: brokers, and controllers that are none."""
@@ -218,11 +218,6 @@ class Cluster:
             self.nodes, self.config, self.server, open_gate=self._open_gate, try_tls=_try_tls, forget=self.forget_tls
         )
         self.config.reconfigurables.append(self.live_listeners)
-
-    def new_node(self, number: int) -> Node:
-        """A node as its configs say, which belongs to no cluster yet."""
-        unstable = self.config.get_bool(UNSTABLE_APIS_ENABLE, number)
-        return Node(number, release=self.config.release, unstable=unstable)
 
     def _open_tls(self, node: Node, endpoint: Endpoint) -> ListenerTls:
         if self._tls is None:
@@ -625,6 +620,11 @@ class Cluster:
         if self.coordinator_nursery is None:
             raise RuntimeError("the cluster is not running")
         self.coordinator_nursery.start_soon(function, *arguments)
+
+
+def new_node(config: BrokerConfig, number: int) -> Node:
+    """A node as its configs say, which belongs to no cluster yet."""
+    return Node(number, release=config.release, unstable=config.get_bool(UNSTABLE_APIS_ENABLE, number))
 
 
 class Start(NamedTuple):

@@ -7,10 +7,9 @@ from itertools import count
 from operator import index as whole
 from typing import TYPE_CHECKING
 
-from odradek.broker.cluster import check_cordons, checked_start
+from odradek.broker.cluster import check_cordons, checked_start, new_node
 from odradek.broker.config.own_values import OF_THE_DIRECTORIES
 from odradek.broker.controller.commands import UnregisterBroker, UnregisterController
-from odradek.broker.controller.feature_levels import UNSTABLE_APIS_ENABLE
 from odradek.broker.facade.node_values import check_features, counting
 from odradek.broker.facade.nodes import bring_up, not_frozen, stop_node, take_down, thaw_if_frozen, the_node
 from odradek.broker.facade.replication import reassign
@@ -45,10 +44,9 @@ def add_node(cluster: Cluster, node_id: int | None, own: Mapping[str, str]) -> i
     for name in OF_THE_DIRECTORIES:
         if name in own:
             raise ValueError(f"{name} is not for node {number}: the cluster keeps its logs in memory")
-    before = cluster.config.as_started()
-    made = before.with_broker(number, own)
+    made = cluster.config.with_broker(number, own)
     start = checked_start(made, counting(cluster, number))
-    node = Node(number, release=cluster.config.release, unstable=made.get_bool(UNSTABLE_APIS_ENABLE, number))
+    node = new_node(made, number)
     node.take(start.layouts[number])
     node.rack = start.racks[number]
     node.votes, node.up = node.release.zookeeper, False
