@@ -59,10 +59,14 @@ class BatchReport(NamedTuple):
     """The time it went by."""
     arrived: int
     """Messages read from the topics."""
+    due: int
+    """Messages whose time had come, from the topics or from those that waited."""
     failed: Mapping[str, int]
     """Failures by the topic they went to."""
     repeated: bool
     """Whether an attempt at this batch had been made before."""
+    took_s: float
+    """Seconds from its beginning to its last write."""
 
 
 def wall_clock_ms() -> int:
@@ -239,6 +243,7 @@ class _Batch:
     """One micro-batch."""
 
     def __init__(self, job: RetryJob, spark: SparkSession, state: StateFolder, number: int) -> None:
+        self.began_s = time.monotonic()
         self.job, self.spark, self.state, self.number = job, spark, state, number
         self.policy = job.policy
         before = state.read_json(f"plan/{number - 1}.json")
@@ -265,7 +270,8 @@ class _Batch:
         finally:
             messages.unpersist()
         if self.job.on_batch is not None:
-            self.job.on_batch(BatchReport(self.number, self.now_ms, arrived, failed, self.repeated))
+            took_s = time.monotonic() - self.began_s
+            self.job.on_batch(BatchReport(self.number, self.now_ms, arrived, due, failed, self.repeated, took_s))
 
     # -- what came, and what is due
 

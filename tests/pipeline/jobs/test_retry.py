@@ -109,6 +109,7 @@ def test_the_whole_journey_of_two_hours_and_forty_minutes(
             kafka_broker.clock.advance(minutes=minutes)
         running.wait(lambda: bool(stored(kafka_broker, "failed_topic")))
         running.wait_batches(1)
+        assert sum(each.due for each in running.reports) == 8  # the good one, and seven attempts at the bad one
         reports = [each for each in running.reports if each.failed]
     assert waited == 160
     assert [list(each.failed) for each in reports] == [
