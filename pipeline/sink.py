@@ -5,7 +5,8 @@ commits them one after the other. Each transaction of a stream also commits the 
 of a group that is named as the transactional id. A micro-batch that Spark repeats is written again, and aborted where
 its number shows that it was committed before. So each row is there once for readers of committed records, as long as a
 repeated micro-batch gives each task the same rows. The ids of a stream hold that of its query, which Spark keeps in the
-checkpoint: a stream with a new checkpoint counts from its own beginning.
+checkpoint: a stream with a new checkpoint counts from its own beginning. A write of one batch does the same under the
+number and the id that its options give, as the function of `foreachBatch` does its writes by itself.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ _KNOWN = {
     "topic",
     "transactionalid",
     "transactiontimeout",
+    "batchid",
 }
 _DEFAULT_ID = "odradek"
 _TIMEOUT_MS = 600_000
@@ -57,6 +59,8 @@ class SinkOptions:
     """The beginning of the tasks' transactional ids."""
     timeout_ms: int
     security: ClientSecurity
+    batch_id: int | None = None
+    """The number of the micro-batch that a write of one batch is for."""
 
     @classmethod
     def parse(cls, given: Mapping[str, str], schema: StructType) -> SinkOptions:
@@ -69,14 +73,23 @@ class SinkOptions:
         servers = options.get("kafka.bootstrap.servers") or options.get("bootstrap.servers")
         if not servers:
             raise OptionError("writing needs kafka.bootstrap.servers, or a folder (save(path))")
+        batch_id = _batch_number(options.get("batchid"))
+        if batch_id is not None and not options.get("transactionalid"):
+            raise OptionError("batchId needs transactionalId, the name under which the write counts its batches")
         transactional_id = options.get("transactionalid") or _DEFAULT_ID
         timeout_ms = positive_number("transactionTimeout", options.get("transactiontimeout")) or _TIMEOUT_MS
         check_columns(schema, options.get("topic"))
-        return cls(servers, options.get("topic"), transactional_id, timeout_ms, security_of(security))
+        return cls(servers, options.get("topic"), transactional_id, timeout_ms, security_of(security), batch_id)
 
     def client(self) -> ClusterClient:
         """A new client of the cluster."""
         return ClusterClient(self.bootstrap_servers, security=self.security)
+
+
+def _batch_number(text: str | None) -> int | None:
+    if text is not None and not (text.isascii() and text.isdigit()):
+        raise OptionError(f"batchId: the number of a micro-batch, not {text!r}")
+    return None if text is None else int(text)
 
 
 @dataclass
@@ -93,7 +106,7 @@ class _Writer(ABC):
 
     @abstractmethod
     def _work(self) -> str:
-        """The identity of what the tasks do together."""
+        """What the transactional ids of the tasks begin with."""
 
     def write(self, iterator: Iterator[Any]) -> Written:
         spare_imports()
@@ -121,7 +134,7 @@ class _Writer(ABC):
 
         context = TaskContext.get()
         assert context is not None
-        return f"{self._options.transactional_id}-{self._work()}-{context.partitionId()}"
+        return f"{self._work()}-{context.partitionId()}"
 
     def _end(self, messages: Sequence[WriterCommitMessage | None], number: int | None, *, commit: bool) -> None:
         """End the transactions of the tasks; ``number``: of the micro-batch."""
@@ -141,23 +154,29 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
 
     def __init__(self, options: SinkOptions) -> None:
         super().__init__(options)
-        self._write_id = uuid.uuid4().hex
+        named = options.transactional_id
+        self._name = named if options.batch_id is not None else f"{named}-{uuid.uuid4().hex}"
 
     def _work(self) -> str:
-        return self._write_id
+        return self._name
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        self._end(messages, None, commit=True)
+        self._end(messages, self._options.batch_id, commit=True)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        self._end(messages, None, commit=False)
+        self._end(messages, self._options.batch_id, commit=False)
 
 
 class StreamWriter(_Writer, StreamWriterBase):
     """Of `df.writeStream`."""
 
+    def __init__(self, options: SinkOptions) -> None:
+        super().__init__(options)
+        if options.batch_id is not None:
+            raise OptionError("batchId is for df.write: a stream counts its batches itself")
+
     def _work(self) -> str:
-        return query_of_task()
+        return f"{self._options.transactional_id}-{query_of_task()}"
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 (Spark's name)
         self._end(messages, batchId, commit=True)

@@ -37,6 +37,9 @@ def committed(broker: odradek.KafkaBroker) -> list[str]:
         ({"topic": "t"}, "needs kafka.bootstrap.servers"),
         ({"kafka.bootstrap.servers": "h:1", "subscribe": "t"}, "unknown option subscribe"),
         ({"kafka.bootstrap.servers": "h:1", "transactionTimeout": "soon"}, "transactionTimeout"),
+        ({"kafka.bootstrap.servers": "h:1", "transactionalId": "i", "batchId": "-1"}, "a micro-batch, not '-1'"),
+        ({"kafka.bootstrap.servers": "h:1", "transactionalId": "i", "batchId": ""}, "a micro-batch, not ''"),
+        ({"kafka.bootstrap.servers": "h:1", "batchId": "0"}, "batchId needs transactionalId"),
     ],
 )
 def test_options_that_are_wrong(given: dict[str, str], message: str) -> None:
@@ -68,12 +71,15 @@ def test_records_are_the_rows(kafka_broker: odradek.KafkaBroker, as_task: Any) -
 
 
 @pytest.mark.kafka(topics={"out": 2})
-def test_a_repeated_batch_is_there_once(kafka_broker: odradek.KafkaBroker, as_task: Any) -> None:
+@pytest.mark.parametrize("kind", ["a stream", "a batch"])
+def test_a_repeated_batch_is_there_once(kafka_broker: odradek.KafkaBroker, as_task: Any, kind: str) -> None:
     def attempt(number: int, *, commits: int = 2) -> None:
         """A driver that dies when it has committed so many tasks."""
-        writer = StreamWriter(options(kafka_broker))
+        writer: Any = StreamWriter(options(kafka_broker))
+        if kind == "a batch":
+            writer = BatchWriter(options(kafka_broker, transactionalId="mine", batchId=str(number)))
         messages = [as_task(writer, task, Row(value=f"batch {number} task {task}")) for task in (0, 1)]
-        writer.commit(messages[:commits], number)
+        writer.commit(messages[:commits], *([number] if kind == "a stream" else []))
 
     attempt(0)
     attempt(0)  # all was committed, and Spark does not know
@@ -84,6 +90,14 @@ def test_a_repeated_batch_is_there_once(kafka_broker: odradek.KafkaBroker, as_ta
     attempt(1)
     attempt(2)
     assert committed(kafka_broker) == [f"batch {number} task {task}" for number in range(3) for task in (0, 1)]
+    name = "mine" if kind == "a batch" else "odradek-query"
+    assert sorted(kafka_broker.transactions) == [f"{name}-0", f"{name}-1"]
+
+
+def test_a_stream_takes_no_number() -> None:
+    given = {"kafka.bootstrap.servers": "h:1", "topic": "t", "transactionalId": "mine", "batchId": "1"}
+    with pytest.raises(OptionError, match=r"batchId is for df\.write"):
+        StreamWriter(SinkOptions.parse(given, VALUES))
 
 
 @pytest.mark.kafka(topics={"out": 1})
@@ -148,6 +162,15 @@ def test_spark_writes_a_batch(spark: Any, kafka_broker: odradek.KafkaBroker) -> 
         spark.range(1).write.format("odradek").mode("append").options(
             **{"kafka.bootstrap.servers": kafka_broker.bootstrap_servers, "topic": "out"}
         ).save()
+
+
+@pytest.mark.kafka(topics={"out": 2})
+def test_spark_writes_a_numbered_batch_once(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
+    for number in (3, 3, 2, 4):
+        rows = spark.range(4).selectExpr(f"concat('batch {number} row ', id) as value").repartition(2)
+        writer = rows.write.format("odradek").mode("append").options(transactionalId="mine", batchId=number)
+        writer.option("kafka.bootstrap.servers", kafka_broker.bootstrap_servers).option("topic", "out").save()
+    assert committed(kafka_broker) == [f"batch {number} row {row}" for number in (3, 4) for row in range(4)]
 
 
 @pytest.mark.kafka(topics={"in": 2, "out": 2})
