@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import importlib.util
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -78,7 +79,7 @@ class Section(NamedTuple):
 
 
 def check_report(path: str | None) -> None:
-    """What a report at this path would fail on: PipelineUnavailable without plotly, ValueError without the folder.
+    """What a report at this path would fail on: PipelineUnavailable without plotly, ValueError for a wrong path.
 
     Nothing is checked without a path.
     """
@@ -86,12 +87,17 @@ def check_report(path: str | None) -> None:
         return
     if importlib.util.find_spec("plotly") is None:
         raise PipelineUnavailable("needs plotly for a report: pip install 'odradek[spark]'")
-    if not Path(path).parent.is_dir():
+    file = Path(path).resolve()
+    if not file.parent.is_dir():
         raise ValueError(f"no folder {Path(path).parent} for the report")
+    if file.exists() and not file.is_file():
+        raise ValueError(f"the report {path} would replace something that is not a file")
+    if not os.access(file.parent, os.W_OK):
+        raise ValueError(f"no right to write the report into the folder {Path(path).parent}")
 
 
 def write_report(path: str, title: str, facts: Iterable[str], sections: Iterable[Section]) -> None:
-    """Write a page with some lines at its top; a file that is there is replaced."""
+    """Write a page with some lines at its top; a file that is there is replaced, and is whole at any time."""
     parts = [f"<li>{html.escape(fact)}</li>" for fact in facts]
     body = [f"<h1>{html.escape(title)}</h1><ul>{''.join(parts)}</ul>"]
     with_code = True
@@ -104,7 +110,13 @@ def write_report(path: str, title: str, facts: Iterable[str], sections: Iterable
             body.append(_table(section))
     head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{_STYLE}</style>'
     text = f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>\n'
-    Path(path).write_text(text, encoding="utf-8")
+    file = Path(path).resolve()
+    unfinished = file.with_name(f".{file.name}.unfinished")
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(file)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 _KINDS: Mapping[type[Chart], tuple[Mapping[str, str], str]] = {

@@ -9,7 +9,7 @@ again: replay into an empty topic, and audit it where that matters.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.client_security.options import PLAIN_TEXT, ClientSecurity
 from odradek.pipeline.cluster_client import ClusterClient
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _BATCH_BYTES = 256 * 1024
 _RECORD_OVERHEAD = 64
-_RESULT = "topic string, partition int, records bigint, batches bigint, first_offset bigint"
+_RESULT = "topic string, partition int, records bigint, batches bigint, first_offset bigint, archived_topic string"
 
 
 def archive(
@@ -56,7 +56,7 @@ def archive(
         "sequence",
     )
     kept.write.partitionBy("topic", "partition").mode("errorifexists").parquet(folder)
-    return int(_archived(spark, folder).count())
+    return int(archived_rows(spark, folder).count())
 
 
 def replay(
@@ -70,9 +70,9 @@ def replay(
     """Write an archive to a cluster; topics that are not there are created with as many partitions.
 
     ``rename``: archived topic -> topic to write to. The result has a row for each partition: records, batches and the
-    first offset they got. ``security``: how to log in at the cluster.
+    first offset they got, and the topic in the archive. ``security``: how to log in at the cluster.
     """
-    rows = _archived(spark, folder)
+    rows = archived_rows(spark, folder)
     names = dict(rename or {})
     sizes = rows.selectExpr("topic", "partition").distinct().groupBy("topic").agg({"partition": "max"}).collect()
     with ClusterClient(bootstrap_servers, security=security) as client:
@@ -86,18 +86,19 @@ def replay(
         with ClusterClient(bootstrap_servers, security=security) as target:
             results = list(_write_all(target, names, (row for chunk in chunks for row in chunk.to_pylist())))
         if results:
-            fields = ("topic", "partition", "records", "batches", "first_offset")
-            kinds = (pyarrow.string(), pyarrow.int32(), pyarrow.int64(), pyarrow.int64(), pyarrow.int64())
+            text, count = pyarrow.string(), pyarrow.int64()
+            kinds = (text, pyarrow.int32(), count, count, count, text)
             columns = [
                 pyarrow.array(column, kind) for column, kind in zip(zip(*results, strict=True), kinds, strict=True)
             ]
-            yield pyarrow.RecordBatch.from_arrays(columns, names=list(fields))
+            yield pyarrow.RecordBatch.from_arrays(columns, names=list(_Written._fields))
 
     written = columns.mapInArrow(write, _RESULT).collect()
     return spark.createDataFrame(written, _RESULT)
 
 
-def _archived(spark: SparkSession, folder: str) -> DataFrame:
+def archived_rows(spark: SparkSession, folder: str) -> DataFrame:
+    """The rows of an archive, as they were written."""
     schema = (
         "offset bigint, timestamp_ms bigint, timestamp_type string, key binary, value binary,"
         " headers array<struct<key: string, value: binary>>, producer_id bigint, producer_epoch int, sequence int,"
@@ -106,9 +107,18 @@ def _archived(spark: SparkSession, folder: str) -> DataFrame:
     return spark.read.schema(schema).parquet(folder)
 
 
-def _write_all(
-    client: ClusterClient, names: Mapping[str, str], rows: Iterable[dict[str, Any]]
-) -> Iterator[tuple[str, int, int, int, int]]:
+class _Written(NamedTuple):
+    """What came of a partition: a row of the result."""
+
+    topic: str
+    partition: int
+    records: int
+    batches: int
+    first_offset: int
+    archived_topic: str
+
+
+def _write_all(client: ClusterClient, names: Mapping[str, str], rows: Iterable[dict[str, Any]]) -> Iterator[_Written]:
     """Write rows that come partition after partition; a result for each partition."""
     current: tuple[str, int] | None = None
     writer: _PartitionWriter | None = None
@@ -117,7 +127,7 @@ def _write_all(
             if writer is not None:
                 yield writer.finish()
             current = row["topic"], row["partition"]
-            writer = _PartitionWriter(client, names.get(current[0], current[0]), current[1])
+            writer = _PartitionWriter(client, names, *current)
         assert writer is not None
         writer.add(row)
     if writer is not None:
@@ -127,8 +137,9 @@ def _write_all(
 class _PartitionWriter:
     """Records of one partition, sent in batches."""
 
-    def __init__(self, client: ClusterClient, topic: str, partition: int) -> None:
-        self._client, self._topic, self._partition = client, topic, partition
+    def __init__(self, client: ClusterClient, names: Mapping[str, str], archived_topic: str, partition: int) -> None:
+        self._client, self._archived_topic, self._partition = client, archived_topic, partition
+        self._topic = names.get(archived_topic, archived_topic)
         self._waiting: list[Record] = []
         self._size = self._records = self._batches = 0
         self._first_offset = -1
@@ -148,7 +159,8 @@ class _PartitionWriter:
         self._batches += 1
         self._waiting, self._size = [], 0
 
-    def finish(self) -> tuple[str, int, int, int, int]:
+    def finish(self) -> _Written:
         if self._waiting:
             self._send()
-        return self._topic, self._partition, self._records, self._batches, self._first_offset
+        counts = self._records, self._batches, self._first_offset
+        return _Written(self._topic, self._partition, *counts, self._archived_topic)

@@ -43,6 +43,8 @@ _AGE_MS = "coalesce(duration_ms, unix_millis(current_timestamp()) - unix_millis(
 
 DRAWN: Mapping[str, Drawn] = {
     "topics": Drawn("bytes by topic, as they are stored", "topic", "sum(bytes)", "'bytes'"),
+    "archived": Drawn("bytes by topic, in the files of the archive", "topic", "sum(bytes)", "'bytes'"),
+    "sent": Drawn("records by topic", "topic", "sum(records)", "archived_topic"),
     "activity": Drawn("records by their time", "time", "sum(records)", "topic", over_time=True),
     "lag": Drawn("lag by group", "group_id", "sum(lag)", "topic"),
     "lag_over_time": Drawn("largest lag at the commits", "commit_time", "max(lag)", "group_id", over_time=True),
@@ -99,11 +101,15 @@ def overview(records: DataFrame) -> dict[str, DataFrame]:
         "`min(min(timestamp))` as first_time",
         "`max(timestamp)` as last_time",
     )
+    return {"topics": by_partition.orderBy("topic", "partition"), "activity": records_by_second(records)}
+
+
+def records_by_second(records: DataFrame) -> DataFrame:
+    """Records of each second, by topic; without those of Kafka's own topics."""
     seconds = records.where("topic not like '\\\\_\\\\_%'").selectExpr(
         "topic", "date_trunc('second', timestamp) as time"
     )
-    activity = seconds.groupBy("topic", "time").count().withColumnRenamed("count", "records")
-    return {"topics": by_partition.orderBy("topic", "partition"), "activity": activity}
+    return seconds.groupBy("topic", "time").count().withColumnRenamed("count", "records")
 
 
 def sections(tables: Mapping[str, DataFrame]) -> Iterator[Section]:

@@ -223,9 +223,13 @@ def test_jobs_from_the_command_line(
     produce(kafka_broker, "in", ["a"], **{"enable.idempotence": True})
     assert main(["pipeline", "audit", "in", "--by", "key", *servers]) == 1
     assert "duplicate id: in-0 offset 2: k0" in capsys.readouterr().out
-    assert main(["pipeline", "archive", str(tmp_path / "a"), "--topic", "in", *servers]) == 0
-    assert capsys.readouterr().out == f"3 records in {tmp_path / 'a'}\n"
-    assert main(["pipeline", "replay", str(tmp_path / "a"), "--rename", "in=again", *servers]) == 0
-    assert capsys.readouterr().out == "again-0: 3 records in 1 batches from offset 0\n"
+    folder, page = str(tmp_path / "a"), tmp_path / "r.html"
+    told = ["--report", str(page)]
+    assert main(["pipeline", "archive", folder, "--topic", "in", *servers, *told]) == 0
+    assert capsys.readouterr().out == f"3 records in {folder}\nreport: {page}\n"
+    assert f"<li>3 records in {folder}</li>" in page.read_text()
+    assert main(["pipeline", "replay", folder, "--rename", "in=again", *servers, *told]) == 0
+    assert capsys.readouterr().out == f"again-0: 3 records in 1 batches from offset 0\nreport: {page}\n"
+    assert f"<li>from {folder} to {kafka_broker.bootstrap_servers}</li>" in page.read_text()
     assert main(["pipeline", "audit", "absent", *servers]) == 2
     assert "no topic absent" in capsys.readouterr().err

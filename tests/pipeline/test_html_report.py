@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from html.parser import HTMLParser
@@ -101,3 +102,24 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     check_report(str(tmp_path / "r.html"))
     with pytest.raises(ValueError, match=r"no folder .*absent for the report"):
         check_report(str(tmp_path / "absent" / "r.html"))
+
+
+def test_what_cannot_be_written_is_told_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("plotly")
+    with pytest.raises(ValueError, match=f"the report {tmp_path} would replace something that is not a file"):
+        check_report(str(tmp_path))
+    monkeypatch.setattr(os, "access", lambda folder, mode: (folder, mode) != (tmp_path.resolve(), os.W_OK))
+    with pytest.raises(ValueError, match=f"no right to write the report into the folder {tmp_path}"):
+        check_report(str(tmp_path / "r.html"))
+
+
+def test_a_page_is_written_beside_the_one_that_it_replaces(tmp_path: Path) -> None:
+    file, link = tmp_path / "r.html", tmp_path / "link.html"
+    link.symlink_to(file)
+    page_of(file, Section("first"))
+    with file.open() as reader:
+        write_report(str(link), "a title", [], [Section("second")])
+        assert "first" in reader.read()
+    assert link.is_symlink()
+    assert "second" in file.read_text()
+    assert sorted(tmp_path.iterdir()) == [link, file]

@@ -107,10 +107,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     archive.add_argument("folder", help="directory to create")
     archive.add_argument("--topic", action="append", help="topic to archive (repeatable, default: all topics)")
     archive.add_argument("--uncommitted", action="store_true", help="include records of aborted and open transactions")
+    archive.add_argument("--report", metavar="FILE", help="write what was archived as one HTML page")
     replay = _add(jobs, "replay", "write an archive back to a cluster", _replay)
     replay.add_argument("folder", help="directory of the archive")
     replay.add_argument("--bootstrap-servers", required=True, metavar="HOST:PORT,...")
     replay.add_argument("--rename", action="append", default=[], metavar="OLD=NEW")
+    replay.add_argument("--report", metavar="FILE", help="write what was sent as one HTML page")
     add_client_config(replay)
     _master_argument(replay)
 
@@ -403,10 +405,12 @@ def _as_text(column: tuple[str, str]) -> str:
     return f"cast({name} as string) as {name}" if kind == "binary" else name
 
 
-def _write_report(arguments: argparse.Namespace, parts: Iterable[Section], facts: Iterable[str] = ()) -> None:
+def _write_report(
+    arguments: argparse.Namespace, parts: Iterable[Section], facts: Iterable[str] = (), *, where: str | None = None
+) -> None:
     from odradek.pipeline.html_report import write_report
 
-    where = f"of {arguments.log_dir or arguments.bootstrap_servers}"
+    where = where or f"of {arguments.log_dir or arguments.bootstrap_servers}"
     written = f"written {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC; all times are UTC"
     write_report(arguments.report, f"odradek pipeline {arguments.job}", [where, *facts, written], parts)
     print(f"report: {arguments.report}", flush=True)
@@ -481,29 +485,38 @@ def _report(arguments: argparse.Namespace) -> int:
 
 
 def _archive(arguments: argparse.Namespace) -> int:
+    from odradek.pipeline.html_report import check_report
     from odradek.pipeline.jobs.archive import archive
+    from odradek.pipeline.jobs.archive_report import archived
+    from odradek.pipeline.jobs.report import sections
 
+    check_report(arguments.report)
+    place, what = _place(arguments), (arguments.folder, arguments.topic)
+    committed = not arguments.uncommitted
     with _session(arguments) as spark:
-        count = archive(
-            spark,
-            _place(arguments),
-            arguments.folder,
-            arguments.topic,
-            read_committed=not arguments.uncommitted,
-        )
-    print(f"{count} records in {arguments.folder}")
+        count = archive(spark, place, *what, read_committed=committed)
+        print(f"{count} records in {arguments.folder}", flush=True)
+        if arguments.report:
+            tables = archived(spark, place, *what, read_committed=committed)
+            _write_report(arguments, sections(tables), [f"{count} records in {arguments.folder}"])
     return 0
 
 
 def _replay(arguments: argparse.Namespace) -> int:
+    from odradek.pipeline.html_report import check_report
     from odradek.pipeline.jobs.archive import replay
+    from odradek.pipeline.jobs.archive_report import replayed
+    from odradek.pipeline.jobs.report import sections
 
+    check_report(arguments.report)
     rename = _pairs(arguments.rename, "--rename")
     security = client_security(arguments.client_config)
     with _session(arguments) as spark:
-        replayed = replay(spark, arguments.folder, arguments.bootstrap_servers, rename=rename, security=security)
-        results = replayed.collect()
-    for row in sorted(results):
-        written = f"{row.records} records in {row.batches} batches from offset {row.first_offset}"
-        print(f"{row.topic}-{row.partition}: {written}")
+        sent = replay(spark, arguments.folder, arguments.bootstrap_servers, rename=rename, security=security)
+        for row in sorted(sent.collect()):
+            written = f"{row.records} records in {row.batches} batches from offset {row.first_offset}"
+            print(f"{row.topic}-{row.partition}: {written}", flush=True)
+        if arguments.report:
+            where = f"from {arguments.folder} to {arguments.bootstrap_servers}"
+            _write_report(arguments, sections(replayed(spark, arguments.folder, sent)), where=where)
     return 0
