@@ -32,6 +32,7 @@ from odradek.pipeline.cluster_client import ClusterClient
 from odradek.pipeline.jobs.handlers import BatchHandler, Calling, Handler, handling, handling_in_order
 from odradek.pipeline.jobs.retry_policy import (
     HEADERS,
+    RETRY_ERROR,
     RETRY_NUMBER,
     RETRY_ORIGIN,
     RetryPolicy,
@@ -63,6 +64,8 @@ class BatchReport(NamedTuple):
     """Messages whose time had come, from the topics or from those that waited."""
     failed: Mapping[str, int]
     """Failures by the topic they went to."""
+    errors: Mapping[str, tuple[str, str]]
+    """Origin and error of one failure of each of these topics."""
     repeated: bool
     """Whether an attempt at this batch had been made before."""
     took_s: float
@@ -244,6 +247,7 @@ class _Batch:
 
     def __init__(self, job: RetryJob, spark: SparkSession, state: StateFolder, number: int) -> None:
         self.began_s = time.monotonic()
+        self.errors: dict[str, tuple[str, str]] = {}
         self.job, self.spark, self.state, self.number = job, spark, state, number
         self.policy = job.policy
         before = state.read_json(f"plan/{number - 1}.json")
@@ -271,7 +275,9 @@ class _Batch:
             messages.unpersist()
         if self.job.on_batch is not None:
             took_s = time.monotonic() - self.began_s
-            self.job.on_batch(BatchReport(self.number, self.now_ms, arrived, due, failed, self.repeated, took_s))
+            self.job.on_batch(
+                BatchReport(self.number, self.now_ms, arrived, due, failed, self.errors, self.repeated, took_s)
+            )
 
     # -- what came, and what is due
 
@@ -329,6 +335,8 @@ class _Batch:
 
         Returns the numbers of failures by topic, and what is held behind a failure.
         """
+        from pyspark.sql import functions as f
+
         held: list[DataFrame] = []
         blocked = self._blocked() if self.job.in_order else None
         if blocked is not None:
@@ -341,7 +349,10 @@ class _Batch:
         found = self.spark.read.schema(f"{ROW}, {_OUTCOME}").parquet(self.state.path(outcome))
         output = self._next_steps(found.where("error is not null")).persist()
         try:
-            counts = {row["topic"]: int(row["count"]) for row in output.groupBy("topic").count().collect()}
+            example = (f.first("origin"), f.first(header_text(RETRY_ERROR)))
+            failed = output.groupBy("topic").agg(f.count("*"), *example).collect()
+            counts = {topic: int(count) for topic, count, *_ in failed}
+            self.errors = {topic: (origin, error) for topic, _, origin, error in failed}
             if counts:
                 self._write(self._unwritten(output) if self.repeated else output)
             if self.job.in_order and (counts or blocked is not None):

@@ -112,6 +112,7 @@ def test_the_whole_journey_of_two_hours_and_forty_minutes(
         assert sum(each.due for each in running.reports) == 8  # the good one, and seven attempts at the bad one
         reports = [each for each in running.reports if each.failed]
     assert waited == 160
+    assert reports[1].errors == {"retry_5m_topic": ("main_topic/0/0", "ValueError: attempt 1 of bad")}
     assert [list(each.failed) for each in reports] == [
         ["retry_5m_topic"],
         ["retry_5m_topic"],
