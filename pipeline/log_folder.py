@@ -3,8 +3,9 @@
 A part for each segment, and small parts packed into one task. Offsets prune whole segments by their names and the start
 within one by its `.index`; a first timestamp prunes segments by the last entry of their `.timeindex` and the start
 within one by its entries. Works on folders that Kafka or odradek wrote, also running ones and ones that a crash left
-behind: the last segment ends where whole batches end. Damage in an earlier segment is an error, as nothing but a fault
-of the medium explains it.
+behind: the last segment ends where whole batches end, behind the batch of its last index entry. Damage before that and
+in an earlier segment is an error, as nothing but a fault of the medium explains it. An index that leads nowhere is
+passed over, as Kafka builds a damaged one anew.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from typing import NamedTuple
 
 from odradek.pipeline.rows import Wanted
 from odradek.protocol.control import ControlRecordType, control_record_type
-from odradek.protocol.record_batch import CorruptBatchError, RecordBatch
+from odradek.protocol.errors import CorruptDataError
+from odradek.protocol.record_batch import CorruptBatchError, RecordBatch, check_crc
 from odradek.storage.formats.file_names import LOG, OFFSET_INDEX, TIME_INDEX, file_name, parse_file_name
 from odradek.storage.formats.indexes import IndexEntry, TimeEntry, parse_offset_index, parse_time_index
-from odradek.storage.formats.log_file import stored_batches
+from odradek.storage.formats.log_file import OldFormatError, stored_batch_at, stored_batches
 
 _FOLDER = re.compile(r"(.+)-(\d+)")
 _NO_END = 2**63 - 1
@@ -58,8 +60,8 @@ class SegmentTask(NamedTuple):
     wanted: Wanted
     aborted: tuple[AbortedRange, ...] = ()
     """Aborted transactions to leave out (read_committed)."""
-    is_last: bool = True
-    """Whether the segment is the partition's last one."""
+    segment_end: int = _NO_END
+    """The offset at which the partition's next segment begins."""
     size: int = 0
     """About how many bytes of the file that is."""
 
@@ -93,7 +95,7 @@ def end_offset(segments: list[Segment]) -> int:
     """The offset behind the partition's last whole batch."""
     for segment in reversed(segments):
         end = segment.base
-        for batch in scan(segment.path, _Indexes(segment).last_position, is_last=segment.is_last):
+        for batch in scan(segment.path, *_Indexes(segment).last_place, end=segment.end):
             end = batch.next_offset
         if end > segment.base or segment is segments[0]:
             return end
@@ -102,16 +104,19 @@ def end_offset(segments: list[Segment]) -> int:
 
 def offset_at(segments: list[Segment], timestamp: int) -> int:
     """The offset of the first record from `timestamp` on; the end offset if there is none."""
+    end = end_offset(segments)
     for segment in segments:
         indexes = _Indexes(segment)
         if indexes.last_timestamp < timestamp:
             continue
-        for batch in scan(segment.path, indexes.position_of_time(timestamp), is_last=segment.is_last):
+        first = indexes.first_young(timestamp)
+        for batch in _batches(segment, indexes.position_of_offset(first), first, min(end, segment.end)):
             if batch.max_timestamp >= timestamp:
+                _check(batch, segment.path)
                 young = [record.offset for record in batch.records() if record.timestamp >= timestamp]
                 if young:
                     return young[0]
-    return end_offset(segments)
+    return end
 
 
 def plan(
@@ -129,7 +134,10 @@ def plan(
     for segment in segments:
         first, last = max(segment.base, wanted.start), min(segment.end, wanted.end)
         indexes = _Indexes(segment)
-        if first >= last or (wanted.from_ms is not None and indexes.last_timestamp < wanted.from_ms):
+        if first < last and wanted.from_ms is not None:
+            young = indexes.last_timestamp >= wanted.from_ms
+            first = max(first, indexes.first_young(wanted.from_ms)) if young else last
+        if first >= last:
             continue
         inside = tuple(
             transaction
@@ -141,10 +149,8 @@ def plan(
         parts = list(pairwise([*begins, last]))
         for begin, end in parts:
             position = indexes.position_of_offset(begin)
-            if wanted.from_ms is not None:
-                position = max(position, indexes.position_of_time(wanted.from_ms))
             part = wanted._replace(start=begin, end=end)
-            yield SegmentTask(str(segment.path), position, part, inside, segment.is_last, stored // len(parts))
+            yield SegmentTask(str(segment.path), position, part, inside, segment.end, stored // len(parts))
 
 
 def packed(tasks: Iterable[SegmentTask], size: int) -> Iterator[list[SegmentTask]]:
@@ -162,11 +168,11 @@ def packed(tasks: Iterable[SegmentTask], size: int) -> Iterator[list[SegmentTask
 
 
 def read(task: SegmentTask) -> Iterator[RecordBatch]:
-    """The batches of a task."""
+    """The batches of a task. Raises CorruptBatchError, OldFormatError."""
     aborted = _by_producer(task.aborted)
-    for batch in scan(Path(task.path), task.position, is_last=task.is_last):
-        if batch.base_offset >= task.wanted.end:
-            return
+    path = Path(task.path)
+    segment = Segment(path, _base(path), task.segment_end)
+    for batch in _batches(segment, task.position, task.wanted.start, task.wanted.end):
         if not (aborted and batch.is_transactional and not batch.is_control and _is_aborted(batch, aborted)):
             yield batch
 
@@ -185,43 +191,106 @@ def _is_aborted(batch: RecordBatch, aborted: dict[int, list[tuple[int, int]]]) -
     return before >= 0 and batch.base_offset <= ranges[before][1]
 
 
-def scan(path: Path, position: int = 0, *, is_last: bool = True) -> Iterator[RecordBatch]:
-    """The whole batches of a segment from a byte position on, as views into the mapped file.
+def _batches(segment: Segment, position: int, start: int, until: int) -> Iterator[RecordBatch]:
+    """The batches with offsets from `start` to before `until`; CorruptBatchError unless the segment gets as far.
 
-    Raises CorruptDataError for damage, unless the segment is the last one, which ends there. Checksums are not checked.
+    Compaction leaves out offsets at a segment's end, too. Then its index leaves them out as well.
+    """
+    after = segment.base
+    for batch in scan(segment.path, position, start, end=segment.end):
+        if batch.base_offset >= until:
+            return
+        yield batch
+        after = batch.next_offset
+    if after < until:
+        known = until if segment.is_last else _Indexes(segment).last_place[1] + 1
+        if after < known:
+            raise CorruptBatchError(f"{segment.path}: whole batches end at offset {after}, the log goes on to {known}")
+
+
+def scan(path: Path, position: int = 0, start: int = 0, *, end: int = _NO_END) -> Iterator[RecordBatch]:
+    """The whole batches of a segment, as views into the mapped file. Checksums are not checked.
+
+    ``position``: where an index says that the offset `start` can be found; it is 0 if that is wrong. ``end``: where the
+    next segment begins. Raises CorruptBatchError for offsets that do not ascend, and for other damage unless the
+    segment is the last one, which ends there; OldFormatError for a batch of another format.
     """
     with open(path, "rb") as file:
-        if file.seek(0, 2) <= position:
+        if not file.seek(0, 2):
             return
         data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    after = _base(path)
+    if position and not _leads_to(data, position, after, start):
+        position = 0
+    held: RecordBatch | None = None
+    damage = ""
     try:
         for _, batch in stored_batches(data, position):
-            yield batch
+            if batch.base_offset < after or batch.next_offset > end:
+                offsets = f"{batch.base_offset} to {batch.last_offset}"
+                raise OffsetOrderError(f"{path}: the batch at position {position} has offsets {offsets}")
+            if held is not None:
+                yield held  # its offsets are no part of its checksum, but lower than the next batch's
+            held, after = batch, batch.next_offset
             position += batch.size_bytes
+    except OffsetOrderError:
+        raise
+    except OldFormatError as error:
+        raise OldFormatError(f"{path}: {error.message}") from None
     except CorruptBatchError as error:
-        if not is_last:
-            raise CorruptBatchError(f"{path}: {error.message}") from None
-    else:
-        if position != len(data) and not is_last:
-            raise CorruptBatchError(f"{path}: the last {len(data) - position} bytes are no whole batch")
+        damage = error.message
+    if position != len(data):
+        damage = damage or f"the last {len(data) - position} bytes are no whole batch"
+    if damage and end != _NO_END:
+        raise CorruptBatchError(f"{path}: {damage}")
+    if held is not None:
+        yield held
+
+
+class OffsetOrderError(CorruptBatchError):
+    """A batch whose offsets lie before those of the batch before it, or beyond its segment."""
+
+
+def _base(path: Path) -> int:
+    """The first offset that a segment may hold."""
+    return int(path.stem)
+
+
+def _leads_to(data: memoryview, position: int, base: int, start: int) -> bool:
+    """Whether a whole batch is at a position from which the offset `start` can be found."""
+    try:
+        batch = stored_batch_at(data, position)
+    except CorruptDataError:
+        return False
+    return batch is not None and base <= batch.base_offset <= start and batch.is_crc_valid
+
+
+def _check(batch: RecordBatch, path: Path) -> None:
+    try:
+        check_crc(batch)
+    except CorruptBatchError as error:
+        where = f"{path}, batch of offsets {batch.base_offset} to {batch.last_offset}"
+        raise CorruptBatchError(f"{where}: {error.message}") from None
 
 
 def transactions_in(segments: list[Segment]) -> tuple[tuple[AbortedRange, ...], int]:
     """The aborted transactions and the last stable offset, from the headers of all batches."""
     aborted: list[AbortedRange] = []
-    ongoing: dict[int, int] = {}
-    end = segments[0].base
+    ongoing: dict[int, tuple[RecordBatch, Path]] = {}
+    end = end_offset(segments)
     for segment in segments:
-        for batch in scan(segment.path, is_last=segment.is_last):
-            end = batch.next_offset
+        for batch in _batches(segment, 0, segment.base, min(end, segment.end)):
             if not batch.is_control:
                 if batch.is_transactional:
-                    ongoing.setdefault(batch.producer_id, batch.base_offset)
+                    ongoing.setdefault(batch.producer_id, (batch, segment.path))
                 continue
-            first = ongoing.pop(batch.producer_id, None)
-            if first is not None and _is_abort(batch):
-                aborted.append(AbortedRange(batch.producer_id, first, batch.last_offset))
-    return tuple(aborted), min(ongoing.values(), default=end)
+            _check(batch, segment.path)
+            begun = ongoing.pop(batch.producer_id, None)
+            if begun is not None and _is_abort(batch):
+                aborted.append(AbortedRange(batch.producer_id, begun[0].base_offset, batch.last_offset))
+    for batch, path in ongoing.values():
+        _check(batch, path)  # a wrong producer would hold up what follows
+    return tuple(aborted), min((batch.base_offset for batch, _ in ongoing.values()), default=end)
 
 
 def _is_abort(batch: RecordBatch) -> bool:
@@ -258,8 +327,9 @@ class _Indexes:
         return self._times[-1].timestamp
 
     @property
-    def last_position(self) -> int:
-        return self._offsets[-1].position if self._offsets else 0
+    def last_place(self) -> tuple[int, int]:
+        """Position and offset of the last entry; those of the segment's beginning if there is none."""
+        return (self._offsets[-1].position, self._offsets[-1].offset) if self._offsets else (0, self._segment.base - 1)
 
     def position_of_offset(self, offset: int) -> int:
         """Where to begin to read for an offset."""
@@ -278,10 +348,10 @@ class _Indexes:
                 begun = entry.position
         return found
 
-    def position_of_time(self, timestamp: int) -> int:
-        """Where to begin to read for a timestamp.
+    def first_young(self, timestamp: int) -> int:
+        """The offset from which on there may be records of a timestamp, and later ones.
 
         An entry (t, o) says that every record up to offset o is at most t old: what is younger lies behind it.
         """
         before = bisect_left(self._times, timestamp, key=lambda entry: entry.timestamp) - 1
-        return self.position_of_offset(self._times[before].offset) if before >= 0 else 0
+        return self._times[before].offset + 1 if before >= 0 else self._segment.base

@@ -97,9 +97,13 @@ def arrow_chunks(batches: Iterable[RecordBatch], wanted: Wanted) -> Iterator[pa.
 
 
 def _may_hold(batch: RecordBatch, wanted: Wanted) -> bool:
-    if batch.next_offset <= wanted.start or not batch.record_count or (batch.is_control and not wanted.control):
+    if batch.next_offset <= wanted.start:
         return False
-    return wanted.from_ms is None or batch.max_timestamp >= wanted.from_ms
+    too_old = wanted.from_ms is not None and batch.max_timestamp < wanted.from_ms
+    if too_old or not batch.record_count or (batch.is_control and not wanted.control):
+        _checked_body(batch, wanted, inflated=False)  # that it has no row must be true
+        return False
+    return True
 
 
 def _checked_body(batch: RecordBatch, wanted: Wanted, *, inflated: bool) -> Buffer:

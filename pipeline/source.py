@@ -224,7 +224,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             first, last = _from_json(start), _from_json(end)
             for key in last:
                 first.setdefault(key, bounds[key][0] if key in bounds else 0)
-            first = _without_lost(first, last, bounds, fail=self._options.fail_on_data_loss)
+            first, last = _without_lost(first, last, bounds, fail=self._options.fail_on_data_loss)
             return [Task(works) for works in place.plan(first, last)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -340,9 +340,9 @@ def _from_json(shown: Mapping[str, Mapping[str, int]]) -> Offsets:
 
 def _without_lost(
     first: Offsets, last: Offsets, bounds: Mapping[TopicPartition, tuple[int, int]], *, fail: bool
-) -> Offsets:
-    """Move starts to what is left of the logs. Raises DataLossError if records are gone and the options say so."""
-    kept = dict(first)
+) -> tuple[Offsets, Offsets]:
+    """Starts and ends moved to what is left of the logs. DataLossError if records are gone and the options say so."""
+    starts, ends = dict(first), dict(last)
     for key, offset in first.items():
         earliest, latest = bounds.get(key, (0, 0))
         end = last.get(key, offset)
@@ -351,8 +351,9 @@ def _without_lost(
             if fail:
                 raise DataLossError(f"{key[0]}-{key[1]}: offsets {offset} to {end} were to be read, {held} ({_GO_ON})")
             # A log that ends before the offset is another one: all of it is left.
-            kept[key] = max(offset, earliest) if offset <= end else earliest
-    return kept
+            starts[key] = max(offset, earliest) if offset <= end else earliest
+            ends[key] = min(end, latest)
+    return starts, ends
 
 
 # --- where the records are --------------------------------------------------------------------------------------------
@@ -394,7 +395,8 @@ class _Place(ABC):
         for key, (earliest, latest) in bounds.items():
             offset = offset_for(position, *key)
             found[key] = {EARLIEST: earliest, LATEST: latest}.get(offset, offset)
-        return _without_lost(found, found, bounds, fail=self.options.fail_on_data_loss)
+        _without_lost(found, found, bounds, fail=self.options.fail_on_data_loss)
+        return {key: min(max(offset, bounds[key][0]), bounds[key][1]) for key, offset in found.items()}
 
     def wanted(self, key: TopicPartition, start: int, end: int) -> Wanted:
         options = self.options

@@ -17,7 +17,7 @@ from odradek.protocol.record_batch import CorruptBatchError
 pytest.importorskip("pyspark")
 
 from odradek.pipeline.rows import COLUMNS
-from odradek.pipeline.source import DataLossError, StreamReader
+from odradek.pipeline.source import BatchReader, DataLossError, StreamReader
 from odradek.pipeline.source_options import OptionError, SourceOptions
 from tests.fakes.archives import unpack
 
@@ -35,7 +35,7 @@ def live(broker: odradek.KafkaBroker, options: dict[str, str], **more: str) -> S
     return stream_of({**where, **options, **more})
 
 
-def values(reader: StreamReader, tasks: Any) -> list[bytes]:
+def values(reader: StreamReader | BatchReader, tasks: Any) -> list[bytes]:
     rows = [batch.column("value").to_pylist() for task in tasks for batch in reader.read(task)]
     return [value for part in rows for value in part]
 
@@ -95,6 +95,38 @@ def test_a_topic_is_made_anew(kafka_broker: odradek.KafkaBroker) -> None:
         live(kafka_broker, COMPLAIN).partitions(start, end)
     reader = live(kafka_broker, GO_ON)
     assert values(reader, reader.partitions(start, end)) == [b"new"]
+
+
+@pytest.mark.kafka(topics={"in": 1})
+def test_a_repeated_batch_of_a_topic_that_was_made_anew(kafka_broker: odradek.KafkaBroker) -> None:
+    fill(kafka_broker, "new", "newer")
+    start, end = {"in": {"0": 1}, "gone": {"0": 1}}, {"in": {"0": 5}, "gone": {"0": 2}}
+    where = {"subscribe": "in,gone"}
+    with pytest.raises(OptionError, match="no topic gone"):
+        live(kafka_broker, COMPLAIN | where).partitions(start, end)
+    reader = live(kafka_broker, GO_ON | where)
+    assert values(reader, reader.partitions(start, end)) == [b"newer"]  # and waits for no more
+
+
+def test_a_repeated_batch_of_a_folder_that_lost_a_topic(tmp_path: Path) -> None:
+    folder = unpack("logdir.tar.gz", "logdir", tmp_path)
+    start, end = {"d-seg": {"0": 355}, "gone": {"0": 1}}, {"d-seg": {"0": 400}, "gone": {"0": 2}}
+    reader = stream_of({"path": str(folder), "subscribe": "d-seg,gone", **GO_ON})
+    assert len(values(reader, reader.partitions(start, end))) == 5
+
+
+@pytest.mark.kafka(topics={"in": 1})
+@pytest.mark.parametrize(("first", "last", "found"), [(0, 9, [b"a", b"b"]), (9, -1, []), (1, 9, [b"b"])])
+def test_offsets_that_never_were(kafka_broker: odradek.KafkaBroker, first: int, last: int, found: list[bytes]) -> None:
+    fill(kafka_broker, "a", "b")
+    where = {"kafka.bootstrap.servers": kafka_broker.bootstrap_servers, "subscribe": "in"}
+    offsets = {"startingOffsets": f'{{"in": {{"0": {first}}}}}', "endingOffsets": f'{{"in": {{"0": {last}}}}}'}
+    complaining, going_on = (
+        BatchReader(SourceOptions.parse({**where, **offsets, **options}), ("value",)) for options in (COMPLAIN, GO_ON)
+    )
+    with pytest.raises(DataLossError, match="in-0: offsets 9 to 9 were to be read, the log holds 0 to 2"):
+        complaining.partitions()
+    assert values(going_on, going_on.partitions()) == found
 
 
 @pytest.mark.kafka(topics={"in": 1})
