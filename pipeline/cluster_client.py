@@ -22,7 +22,7 @@ from odradek.protocol.generated.messages.list_offsets import ListOffsetsPartitio
 from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import iter_batches
-from odradek.wire_client import AuthenticationError, TlsError, WireClient
+from odradek.wire_client import AuthenticationError, TlsError, WireClient, WireError
 
 _CLIENT_ID = "odradek-pipeline"
 
@@ -157,6 +157,9 @@ class ClusterClient:
 
     def offsets(self, at: Mapping[TopicPartition, int], *, read_committed: bool = False) -> dict[TopicPartition, int]:
         """Offsets by timestamp (EARLIEST, LATEST, or milliseconds); -1 where no record is that young."""
+        return self._patiently(lambda: self._offsets(at, read_committed=read_committed))
+
+    def _offsets(self, at: Mapping[TopicPartition, int], *, read_committed: bool) -> dict[TopicPartition, int]:
         found: dict[TopicPartition, int] = {}
         by_leader: dict[tuple[str, int], dict[str, list[ListOffsetsPartition]]] = {}
         for (topic, partition), timestamp in at.items():
@@ -214,14 +217,14 @@ class ClusterClient:
             topics=[FetchTopic(topic=topic, partitions=[asked])],
         )
 
-        def ask(leader: WireClient) -> Any:
-            answer = self._ask(leader, request)
+        def ask() -> Any:
+            answer = self._ask(self._connection(self._leader(topic, partition)), request)
             _check(answer.error_code, "Fetch", topic, partition)
             data = answer.responses[0].partitions[0]
             _check(data.error_code, "Fetch", topic, partition)
             return data
 
-        data = self._of_leader(topic, partition, ask)
+        data = self._patiently(ask)
         aborted = [
             (transaction.producer_id, transaction.first_offset) for transaction in data.aborted_transactions or ()
         ]
@@ -311,6 +314,22 @@ class ClusterClient:
             self._leaders.pop((topic, partition), None)
             time.sleep(_PAUSE_S)
 
+    def _patiently(self, ask: Callable[[], T]) -> T:
+        """The answer to a question, asked again while leaders move and where a broker is lost."""
+        deadline = time.monotonic() + self._timeout_s
+        while True:
+            try:
+                return ask()
+            except KafkaError as error:
+                if error.code not in _LEADER_MOVES or time.monotonic() > deadline:
+                    raise
+            except WireError as error:
+                if isinstance(error, (AuthenticationError, TlsError)) or time.monotonic() > deadline:
+                    raise
+                self.close()
+            self._leaders.clear()
+            time.sleep(_PAUSE_S)
+
     def _ask(self, broker: WireClient, request: Any) -> Any:
         return broker.request(request, max_version=_NEWEST.get(request.API_KEY))
 
@@ -322,7 +341,7 @@ class ClusterClient:
             except (AuthenticationError, TlsError):
                 raise  # the other brokers would say the same
             except OSError as error:
-                failures.append(f"{address[0]}:{address[1]}: {error}")
+                failures.append(str(error))
         raise ConnectionError(f"no broker answers ({'; '.join(failures)})")
 
     def _connection(self, address: tuple[str, int]) -> WireClient:

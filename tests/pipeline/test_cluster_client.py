@@ -78,3 +78,22 @@ def test_a_leader_that_is_not_found_in_time_is_told(kafka_broker: odradek.KafkaB
         pytest.raises(odradek.KafkaError, match="NOT_LEADER_OR_FOLLOWER: Fetch of orders-0"),
     ):
         client.fetch("orders", 0, 0)
+
+
+@pytest.mark.kafka(nodes=2, topics={"orders": 1}, config={"default.replication.factor": 2})
+def test_a_read_goes_on_at_the_next_leader_when_a_broker_dies(kafka_broker: odradek.KafkaBroker) -> None:
+    address = kafka_broker.bootstrap_servers.split(",")
+    moved = odradek.Fault("ListOffsets", answer=odradek.ErrorCode.NOT_LEADER_OR_FOLLOWER, times=2)
+    with ClusterClient(address[1]) as client:
+        client.produce("orders", 0, build_batch([Record(0, 1, b"k", b"v", ())]))
+        kafka_broker.move_leader("orders", 0, 1)
+        assert len(client.fetch("orders", 0, 0).records) > 0
+        kafka_broker.kill_node(1)
+        (batch,) = iter_batches(client.fetch("orders", 0, 0).records)
+        assert [record.value for record in batch.records()] == [b"v"]
+        kafka_broker.set_faults(moved)
+        assert client.offsets({("orders", 0): -1}) == {("orders", 0): 1}
+        assert moved.hits == 2
+        kafka_broker.kill_node(2)
+        with pytest.raises(ConnectionError, match=rf"no broker answers \({address[1]}: [^:]+\)"):
+            client.fetch("orders", 0, 0)
