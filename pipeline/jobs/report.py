@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.pipeline.html_report import Bars, Lines, Points, Section
+from odradek.pipeline.charts import Bars, Lines, Points, TimeBars
+from odradek.pipeline.html_report import Section
 from odradek.pipeline.jobs import groups, transactions
 from odradek.pipeline.jobs.audit import Finding, Verdict
 from odradek.pipeline.jobs.logs import LogPlace, Readable, readable_topics
@@ -35,24 +36,53 @@ class Drawn(NamedTuple):
     x: str
     y: str
     series: str
-    over_time: bool = False
+    x_title: str
+    y_title: str
+
+
+class OverTime(NamedTuple):
+    """The same over time: what happened in each span of it (``counted``), or values at moments."""
+
+    title: str
+    time: str
+    y: str
+    series: str
+    y_title: str
+    counted: bool = True
 
 
 _AFTER_FAILURES = "if(attempts = 1 and outcome = 'succeeded', null, attempts)"
 _AGE_MS = "coalesce(duration_ms, unix_millis(current_timestamp()) - unix_millis(start_time))"
 
-DRAWN: Mapping[str, Drawn] = {
-    "topics": Drawn("bytes by topic, as they are stored", "topic", "sum(bytes)", "'bytes'"),
-    "archived": Drawn("bytes by topic, in the files of the archive", "topic", "sum(bytes)", "'bytes'"),
-    "sent": Drawn("records by topic", "topic", "sum(records)", "archived_topic"),
-    "activity": Drawn("records by their time", "time", "sum(records)", "topic", over_time=True),
-    "lag": Drawn("lag by group", "group_id", "sum(lag)", "topic"),
-    "lag_over_time": Drawn("largest lag at the commits", "commit_time", "max(lag)", "group_id", over_time=True),
-    "rebalances": Drawn("rebalances", "time", "count_if(event = 'generation')", "group_id", over_time=True),
-    "transactions": Drawn("transactions by age, up to so many seconds", _up_to(_AGE_MS), "count(*)", "outcome"),
-    "markers": Drawn("markers", "time", "count(*)", "control", over_time=True),
-    "attempts": Drawn("attempts of messages that failed", _AFTER_FAILURES, "sum(messages)", "outcome"),
-    "journeys": Drawn("time in retry, up to so many seconds", _up_to("in_retry_ms"), "count(*)", "outcome"),
+DRAWN: Mapping[str, Drawn | OverTime] = {
+    "topics": Drawn("bytes by topic, as they are stored", "topic", "sum(bytes)", "'bytes'", "topic", "bytes"),
+    "archived": Drawn(
+        "bytes by topic, in the files of the archive", "topic", "sum(bytes)", "'bytes'", "topic", "bytes"
+    ),
+    "sent": Drawn(
+        "records by topic and topic in the archive", "topic", "sum(records)", "archived_topic", "topic", "records"
+    ),
+    "activity": OverTime("records by their time", "time", "sum(records)", "topic", "records"),
+    "lag": Drawn("lag by group and topic", "group_id", "sum(lag)", "topic", "group", "lag (records)"),
+    "lag_over_time": OverTime(
+        "largest lag at the commits", "commit_time", "max(lag)", "group_id", "lag (records)", counted=False
+    ),
+    "rebalances": OverTime("rebalances by group", "time", "count_if(event = 'generation')", "group_id", "rebalances"),
+    "transactions": Drawn(
+        "transactions by age and outcome", _up_to(_AGE_MS), "count(*)", "outcome", "age, up to", "transactions"
+    ),
+    "markers": OverTime("markers", "time", "count(*)", "control", "markers"),
+    "attempts": Drawn(
+        "attempts of messages that failed", _AFTER_FAILURES, "sum(messages)", "outcome", "attempts", "messages"
+    ),
+    "journeys": Drawn(
+        "messages by time in retry",
+        _up_to("in_retry_ms"),
+        "count(*)",
+        "outcome",
+        "time in retry, up to",
+        "messages",
+    ),
 }
 """Table of a job to its chart."""
 
@@ -128,11 +158,12 @@ def sections(tables: Mapping[str, DataFrame]) -> Iterator[Section]:
 
 def verdict_sections(verdict: Verdict) -> Iterator[Section]:
     """An audit as parts of a page."""
-    counts = Bars("records", {"records": (list(verdict.counts), list(verdict.counts.values()))})
+    counts = Bars("records", {"records": (list(verdict.counts), list(verdict.counts.values()))}, "", "records")
     yield Section("records", ("what", "records"), list(verdict.counts.items()), len(verdict.counts), counts)
     if verdict.found:
-        found = Bars("findings by check", {"findings": (list(verdict.found), list(verdict.found.values()))})
-        yield Section("checks", ("check", "findings"), list(verdict.found.items()), len(verdict.found), found)
+        found = {"findings": (list(verdict.found), list(verdict.found.values()))}
+        chart = Bars("findings by check", found, "check", "findings")
+        yield Section("checks", ("check", "findings"), list(verdict.found.items()), len(verdict.found), chart)
         rows = [(each.check, each.topic, each.partition, each.offset, each.detail) for each in verdict.findings]
         columns = ("check", "topic", "partition", "offset", "detail")
         yield Section("findings", columns, rows, sum(verdict.found.values()), _places(verdict.findings))
@@ -144,7 +175,8 @@ def _places(findings: Sequence[Finding]) -> Points:
         offsets, partitions = series.setdefault(finding.check, ([], []))
         offsets.append(finding.offset)
         partitions.append(f"{finding.topic}-{finding.partition}")
-    return Points("findings by partition and offset", series)
+    places = sorted({(finding.topic, finding.partition) for finding in findings})
+    return Points("findings by partition and offset", series, [f"{topic}-{number}" for topic, number in places])
 
 
 def _shown(column: tuple[str, str]) -> str:
@@ -153,29 +185,51 @@ def _shown(column: tuple[str, str]) -> str:
     return f"date_format({name}, 'yyyy-MM-dd HH:mm:ss.SSS') as {name}" if kind == "timestamp" else name
 
 
-def _chart(table: DataFrame, drawn: Drawn) -> Bars | Lines | None:
-    x = _moments(table, drawn.x) if drawn.over_time else drawn.x
-    if x is None:
+def _chart(table: DataFrame, drawn: Drawn | OverTime) -> Bars | TimeBars | Lines | None:
+    if isinstance(drawn, Drawn):
+        series, order, title = _series(table, drawn, drawn.x)
+        return Bars(title, series, drawn.x_title, drawn.y_title, order) if series else None
+    width_s = _width_s(table, drawn.time)
+    if width_s is None:
         return None
+    moment = f"timestamp_seconds(unix_seconds({drawn.time}) div {width_s} * {width_s})"
+    series, _, title = _series(table, drawn, f"date_format({moment}, \"yyyy-MM-dd'T'HH:mm:ss\")")
+    if drawn.counted:
+        return TimeBars(title, series, f"{drawn.y_title} per {duration(width_s).removeprefix('1 ')}", width_s)
+    return Lines(title, series, drawn.y_title)
+
+
+def _series(
+    table: DataFrame, drawn: Drawn | OverTime, x: str
+) -> tuple[dict[str, tuple[list[str], list[float]]], list[str], str]:
+    """The largest series, all values of x in their order, and the title."""
     points = table.selectExpr("*", f"{x} as x", f"{drawn.series} as series").where("x is not null")
     grouped = points.groupBy("series", "x").agg(_aggregate(drawn.y)).orderBy("x")
     series: dict[str, tuple[list[str], list[float]]] = {}
+    order: dict[str, None] = {}
     for row in grouped.limit(_MAX_POINTS * _MAX_SERIES).collect():
         xs, ys = series.setdefault(str(row["series"]), ([], []))
         xs.append(_label(row["x"]))
         ys.append(float(row["y"] or 0))
-    if not series:
-        return None
+        order.setdefault(xs[-1])
     largest = sorted(series, key=lambda name: -max(series[name][1]))[:_MAX_SERIES]
     kept = {name: series[name] for name in series if name in largest}
     title = drawn.title if len(kept) == len(series) else f"{drawn.title} (the {_MAX_SERIES} largest)"
-    return Lines(title, kept) if drawn.over_time else Bars(title, kept)
+    return kept, list(order), title
 
 
 def _label(x: str | float) -> str:
     if isinstance(x, float):
-        return f"{x:.10g}" if math.isfinite(x) else "more"
+        return duration(x) if math.isfinite(x) else "more"
     return str(x)
+
+
+def duration(seconds: float) -> str:
+    """A span of time in its largest unit: ``10 ms``, ``5 min``, ``7 d``."""
+    for unit, size in (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)):
+        if seconds >= size:
+            return f"{seconds / size:g} {unit}"
+    return f"{1000 * seconds:g} ms"
 
 
 def _aggregate(y: str) -> Column:
@@ -184,13 +238,11 @@ def _aggregate(y: str) -> Column:
     return f.expr(f"cast({y} as double) as y")
 
 
-def _moments(table: DataFrame, column: str) -> str | None:
-    """SQL that rounds a time down so that the table's whole span has so many points at most; None without any time."""
+def _width_s(table: DataFrame, column: str) -> int | None:
+    """Seconds to put together so that the table's whole span has so many points at most; None without any time."""
     (span,) = table.selectExpr(
         f"min(unix_seconds({column})) as first", f"max(unix_seconds({column})) as last"
     ).collect()
     if span["first"] is None:
         return None
-    width = next((each for each in _WIDTHS_S if (span["last"] - span["first"]) / each <= _MAX_POINTS), _WIDTHS_S[-1])
-    moment = f"timestamp_seconds(unix_seconds({column}) div {width} * {width})"
-    return f"date_format({moment}, \"yyyy-MM-dd'T'HH:mm:ss\")"
+    return next((each for each in _WIDTHS_S if (span["last"] - span["first"]) / each <= _MAX_POINTS), _WIDTHS_S[-1])

@@ -7,10 +7,12 @@ import re
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from odradek.pipeline.html_report import Bars, Lines, Points, Section, check_report, write_report
+from odradek.pipeline.charts import Bars, Chart, Lines, Points, TimeBars
+from odradek.pipeline.html_report import Section, check_report, write_report
 from odradek.pipeline.installed_spark import PipelineUnavailable
 
 EVIL = "</script><script>alert(1)</script>"
@@ -67,27 +69,27 @@ def test_a_table_without_rows_says_so(tmp_path: Path) -> None:
 
 def test_charts_need_no_network_and_their_code_is_there_once(tmp_path: Path) -> None:
     pytest.importorskip("plotly")
-    bars = Section("bars", chart=Bars("by <topic>", {EVIL: (["a", EVIL], [1, 2])}))
-    lines = Section("lines", chart=Lines("over time", {"in": (["2026-01-01T00:00:00"], [3.0])}))
-    points = Section("points", chart=Points("places", {"gap": ([7, 2**60], ["in-0", "in-1"])}))
-    page = page_of(tmp_path / "r.html", bars, lines, points)
+    moments: Any = {"in": (["2026-01-01T00:00:00"], [3.0])}
+    charts: dict[str, Chart] = {
+        "bars": Bars("by <topic>", {EVIL: (["a", EVIL], [1, 2])}, EVIL, EVIL),
+        "spans": TimeBars("over time", moments, EVIL, 60),
+        "lines": Lines("over time", moments, EVIL),
+        "points": Points("places", {"gap": ([7, 2**60], ["in-0", EVIL])}, ["in-0", EVIL]),
+    }
+    page = page_of(tmp_path / "r.html", *(Section(name, chart=chart) for name, chart in charts.items()))
     assert page.fetched == []
     assert page.open == []
     scripts = page.texts["script"]
     assert [script for script in scripts if "alert" in script and EVIL in script] == []
     assert len([script for script in scripts if len(script) > 1_000_000]) == 1
-    assert len([script for script in scripts if re.search(r"Plotly\.newPlot\(", script)]) >= 3
-    assert page.texts["h2"] == ["bars", "lines", "points"]
+    assert len([script for script in scripts if re.search(r"Plotly\.newPlot\(", script)]) >= 4
+    assert page.texts["h2"] == list(charts)
+    assert page.texts["h3"] == ["by <topic>", "over time", "over time", "places"]
 
 
-def test_an_outcome_has_the_same_colour_in_each_chart(tmp_path: Path) -> None:
-    pytest.importorskip("plotly")
-    names = ("failed", "other"), ("other", "failed")
-    charts = [Section("s", chart=Bars("b", {name: (["a"], [1]) for name in order})) for order in names]
-    page_of(tmp_path / "r.html", *charts)
-    text = (tmp_path / "r.html").read_text()
-    assert text.count('"marker":{"color":"#ef553b"},"name":"failed"') == 2
-    assert text.count('[{"name":"other"') + text.count(',{"name":"other"') == 2  # plotly's own choice
+def test_a_part_with_nothing_in_it_says_so(tmp_path: Path) -> None:
+    page = page_of(tmp_path / "r.html", Section("activity"), Section("waiting", note="all has been handled"))
+    assert page.texts["p"] == ["none", "all has been handled", "none"]
 
 
 def test_what_is_missing_is_told_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import Producer
 
 import odradek
-from odradek.pipeline.html_report import Bars, Lines
+from odradek.pipeline.charts import Bars, TimeBars
 from odradek.pipeline.jobs.logs import LogPlace
 
 T = 1_700_000_000_000
@@ -64,11 +64,11 @@ def test_what_is_archived_left_out_and_replayed(spark: Any, kafka_broker: odrade
         for each in (0, 1)
     }
     assert {each: row.bytes for each, row in rows.items()} == {**sizes, 2: None}
-    bars, lines = (section.chart for section in sections(tables))
+    bars, spans = (section.chart for section in sections(tables))
     assert isinstance(bars, Bars)
     assert bars.series == {"bytes": (["in"], [float(sum(sizes.values()))])}
-    assert isinstance(lines, Lines)
-    assert lines.series["in"][1] == [3.0, 2.0, 1.0]  # by second
+    assert isinstance(spans, TimeBars)
+    assert spans.series["in"][1] == [3.0, 2.0, 1.0]  # by second
     assert "open" not in archive_report.archived(spark, place, folder, read_committed=False)["archived"].columns
 
     sent = replay(spark, folder, kafka_broker.bootstrap_servers, rename={"in": "again"})

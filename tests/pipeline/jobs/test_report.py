@@ -12,7 +12,7 @@ import pytest
 import odradek
 from odradek.__main__ import main
 from odradek.client_security.options import security_options
-from odradek.pipeline.html_report import Bars, Lines, Points
+from odradek.pipeline.charts import Bars, Lines, Points, TimeBars
 from tests.pipeline.test_session import produce, produce_transaction
 
 UTC = datetime.UTC
@@ -51,7 +51,8 @@ def test_times_are_put_together_so_that_a_chart_can_be_read(spark: Any) -> None:
     rows = [("t", began + datetime.timedelta(seconds=number), 2) for number in range(1000)]
     table = spark.createDataFrame(rows, "topic string, time timestamp, records bigint")
     (section,) = sections({"activity": table})
-    assert isinstance(section.chart, Lines)
+    assert isinstance(section.chart, TimeBars)
+    assert (section.chart.widths_s, section.chart.y) == (5, "records per 5 s")
     times, values = section.chart.series["t"]
     assert times[:2] == ["2026-01-01T00:00:00", "2026-01-01T00:00:05"]
     assert values == [10.0] * 200
@@ -68,7 +69,7 @@ def test_a_chart_has_the_largest_series(spark: Any) -> None:
     (section,) = sections({"lag": table})
     assert isinstance(section.chart, Bars)
     assert sorted(section.chart.series) == [f"t{number}" for number in range(10, 30)]
-    assert section.chart.title == "lag by group (the 20 largest)"
+    assert section.chart.title == "lag by group and topic (the 20 largest)"
     assert (len(section.rows), section.total) == (30, 30)
 
 
@@ -81,10 +82,33 @@ def test_transactions_are_drawn_by_their_age(spark: Any) -> None:
     (section,) = sections({"transactions": table})
     assert isinstance(section.chart, Bars)
     assert section.chart.series == {
-        "commit": (["0.01", "1"], [1.0, 1.0]),
-        "abort": (["30"], [1.0]),
+        "commit": (["10 ms", "1 s"], [1.0, 1.0]),
+        "abort": (["30 s"], [1.0]),
         "open": (["more"], [1.0]),
     }
+    assert section.chart.order == ["10 ms", "1 s", "30 s", "more"]
+
+
+def test_lag_is_drawn_as_a_line(spark: Any) -> None:
+    from odradek.pipeline.jobs.report import sections
+
+    rows = [("g", datetime.datetime(2026, 1, 1, tzinfo=UTC), lag) for lag in (7, 9)]
+    (section,) = sections(
+        {"lag_over_time": spark.createDataFrame(rows, "group_id string, commit_time timestamp, lag long")}
+    )
+    assert section.chart == Lines(
+        "largest lag at the commits", {"g": (["2026-01-01T00:00:00"], [9.0])}, "lag (records)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.01, "10 ms"), (1, "1 s"), (90, "1.5 min"), (1800, "30 min"), (21_600, "6 h"), (604_800, "7 d")],
+)
+def test_a_span_of_time_in_words(seconds: float, text: str) -> None:
+    from odradek.pipeline.jobs.report import duration
+
+    assert duration(seconds) == text
 
 
 def test_rebalances_are_counted_over_time(spark: Any) -> None:
@@ -93,7 +117,7 @@ def test_rebalances_are_counted_over_time(spark: Any) -> None:
     at = datetime.datetime(2026, 1, 1, tzinfo=UTC)
     rows = [("g", at, "generation"), ("g", at, "joined"), ("g", at + datetime.timedelta(seconds=1), "left")]
     (section,) = sections({"rebalances": spark.createDataFrame(rows, "group_id string, time timestamp, event string")})
-    assert isinstance(section.chart, Lines)
+    assert isinstance(section.chart, TimeBars)
     assert section.chart.series == {"g": (["2026-01-01T00:00:00", "2026-01-01T00:00:01"], [1.0, 0.0])}
 
 
@@ -101,12 +125,14 @@ def test_findings_are_drawn_by_partition_and_offset() -> None:
     from odradek.pipeline.jobs.audit import Finding, Verdict
     from odradek.pipeline.jobs.report import verdict_sections
 
-    findings = [Finding("gap", "in", 0, 7, ""), Finding("gap", "in", 1, 9, ""), Finding("double", "in", 0, 8, "")]
+    findings = [Finding("gap", "in", 10, 70, ""), Finding("gap", "in", 2, 9, ""), Finding("double", "in", 2, 8, "")]
     verdict = Verdict({"in records": 9}, {"gap": 2, "double": 1}, findings)
     charts = {section.title: section.chart for section in verdict_sections(verdict)}
-    assert charts["checks"] == Bars("findings by check", {"findings": (["gap", "double"], [2, 1])})
+    assert charts["checks"] == Bars("findings by check", {"findings": (["gap", "double"], [2, 1])}, "check", "findings")
     assert charts["findings"] == Points(
-        "findings by partition and offset", {"gap": ([7, 9], ["in-0", "in-1"]), "double": ([8], ["in-0"])}
+        "findings by partition and offset",
+        {"gap": ([70, 9], ["in-10", "in-2"]), "double": ([8], ["in-2"])},
+        ["in-2", "in-10"],
     )
 
 

@@ -75,9 +75,9 @@ def test_attempts_and_journeys(spark: Any, kafka_broker: odradek.KafkaBroker) ->
     none_failed = tables["attempts"].where("attempts = 1")
     assert [section.chart for section in sections({"attempts": none_failed})] == [None]
     assert times.series == {
-        "succeeded": (["0.01", "300"], [1.0, 1.0]),
-        "waiting": (["600"], [1.0]),
-        "failed": (["3600"], [1.0]),
+        "succeeded": (["10 ms", "5 min"], [1.0, 1.0]),
+        "waiting": (["10 min"], [1.0]),
+        "failed": (["1 h"], [1.0]),
     }
 
 
