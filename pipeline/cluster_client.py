@@ -247,17 +247,53 @@ class ClusterClient:
 
         return self._of_leader(topic, partition, ask)
 
-    def append(self, topic: str, partition: int, batch: bytes, transactional_id: str) -> None:
-        """Append one batch of a transaction, acknowledged by all in-sync replicas."""
-        part = PartitionProduceData(index=partition, records=batch)
-        data = [TopicProduceData(name=topic, partition_data=[part])]
-        request = ProduceRequest(transactional_id=transactional_id, acks=-1, timeout_ms=30_000, topic_data=data)
+    def append(self, batches: Mapping[TopicPartition, bytes], transactional_id: str) -> None:
+        """Append a batch of a transaction to each of some partitions, acknowledged by all in-sync replicas.
 
-        def ask(leader: WireClient) -> None:
-            answer = leader.request(request, max_version=_LAST_PRODUCE_WITH_ADDED_PARTITIONS)
-            _check(answer.responses[0].partition_responses[0].error_code, "Produce", topic, partition)
+        Waits while other leaders are elected, or do not know of it yet.
+        """
+        deadline = time.monotonic() + self._timeout_s
+        left = dict(batches)
+        while True:
+            errors = self._append_once(left, transactional_id)
+            left = {place: left[place] for place in errors}
+            for (topic, partition), code in errors.items():
+                if code not in _LEADER_MOVES or time.monotonic() > deadline:
+                    _check(code, "Produce", topic, partition)
+                self._leaders.pop((topic, partition), None)
+            if not left:
+                return
+            time.sleep(_PAUSE_S)
 
-        self._of_leader(topic, partition, ask)
+    def _append_once(self, batches: Mapping[TopicPartition, bytes], transactional_id: str) -> dict[TopicPartition, int]:
+        """One request to each leader, all at the same time: the error codes of the partitions that have one."""
+        by_leader: dict[tuple[str, int], dict[str, list[PartitionProduceData]]] = {}
+        errors: dict[TopicPartition, int] = {}
+        for (topic, partition), batch in batches.items():
+            try:
+                leader = self._leader(topic, partition)
+            except KafkaError as error:
+                errors[topic, partition] = error.code
+                continue
+            part = PartitionProduceData(index=partition, records=batch)
+            by_leader.setdefault(leader, {}).setdefault(topic, []).append(part)
+        answers: list[Callable[[], Any]] = []
+        try:
+            for address, topics in by_leader.items():
+                data = [TopicProduceData(name=name, partition_data=parts) for name, parts in topics.items()]
+                request = ProduceRequest(transactional_id=transactional_id, acks=-1, timeout_ms=30_000, topic_data=data)
+                answers.append(self._connection(address).begin(request, _LAST_PRODUCE_WITH_ADDED_PARTITIONS))
+            for answer in answers:
+                for topic_answer in answer().responses:
+                    for part in topic_answer.partition_responses:
+                        if part.error_code:
+                            errors[topic_answer.name, part.index] = part.error_code
+        except BaseException:
+            for address in by_leader:  # whatever is asked there next would get the answer that nobody took
+                if connection := self._connections.pop(address, None):
+                    connection.close()
+            raise
+        return errors
 
     # -- coordinators
 

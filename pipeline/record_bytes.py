@@ -1,13 +1,15 @@
 """Record bodies of many rows at once: Arrow joins the bytes of fields, instead of a call of the codec for each record.
 
 The counterpart of `odradek.pipeline.record_columns`. What stands between keys, values and headers are varints: numpy
-writes those of all rows, and Arrow puts prefix, key, prefix, value and headers of each row behind one another.
+writes those of all rows, and Arrow takes prefix, key, prefix, value and headers of each row behind one another.
 Source: KIP-98 (record format v2).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +27,7 @@ _SEED, _M = np.uint32(0x9747B28C), np.uint32(0x5BD1E995)
 
 
 def row_sizes(rows: pa.RecordBatch) -> Ints:
-    """About how many bytes each row takes as a record: of keys and values it is exact. Columns as in `body_of`."""
+    """About how many bytes each row takes as a record: of keys and values it is exact. Columns as in `records_of`."""
     sizes = np.maximum(_sizes(rows["key"]), 0) + np.maximum(_sizes(rows["value"]), 0)
     headers = rows["headers"]
     if headers.null_count < len(headers):
@@ -37,26 +39,58 @@ def row_sizes(rows: pa.RecordBatch) -> Ints:
     return sizes + _OVERHEAD
 
 
-def body_of(rows: pa.RecordBatch, base_timestamp: int) -> bytes:
-    """The records of a batch, not compressed; offsets run from the batch's own.
+class Records(NamedTuple):
+    """The records of a batch, not compressed, and what the batch's header says of them."""
+
+    body: memoryview
+    record_count: int
+    first_timestamp: int
+    max_timestamp: int
+
+
+def records_of(rows: pa.RecordBatch, order: Ints, begins: Ints) -> list[Records]:
+    """The records of some batches, made at once; offsets run from each batch's own.
 
     Columns: ``timestamp_ms`` (int64), ``key`` and ``value`` (binary), ``headers`` (list of structs of a string and a
-    binary).
+    binary). ``order`` has the numbers of the rows, batch after batch; ``begins`` says where in it each batch begins.
     """
-    count = rows.num_rows
     key, value, headers = rows["key"], rows["value"], rows["headers"]
-    timestamp = np.asarray(rows["timestamp_ms"]) - base_timestamp
     key_size, value_size, header_count = _sizes(key), _sizes(value), _counts(headers)
     tail = _as_bytes([header_count])
     if header_count.any():
         tail = pc.binary_join_element_wise(tail, _joined_headers(headers, header_count), b"")
-    front = [timestamp, np.arange(count, dtype=np.int64), key_size]
-    length = 1 + sum(_widths(each) for each in [*front, value_size])  # 1: the attributes, which say nothing
-    length = length + np.maximum(key_size, 0) + np.maximum(value_size, 0) + _sizes(tail)
-    prefix = _as_bytes([length, np.zeros(count, np.int64), *front])
-    parts = (prefix, key, _as_bytes([value_size]), value, tail, b"")
-    joined = pc.binary_join_element_wise(*parts, null_handling="replace", null_replacement=b"")
-    return _content(joined)
+    behind_key = _widths(value_size) + np.maximum(value_size, 0) + _sizes(tail)
+    counts = np.diff(begins, append=len(order))
+    timestamp = np.asarray(rows["timestamp_ms"])[order]
+    front = [
+        timestamp - np.repeat(timestamp[begins], counts),
+        np.arange(len(order), dtype=np.int64) - np.repeat(begins, counts),
+        key_size[order],
+    ]
+    length = 1 + sum(_widths(each) for each in front)  # 1: the attributes, which say nothing
+    length = length + np.maximum(front[2], 0) + behind_key[order]
+    prefix = _as_bytes([length, np.zeros(len(order), np.int64), *front])
+    data, bounds = _interleaved(prefix, (key, _as_bytes([value_size]), value, tail), order)
+    bodies = [data[begin:end] for begin, end in pairwise(bounds[[*begins, len(order)]].tolist())]
+    latest = np.maximum.reduceat(timestamp, begins)
+    return list(map(Records, bodies, counts.tolist(), timestamp[begins].tolist(), latest.tolist()))
+
+
+def _interleaved(first: pa.Array, others: Sequence[pa.Array], order: Ints) -> tuple[memoryview, NDArray[np.int32]]:
+    """The bytes of rows in an order, and where each begins and the last one ends.
+
+    A row is its element of ``first``, which has the order already, and its element of each of the others.
+    """
+    fields = 1 + len(others)
+    index = np.empty((len(order), fields), np.int64)
+    index[:, 0] = np.arange(len(order))
+    base = len(first)
+    for number, each in enumerate(others, 1):
+        np.add(order, base, out=index[:, number])
+        base += len(each)
+    taken = pa.concat_arrays([first, *others]).take(pa.array(index.ravel()))
+    _, offsets, data = taken.buffers()
+    return memoryview(data).cast("B"), np.frombuffer(offsets, np.int32)[::fields]
 
 
 def partitions_by_key(keys: pa.Array, count: int) -> Ints:
@@ -108,13 +142,6 @@ def _sizes(array: pa.Array) -> Ints:
 
 def _counts(headers: pa.Array) -> Ints:
     return np.asarray(pc.fill_null(pc.list_value_length(headers), 0)).astype(np.int64)
-
-
-def _content(array: pa.Array) -> bytes:
-    """The elements of a binary array without nulls, one behind the other."""
-    data, start, sizes = _places(array)
-    first = int(start[0]) if len(array) else 0
-    return data[first : first + int(sizes.sum())].tobytes()
 
 
 def _header_fields(headers: pa.Array) -> tuple[pa.Array, pa.Array]:

@@ -6,6 +6,7 @@ as it is, so the producer id and the epoch are all that the driver needs (KIP-98
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.pipeline.cluster_client import GROUP, TRANSACTION, ClusterClient, TopicPartition
@@ -23,7 +24,7 @@ from odradek.protocol.generated.messages.txn_offset_commit import (
 from odradek.protocol.record_batch import TRANSACTIONAL_FLAG, assemble
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from odradek.pipeline.record_bytes import Records
 
 PROGRESS = "micro-batches of a sink odradek"
 """The metadata of a commit that is a number of micro-batches, and no position of a reader."""
@@ -51,46 +52,49 @@ class TransactionWriter:
 
     @property
     def partitions(self) -> list[TopicPartition]:
-        """What was written to."""
+        """What is in the transaction."""
         return sorted(self._sequences)
 
-    def append(self, place: TopicPartition, rows: pa.RecordBatch) -> None:
-        """Write one batch, of rows as `odradek.pipeline.record_bytes.body_of` takes them."""
+    def append(self, batches: Mapping[TopicPartition, Records]) -> None:
+        """Write one batch to each of some partitions."""
         name, producer_id, epoch = self.transaction
-        topic, partition = place
-        if place not in self._sequences:
-            request = AddPartitionsToTxnRequest(
-                v3_and_below_transactional_id=name,
-                v3_and_below_producer_id=producer_id,
-                v3_and_below_producer_epoch=epoch,
-                v3_and_below_topics=[AddPartitionsToTxnTopic(name=topic, partitions=[partition])],
-            )
-            self._client.ask_coordinator(
-                TRANSACTION,
-                name,
-                request,
-                3,
-                lambda found: [
-                    part.partition_error_code
-                    for each in found.results_by_topic_v3_and_below
-                    for part in each.results_by_partition
-                ],
-            )
-        sequence = self._sequences.get(place, 0)
-        batch = _batch_of(rows, producer_id, epoch, sequence)
-        self._client.append(topic, partition, batch, name)
-        self._sequences[place] = (sequence + rows.num_rows) & 0x7FFFFFFF
+        if added := [place for place in batches if place not in self._sequences]:
+            self._add(added)
+        data = {
+            place: _batch_of(records, producer_id, epoch, self._sequences[place]) for place, records in batches.items()
+        }
+        self._client.append(data, name)
+        for place, records in batches.items():
+            self._sequences[place] = (self._sequences[place] + records.record_count) & 0x7FFFFFFF
+
+    def _add(self, places: Sequence[TopicPartition]) -> None:
+        """Make partitions a part of the transaction."""
+        name, producer_id, epoch = self.transaction
+        topics: dict[str, list[int]] = {}
+        for topic, partition in places:
+            topics.setdefault(topic, []).append(partition)
+        request = AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id=name,
+            v3_and_below_producer_id=producer_id,
+            v3_and_below_producer_epoch=epoch,
+            v3_and_below_topics=[AddPartitionsToTxnTopic(topic, partitions) for topic, partitions in topics.items()],
+        )
+        self._client.ask_coordinator(TRANSACTION, name, request, 3, _codes_of_added)
+        self._sequences.update(dict.fromkeys(places, 0))
 
 
-def _batch_of(rows: pa.RecordBatch, producer_id: int, epoch: int, sequence: int) -> bytes:
-    import pyarrow.compute as pc
+def _codes_of_added(answer: Any) -> Iterable[int]:
+    """Where one partition is refused the others are not tried, and say only that."""
+    for topic in answer.results_by_topic_v3_and_below:
+        for partition in topic.results_by_partition:
+            if partition.partition_error_code != ErrorCode.OPERATION_NOT_ATTEMPTED:
+                yield partition.partition_error_code
 
-    from odradek.pipeline.record_bytes import body_of
 
-    times = rows["timestamp_ms"]
-    first, latest = times[0].as_py(), pc.max(times).as_py()
-    header = TRANSACTIONAL_FLAG, rows.num_rows - 1, first, latest, producer_id, epoch, sequence, rows.num_rows
-    return assemble(0, 0, header, body_of(rows, first))
+def _batch_of(records: Records, producer_id: int, epoch: int, sequence: int) -> bytes:
+    body, count, first, latest = records
+    header = TRANSACTIONAL_FLAG, count - 1, first, latest, producer_id, epoch, sequence, count
+    return assemble(0, 0, header, body)
 
 
 def end_transaction(client: ClusterClient, transaction: Transaction, *, commit: bool) -> None:

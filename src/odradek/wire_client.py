@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import socket
 import time
+from collections.abc import Callable
+from functools import partial
 from struct import Struct
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -18,6 +20,7 @@ from odradek.client_security.errors import TlsError as TlsError
 from odradek.client_security.errors import WireError as WireError
 from odradek.client_security.options import PLAIN_TEXT, ClientSecurity
 from odradek.protocol.apis import API_BY_KEY
+from odradek.protocol.file_slice import in_memory, joined
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from odradek.protocol.headers import RequestHeader, decode_response_header, encode_request_header
 from odradek.protocol.message_codec import codec
@@ -37,9 +40,17 @@ CLIENT_ID = "odradek"
 
 def request_frame(request: Any, version: int, correlation_id: int, client_id: str | None = CLIENT_ID) -> bytes:
     """A request as a frame, its size included."""
+    return joined(request_parts(request, version, correlation_id, client_id))
+
+
+def request_parts(
+    request: Any, version: int, correlation_id: int, client_id: str | None = CLIENT_ID
+) -> list[bytes | memoryview]:
+    """The same in parts: large records are among them as they are."""
     header = encode_request_header(RequestHeader(request.API_KEY, version, correlation_id, client_id))
-    body = codec(type(request), version).encode(request)
-    return _SIZE.pack(len(header) + len(body)) + header + body
+    first, *others = in_memory(codec(type(request), version).encode_parts(request)) or [b""]
+    size = len(header) + len(first) + sum(map(len, others))
+    return [b"".join((_SIZE.pack(size), header, first)), *others]
 
 
 class WireConnection:
@@ -132,7 +143,8 @@ class WireConnection:
     def send(self, request: Any, version: int) -> int:
         """Send a request without waiting for its answer; returns its correlation id, for `receive`."""
         self._correlation_id += 1
-        self.send_frame(request_frame(request, version, self._correlation_id, self.client_id))
+        for part in request_parts(request, version, self._correlation_id, self.client_id):
+            self.send_frame(part)
         return self._correlation_id
 
     def receive(self, request: Any, version: int, correlation_id: int) -> Any:
@@ -144,8 +156,8 @@ class WireConnection:
             raise WireError(f"{self.address} answered another request than the one sent")
         return codec(spec.response, version).decode(frame, offset)[0]
 
-    def send_frame(self, frame: bytes) -> None:
-        """Send a frame as it is, its size included."""
+    def send_frame(self, frame: bytes | memoryview) -> None:
+        """Send a frame, or a part of one, as it is, its size included."""
         try:
             self._socket.sendall(frame)
         except WireError:
@@ -215,10 +227,23 @@ class WireClient(WireConnection):
         self.renew_session()
         return self._request(request, max_version)
 
+    def begin(self, request: Any, max_version: int) -> Callable[[], Any]:
+        """Send a request without waiting; what is returned takes the answer. Answers are to be taken in order.
+
+        Raises WireError as `request` does.
+        """
+        self.renew_session()
+        version = self._version_of(request, max_version)
+        return partial(self.receive, request, version, self.send(request, version))
+
     def _request(self, request: Any, max_version: int | None) -> Any:
+        version = self._version_of(request, max_version)
+        return self.receive(request, version, self.send(request, version))
+
+    def _version_of(self, request: Any, max_version: int | None) -> int:
         spec = API_BY_KEY[request.API_KEY]
         lowest, highest = self._served.get(spec.key, (0, -1))
         version = min(highest, spec.max_version if max_version is None else max_version)
         if version < max(lowest, spec.min_version):
             raise WireError(f"{self.address} serves no version of {spec.name} that is known here")
-        return self.receive(request, version, self.send(request, version))
+        return version

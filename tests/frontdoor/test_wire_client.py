@@ -13,9 +13,11 @@ import odradek
 from odradek.client_security import ClientSecurity
 from odradek.protocol.generated.messages.api_versions import ApiVersion, ApiVersionsResponse
 from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataResponse
+from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateResponse
 from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeResponse
 from odradek.protocol.message_codec import codec
+from odradek.protocol.record_batch import Record, build_batch
 from odradek.wire_client import WireClient, WireError
 
 Answer = Callable[[int, bytes], bytes | None]
@@ -63,6 +65,23 @@ def test_the_newest_version_of_both_is_used() -> None:
             oldest = client.request(MetadataRequest(topics=[]), max_version=0)
         assert [topic.name for topic in newest.topics] == [topic.name for topic in oldest.topics] == ["orders"]
         assert newest.topics[0].topic_id != oldest.topics[0].topic_id == bytes(16)
+
+
+def test_requests_are_begun_before_their_answers_are_taken() -> None:
+    batch = build_batch([Record(0, 1000, b"k", b"v" * 100_000)])
+    part = PartitionProduceData(index=1, records=memoryview(batch))
+    produce = ProduceRequest(
+        acks=-1, timeout_ms=1000, topic_data=[TopicProduceData(name="orders", partition_data=[part])]
+    )
+    with odradek.KafkaBroker(topics={"orders": 2}) as broker:
+        host, _, port = broker.bootstrap_servers.partition(":")
+        with WireClient(host, int(port)) as client:
+            metadata = client.begin(MetadataRequest(topics=None), 12)
+            produced = [client.begin(produce, 11) for _ in range(2)]
+            assert [topic.name for topic in metadata().topics] == ["orders"]
+            answers = [answer().responses[0].partition_responses[0] for answer in produced]
+        assert [(answer.error_code, answer.base_offset) for answer in answers] == [(0, 0), (0, 1)]
+        assert [record.value for record in broker.records("orders")] == [b"v" * 100_000] * 2
 
 
 def test_an_api_without_a_common_version_is_named(serve: Callable[[Answer], int]) -> None:

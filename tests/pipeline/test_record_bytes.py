@@ -11,13 +11,13 @@ pytest.importorskip("pyspark")
 import numpy as np
 import pyarrow as pa
 
-from odradek.pipeline.record_bytes import body_of, partitions_by_key, row_sizes
+from odradek.pipeline.record_bytes import partitions_by_key, records_of, row_sizes
 from odradek.pipeline.record_columns import HEADER_TYPE
 from odradek.protocol.partitioner import murmur2
 from odradek.protocol.records import Record, encode_records
 
 SIZES = (0, 0, 1, 2, 3, 4, 5, 7, 8, 12, 60, 63, 64, 100, 8191, 8192)
-TIMES = (0, 1, -1, 63, 64, -64, -65, 1_700_000_000_000, 2**62, -(2**62))
+TIMES = (0, 1, -1, 63, 64, -64, -65, 1_700_000_000_000, 2**62 - 1, -(2**62))
 
 
 def bytes_or_none(rng: random.Random) -> bytes | None:
@@ -44,16 +44,22 @@ def rows_of(records: list[Record]) -> pa.RecordBatch:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_body_is_that_of_the_codec(seed: int) -> None:
+def test_the_records_of_each_batch_are_those_of_the_codec(seed: int) -> None:
     rng = random.Random(seed)
     records = [record(rng, number) for number in range(300)]
-    rows = rows_of(records)
-    for first, count in ((0, 300), (17, 100), (299, 1)):
-        part = [each._replace(offset=number) for number, each in enumerate(records[first : first + count])]
-        body = body_of(rows.slice(first, count), 5)
-        assert body == encode_records(part, 0, 5)
-        assert len(body) <= row_sizes(rows.slice(first, count)).sum()
-    assert body_of(rows.slice(0, 0), 5) == b""
+    order = np.array(rng.sample(range(300), 280))
+    begins = np.array([0, 1, 17, 120, 279])
+    whole = rows_of([record(rng, 0), *records]).slice(1)
+    batches = records_of(whole, order, begins)
+    sizes = row_sizes(whole)
+    assert len(batches) == 5
+    for number, rows in enumerate(np.split(order, begins[1:])):
+        part = [records[row]._replace(offset=offset) for offset, row in enumerate(rows)]
+        times = [each.timestamp for each in part]
+        body = batches[number].body
+        assert body == encode_records(part, 0, times[0])
+        assert batches[number][1:] == (len(part), times[0], max(times))
+        assert len(body) <= sizes[rows].sum()
 
 
 def test_sizes_of_keys_and_values_are_counted() -> None:

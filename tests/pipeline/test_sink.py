@@ -129,8 +129,8 @@ def test_a_task_that_fails_leaves_nothing_open(kafka_broker: odradek.KafkaBroker
         as_task(writer, 0, *rows)
     produce(kafka_broker, "out", ["after"])
     assert committed(kafka_broker) == ["after"]
-    # Rows come ten thousand at a time: the first of them are sent before the bad one is met.
-    many = [*([Row(value="x" * 50, partition=0)] * 10_000), Row(value="bad", partition=7)]
+    # Some million bytes are sent at a time: the first rows before the bad one is met.
+    many = [*([Row(value="x" * 1000, partition=0)] * 10_000), Row(value="bad", partition=7)]
     with pytest.raises(ValueError, match="out has no partition 7: there are 1"):
         as_task(writer, 0, *many)
     assert len(list(kafka_broker.records("out"))) == 10_001

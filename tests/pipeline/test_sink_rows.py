@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,9 +15,11 @@ from pyspark.sql import Row
 from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, StructType
 
 from odradek.pipeline.cluster_client import TopicPartition
-from odradek.pipeline.sink_rows import Outgoing, check_columns, parts_of, record_rows
+from odradek.pipeline.record_bytes import Records
+from odradek.pipeline.sink_rows import Outgoing, check_columns, record_rows
 from odradek.pipeline.source_options import OptionError
 from odradek.protocol.partitioner import Partitioner
+from odradek.protocol.records import iter_records
 
 
 def schema(**columns: Any) -> StructType:
@@ -40,6 +43,14 @@ def form(*rows: Row, topic: str | None = "t") -> pa.RecordBatch:
     """The rows in the form of records."""
     (batch,) = record_rows(iter(rows), topic)
     return batch
+
+
+def values_of(batches: Mapping[TopicPartition, Records]) -> dict[TopicPartition, list[bytes]]:
+    """The values in the batches of a request."""
+    return {
+        place: [record.value or b"" for record in iter_records(bytes(batch.body), batch.record_count, 0, 0)]
+        for place, batch in batches.items()
+    }
 
 
 def test_rows_and_arrow_batches_become_the_same() -> None:
@@ -78,8 +89,9 @@ def test_rows_that_are_no_records() -> None:
 def test_each_partition_gets_its_rows_in_their_order() -> None:
     sent: dict[TopicPartition, list[bytes]] = {}
 
-    def send(place: TopicPartition, rows: pa.RecordBatch) -> None:
-        sent.setdefault(place, []).extend(rows["value"].to_pylist())
+    def send(batches: Mapping[TopicPartition, Records]) -> None:
+        for place, values in values_of(batches).items():
+            sent.setdefault(place, []).extend(values)
 
     outgoing = Outgoing({"a": 3, "b": 2}.__getitem__, send)
     partitioner = Partitioner()
@@ -97,14 +109,42 @@ def test_each_partition_gets_its_rows_in_their_order() -> None:
     assert not sent
     outgoing.flush()
     assert sent == expected
+    outgoing.add(form(Row(value="v", topic="a", partition=3)))
     with pytest.raises(ValueError, match="a has no partition 3: there are 3"):
-        outgoing.add(form(Row(value="v", topic="a", partition=3)))
+        outgoing.flush()
 
 
 def test_batches_are_no_larger_than_they_should_be() -> None:
     values = [b"x" * 1000] * 600  # 24 bytes more each as a record
     values += [b"y" * 300_000] + [b"z"]
-    rows = form(*(Row(value=value) for value in values))
-    parts = list(parts_of(rows))
-    assert pa.concat_batches(parts).equals(rows)
-    assert [part.num_rows for part in parts] == [256, 256, 88, 1, 1]
+    sent: list[list[bytes]] = []
+    outgoing = Outgoing({"t": 2}.__getitem__, lambda batches: sent.extend(values_of(batches).values()))
+    outgoing.add(form(*(Row(value=value, partition=1) for value in values)))
+    outgoing.flush()
+    assert [value for batch in sent for value in batch] == values
+    assert [len(batch) for batch in sent] == [256, 256, 88, 1, 1]
+
+
+def test_a_request_has_one_batch_of_each_partition() -> None:
+    rows = [Row(value=b"%d" % number * 200_000, partition=number % 3 // 2) for number in range(7)]
+    sent: list[dict[int, bytes]] = []
+
+    def send(batches: Mapping[TopicPartition, Records]) -> None:
+        sent.append({partition: b"".join(each)[:1] for (_, partition), each in values_of(batches).items()})
+
+    outgoing = Outgoing({"t": 2}.__getitem__, send)
+    outgoing.add(form(*rows))
+    outgoing.flush()
+    assert sent == [{0: b"0", 1: b"2"}, {0: b"1", 1: b"5"}, {0: b"3"}, {0: b"4"}, {0: b"6"}]
+
+
+def test_what_waits_is_some_million_bytes() -> None:
+    """A batch of Arrow that is much larger is sent in parts."""
+    sizes: list[int] = []
+    outgoing = Outgoing({"t": 200}.__getitem__, lambda batches: sizes.append(len(batches)))
+    rows = form(*(Row(value=b"x" * 250_000, partition=number) for number in range(100)))
+    outgoing.add(rows)
+    outgoing.flush()
+    assert sum(sizes) == 100
+    assert len(sizes) > 1
+    assert max(sizes) < 70

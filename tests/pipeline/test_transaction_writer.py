@@ -10,39 +10,41 @@ import odradek
 
 pytest.importorskip("pyspark")
 
-import pyarrow as pa
+import numpy as np
 from pyspark.sql import Row
 
 from odradek.pipeline.cluster_client import ClusterClient
+from odradek.pipeline.record_bytes import Records, records_of
 from odradek.pipeline.sink_rows import record_rows
 from odradek.pipeline.transaction_writer import TransactionWriter, end_transaction, note_in_transaction, noted
+from odradek.wire_client import WireError
 
 
 def committed(broker: odradek.KafkaBroker) -> list[bytes]:
     return [record.value or b"" for record in broker.records("out", isolation="read_committed")]
 
 
-def rows(*values: bytes) -> pa.RecordBatch:
+def batch(*values: bytes) -> Records:
     """Records with these values."""
     given = [Row(value=value, timestamp=datetime.fromtimestamp(1, UTC)) for value in values]
-    (batch,) = record_rows(iter(given), "out")
-    return batch
+    (rows,) = record_rows(iter(given), "out")
+    (found,) = records_of(rows, np.arange(len(values)), np.array([0]))
+    return found
 
 
 @pytest.mark.kafka(topics={"out": 2})
 def test_another_client_ends_what_one_wrote(kafka_broker: odradek.KafkaBroker) -> None:
     with ClusterClient(kafka_broker.bootstrap_servers) as client:
         writer = TransactionWriter(client, "id", 60_000)
-        writer.append(("out", 0), rows(b"a", b"b"))
-        writer.append(("out", 1), rows(b"c"))
-        writer.append(("out", 0), rows(b"d"))
+        writer.append({("out", 0): batch(b"a", b"b")})
+        writer.append({("out", 1): batch(b"c"), ("out", 0): batch(b"d")})
     assert writer.partitions == [("out", 0), ("out", 1)]
     assert committed(kafka_broker) == []
     with ClusterClient(kafka_broker.bootstrap_servers) as client:
         end_transaction(client, writer.transaction, commit=True)
         assert sorted(committed(kafka_broker)) == [b"a", b"b", b"c", b"d"]
         dropped = TransactionWriter(client, "id", 60_000)
-        dropped.append(("out", 0), rows(b"e"))
+        dropped.append({("out", 0): batch(b"e")})
         end_transaction(client, dropped.transaction, commit=False)
         assert len(committed(kafka_broker)) == 4
 
@@ -51,9 +53,9 @@ def test_another_client_ends_what_one_wrote(kafka_broker: odradek.KafkaBroker) -
 def test_a_later_writer_of_an_id_aborts_what_is_open(kafka_broker: odradek.KafkaBroker) -> None:
     with ClusterClient(kafka_broker.bootstrap_servers) as client:
         early = TransactionWriter(client, "id", 60_000)
-        early.append(("out", 0), rows(b"early"))
+        early.append({("out", 0): batch(b"early")})
         late = TransactionWriter(client, "id", 60_000)
-        late.append(("out", 0), rows(b"late"))
+        late.append({("out", 0): batch(b"late")})
         with pytest.raises(odradek.KafkaError, match=r"(_EPOCH|_FENCED): id: its time-out or a later writer"):
             end_transaction(client, early.transaction, commit=True)
         end_transaction(client, late.transaction, commit=True)
@@ -66,10 +68,56 @@ def test_a_number_is_noted_with_the_transaction_or_not_at_all(kafka_broker: odra
         assert noted(client, "group") == 0
         for number, commit, expected in ((7, False, 0), (7, True, 7), (8, False, 7), (8, True, 8)):
             writer = TransactionWriter(client, "id", 60_000)
-            writer.append(("out", 0), rows(b"x"))
+            writer.append({("out", 0): batch(b"x")})
             note_in_transaction(client, writer.transaction, "group", ("out", 0), number)
             end_transaction(client, writer.transaction, commit=commit)
             assert noted(client, "group") == expected
+
+
+@pytest.mark.kafka(nodes=2, topics={"out": 4})
+def test_batches_go_to_several_leaders_at_once(kafka_broker: odradek.KafkaBroker) -> None:
+    moved = odradek.Fault("Produce", answer=odradek.ErrorCode.NOT_LEADER_OR_FOLLOWER, node=1, skip=1, times=2)
+    kafka_broker.set_faults(moved)
+    with ClusterClient(kafka_broker.bootstrap_servers) as client:
+        writer = TransactionWriter(client, "id", 60_000)
+        for number in range(3):
+            writer.append({("out", partition): batch(b"%d-%d" % (partition, number)) for partition in range(4)})
+        end_transaction(client, writer.transaction, commit=True)
+    assert moved.hits == 2
+    found: dict[int, list[bytes]] = {}
+    for record in kafka_broker.records("out", isolation="read_committed"):
+        found.setdefault(record.partition, []).append(record.value or b"")
+    assert found == {partition: [b"%d-%d" % (partition, number) for number in range(3)] for partition in range(4)}
+
+
+@pytest.mark.kafka(nodes=2, topics={"out": 4})
+def test_after_an_error_of_one_leader_the_transaction_can_be_ended(kafka_broker: odradek.KafkaBroker) -> None:
+    refused = odradek.Fault("Produce", answer=odradek.ErrorCode.TOPIC_AUTHORIZATION_FAILED, node=1, times=1)
+    gone = odradek.Fault("Produce", cut=True, node=1, times=1)
+    batches = {("out", partition): batch(b"x") for partition in range(4)}
+    with ClusterClient(kafka_broker.bootstrap_servers) as client:
+        for fault, message in (
+            (refused, "TOPIC_AUTHORIZATION_FAILED: Produce of out-"),
+            (gone, "closed the connection"),
+        ):
+            kafka_broker.set_faults(fault)
+            writer = TransactionWriter(client, "id", 60_000)
+            with pytest.raises((odradek.KafkaError, WireError), match=message):
+                writer.append(batches)
+            end_transaction(client, writer.transaction, commit=False)
+        writer = TransactionWriter(client, "id", 60_000)
+        writer.append({("out", partition): batch(b"good") for partition in range(4)})
+        end_transaction(client, writer.transaction, commit=True)
+    assert committed(kafka_broker) == [b"good"] * 4
+
+
+@pytest.mark.kafka(topics={"out": 1})
+def test_a_partition_that_is_not_there_is_named_as_the_reason(kafka_broker: odradek.KafkaBroker) -> None:
+    with ClusterClient(kafka_broker.bootstrap_servers) as client:
+        writer = TransactionWriter(client, "id", 60_000)
+        with pytest.raises(odradek.KafkaError, match="UNKNOWN_TOPIC_OR_PARTITION: AddPartitionsToTxn of id"):
+            writer.append({("out", 0): batch(b"a"), ("out", 7): batch(b"b")})
+        assert writer.partitions == []
 
 
 @pytest.mark.kafka(topics={"out": 1})

@@ -157,7 +157,7 @@ class TlsSocket:
         self._connection = connection
         self._address = address
 
-    def sendall(self, data: bytes) -> None:
+    def sendall(self, data: bytes | memoryview) -> None:
         with self._named_errors():
             self._connection.sendall(data)
 
