@@ -135,7 +135,7 @@ class _Maven:
             return (
                 f"needs the Kafka connector of Spark {version}, and Maven serves no {missing[1] or missing[2]}: "
                 "install a Spark whose connector is served, name its jars in spark.jars, or do without it: "
-                "only the format kafka and the retry job need it (build_session(kafka=False))"
+                "only your own use of the format kafka needs it (build_session(kafka=False))"
             )
         return f"Maven could not fetch the connector of Spark {version}: {lines[0] if lines else 'no output'}"
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from odradek.pipeline.cluster_client import TopicPartition
+from odradek.pipeline.source_options import OptionError
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
@@ -33,6 +34,12 @@ else:
         class SupportsTriggerAvailableNow: ...
 
 
+def check_limit(most: int | None) -> None:
+    """OptionError for a limit that Spark cannot keep."""
+    if most is not None and not LIMITS_KNOWN:
+        raise OptionError("maxOffsetsPerTrigger: Spark tells a Python source of limits from 4.2 on")
+
+
 def limited(
     start: Mapping[TopicPartition, int], end: Mapping[TopicPartition, int], most: int
 ) -> dict[TopicPartition, int]:
@@ -58,5 +65,6 @@ __all__ = [
     "ReadLimit",
     "ReadMaxRows",
     "SupportsTriggerAvailableNow",
+    "check_limit",
     "limited",
 ]

@@ -28,11 +28,11 @@ from odradek.pipeline.archive_sink import ArchiveBatchWriter, ArchiveOptions, Ar
 from odradek.pipeline.cluster_client import EARLIEST, LATEST, ClusterClient, TopicPartition, batches_between
 from odradek.pipeline.pushdown import Narrowing, narrowed
 from odradek.pipeline.read_limits import (
-    LIMITS_KNOWN,
     ReadAllAvailable,
     ReadLimit,
     ReadMaxRows,
     SupportsTriggerAvailableNow,
+    check_limit,
     limited,
 )
 from odradek.pipeline.rows import COLUMNS, SCHEMA, Wanted, arrow_chunks
@@ -101,8 +101,7 @@ class OdradekDataSource(DataSource):
             raise OptionError("endingOffsets is for batches: a stream has no end")
         if options.push_filters:
             raise OptionError("pushFilters is for batches: Spark tells a stream of no filters")
-        if options.max_offsets_per_trigger is not None and not LIMITS_KNOWN:
-            raise OptionError("maxOffsetsPerTrigger: Spark tells a Python source of limits from 4.2 on")
+        check_limit(options.max_offsets_per_trigger)
         return StreamReader(options, chosen_columns(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:

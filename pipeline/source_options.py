@@ -163,10 +163,11 @@ def _number(name: str, text: str | None) -> int | None:
 
 def positive_number(name: str, text: str | None) -> int | None:
     """The number of an option that is given; raises OptionError."""
-    number = _number(name, text)
-    if number is not None and number <= 0:
+    if text is None:
+        return None
+    if not re.fullmatch(r"\s*0*[1-9][0-9]*\s*", text):
         raise OptionError(f"{name}: a positive number, not {text!r}")
-    return number
+    return int(text)
 
 
 def _flag(name: str, text: str) -> bool:

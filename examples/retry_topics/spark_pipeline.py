@@ -36,7 +36,7 @@ def place_orders(broker: odradek.KafkaBroker) -> None:
 
 def main() -> None:
     policy = RetryPolicy()
-    spark = build_session("retry topics")
+    spark = build_session("retry topics", kafka=False)
     reports: list[BatchReport] = []
     with (
         odradek.KafkaBroker(topics=dict.fromkeys(policy.all_topics, 1)) as broker,
@@ -64,7 +64,6 @@ def main() -> None:
             policy=policy,
             now_ms=broker.clock.now_ms,
             poll_interval="100 milliseconds",
-            kafka={"kafka.fetch.max.wait.ms": "10"},
             on_batch=show,
         )
         query = job.start(spark)

@@ -1,53 +1,58 @@
 """The retry pipeline: a message that fails is tried again after growing delays, without holding up the others.
 
-One Structured Streaming query reads the main topic and the retry topics through Spark's Kafka connector. Each batch
+One Structured Streaming query reads the main topic and the retry topics (`odradek.pipeline.source`). Each batch
 
 1. fixes its time (`plan/<batch>.json`), so that a repetition of the batch decides as the first attempt did;
 2. puts messages that are not due into `pending/bucket=<minute due>/batch=<batch>` and takes out those that came due:
    after the time of the batch before and up to its own, so nothing is taken twice and nothing has to be rewritten;
 3. hands the due ones to the handler and keeps the failures (`outcome/<batch>`) before anything is written to a topic;
-4. writes each failure to the topic of its next delay, or to the failed topic. A repeated batch first looks at
-   what its first attempt wrote (from the end offsets of the batch on) and writes the rest only.
+4. writes each failure to the topic of its next delay, or to the failed topic, in transactions that hold the number of
+   the batch (`odradek.pipeline.sink`). A repeated batch gives each task the same failures: what was committed before
+   is aborted.
 
-So a crash at any point neither loses nor doubles a message in the topics; a handler may be called again for a message
-whose outcome was not kept yet. No task sleeps: a message waits as a row of a file, and a batch a second (or less
-often: ``poll_interval``) looks which minutes are due. The cost of a batch is that of its new and its due messages.
+So a crash at any point neither loses nor doubles a message for readers of committed records; a handler may be called
+again for a message whose outcome was not kept yet. No task sleeps: a message waits as a row of a file, and a batch a
+second (or less often: ``poll_interval``) looks which minutes are due. The cost of a batch is that of its new and its
+due messages.
 
 Identity of an attempt: the headers ``retry_origin`` (topic, partition, offset) and ``retry_number``.
 """
 
 from __future__ import annotations
 
-import json
 import time
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from odradek.client_security import ClientSecurity
-from odradek.client_security.options import security_options
 from odradek.pipeline.batch_errors import with_brief_errors
 from odradek.pipeline.cluster_client import ClusterClient
 from odradek.pipeline.jobs.handlers import BatchHandler, Calling, Handler, handling, handling_in_order
-from odradek.pipeline.jobs.retry_policy import (
-    HEADERS,
-    RETRY_ERROR,
-    RETRY_NUMBER,
-    RETRY_ORIGIN,
-    RetryPolicy,
-)
+from odradek.pipeline.jobs.retry_options import RetryOptions
+from odradek.pipeline.jobs.retry_policy import HEADERS, RETRY_ERROR, RetryPolicy
 from odradek.pipeline.jobs.retry_rows import COLUMNS, ROW, due_after, header_text, next_step, parsed
-from odradek.pipeline.jobs.state_folder import StateFolder
+from odradek.pipeline.jobs.state_folder import StateFolder, has_unfinished_batch
+from odradek.pipeline.read_limits import LIMITS_KNOWN, check_limit
+from odradek.pipeline.rows import COLUMNS as RECORD_COLUMNS
+from odradek.pipeline.session import register
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 _BUCKET_MS = 60_000
 _CLAIM = "job.json"
-_STATE_VERSION = 1
+_WRITER = "writer.json"
+_STATE_VERSION = 2
 """Of what lies under the checkpoint. A later version that reads it differently has another number."""
+_ROWS_OF_TASK = 25_000
+_MOST_TASKS = 100
+"""How many tasks write the failures of a batch follows from their number alone, so a repeated batch has as many: other
+numbers here are another version of the state."""
+_READ = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
 _OUTCOME = "error string, behind int, behind_origin string"
 _BLOCKED = "key binary, origin string, retry_number int, due_ms bigint"
 
@@ -83,7 +88,8 @@ class RetryJob:
 
     ``handler``: called for each message, or for some at once with ``by_batch``. ``checkpoint``: a folder of the job's
     own on a file system that driver and executors share. ``now_ms``: the clock, asked once a batch on the driver.
-    ``kafka``: further options of the connector (``kafka.security.protocol``, ``maxOffsetsPerTrigger``, ...).
+    ``kafka``: options of the source and the sink (``kafka.security.protocol``, ``maxOffsetsPerTrigger``,
+    ``transactionalId``, ...).
     ``on_batch`` is told what each batch did, after its writes and before its commit.
     ``create_topics``: whether the job creates the retry topics and the failed topic that are missing, each with as many
     ``partitions`` as the main topic has, or so many.
@@ -107,8 +113,10 @@ class RetryJob:
     in_order: bool = False
     isolated: bool = False
     timeout_s: float | None = None
+    options: RetryOptions = field(init=False)
 
     def __post_init__(self) -> None:
+        self.options = RetryOptions.parse(self.bootstrap_servers, self.kafka)
         if self.in_order and self.by_batch:
             raise ValueError("a handler of batches gets messages together: order within a key takes one at a time")
         if self.timeout_s is not None and not self.isolated:
@@ -120,18 +128,24 @@ class RetryJob:
         ValueError for a topic that is missing, and for a checkpoint of another pipeline. KafkaError if the topics
         cannot be looked at or created.
         """
+        check_limit(self.options.max_offsets)
         state = StateFolder(spark, f"{self.checkpoint}/state")
         self._check_claim(state)
         self.prepare_topics()
         self._claim(state)
+        name = self._transactional_id(state)
         writer = self._input(spark).writeStream.queryName(f"retry {self.policy.main_topic}")
-        writer = writer.option("checkpointLocation", f"{self.checkpoint}/query")
-        writer = writer.trigger(availableNow=True) if once else writer.trigger(processingTime=self.poll_interval)
+        if not once:
+            writer = writer.trigger(processingTime=self.poll_interval)
 
         def process(rows: DataFrame, number: int) -> None:
-            _Batch(self, spark, state, number).run(rows)
+            _Batch(self, spark, state, number, name).run(rows)
 
-        return writer.foreachBatch(with_brief_errors(process)).start()
+        writer = writer.foreachBatch(with_brief_errors(process))
+        folder = f"{self.checkpoint}/query"
+        if once:
+            return _started_once(spark, writer, folder)[-1]
+        return writer.option("checkpointLocation", folder).start()
 
     def missing_topics(self) -> list[str]:
         """The names of the topics that `start` will create. Errors are its own."""
@@ -144,8 +158,7 @@ class RetryJob:
             return prepare_topics(client, self.policy, create=self.create_topics, partitions=self.partitions)
 
     def _client(self) -> ClusterClient:
-        security = ClientSecurity.parse(security_options(self.kafka, "kafka."))
-        return ClusterClient(self.bootstrap_servers, security=security)
+        return ClusterClient(self.bootstrap_servers, security=self.options.security)
 
     def check_replay(self) -> None:
         """ValueError for a topic that `replay_failed` needs and that is missing."""
@@ -157,7 +170,17 @@ class RetryJob:
 
     def _claim(self, state: StateFolder) -> None:
         """Note whose checkpoint it is."""
-        state.write_json(_CLAIM, {**self._identity(), "retry": self.policy.retry_topics})
+        claim = {**self._identity(), "retry": self.policy.retry_topics}
+        if state.read_json(_CLAIM) != claim:
+            state.write_json(_CLAIM, claim)
+
+    def _transactional_id(self, state: StateFolder) -> str:
+        """What the transactional ids of the checkpoint's batches begin with; made once."""
+        known = state.read_json(_WRITER)
+        if known is None:
+            known = {"transactional_id": f"{self.options.transactional_id or 'odradek'}-{uuid.uuid4().hex}"}
+            state.write_json(_WRITER, known)
+        return str(known["transactional_id"])
 
     def _identity(self) -> dict[str, Any]:
         return {"version": _STATE_VERSION, "main": self.policy.main_topic, "failed": self.policy.failed_topic}
@@ -180,41 +203,54 @@ class RetryJob:
                     f"{where} has messages of {', '.join(dropped)}, which the job's delays no longer use: "
                     "keep the delay, or give the job a new checkpoint"
                 )
+        writer, wanted = state.read_json(_WRITER), self.options.transactional_id
+        if writer is not None and wanted not in (None, writer["transactional_id"].rpartition("-")[0]):
+            raise ValueError(
+                f"the checkpoint {self.checkpoint} has the transactional id {writer['transactional_id']}, which does "
+                f"not begin with {wanted}: leave the option transactionalId as it was, or give the job a new checkpoint"
+            )
 
     def replay_failed(self, spark: SparkSession) -> int:
         """Send what came to the failed topic since the last replay to the main topic: its journey begins again.
 
-        Returns how many messages that were. Progress is kept in the checkpoint folder; a replay that is cut off may
-        send a message twice. ValueError for a topic that is missing.
+        Returns how many messages that were. Progress is kept in the checkpoint folder: a replay that is cut off goes
+        on with the next one, and sends each message once. ValueError for a topic that is missing.
         """
+        check_limit(self.options.max_offsets)
         self.check_replay()
         from pyspark.sql import functions as f
 
-        reader = spark.readStream.format("kafka").option("startingOffsets", "earliest")
-        reader = reader.options(**self.reader_options()).option("includeHeaders", "true")
-        failed = reader.option("subscribe", self.policy.failed_topic).load()
         kept = f.filter(f.coalesce("headers", f.array()), lambda each: ~each["key"].isin(list(HEADERS)))
-        writer = failed.select("key", "value", kept.alias("headers")).writeStream.format("kafka")
-        writer = writer.options(**self.reader_options()).option("topic", self.policy.main_topic)
-        writer = writer.option("checkpointLocation", f"{self.checkpoint}/replay")
-        query = writer.trigger(availableNow=True).start()
-        query.awaitTermination()
-        return sum(int(progress["numInputRows"]) for progress in query.recentProgress)
+        failed = self._records(spark, [self.policy.failed_topic]).select("key", "value", kept.alias("headers"))
+        writer = failed.writeStream.format("odradek").options(**self.options.sink, topic=self.policy.main_topic)
+        queries = _started_once(spark, writer, f"{self.checkpoint}/replay")
+        queries[-1].awaitTermination()
+        return sum(int(progress["numInputRows"]) for query in queries for progress in query.recentProgress)
 
-    def reader_options(self) -> dict[str, str]:
-        """The connector's options for reading and writing."""
-        return {"kafka.bootstrap.servers": self.bootstrap_servers, **self.kafka}
+    def _records(self, spark: SparkSession, topics: list[str]) -> DataFrame:
+        """The committed records of topics, as a stream."""
+        reader = register(spark).readStream.format("odradek").options(**self.options.source)
+        reader = reader.options(subscribe=",".join(topics), isolation="read_committed", includeControl="false")
+        return reader.schema(", ".join(f"{name} {RECORD_COLUMNS[name]}" for name in _READ)).load()
 
     def _input(self, spark: SparkSession) -> DataFrame:
-        """The messages, and a tick without a topic, which makes a batch come even when nothing is written.
-
-        The failed topic is read for its end offsets only, which a repeated batch needs.
-        """
-        reader = spark.readStream.format("kafka").option("startingOffsets", "earliest")
-        reader = reader.options(**self.reader_options()).option("includeHeaders", "true")
-        messages = parsed(reader.option("subscribe", ",".join(self.policy.all_topics)).load(), self.policy)
+        """The messages, and a tick without a topic, which makes a batch come even when nothing is written."""
+        messages = parsed(self._records(spark, [self.policy.main_topic, *self.policy.retry_topics]), self.policy)
         tick = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
         return messages.unionByName(tick.selectExpr("cast(null as string) as topic"), allowMissingColumns=True)
+
+
+def _started_once(spark: SparkSession, writer: DataStreamWriter, checkpoint: str) -> list[StreamingQuery]:
+    """Start a query that reads what is there, as the last of the queries that it takes.
+
+    Spark before 4.2 ends a query of a Python source after one batch: the one that was cut off, if there is such a one.
+    """
+    writer = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True)
+    queries = []
+    if not LIMITS_KNOWN and has_unfinished_batch(spark, checkpoint):
+        queries.append(writer.start())
+        queries[0].awaitTermination()
+    return [*queries, writer.start()]
 
 
 def prepare_topics(
@@ -245,9 +281,12 @@ def _missing(client: ClusterClient, policy: RetryPolicy, *, create: bool) -> tup
 class _Batch:
     """One micro-batch."""
 
-    def __init__(self, job: RetryJob, spark: SparkSession, state: StateFolder, number: int) -> None:
+    def __init__(
+        self, job: RetryJob, spark: SparkSession, state: StateFolder, number: int, transactional_id: str
+    ) -> None:
         self.began_s = time.monotonic()
         self.errors: dict[str, tuple[str, str]] = {}
+        self.transactional_id = transactional_id
         self.job, self.spark, self.state, self.number = job, spark, state, number
         self.policy = job.policy
         before = state.read_json(f"plan/{number - 1}.json")
@@ -344,8 +383,7 @@ class _Batch:
             held.append(early)
         outcome = f"outcome/{self.number}"
         if not self.state.exists(f"{outcome}/_SUCCESS"):
-            handled = self._handled(due.dropDuplicates(["origin", "retry_number"]))
-            handled.write.mode("overwrite").parquet(self.state.path(outcome))
+            self._handled(due).write.mode("overwrite").parquet(self.state.path(outcome))
         found = self.spark.read.schema(f"{ROW}, {_OUTCOME}").parquet(self.state.path(outcome))
         output = self._next_steps(found.where("error is not null")).persist()
         try:
@@ -354,7 +392,7 @@ class _Batch:
             counts = {topic: int(count) for topic, count, *_ in failed}
             self.errors = {topic: (origin, error) for topic, _, origin, error in failed}
             if counts:
-                self._write(self._unwritten(output) if self.repeated else output)
+                self._write(output, sum(counts.values()))
             if self.job.in_order and (counts or blocked is not None):
                 self._block(due, blocked, output)
                 held.append(self._behind(found))
@@ -370,7 +408,9 @@ class _Batch:
         calling = Calling(job.by_batch, job.isolated, job.timeout_s)
         if not job.in_order:
             handle = handling(job.handler, calling)
-            return messages.mapInArrow(handle, f"{ROW}, error string").where("error is not null")
+            # What came due lies in few files: all tasks are to have a part of it.
+            spread = messages.repartition("origin")
+            return spread.mapInArrow(handle, f"{ROW}, error string").where("error is not null")
         place = f.split("origin", "/")
         offset = [f.try_element_at(place, f.lit(at)).try_cast("bigint") for at in (-2, -1)]
         by_key = messages.repartition(f.coalesce("key", f.col("origin").cast("binary")))
@@ -431,28 +471,10 @@ class _Batch:
             step.due_ms.alias("due_ms"),
         )
 
-    def _write(self, output: DataFrame) -> None:
-        writer = output.select("topic", "key", "value", "headers").write.format("kafka")
-        writer.options(**self.job.reader_options()).save()
-
-    def _unwritten(self, output: DataFrame) -> DataFrame:
-        """The output without what an earlier attempt at this batch wrote, which lies behind the batch's end offsets."""
-        ends = self._end_offsets()
-        reader = self.spark.read.format("kafka").options(**self.job.reader_options())
-        reader = reader.option("includeHeaders", "true").option("failOnDataLoss", "false")
-        reader = reader.option("subscribe", ",".join(ends)).option("startingOffsets", json.dumps(ends))
-        written = reader.load().select(
-            "topic",
-            header_text(RETRY_ORIGIN).alias("origin"),
-            header_text(RETRY_NUMBER).try_cast("int").alias("retry_number"),
-        )
-        return output.join(written, ["topic", "origin", "retry_number"], "left_anti")
-
-    def _end_offsets(self) -> dict[str, dict[str, int]]:
-        """The end offsets of the output topics that Spark noted before it ran this batch."""
-        log = StateFolder(self.spark, f"{self.job.checkpoint}/query").read_text(f"offsets/{self.number}") or ""
-        for line in log.splitlines()[2:]:
-            offsets = json.loads(line) if line.startswith("{") else {}
-            if self.policy.main_topic in offsets:
-                return {topic: offsets[topic] for topic in self.policy.output_topics}
-        raise RuntimeError(f"the checkpoint has no offsets for batch {self.number}: {log[:200]!r}")
+    def _write(self, output: DataFrame, count: int) -> None:
+        """Write so many rows, as often as the batch is repeated: each time a task has the same ones."""
+        tasks = min(-(-count // _ROWS_OF_TASK), _MOST_TASKS)
+        spread = output.coalesce(1) if tasks == 1 else output.repartition(tasks, "origin")
+        writer = spread.select("topic", "key", "value", "headers").write.format("odradek").mode("append")
+        writer = writer.options(**self.job.options.sink).options(transactionalId=self.transactional_id)
+        writer.option("batchId", self.number).save()

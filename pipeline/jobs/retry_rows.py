@@ -77,15 +77,17 @@ def due_after(policy: RetryPolicy, now_ms: Column, number: Column, origin: Colum
 
 
 def parsed(records: DataFrame, policy: RetryPolicy) -> DataFrame:
-    """The messages with what their headers say; on the main topic every message is at its beginning."""
+    """Records of the main topic and the retry topics as messages, with what their headers say.
+
+    On the main topic every message is at its beginning.
+    """
     from pyspark.sql import functions as f
 
     retried = f.col("topic") != f.lit(policy.main_topic)
     fresh = f.concat_ws("/", "topic", "partition", "offset")
     number = header_text(RETRY_NUMBER).try_cast("int")
     due = header_text(RETRY_TIMESTAMP).try_cast("bigint")
-    messages = records.where(f.col("topic").isin([policy.main_topic, *policy.retry_topics]))
-    return messages.select(
+    return records.select(
         "topic",
         "partition",
         "offset",

@@ -63,3 +63,12 @@ class StateFolder:
     def delete(self, name: str) -> None:
         """Remove a file or a folder with everything in it."""
         self._fs.delete(self._at(name), True)
+
+
+def has_unfinished_batch(spark: Any, checkpoint: str) -> bool:
+    """Whether the last batch of a streaming query was planned and not committed: Spark repeats it first."""
+    folder = StateFolder(spark, checkpoint)
+    planned, committed = (
+        max((int(name) for name in folder.names(kind) if name.isdigit()), default=-1) for kind in ("offsets", "commits")
+    )
+    return planned > committed

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 from odradek.client_security.errors import SecurityOptionError
-from odradek.client_security.java_options import as_java
 from odradek.client_security.options import ClientSecurity, security_options
 from odradek.storage.java_properties import parse_properties
 
@@ -42,8 +41,3 @@ def client_options(path: Path | None) -> dict[str, str]:
 def client_security(path: Path | None) -> ClientSecurity:
     """The same as a value for odradek's own clients."""
     return ClientSecurity.parse(client_options(path))
-
-
-def connector_options(path: Path | None) -> dict[str, str]:
-    """The same for Spark's Kafka connector, which is Java's client and reads Java's names only."""
-    return {f"kafka.{name}": value for name, value in as_java(client_options(path)).items()}

@@ -16,8 +16,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from odradek.pipeline.cluster_client import LATEST, ClusterClient
+from odradek.pipeline.cluster_client import ClusterClient
 from odradek.pipeline.jobs.handlers import Message
+from odradek.pipeline.jobs.logs import LogPlace
 from odradek.pipeline.jobs.retry import RetryJob
 from odradek.pipeline.jobs.retry_policy import RetryPolicy
 from odradek.pipeline.session import build_session
@@ -41,13 +42,14 @@ def measure(spark: Any, count: int, folder: Path) -> None:
     try:
         with ClusterClient(broker.address) as client:
             client.create_topics(dict.fromkeys(POLICY.output_topics, PARTITIONS))
-            load(broker.address, POLICY.main_topic, PARTITIONS, keyed(count))
-            for name, now_ms, target in STEPS:
-                step(spark, name, broker.address, folder, now_ms)
-                if target is not None:
-                    ends = client.offsets({(target, index): LATEST for index in range(PARTITIONS)})
-                    if sum(ends.values()) != count:
-                        raise AssertionError(f"{target} has {ends}, not {count} messages")
+        load(broker.address, POLICY.main_topic, PARTITIONS, keyed(count))
+        for name, now_ms, target in STEPS:
+            step(spark, name, broker.address, folder, now_ms)
+            if target is not None:
+                place, committed = LogPlace(bootstrap_servers=broker.address), {"isolation": "read_committed"}
+                rows = place.read(spark, [target], columns=["offset"], includeControl="false", **committed)
+                if (found := rows.count()) != count:
+                    raise AssertionError(f"{target} has {found} messages, not {count}")
     finally:
         broker.stop()
 
@@ -66,7 +68,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--messages", default="100000,1000000", help="how many, in runs one after the other")
     options = parser.parse_args(arguments)
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before it began", flush=True)
-    spark = build_session("bench", config={"spark.driver.memory": "1g"})
+    spark = build_session("bench", config={"spark.driver.memory": "1g"}, kafka=False)
     for count in map(int, options.messages.split(",")):
         print(f"{count} messages", flush=True)
         with tempfile.TemporaryDirectory(prefix="odradek-bench-") as folder:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.client_config_file import add_client_config, client_options, client_security, connector_options
+from odradek.client_config_file import add_client_config, client_options, client_security
 from odradek.client_security import SecurityOptionError
 from odradek.client_security.options import PLAIN_TEXT
 
@@ -40,7 +40,6 @@ def test_the_option_is_a_path() -> None:
 def test_without_a_file_nothing_is_set() -> None:
     assert client_options(None) == {}
     assert client_security(None) == PLAIN_TEXT
-    assert connector_options(None) == {}
 
 
 def test_security_options_count_and_others_are_named(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -48,13 +47,6 @@ def test_security_options_count_and_others_are_named(file: Path, capsys: pytest.
     assert security.sasl is not None
     assert dict(security.sasl.module) == {"username": "alice", "password": "hush"}
     assert "only security options count here, not bootstrap.servers" in capsys.readouterr().err
-
-
-def test_the_connector_gets_the_same_with_its_prefix(file: Path) -> None:
-    options = connector_options(file)
-    assert options["kafka.security.protocol"] == "SASL_SSL"
-    assert options["kafka.sasl.jaas.config"].endswith('ScramLoginModule required username="alice" password="hush";')
-    assert all(name.startswith("kafka.s") for name in options)
 
 
 def test_wrong_files_are_refused(tmp_path: Path, file: Path) -> None:

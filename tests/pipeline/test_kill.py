@@ -68,9 +68,12 @@ import os, signal, sys
 from odradek.pipeline.jobs import retry
 from odradek.pipeline.jobs.retry_policy import RetryPolicy
 from odradek.pipeline.session import build_session
+from odradek.pipeline.sink import BatchWriter, SinkOptions
+from odradek.pipeline.source import OdradekDataSource
 
 servers, folder, step, moment, topic = sys.argv[1:]
 driver = os.getpid()
+retry._ROWS_OF_TASK = 25  # four tasks write
 
 
 def die():
@@ -104,19 +107,37 @@ def dying(batch, *arguments):
     return result
 
 
+class DyingWriter(BatchWriter):
+    def commit(self, messages):
+        super().commit(messages[:int(moment)])
+        die()
+
+
+class DyingSource(OdradekDataSource):
+    def writer(self, schema, overwrite):
+        return DyingWriter(SinkOptions.parse(dict(self.options), schema))
+
+
 if real:
     setattr(retry._Batch, step, dying)
+spark = build_session("a retry job that dies", kafka=False)
+if step == "commit":
+    retry.register = lambda spark: spark
+    spark.dataSource.register(DyingSource)
 policy = RetryPolicy("main", "dead", ["1h"], {"1h": "waiting"})
 job = retry.RetryJob(servers, folder + "/checkpoint", handle, policy=policy, now_ms=now_ms)
-job.start(build_session("a retry job that dies")).awaitTermination()
+job.start(spark).awaitTermination()
 """
 
-KILLED_AT = [  # what of a batch the driver dies at; a topic: in the batch that writes to it
+KILLED_AT = [  # what of a batch the driver dies at, and when; a topic: in the batch that writes to it
     ("_messages", "before", ""),  # its time is known, nothing is read
     ("handler", "", ""),
     ("_next_steps", "before", ""),  # what the handler said is kept, nothing is written
+    ("commit", "0", ""),  # the tasks have written, each in an open transaction
+    ("commit", "2", ""),  # two of four transactions are committed
     ("_write", "after", "waiting"),  # Spark does not know of the batch
     ("_park", "after", ""),  # what waits is in its file
+    ("commit", "3", ""),
     ("_write", "after", "dead"),
 ]
 
@@ -175,16 +196,16 @@ def test_retry_killed_while_it_writes_loses_and_doubles_nothing(
         with running(*command) as process:  # goes on with them, and dies in the next
             wait(process, lambda: written("later") > 0)
         with running(*command) as process:
-            wait(process, lambda: written("dead") >= MESSAGES)
+            wait(process, lambda: len(committed(kafka_broker, "dead")) >= MESSAGES, every_s=0.5)
     expected = {f"message {number}".encode() for number in range(MESSAGES)}
     for topic, retry_number in (("soon", b"1"), ("later", b"2"), ("dead", b"2")):
-        found = Counter(record.value for record in kafka_broker.records(topic))
+        records = committed(kafka_broker, topic)
+        found = Counter(record.value for record in records)
         assert found.keys() == expected
         assert set(found.values()) == {1}, f"doubled in {topic}"
-        assert {dict(record.headers)["retry_number"] for record in kafka_broker.records(topic)} == {retry_number}
-    assert {dict(record.headers)["retry_error"] for record in kafka_broker.records("dead")} == {
-        b"ValueError: attempt 2"
-    }
+        assert {dict(record.headers)["retry_number"] for record in records} == {retry_number}
+    errors = {dict(record.headers)["retry_error"] for record in committed(kafka_broker, "dead")}
+    assert errors == {b"ValueError: attempt 2"}
 
 
 @pytest.mark.kafka(topics=dict.fromkeys(["main", "waiting", "dead"], 2))
@@ -198,7 +219,7 @@ def test_a_retry_job_killed_at_each_of_its_steps_loses_and_doubles_nothing(
     clock.write_text("0")
     send(kafka_broker, "main", 100)
     for step, moment, topic in KILLED_AT:
-        if topic == "dead":
+        if (step, moment) == ("commit", "3"):
             clock.write_text("3600000")
         command = ["-c", DYING, kafka_broker.bootstrap_servers, str(tmp_path), step, moment, topic]
         with running(*command) as process:
@@ -262,7 +283,7 @@ def test_the_effects_of_a_handler_killed_are_there_once_as_the_audit_counts(
             wait(process, lambda: end(committed=True) > 0)
         send(kafka_broker, "in", 1000, first=8000)
         with running(*command) as process:
-            wait(process, lambda: kept(kafka_broker) >= 9000, every_s=0.5)
+            wait(process, lambda: len(committed(kafka_broker, "effects")) >= 9000, every_s=0.5)
     verdict = audit.run(spark, LogPlace(bootstrap_servers=kafka_broker.bootstrap_servers), "in", "effects", by="key")
     assert verdict.passed, verdict.lines()
     assert verdict.counts["effects committed"] == verdict.counts["in committed"] == 9000
@@ -270,8 +291,8 @@ def test_the_effects_of_a_handler_killed_are_there_once_as_the_audit_counts(
     assert calls.keys() == {str(number) for number in range(9000)}
 
 
-def kept(broker: odradek.KafkaBroker) -> int:
-    return sum(1 for _ in broker.records("effects", isolation="read_committed"))
+def committed(broker: odradek.KafkaBroker, topic: str) -> list[Any]:
+    return list(broker.records(topic, isolation="read_committed"))
 
 
 def seen(spark: Any, folder: Path) -> int:

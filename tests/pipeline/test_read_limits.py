@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.pipeline.read_limits import limited
+from odradek.pipeline import read_limits
+from odradek.pipeline.read_limits import check_limit, limited
+from odradek.pipeline.source_options import OptionError
 
 KEYS = [("t", 0), ("t", 1), ("u", 0)]
 OFFSETS = st.fixed_dictionaries({key: st.integers(0, 1000) for key in KEYS})
@@ -28,3 +30,12 @@ def test_a_limit_is_used_up_and_never_passed(start: dict, behind: dict, most: in
     found = limited(start, end, most)
     assert all(start[key] <= found[key] <= end[key] for key in KEYS)
     assert sum(found[key] - start[key] for key in KEYS) == min(most, sum(behind.values()))
+
+
+def test_a_limit_that_spark_cannot_keep_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read_limits, "LIMITS_KNOWN", False)
+    check_limit(None)
+    with pytest.raises(OptionError, match=r"maxOffsetsPerTrigger: Spark tells a Python source of limits from 4\.2 on"):
+        check_limit(5)
+    monkeypatch.setattr(read_limits, "LIMITS_KNOWN", True)
+    check_limit(5)

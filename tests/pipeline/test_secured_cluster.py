@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from odradek.client_security import ClientSecurity
-from odradek.client_security.java_options import as_java
 from odradek.pipeline.cluster_client import ClusterClient
 from odradek.pipeline.jobs import audit
 from odradek.pipeline.jobs.logs import LogPlace
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
-from tests.scenarios.secured_listeners import Secured, secured_odradek
+from tests.scenarios.secured_listeners import PASSWORDS, Secured, java_jaas, secured_odradek
 from tests.scenarios.wire_security import login
 
 pytestmark = [pytest.mark.clients, pytest.mark.jdk]
@@ -38,7 +37,13 @@ def values(spark: Any, kind: str, secured: Secured, options: dict[str, str]) -> 
 
 
 def test_source_and_connector_take_the_same_options(spark: Any, secured: Secured) -> None:
-    options = as_java(login(secured, "SCRAM-SHA-512"))
+    options = {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "SCRAM-SHA-512",
+        "sasl.jaas.config": java_jaas("scram.ScramLoginModule", username="alice", password=PASSWORDS["alice"]),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(secured.authority.ca),
+    }
     assert values(spark, "odradek", secured, options) == [b"v0", b"v1", b"v2"]
     assert values(spark, "kafka", secured, options) == [b"v0", b"v1", b"v2"]
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from odradek.client_config_file import add_client_config, client_options, client_security, connector_options
+from odradek.client_config_file import add_client_config, client_options, client_security
 from odradek.commands import CommandError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _REPORT_HELP = "write the tables and charts as one HTML page, too"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the jobs and their options."""
     jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True)
-    _add(jobs, "jars", "download the connector's jars into the cache", _jars)
+    _add(jobs, "jars", "download the jars of Spark's Kafka connector, which no job needs, into the cache", _jars)
     init = _add(jobs, "init", "write a project of Spark's declarative pipelines that uses the jobs", _init)
     init.add_argument("folder", help="directory to create")
     retry = _add(jobs, "retry", "process a topic and retry failed messages after growing delays", _retry)
@@ -145,11 +145,7 @@ _REASONS = (
     ),
     # What Spark says of a folder.
     re.compile(r"^\[PATH_\w+\] (.+?)\.? (?:Set mode|SQLSTATE)", re.MULTILINE),
-    # What Kafka's client in the connector said.
-    re.compile(r"org\.apache\.kafka\.common\.errors\.(\w+: .+)$", re.MULTILINE),
 )
-# What the connector says of records that are gone, before a page about the consumer.
-_LOST = re.compile(r"Some data may have been lost .*?Reason:\s*(.+?)\.?$", re.MULTILINE | re.DOTALL)
 _OTHER_SPARK = re.compile(r"java\.io\.InvalidClassException: org\.apache\.spark\.\S+; local class incompatible")
 _NO_PYTHON = re.compile(r'java\.io\.IOException: Cannot run program "([^"]+)"')
 _NO_PACKAGE = re.compile(r"ModuleNotFoundError: No module named '(odradek|pyarrow|numpy|construct)")
@@ -171,8 +167,6 @@ def _reason(error: Exception) -> str | None:
         return "a worker's Python is of another version than the driver's: name one of the same in PYSPARK_PYTHON"
     if _OTHER_SPARK.search(text):
         return "the workers run another version of Spark than the driver: install the driver's, or the cluster's here"
-    if lost := _LOST.search(text):
-        return f"records are gone: {lost[1]} (with --kafka failOnDataLoss=false the job goes on with what is left)"
     for pattern in _REASONS:
         if found := pattern.findall(text):
             return str(found[-1])
@@ -229,7 +223,7 @@ def _retry_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="option for Spark's Kafka connector (repeatable)",
+        help="option of the source or the sink, such as failOnDataLoss=false (repeatable)",
     )
     add_client_config(parser)
     _master_argument(parser)
@@ -262,11 +256,11 @@ def _spark(arguments: argparse.Namespace, *, kafka: bool = False) -> SparkSessio
 
 
 @contextmanager
-def _session(arguments: argparse.Namespace, *, kafka: bool = False) -> Iterator[SparkSession]:
+def _session(arguments: argparse.Namespace) -> Iterator[SparkSession]:
     """A session, and its progress on standard error while the block runs."""
     from odradek.pipeline.progress import shown_progress
 
-    spark = _spark(arguments, kafka=kafka)
+    spark = _spark(arguments)
     with shown_progress(spark, arguments.job, sys.stderr):
         yield spark
 
@@ -314,12 +308,13 @@ def _retry_job(arguments: argparse.Namespace, handler: str | None) -> RetryJob:
     from odradek.pipeline.jobs.handlers import load_handler
     from odradek.pipeline.jobs.retry import RetryJob
 
+    log_in = {f"kafka.{name}": value for name, value in client_options(arguments.client_config).items()}
     return RetryJob(
         arguments.bootstrap_servers,
         arguments.checkpoint,
         load_handler(handler) if handler else print,
         policy=_policy(arguments, arguments.jitter),
-        kafka=connector_options(arguments.client_config) | _pairs(arguments.kafka, "--kafka"),
+        kafka=log_in | _pairs(arguments.kafka, "--kafka"),
         on_batch=_show_batch,
     )
 
@@ -353,7 +348,7 @@ def _retry(arguments: argparse.Namespace) -> int:
         timeout_s=parse_delay(arguments.timeout) / 1000 if arguments.timeout else None,
     )
     missing = job.missing_topics()
-    spark = _spark(arguments, kafka=True)  # if it lacks something, nothing is created
+    spark = _spark(arguments)  # if it lacks something, nothing is created
     query = job.start(spark, once=arguments.once)
     if missing:
         print(f"created {', '.join(missing)}", flush=True)
@@ -366,7 +361,7 @@ def _retry(arguments: argparse.Namespace) -> int:
 def _replay_failed(arguments: argparse.Namespace) -> int:
     job = _retry_job(arguments, None)
     job.check_replay()
-    with _session(arguments, kafka=True) as spark:
+    with _session(arguments) as spark:
         count = job.replay_failed(spark)
     print(f"{count} messages from {job.policy.failed_topic} to {job.policy.main_topic}")
     return 0

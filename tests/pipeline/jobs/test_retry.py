@@ -1,10 +1,11 @@
-"""The retry pipeline through Spark's Kafka connector, with hours passing on the broker's clock."""
+"""The retry pipeline on Spark, with hours passing on the broker's clock."""
 
 from __future__ import annotations
 
 import os
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ import pytest
 from confluent_kafka import Producer
 
 import odradek
+from odradek.__main__ import main
+from odradek.client_security.options import security_options
 from odradek.pipeline.jobs.retry_policy import RetryPolicy
 from odradek.pipeline.jobs.state_folder import StateFolder
 from tests.pipeline.test_session import PATIENCE_S
@@ -21,7 +24,6 @@ MINUTE = 60_000
 POLICY = RetryPolicy()
 DELAYS_MIN = [5, 5, 30, 30, 30, 60]
 TOPICS = {name: {"partitions": 1, "config": {"message.timestamp.type": "LogAppendTime"}} for name in POLICY.all_topics}
-FAST = {"kafka.fetch.max.wait.ms": "10"}
 
 
 class Running:
@@ -33,7 +35,7 @@ class Running:
         self.reports: list[Any] = []
         self.clock = broker.clock
         self.on_batch: Callable[[Any], None] = self.reports.append
-        options = {"policy": POLICY, "poll_interval": "100 milliseconds", "kafka": FAST, **options}
+        options = {"policy": POLICY, "poll_interval": "100 milliseconds", **options}
         self.job = RetryJob(
             broker.bootstrap_servers,
             str(folder),
@@ -74,7 +76,8 @@ def send(broker: odradek.KafkaBroker, *values: str, topic: str = "main_topic", k
 
 
 def stored(broker: odradek.KafkaBroker, *topics: str) -> list[Any]:
-    return [record for topic in topics for record in broker.records(topic)]
+    """What readers of committed records see."""
+    return [record for topic in topics for record in broker.records(topic, isolation="read_committed")]
 
 
 def text_of(record: Any, header: str) -> str | None:
@@ -332,7 +335,7 @@ def test_failed_messages_start_again(spark: Any, kafka_broker: odradek.KafkaBrok
     from odradek.pipeline.jobs.retry import RetryJob
 
     policy = RetryPolicy(delays=())
-    job = RetryJob(kafka_broker.bootstrap_servers, str(tmp_path), failing, policy=policy, kafka=FAST)
+    job = RetryJob(kafka_broker.bootstrap_servers, str(tmp_path), failing, policy=policy)
     send(kafka_broker, "bad")
     assert job.start(spark, once=True).awaitTermination(PATIENCE_S)
     (failed,) = stored(kafka_broker, "failed_topic")
@@ -341,6 +344,28 @@ def test_failed_messages_start_again(spark: Any, kafka_broker: odradek.KafkaBrok
         job.replay_failed(spark)
     first, again = stored(kafka_broker, "main_topic")
     assert (again.key, again.value, again.headers) == (first.key, first.value, first.headers)
+    # As after a crash between the commit of its transactions and Spark's own: the batch is repeated.
+    for file in (tmp_path / "replay" / "commits").glob("*0*"):
+        file.unlink()
+    send(kafka_broker, "bad too", topic="failed_topic")
+    job.replay_failed(spark)
+    assert [each.value for each in stored(kafka_broker, "main_topic")] == [b"bad", b"bad", b"bad too"]
+
+
+@pytest.mark.kafka(topics=TOPICS)
+def test_once_is_all_that_is_there_also_after_a_crash(
+    spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path
+) -> None:
+    def crash(report: Any) -> None:
+        raise Crash
+
+    job = partial(job_of, kafka_broker, str(tmp_path), delays=())
+    send(kafka_broker, "bad")
+    with pytest.raises(Exception, match="FOREACH_BATCH"):
+        job(on_batch=crash).start(spark, once=True).awaitTermination(PATIENCE_S)
+    send(kafka_broker, "bad too")
+    assert job().start(spark, once=True).awaitTermination(PATIENCE_S)
+    assert [each.value for each in stored(kafka_broker, "failed_topic")] == [b"bad", b"bad too"]
 
 
 @pytest.mark.kafka(topics=TOPICS)
@@ -371,10 +396,12 @@ def test_a_stop_in_the_middle_of_a_batch_is_no_error(
     assert not running.reports or not running.reports[-1].arrived
 
 
-def job_of(broker: odradek.KafkaBroker, **options: Any) -> Any:
+def job_of(
+    broker: odradek.KafkaBroker, checkpoint: str = "checkpoint", *, delays: Sequence[str] = ("1m", "2m"), **options: Any
+) -> Any:
     from odradek.pipeline.jobs.retry import RetryJob
 
-    return RetryJob(broker.bootstrap_servers, "checkpoint", failing, policy=RetryPolicy(delays=("1m", "2m")), **options)
+    return RetryJob(broker.bootstrap_servers, checkpoint, failing, policy=RetryPolicy(delays=delays), **options)
 
 
 def partitions(broker: odradek.KafkaBroker) -> dict[str, int]:
@@ -417,7 +444,7 @@ def test_a_topic_that_may_not_be_created_is_named(kafka_broker: odradek.KafkaBro
 @pytest.mark.kafka(topics={"main_topic": 1, "orders": 1})
 def test_a_checkpoint_belongs_to_one_pipeline(spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path) -> None:
     def start(policy: RetryPolicy) -> None:
-        job = RetryJob(kafka_broker.bootstrap_servers, str(tmp_path), failing, policy=policy, kafka=FAST)
+        job = RetryJob(kafka_broker.bootstrap_servers, str(tmp_path), failing, policy=policy)
         assert job.start(spark, once=True).awaitTermination(PATIENCE_S)
 
     from odradek.pipeline.jobs.retry import RetryJob
@@ -431,9 +458,84 @@ def test_a_checkpoint_belongs_to_one_pipeline(spark: Any, kafka_broker: odradek.
     with pytest.raises(ValueError, match="has messages of retry_2m_topic, retry_3m_topic, which the job's delays no"):
         start(RetryPolicy(delays=("1m",)))
     state = StateFolder(spark, f"{tmp_path}/state")
-    state.write_json("job.json", {**state.read_json("job.json"), "version": 0})
-    with pytest.raises(ValueError, match="is of version 0 of the job, this one has 1"):
+    state.write_json("job.json", {**state.read_json("job.json"), "version": 1})
+    with pytest.raises(ValueError, match="is of version 1 of the job, this one has 2"):
         start(RetryPolicy(delays=("1m", "2m", "3m")))
+
+
+@pytest.mark.kafka(topics={"main_topic": 1})
+def test_transactional_ids_stay_as_they_began(spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path) -> None:
+    job = partial(job_of, kafka_broker, str(tmp_path), delays=())
+    for value in ("bad", "bad too"):
+        send(kafka_broker, value)
+        assert job(kafka={"transactionalId": "of-a-team"}).start(spark, once=True).awaitTermination(PATIENCE_S)
+    (name,) = kafka_broker.transactions
+    assert re.fullmatch(r"of-a-team-[0-9a-f]{32}-0", name)
+    send(kafka_broker, "bad again")
+    assert job().start(spark, once=True).awaitTermination(PATIENCE_S)
+    assert list(kafka_broker.transactions) == [name]
+    with pytest.raises(
+        ValueError, match=rf"has the transactional id {name[:-2]}, which does not begin with of-a: leave"
+    ):
+        job(kafka={"transactionalId": "of-a"}).start(spark)
+
+
+RIGHTS = [
+    odradek.Acl("job", "READ", topic="main_topic"),
+    odradek.Acl("job", ["READ", "WRITE"], topic="failed_topic"),
+    odradek.Acl("job", "WRITE", transactional_id="mine-", prefixed=True),
+    odradek.Acl("groupless", ["READ", "WRITE"], topic="*"),
+    odradek.Acl("groupless", "WRITE", transactional_id="*"),
+    odradek.Acl("reader", "READ", topic="*"),
+    odradek.Acl("*", "READ", group="mine-", prefixed=True),
+]
+SECURED = {
+    "topics": {"main_topic": 1, "failed_topic": 1},
+    "security": odradek.Security(users=dict.fromkeys(("job", "groupless", "reader"), "secret"), acls=RIGHTS),
+}
+
+
+@pytest.mark.kafka(**SECURED)
+def test_the_rights_of_a_transactional_producer_suffice(
+    spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path
+) -> None:
+    log_in = {f"kafka.{name}": value for name, value in security_options(kafka_broker.client_config("job")).items()}
+    job = job_of(kafka_broker, str(tmp_path), delays=(), kafka={**log_in, "transactionalId": "mine"})
+    kafka_broker.produce("main_topic", "bad")
+    assert job.start(spark, once=True).awaitTermination(PATIENCE_S)
+    assert [each.value for each in stored(kafka_broker, "failed_topic")] == [b"bad"]
+    assert kafka_broker.denied == []
+
+
+@pytest.mark.kafka(**SECURED)
+@pytest.mark.parametrize(
+    ("user", "told"),
+    [
+        ("reader", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED: InitProducerId of other-"),
+        ("groupless", "GROUP_AUTHORIZATION_FAILED: OffsetFetch of other-"),
+    ],
+)
+def test_a_right_that_is_missing_is_told_in_one_line(
+    spark: Any,
+    kafka_broker: odradek.KafkaBroker,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    user: str,
+    told: str,
+) -> None:
+    options = security_options(kafka_broker.client_config(user))
+    config = tmp_path / "client.properties"
+    config.write_text("".join(f"{name}={value}\n" for name, value in options.items()))
+    app = tmp_path / "app.py"
+    app.write_text("def handle(message):\n    raise ValueError\n")
+    kafka_broker.produce("main_topic", "bad")
+    words = ["--bootstrap-servers", kafka_broker.bootstrap_servers, "--client-config", str(config), "--delays", ""]
+    words += ["--checkpoint", str(tmp_path / "checkpoint"), "--kafka", "transactionalId=other", "--once"]
+    assert main(["pipeline", "retry", "--handler", f"{app}:handle", *words]) == 2
+    line = capsys.readouterr().err
+    assert line.startswith(f"odradek pipeline: retry: {told}")
+    assert line.count("\n") == 1
+    assert stored(kafka_broker, "failed_topic") == []
 
 
 def test_options_that_exclude_one_another() -> None:

@@ -42,7 +42,7 @@ def test_what_headers_say(
 ) -> None:
     from odradek.pipeline.jobs.retry_rows import parsed
 
-    rows = spark.createDataFrame([record(topic, **headers), record("dead")], RECORD)
+    rows = spark.createDataFrame([record(topic, **headers)], RECORD)
     (row,) = parsed(rows, POLICY).collect()
     assert (row.retry_number, row.due_ms, row.origin) == expected
 

@@ -43,3 +43,13 @@ def test_names_and_deletion(folder: Any) -> None:
     folder.delete("minutes")
     assert folder.names("minutes") == []
     folder.delete("minutes")
+
+
+def test_a_batch_that_was_cut_off_is_seen(spark: Any, tmp_path: Path) -> None:
+    from odradek.pipeline.jobs.state_folder import StateFolder, has_unfinished_batch
+
+    folder = StateFolder(spark, str(tmp_path))
+    assert not has_unfinished_batch(spark, str(tmp_path))
+    for name, unfinished in (("offsets/9", True), ("commits/9", False), ("offsets/10", True), ("commits/10", False)):
+        folder.write_json(name, {})
+        assert has_unfinished_batch(spark, str(tmp_path)) is unfinished
