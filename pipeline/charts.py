@@ -12,11 +12,13 @@ _CLEAR, _GREY = "rgba(0, 0, 0, 0)", "rgba(128, 128, 128, 0.35)"
 
 _GOOD, _BAD, _UNDER_WAY = "#00cc96", "#ef553b", "#636efa"
 _OUTCOMES = {
-    **dict.fromkeys(("succeeded", "commit"), _GOOD),
+    **dict.fromkeys(("succeeded", "no failure", "commit"), _GOOD),
     **dict.fromkeys(("failed", "abort"), _BAD),
     **dict.fromkeys(("waiting", "open"), _UNDER_WAY),
 }
 """Colours of series that mean the same in each chart; plotly chooses the others."""
+_OTHERS = ("#ab63fa", "#ffa15a", "#19d3f3", "#ff6692", "#b6e880", "#ff97ff", "#fecb52")
+"""What is left of plotly's own colours beside them."""
 
 _COLOURS = 10
 """So many has plotly."""
@@ -99,6 +101,7 @@ def draw(chart: Chart, *, with_code: bool) -> str:
         "paper_bgcolor": _CLEAR,
         "plot_bgcolor": _CLEAR,
         "modebar": {"bgcolor": _CLEAR, "color": _GREY, "activecolor": "gray"},
+        **({"colorway": _OTHERS} if chart.series.keys() & _OUTCOMES.keys() else {}),
         "barmode": "stack",
         "xaxis": {**lines, **x_axis},
         "yaxis": {**lines, **y_axis},

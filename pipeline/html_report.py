@@ -63,8 +63,13 @@ def check_report(path: str | None) -> None:
         raise ValueError(f"no right to write the report into the folder {Path(path).parent}")
 
 
-def write_report(path: str, title: str, facts: Iterable[str], sections: Iterable[Section]) -> None:
-    """Write a page with some lines at its top; a file that is there is replaced, and is whole at any time."""
+def write_report(
+    path: str, title: str, facts: Iterable[str], sections: Iterable[Section], *, reload_s: int | None = None
+) -> None:
+    """Write a page with some lines at its top; a file that is there is replaced, and is whole at any time.
+
+    ``reload_s``: after so many seconds a browser loads the page again.
+    """
     parts = [f"<li>{html.escape(fact)}</li>" for fact in facts]
     body = [f"<h1>{html.escape(title)}</h1><ul>{''.join(parts)}</ul>"]
     with_code = True
@@ -79,7 +84,8 @@ def write_report(path: str, title: str, facts: Iterable[str], sections: Iterable
             body.append(_table(section))
         elif section.chart is None:
             body.append('<p class="note">none</p>')
-    head = f'<meta charset="utf-8"><title>{html.escape(title)}</title>{_VIEWPORT}<style>{_STYLE}</style>'
+    again = f'<meta http-equiv="refresh" content="{reload_s}">' if reload_s is not None else ""
+    head = f'<meta charset="utf-8"><title>{html.escape(title)}</title>{_VIEWPORT}{again}<style>{_STYLE}</style>'
     text = f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>\n'
     file = Path(path).resolve()
     unfinished = file.with_name(f".{file.name}.unfinished")

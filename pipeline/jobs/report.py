@@ -49,6 +49,8 @@ class OverTime(NamedTuple):
     series: str
     y_title: str
     counted: bool = True
+    least_width_s: int = 1
+    """Of a span: what the table has counted together."""
 
 
 _AFTER_FAILURES = "if(attempts = 1 and outcome = 'succeeded', null, attempts)"
@@ -74,6 +76,24 @@ DRAWN: Mapping[str, Drawn | OverTime] = {
     "markers": OverTime("markers", "time", "count(*)", "control", "markers"),
     "attempts": Drawn(
         "attempts of messages that failed", _AFTER_FAILURES, "sum(messages)", "outcome", "attempts", "messages"
+    ),
+    "failed_attempts": Drawn("messages by attempts", "attempts", "sum(messages)", "'messages'", "attempts", "messages"),
+    "errors": Drawn("messages by kind of error", "kind", "sum(messages)", "'messages'", "error", "messages"),
+    "origins": Drawn(
+        "messages by the partition where they began",
+        "concat(topic, '-', partition)",
+        "sum(messages)",
+        "'messages'",
+        "partition",
+        "messages",
+    ),
+    "waiting": OverTime(
+        "messages that wait, by the time when they are due",
+        "due_time",
+        "sum(messages)",
+        "'messages'",
+        "messages",
+        least_width_s=60,
     ),
     "journeys": Drawn(
         "messages by time in retry",
@@ -189,7 +209,7 @@ def _chart(table: DataFrame, drawn: Drawn | OverTime) -> Bars | TimeBars | Lines
     if isinstance(drawn, Drawn):
         series, order, title = _series(table, drawn, drawn.x)
         return Bars(title, series, drawn.x_title, drawn.y_title, order) if series else None
-    width_s = _width_s(table, drawn.time)
+    width_s = _width_s(table, drawn.time, drawn.least_width_s)
     if width_s is None:
         return None
     moment = f"timestamp_seconds(unix_seconds({drawn.time}) div {width_s} * {width_s})"
@@ -238,11 +258,12 @@ def _aggregate(y: str) -> Column:
     return f.expr(f"cast({y} as double) as y")
 
 
-def _width_s(table: DataFrame, column: str) -> int | None:
+def _width_s(table: DataFrame, column: str, least: int) -> int | None:
     """Seconds to put together so that the table's whole span has so many points at most; None without any time."""
     (span,) = table.selectExpr(
         f"min(unix_seconds({column})) as first", f"max(unix_seconds({column})) as last"
     ).collect()
     if span["first"] is None:
         return None
-    return next((each for each in _WIDTHS_S if (span["last"] - span["first"]) / each <= _MAX_POINTS), _WIDTHS_S[-1])
+    needed = max(least, (span["last"] - span["first"]) / _MAX_POINTS)
+    return next((each for each in _WIDTHS_S if each >= needed), _WIDTHS_S[-1])

@@ -24,6 +24,7 @@ def run(spark: SparkSession, place: LogPlace, policy: RetryPolicy, now_ms: int) 
     """The tables by name. ``outcome`` is ``succeeded``, ``waiting`` (for a retry after ``now_ms``) or ``failed``.
 
     ``attempts``: a row for each number of attempts and outcome, with how many ``messages`` took so many.
+    ``waiting``: how many messages wait, by the minute in which they are due.
     ``journeys``: a row for each message that failed: its ``origin`` (topic, partition, offset), ``failures``, first
     failure, last due time, milliseconds in retry, and last error. ValueError without the main topic.
     """
@@ -38,7 +39,14 @@ def run(spark: SparkSession, place: LogPlace, policy: RetryPolicy, now_ms: int) 
     first = spark.range(1).selectExpr("1 as attempts", "'succeeded' as outcome", f"{max(at_once, 0)}L as messages")
     counted = taken.groupBy("attempts", "outcome").count().withColumnRenamed("count", "messages")
     attempts = first.unionByName(counted).where("messages > 0").orderBy("attempts", "outcome")
-    return {"attempts": attempts, "journeys": readable(journeys)}
+    due = journeys.where("outcome = 'waiting'").selectExpr("last_due_time_ms as due_ms")
+    return {"attempts": attempts, "waiting": by_minute(due), "journeys": readable(journeys)}
+
+
+def by_minute(due: DataFrame) -> DataFrame:
+    """Rows with ``due_ms`` as ``messages`` by ``due_time``, a minute."""
+    minutes = due.selectExpr("timestamp_millis(due_ms div 60000 * 60000) as due_time")
+    return minutes.groupBy("due_time").count().withColumnRenamed("count", "messages").orderBy("due_time")
 
 
 def _journeys(rows: DataFrame, policy: RetryPolicy, now_ms: int) -> DataFrame:

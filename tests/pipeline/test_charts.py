@@ -23,9 +23,12 @@ def figure_of(chart: Chart) -> Any:
 
 def test_an_outcome_has_the_same_colour_in_each_chart() -> None:
     for names in (("failed", "other"), ("other", "failed")):
-        data, _ = figure_of(Bars("b", {name: (["a"], [1]) for name in names}, "", ""))
+        data, layout = figure_of(Bars("b", {name: (["a"], [1]) for name in names}, "", ""))
+        assert "#ef553b" not in layout["colorway"]
         colours = {trace["name"]: trace.get("marker", {}).get("color") for trace in data}
         assert colours == {"failed": "#ef553b", "other": None}  # plotly's own choice
+    _, layout = figure_of(Bars("b", {"other": (["a"], [1])}, "", ""))
+    assert "colorway" not in layout
 
 
 def test_axes_say_what_they_are_and_keep_their_order() -> None:

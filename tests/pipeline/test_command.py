@@ -226,3 +226,41 @@ def test_jobs_from_the_command_line(
     assert f"<li>from {folder} to {kafka_broker.bootstrap_servers}</li>" in page.read_text()
     assert main(["pipeline", "audit", "absent", *servers]) == 2
     assert "no topic absent" in capsys.readouterr().err
+
+
+@pytest.mark.kafka(topics={"orders": 2})
+def test_a_retry_job_and_a_replay_with_reports(
+    spark: Any,
+    kafka_broker: odradek.KafkaBroker,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(type(spark), "stop", lambda _: None)  # the session is that of all tests
+    (tmp_path / "app.py").write_text("def handle(message):\n    assert message.value != b'bad', 'no good: order'\n")
+    produce(kafka_broker, "orders", ["bad", "good"])
+    page = tmp_path / "r.html"
+    common = ["--main-topic", "orders", "--delays", "", "--bootstrap-servers", kafka_broker.bootstrap_servers]
+    common += ["--checkpoint", str(tmp_path / "state"), "--report", str(page)]
+    assert main(["pipeline", "retry", "--handler", f"{tmp_path / 'app.py'}:handle", "--once", *common]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[:2] == ["created failed_topic", "retrying orders through failed_topic"]
+    summary = "2 arrived, 2 due, 1 to failed_topic"
+    assert said[2].startswith(f"batch 0: {summary}, ")
+    assert said[3:] == [f"done: {summary}", f"report: {page}"]
+    text = page.read_text()
+    assert 'http-equiv="refresh"' not in text
+    for part in ("<li>done</li>", f"<li>since the job was started: {summary}</li>", "AssertionError: no good: order"):
+        assert part in text
+    assert [name for name in ("handled", "attempts", "journeys") if f"<h2>{name}</h2>" in text] == [
+        "handled",
+        "attempts",
+        "journeys",
+    ]
+    assert main(["pipeline", "replay-failed", *common]) == 0
+    assert capsys.readouterr().out == f"1 messages from failed_topic to orders\nreport: {page}\n"
+    text = page.read_text()
+    assert '<td>AssertionError</td><td class="number">1</td><td>AssertionError: no good: order</td>' in text
+    produce(kafka_broker, "orders", ["bad"])
+    assert main(["pipeline", "replay-failed", *common]) == 0
+    assert "<li>0 messages from failed_topic to orders</li>" in page.read_text()

@@ -65,10 +65,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     retry.add_argument(
         "--no-create-topics", action="store_true", help="exit if a topic is missing instead of creating it"
     )
-    _retry_arguments(retry)
-    _retry_arguments(
-        _add(jobs, "replay-failed", "send the messages of the failed topic back to the main topic", _replay_failed)
+    retry.add_argument(
+        "--report", metavar="FILE", help="show the job as an HTML page, renewed each minute while there is news"
     )
+    _retry_arguments(retry)
+    again = _add(jobs, "replay-failed", "send the messages of the failed topic back to the main topic", _replay_failed)
+    again.add_argument("--report", metavar="FILE", help="write what was sent as one HTML page")
+    _retry_arguments(again)
     retries = _add(jobs, "retries", "show the messages of a retry pipeline: attempts, time in retry", _retries)
     _place_arguments(retries)
     _policy_arguments(retries)
@@ -213,6 +216,7 @@ def _table_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _retry_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(log_dir=None)
     parser.add_argument("--bootstrap-servers", required=True, metavar="HOST:PORT,...")
     parser.add_argument("--checkpoint", required=True, help="directory for the state of this pipeline alone")
     _policy_arguments(parser)
@@ -315,7 +319,6 @@ def _retry_job(arguments: argparse.Namespace, handler: str | None) -> RetryJob:
         load_handler(handler) if handler else print,
         policy=_policy(arguments, arguments.jitter),
         kafka=log_in | _pairs(arguments.kafka, "--kafka"),
-        on_batch=_show_batch,
     )
 
 
@@ -327,16 +330,25 @@ def _policy(arguments: argparse.Namespace, jitter: float = 0.0) -> RetryPolicy:
     return RetryPolicy(arguments.main_topic, arguments.failed_topic, delays, topics, jitter)
 
 
-def _show_batch(report: BatchReport) -> None:
-    if report.arrived or report.failed:
-        failed = ", ".join(f"{count} to {topic}" for topic, count in sorted(report.failed.items())) or "none failed"
-        print(f"batch {report.batch}: {report.arrived} arrived, {failed}", flush=True)
-
-
 def _retry(arguments: argparse.Namespace) -> int:
+    from odradek.pipeline.html_report import check_report
+    from odradek.pipeline.jobs.retry_history import RetryHistory
+    from odradek.pipeline.jobs.retry_page import RENEWED_S, RetryPage
     from odradek.pipeline.jobs.retry_policy import parse_delay
+    from odradek.pipeline.progress import shown_progress
+    from odradek.pipeline.stream_end import wait_for_end
 
+    check_report(arguments.report)
     job = _retry_job(arguments, arguments.handler)
+    history = RetryHistory(job.policy.output_topics)
+
+    def on_batch(report: BatchReport) -> None:
+        news = history.add(report)
+        if news:
+            print(f"batch {report.batch}: {history.in_words(report)}", flush=True)
+        if page is not None:
+            page.renew(report, news=news)
+
     job = replace(
         job,
         by_batch=arguments.by_batch,
@@ -346,24 +358,57 @@ def _retry(arguments: argparse.Namespace) -> int:
         in_order=arguments.in_order,
         isolated=arguments.isolated,
         timeout_s=parse_delay(arguments.timeout) / 1000 if arguments.timeout else None,
+        on_batch=on_batch,
     )
     missing = job.missing_topics()
     spark = _spark(arguments)  # if it lacks something, nothing is created
+
+    def write(parts: Iterable[Section], facts: Iterable[str], *, running: bool) -> None:
+        _write_page(arguments, parts, facts, reload_s=RENEWED_S if running else None)
+
+    def complain(error: Exception) -> None:
+        said = (_reason(error) or str(error) or type(error).__name__).splitlines()[0]
+        print(f"retry: the report could not be renewed: {said}", file=sys.stderr, flush=True)
+
+    page = RetryPage(job, spark, history, write, complain) if arguments.report else None
     query = job.start(spark, once=arguments.once)
     if missing:
         print(f"created {', '.join(missing)}", flush=True)
     print(f"retrying {job.policy.main_topic} through {', '.join(job.policy.output_topics)}", flush=True)
-    query.awaitTermination()
+    try:
+        stopped = wait_for_end(query)
+    except Exception as error:
+        if page is not None:
+            page.fail((_reason(error) or str(error)).splitlines()[0])
+            print(f"report: {arguments.report}", flush=True)
+        raise
+    print(f"{'stopped' if stopped else 'done'}: {history.summary}", flush=True)
+    if page is not None:
+        with shown_progress(spark, arguments.job, sys.stderr):
+            page.finish("stopped" if stopped else "done")
+        print(f"report: {arguments.report}", flush=True)
     spark.stop()
     return 0
 
 
 def _replay_failed(arguments: argparse.Namespace) -> int:
+    from odradek.pipeline.html_report import check_report
+    from odradek.pipeline.jobs import failed_report
+    from odradek.pipeline.jobs.report import sections
+    from odradek.pipeline.jobs.retry_page import place_of
+
+    check_report(arguments.report)
     job = _retry_job(arguments, None)
     job.check_replay()
     with _session(arguments) as spark:
+        before = failed_report.replayed_offsets(spark, job.checkpoint)
         count = job.replay_failed(spark)
-    print(f"{count} messages from {job.policy.failed_topic} to {job.policy.main_topic}")
+        said = f"{count} messages from {job.policy.failed_topic} to {job.policy.main_topic}"
+        print(said, flush=True)
+        if arguments.report:
+            after = failed_report.replayed_offsets(spark, job.checkpoint)
+            tables = failed_report.run(spark, place_of(job), job.policy, before, after)
+            _write_report(arguments, sections(tables), [said])
     return 0
 
 
@@ -403,12 +448,24 @@ def _as_text(column: tuple[str, str]) -> str:
 def _write_report(
     arguments: argparse.Namespace, parts: Iterable[Section], facts: Iterable[str] = (), *, where: str | None = None
 ) -> None:
+    _write_page(arguments, parts, facts, where=where)
+    print(f"report: {arguments.report}", flush=True)
+
+
+def _write_page(
+    arguments: argparse.Namespace,
+    parts: Iterable[Section],
+    facts: Iterable[str],
+    *,
+    where: str | None = None,
+    reload_s: int | None = None,
+) -> None:
     from odradek.pipeline.html_report import write_report
 
     where = where or f"of {arguments.log_dir or arguments.bootstrap_servers}"
     written = f"written {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC; all times are UTC"
-    write_report(arguments.report, f"odradek pipeline {arguments.job}", [where, *facts, written], parts)
-    print(f"report: {arguments.report}", flush=True)
+    title = f"odradek pipeline {arguments.job}"
+    write_report(arguments.report, title, [where, *facts, written], parts, reload_s=reload_s)
 
 
 def _groups(arguments: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from tests.pipeline.test_session import produce
 
 POLICY = RetryPolicy("main", "dead", ("5m", "30m"), {"5m": "soon", "30m": "later"})
 WORDS = ["--main-topic", "main", "--failed-topic", "dead", "--delays", "5m,30m", "--topic", "5m=soon"]
-TABLES = ("attempts", "journeys")
+TABLES = ("attempts", "waiting", "journeys")
 T = 1_700_000_000_000
 MINUTE = 60_000
 
@@ -64,9 +64,11 @@ def test_attempts_and_journeys(spark: Any, kafka_broker: odradek.KafkaBroker) ->
         "main/0/3": (b"key of main/0/3", 1, "succeeded", 0, "error 1"),
         "main/0/2": (b"key of main/0/2", 2, "waiting", 10 * MINUTE, "error 2"),
     }
-    attempts, times = (section.chart for section in sections(tables))
+    attempts, waiting, times = (section.chart for section in sections(tables))
     assert attempts is not None
+    assert waiting is not None
     assert times is not None
+    assert waiting.series == {"messages": (["2023-11-14T23:14:00"], [1.0])}  # T and 61 minutes
     assert attempts.series == {
         "succeeded": (["2"], [2.0]),
         "waiting": (["2"], [1.0]),
