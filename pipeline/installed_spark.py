@@ -69,9 +69,13 @@ def java_command(spark: InstalledSpark | None = None) -> str:
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
     if java is None:
-        raise PipelineUnavailable("needs a JDK 17 or 21: no `java` on the PATH")
-    answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
-    found = re.search(r'version "(\d+)', answer.stderr + answer.stdout)
+        where = f"in {home}/bin, where JAVA_HOME points" if home else "on the PATH"
+        raise PipelineUnavailable(f"needs a JDK 17 or 21: no `java` {where}")
+    try:
+        answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise PipelineUnavailable(f"needs a JDK 17 or 21: {java}: {error.strerror}") from None
+    found = re.search(r'version "(?:1\.)?(\d+)', answer.stderr + answer.stdout)  # 1.8 is Java 8
     if found is None or int(found[1]) < _MIN_JAVA:
         raise PipelineUnavailable(f"needs a JDK 17 or 21: found Java {found[1] if found else 'of an unknown version'}")
     if spark is not None and spark.minor < _FIRST_SPARK_WITHOUT and int(found[1]) > _LAST_JAVA_OF_SECURITY_MANAGER:

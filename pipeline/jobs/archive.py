@@ -72,6 +72,7 @@ def replay(
     ``rename``: archived topic -> topic to write to. The result has a row for each partition: records, batches and the
     first offset they got, and the topic in the archive. ``security``: how to log in at the cluster.
     """
+    _check_archive(spark, folder)
     rows = archived_rows(spark, folder)
     names = dict(rename or {})
     sizes = rows.selectExpr("topic", "partition").distinct().groupBy("topic").agg({"partition": "max"}).collect()
@@ -105,6 +106,20 @@ def archived_rows(spark: SparkSession, folder: str) -> DataFrame:
         " topic string, partition int"
     )
     return spark.read.schema(schema).parquet(folder)
+
+
+def _check_archive(spark: SparkSession, folder: str) -> None:
+    """ValueError for a folder with other files; one without files is an archive of no records."""
+    from pyspark.errors import AnalysisException
+
+    try:
+        found = spark.read.parquet(folder).columns
+    except AnalysisException as error:
+        if error.getCondition() != "UNABLE_TO_INFER_SCHEMA":
+            raise
+        return
+    if missing := [name for name in ("topic", "partition", "offset", "timestamp_ms", "value") if name not in found]:
+        raise ValueError(f"{folder} is no archive: its files have no column {', '.join(missing)}")
 
 
 class _Written(NamedTuple):

@@ -151,6 +151,20 @@ def test_no_number_of_partitions(count: str, capsys: pytest.CaptureFixture[str])
             "[Errno 13] Permission denied: '/logs/in-0'",
         ),
         (
+            "Traceback (most recent call last):\n  sock.connect()\nTimeoutError: orders-0 gives nothing\n\tat org",
+            "orders-0 gives nothing",
+        ),
+        (
+            "o80.parquet.\n: org.apache.hadoop.fs.ParentNotDirectoryException: Parent path is not a directory: "
+            "file:/a/file\n\tat org",
+            "Parent path is not a directory: file:/a/file",
+        ),
+        (
+            "[TASK_WRITE_FAILED] Task failed\nCaused by: org.apache.hadoop.fs.FSError: java.io.IOException: No space "
+            "left on device\n\tat org\nCaused by: java.io.IOException: No space left on device\n\tat java",
+            "No space left on device",
+        ),
+        (
             "[PATH_NOT_FOUND] Path does not exist: file:/archive. SQLSTATE: 42K03",
             "Path does not exist: file:/archive",
         ),

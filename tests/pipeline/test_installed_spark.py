@@ -64,6 +64,23 @@ def test_java_25_is_for_a_spark_that_takes_it(java: Callable[[str], str]) -> Non
         java_command(spark("4.1.1"))
 
 
+def test_java_8_calls_itself_1_8(java: Callable[[str], str]) -> None:
+    java('openjdk version "1.8.0_392"')
+    with pytest.raises(PipelineUnavailable, match=r"found Java 8$"):
+        java_command()
+
+
+def test_a_java_home_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(PipelineUnavailable, match=f"no `java` in {tmp_path}/bin, where JAVA_HOME points"):
+        java_command()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "java").write_bytes(b"of another machine")
+    (tmp_path / "bin" / "java").chmod(0o755)
+    with pytest.raises(PipelineUnavailable, match=f"{tmp_path}/bin/java: Exec format error"):
+        java_command()
+
+
 def test_java_home_comes_first(java: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     java('openjdk version "11"')
     program(tmp_path / "jdk" / "bin" / "java", 'openjdk version "17"')

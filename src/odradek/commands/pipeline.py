@@ -125,8 +125,7 @@ def run(arguments: argparse.Namespace) -> int:
     from odradek.pipeline.installed_spark import PipelineUnavailable
     from odradek.protocol.errors import CorruptDataError, KafkaError
 
-    files = FileNotFoundError, PermissionError
-    expected = (PipelineUnavailable, ValueError, *files, ConnectionError, KafkaError, CorruptDataError)
+    expected = (PipelineUnavailable, ValueError, OSError, KafkaError, CorruptDataError)
     job: Callable[[argparse.Namespace], int] = arguments.run_job
     try:
         return job(arguments)
@@ -143,11 +142,18 @@ _REASONS = (
     # What the data source said, out of the traceback that Spark wraps around it. A line that only begins another
     # traceback has no reason.
     re.compile(
-        r"^\s*(?:odradek\.[\w.]+|FileNotFoundError|PermissionError|ConnectionError): (.+)(?<!call last\):)$",
+        r"^\s*(?:odradek\.[\w.]+"
+        r"|(?:OS|FileNotFound|FileExists|NotADirectory|IsADirectory|Permission|Connection\w*|BrokenPipe|Timeout)Error"
+        r"): (.+)(?<!call last\):)$",
         re.MULTILINE,
     ),
     # What Spark says of a folder.
     re.compile(r"^\[PATH_\w+\] (.+?)\.? (?:Set mode|SQLSTATE)", re.MULTILINE),
+    # What Java says of one.
+    re.compile(r"\.ParentNotDirectoryException: (.+)$", re.MULTILINE),
+    re.compile(
+        r"\.IOException: (No space left on device|Mkdirs failed to create .+|.*\(Permission denied\))$", re.MULTILINE
+    ),
 )
 _OTHER_SPARK = re.compile(r"java\.io\.InvalidClassException: org\.apache\.spark\.\S+; local class incompatible")
 _NO_PYTHON = re.compile(r'java\.io\.IOException: Cannot run program "([^"]+)"')
@@ -565,7 +571,10 @@ def _replay(arguments: argparse.Namespace) -> int:
     security = client_security(arguments.client_config)
     with _session(arguments) as spark:
         sent = replay(spark, arguments.folder, arguments.bootstrap_servers, rename=rename, security=security)
-        for row in sorted(sent.collect()):
+        results = sorted(sent.collect())
+        if not results:
+            print(f"no records in {arguments.folder}", flush=True)
+        for row in results:
             written = f"{row.records} records in {row.batches} batches from offset {row.first_offset}"
             print(f"{row.topic}-{row.partition}: {written}", flush=True)
         if arguments.report:

@@ -50,3 +50,16 @@ def test_without_rights_there_is_nothing_to_archive(kafka_broker: odradek.KafkaB
     place = LogPlace(bootstrap_servers=kafka_broker.bootstrap_servers, security=security)
     with pytest.raises(ValueError, match="no topic to archive: there is none, or the user may read none"):
         archive(None, place, str(tmp_path))  # type: ignore[arg-type]
+
+
+@pytest.mark.kafka(topics={"in": 1})
+def test_a_folder_that_is_no_archive(spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path) -> None:
+    from odradek.pipeline.jobs.archive import archive, replay
+
+    empty, other = str(tmp_path / "empty"), str(tmp_path / "other")
+    archive(spark, LogPlace(bootstrap_servers=kafka_broker.bootstrap_servers), empty, ["in"])
+    assert replay(spark, empty, kafka_broker.bootstrap_servers).collect() == []
+    spark.sql("select 'in' as topic, 0 as partition, 1 as offset").write.parquet(other)
+    with pytest.raises(ValueError, match=f"^{other} is no archive: its files have no column timestamp_ms, value$"):
+        replay(spark, other, kafka_broker.bootstrap_servers)
+    assert list(kafka_broker.records("in")) == []
