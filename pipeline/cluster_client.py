@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -42,6 +42,14 @@ _COORDINATOR_BUSY = {
     ErrorCode.UNSTABLE_OFFSET_COMMIT,
 }
 _LEADER_MOVES = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.LEADER_NOT_AVAILABLE}
+_NOT_REPLICATED = {
+    ErrorCode.NOT_ENOUGH_REPLICAS,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    ErrorCode.REQUEST_TIMED_OUT,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+}
+_AWAY_S = 20.0
+"""How long a patient client waits for a broker: not as long as Spark waits for a query to stop."""
 _PAUSE_S = 0.05
 _READ = 1 << 3
 """The operation in what a user is authorized to do."""
@@ -73,16 +81,27 @@ class Fetched(NamedTuple):
 
 
 class ClusterClient:
-    """Requests to the right broker of a cluster; connections are opened when they are needed."""
+    """Requests to the right broker of a cluster; connections are opened when they are needed.
+
+    A request that may be repeated goes to the next broker when one is lost. ``patient``: it also waits for some seconds
+    while no broker answers, as a cluster that was there before may come back.
+    """
 
     def __init__(
-        self, bootstrap_servers: str, *, timeout_s: float = 30.0, security: ClientSecurity = PLAIN_TEXT
+        self,
+        bootstrap_servers: str,
+        *,
+        timeout_s: float = 30.0,
+        security: ClientSecurity = PLAIN_TEXT,
+        patient: bool = False,
     ) -> None:
         self._bootstrap = [_address(text) for text in bootstrap_servers.split(",") if text.strip()]
         if not self._bootstrap:
             raise ValueError("bootstrap servers: host:port, separated by commas")
         self._timeout_s = timeout_s
         self._security = security
+        self._patient = patient
+        self._brokers: list[tuple[str, int]] = []
         self._connections: dict[tuple[str, int], WireClient] = {}
         self._leaders: dict[TopicPartition, tuple[str, int]] = {}
 
@@ -105,8 +124,9 @@ class ClusterClient:
         KafkaError for a topic that may not be seen and, unless ``missing_ok``, for a name that does not exist.
         """
         wanted = None if names is None else [MetadataRequestTopic(name=name) for name in names]
-        answer = self._ask(self._any(), MetadataRequest(topics=wanted, allow_auto_topic_creation=False))
+        answer = self._ask_any(MetadataRequest(topics=wanted, allow_auto_topic_creation=False))
         brokers = {broker.node_id: (broker.host, broker.port) for broker in answer.brokers}
+        self._brokers = list(brokers.values())
         found: dict[str, list[int]] = {}
         for topic in answer.topics:
             if missing_ok and topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
@@ -124,7 +144,7 @@ class ClusterClient:
         request = MetadataRequest(
             topics=None, allow_auto_topic_creation=False, include_topic_authorized_operations=True
         )
-        topics = self._ask(self._any(), request).topics
+        topics = self._ask_any(request).topics
         return {topic.name: bool(topic.topic_authorized_operations & _READ) for topic in topics}
 
     def create_topics(self, partitions: Mapping[str, int]) -> None:
@@ -132,7 +152,7 @@ class ClusterClient:
         topics = [
             CreatableTopic(name=name, num_partitions=count, replication_factor=-1) for name, count in partitions.items()
         ]
-        metadata = self._ask(self._any(), MetadataRequest(topics=[], allow_auto_topic_creation=False))
+        metadata = self._ask_any(MetadataRequest(topics=[], allow_auto_topic_creation=False))
         address = {broker.node_id: (broker.host, broker.port) for broker in metadata.brokers}[metadata.controller_id]
         answer = self._ask(self._connection(address), CreateTopicsRequest(topics=topics, timeout_ms=30_000))
         for topic in answer.topics:
@@ -250,20 +270,19 @@ class ClusterClient:
     def append(self, batches: Mapping[TopicPartition, bytes], transactional_id: str) -> None:
         """Append a batch of a transaction to each of some partitions, acknowledged by all in-sync replicas.
 
-        Waits while other leaders are elected, or do not know of it yet.
+        Sent again while leaders move, replicas are missing or a broker is lost: the sequences of the batches tell the
+        brokers what they have.
         """
-        deadline = time.monotonic() + self._timeout_s
         left = dict(batches)
-        while True:
+
+        def ask() -> None:
             errors = self._append_once(left, transactional_id)
-            left = {place: left[place] for place in errors}
-            for (topic, partition), code in errors.items():
-                if code not in _LEADER_MOVES or time.monotonic() > deadline:
-                    _check(code, "Produce", topic, partition)
-                self._leaders.pop((topic, partition), None)
-            if not left:
-                return
-            time.sleep(_PAUSE_S)
+            for place in left.keys() - errors.keys():
+                del left[place]
+            for place, code in errors.items():
+                _check(code, "Produce", *place)
+
+        self._patiently(ask, _LEADER_MOVES | _NOT_REPLICATED)
 
     def _append_once(self, batches: Mapping[TopicPartition, bytes], transactional_id: str) -> dict[TopicPartition, int]:
         """One request to each leader, all at the same time: the error codes of the partitions that have one."""
@@ -302,25 +321,23 @@ class ClusterClient:
     ) -> Any:
         """The answer of the coordinator of a group (GROUP) or a transactional id (TRANSACTION), when it has one.
 
-        ``codes`` takes the error codes out of an answer. Waits while a coordinator moves or ends a transaction before;
-        KafkaError for any other error, and if that takes too long.
+        ``codes`` takes the error codes out of an answer. The request may be repeated. Waits while a coordinator moves,
+        is lost or ends a transaction before; KafkaError for any other error, and if that takes too long.
         """
-        deadline = time.monotonic() + self._timeout_s
-        while True:
-            code = ErrorCode.NONE
+        what = f"{type(request).__name__.removesuffix('Request')} of {key}"
+
+        def ask() -> Any:
             try:
                 coordinator = self._coordinator(kind, key)
             except KafkaError as error:
-                code = error.code
-            else:
-                answer = coordinator.request(request, max_version=max_version)
-                code = next((ErrorCode(each) for each in codes(answer) if each), ErrorCode.NONE)
-                if code == ErrorCode.NONE:
-                    return answer
-            if code not in _COORDINATOR_BUSY or time.monotonic() > deadline:
-                what = type(request).__name__.removesuffix("Request")
-                raise KafkaError(code, f"{what} of {key}")
-            time.sleep(_PAUSE_S)
+                raise KafkaError(error.code, what) from None
+            answer = coordinator.request(request, max_version=max_version)
+            for code in codes(answer):
+                if code:
+                    raise KafkaError(ErrorCode(code), what)
+            return answer
+
+        return self._patiently(ask, _COORDINATOR_BUSY)
 
     def _coordinator(self, kind: int, key: str) -> WireClient:
         found = self._any().request(FindCoordinatorRequest(key=key, key_type=kind), max_version=3)
@@ -350,17 +367,24 @@ class ClusterClient:
             self._leaders.pop((topic, partition), None)
             time.sleep(_PAUSE_S)
 
-    def _patiently(self, ask: Callable[[], T]) -> T:
-        """The answer to a question, asked again while leaders move and where a broker is lost."""
-        deadline = time.monotonic() + self._timeout_s
+    def _patiently(self, ask: Callable[[], T], passing: Set[ErrorCode] = _LEADER_MOVES) -> T:
+        """The answer to a question, asked again after errors that pass and where a broker is lost."""
+        began = time.monotonic()
         while True:
+            waited = time.monotonic() - began
             try:
                 return ask()
             except KafkaError as error:
-                if error.code not in _LEADER_MOVES or time.monotonic() > deadline:
+                if error.code not in passing or waited > self._timeout_s:
                     raise
-            except WireError as error:
-                if isinstance(error, (AuthenticationError, TlsError)) or time.monotonic() > deadline:
+            except (AuthenticationError, TlsError):
+                raise
+            except WireError:
+                if waited > self._timeout_s:
+                    raise
+                self.close()
+            except ConnectionError:
+                if not self._patient or waited > _AWAY_S:
                     raise
                 self.close()
             self._leaders.clear()
@@ -369,9 +393,13 @@ class ClusterClient:
     def _ask(self, broker: WireClient, request: Any) -> Any:
         return broker.request(request, max_version=_NEWEST.get(request.API_KEY))
 
+    def _ask_any(self, request: Any) -> Any:
+        return self._patiently(lambda: self._ask(self._any(), request))
+
     def _any(self) -> WireClient:
         failures = []
-        for address in random.sample(self._bootstrap, len(self._bootstrap)):
+        others = [address for address in self._brokers if address not in self._bootstrap]
+        for address in [*random.sample(self._bootstrap, len(self._bootstrap)), *others]:
             try:
                 return self._connection(address)
             except (AuthenticationError, TlsError):

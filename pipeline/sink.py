@@ -81,9 +81,9 @@ class SinkOptions:
         check_columns(schema, options.get("topic"))
         return cls(servers, options.get("topic"), transactional_id, timeout_ms, security_of(security), batch_id)
 
-    def client(self) -> ClusterClient:
-        """A new client of the cluster."""
-        return ClusterClient(self.bootstrap_servers, security=self.security)
+    def client(self, *, patient: bool) -> ClusterClient:
+        """A new client of the cluster, which may be away for a moment if it is ``patient``."""
+        return ClusterClient(self.bootstrap_servers, security=self.security, patient=patient)
 
 
 def _batch_number(text: str | None) -> int | None:
@@ -101,8 +101,9 @@ class Written(WriterCommitMessage):
 
 
 class _Writer(ABC):
-    def __init__(self, options: SinkOptions) -> None:
+    def __init__(self, options: SinkOptions, *, goes_on: bool) -> None:
         self._options = options
+        self._goes_on = goes_on  # whether more micro-batches come: then a cluster that is away is waited for
 
     @abstractmethod
     def _work(self) -> str:
@@ -115,7 +116,7 @@ class _Writer(ABC):
         first = next(rows, None)
         if first is None:
             return Written()
-        with options.client() as client:
+        with options.client(patient=self._goes_on) as client:
             writer = TransactionWriter(client, self._transactional_id(), options.timeout_ms)
             try:
                 outgoing = Outgoing(_counted(client), writer.append)
@@ -138,7 +139,7 @@ class _Writer(ABC):
 
     def _end(self, messages: Sequence[WriterCommitMessage | None], number: int | None, *, commit: bool) -> None:
         """End the transactions of the tasks; ``number``: of the micro-batch."""
-        with self._options.client() as client:
+        with self._options.client(patient=True) as client:
             for message in messages:
                 if not isinstance(message, Written) or message.transaction is None:
                     continue
@@ -153,7 +154,7 @@ class BatchWriter(_Writer, DataSourceArrowWriter):
     """Of `df.write`."""
 
     def __init__(self, options: SinkOptions) -> None:
-        super().__init__(options)
+        super().__init__(options, goes_on=options.batch_id is not None)
         named = options.transactional_id
         self._name = named if options.batch_id is not None else f"{named}-{uuid.uuid4().hex}"
 
@@ -171,7 +172,7 @@ class StreamWriter(_Writer, StreamWriterBase):
     """Of `df.writeStream`."""
 
     def __init__(self, options: SinkOptions) -> None:
-        super().__init__(options)
+        super().__init__(options, goes_on=True)
         if options.batch_id is not None:
             raise OptionError("batchId is for df.write: a stream counts its batches itself")
 

@@ -230,8 +230,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return read_works(partition.value)
 
     def _running(self) -> _Place:
-        """What a stream that has begun reads: a topic may have vanished since, if lost data does not matter."""
-        return _open(self._options, self._columns, missing_ok=not self._options.fail_on_data_loss)
+        """What a stream that has begun reads."""
+        return _open(self._options, self._columns, running=True)
 
     def _check_checkpoint(self, start: Mapping[str, Any]) -> None:
         if others := self._not_wanted(start):
@@ -285,7 +285,7 @@ def _stored(work: log_folder.SegmentTask) -> Iterator[RecordBatch]:
 
 def _fetched(work: FetchTask) -> Iterator[RecordBatch]:
     wanted, offset = work.wanted, work.wanted.start
-    with ClusterClient(work.bootstrap_servers, security=work.security) as client:
+    with ClusterClient(work.bootstrap_servers, security=work.security, patient=True) as client:
         while offset < wanted.end:
             try:
                 for part in batches_between(
@@ -362,10 +362,10 @@ class _Place(ABC):
     """A log directory or a cluster, seen as partitions with bounds."""
 
     def __init__(
-        self, options: SourceOptions, columns: tuple[str, ...], narrowing: Narrowing, *, missing_ok: bool
+        self, options: SourceOptions, columns: tuple[str, ...], narrowing: Narrowing, *, running: bool
     ) -> None:
         self.options, self.columns, self.narrowing = options, columns, narrowing
-        self.missing_ok = missing_ok
+        self.missing_ok = running and not options.fail_on_data_loss
 
     def __enter__(self) -> _Place:
         return self
@@ -426,12 +426,12 @@ class _Place(ABC):
 
 class _Folder(_Place):
     def __init__(
-        self, options: SourceOptions, columns: tuple[str, ...], narrowing: Narrowing, *, missing_ok: bool
+        self, options: SourceOptions, columns: tuple[str, ...], narrowing: Narrowing, *, running: bool
     ) -> None:
-        super().__init__(options, columns, narrowing, missing_ok=missing_ok)
+        super().__init__(options, columns, narrowing, running=running)
         path = options.path or ""
         found = log_folder.partitions_in(Path(path.removeprefix("file:")))
-        topics = set(options.choose((topic for topic, _ in found), missing_ok=missing_ok))
+        topics = set(options.choose((topic for topic, _ in found), missing_ok=self.missing_ok))
         self._segments = {key: segments for key, segments in found.items() if key[0] in topics}
         self._aborted: dict[TopicPartition, tuple[log_folder.AbortedRange, ...]] = {}
 
@@ -461,11 +461,11 @@ class _Folder(_Place):
 
 class _Cluster(_Place):
     def __init__(
-        self, options: SourceOptions, columns: tuple[str, ...], narrowing: Narrowing, *, missing_ok: bool
+        self, options: SourceOptions, columns: tuple[str, ...], narrowing: Narrowing, *, running: bool
     ) -> None:
-        super().__init__(options, columns, narrowing, missing_ok=missing_ok)
+        super().__init__(options, columns, narrowing, running=running)
         self._servers = options.bootstrap_servers or ""
-        self._client = ClusterClient(self._servers, security=options.security)
+        self._client = ClusterClient(self._servers, security=options.security, patient=running)
         self._bounds: dict[TopicPartition, tuple[int, int]] = {}
 
     def close(self) -> None:
@@ -515,7 +515,9 @@ def _open(
     columns: tuple[str, ...],
     narrowing: Narrowing = Narrowing(),  # noqa: B008
     *,
-    missing_ok: bool = False,
+    running: bool = False,
 ) -> _Place:
-    """``missing_ok``: whether a topic that the options name may be missing."""
-    return (_Cluster if options.path is None else _Folder)(options, columns, narrowing, missing_ok=missing_ok)
+    """``running``: whether it is a stream that has begun. Its cluster may be away for a moment, and a topic that the
+    options name may have vanished if lost data does not matter.
+    """
+    return (_Cluster if options.path is None else _Folder)(options, columns, narrowing, running=running)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -97,3 +98,24 @@ def test_a_read_goes_on_at_the_next_leader_when_a_broker_dies(kafka_broker: odra
         kafka_broker.kill_node(2)
         with pytest.raises(ConnectionError, match=rf"no broker answers \({address[1]}: [^:]+\)"):
             client.fetch("orders", 0, 0)
+
+
+@pytest.mark.kafka(nodes=2, topics={"orders": 1}, config={"default.replication.factor": 2})
+def test_a_patient_client_waits_for_a_cluster_that_is_away(kafka_broker: odradek.KafkaBroker) -> None:
+    with ClusterClient(kafka_broker.bootstrap_servers, patient=True) as client:
+        client.produce("orders", 0, build_batch([Record(0, 1, b"k", b"v", ())]))
+        for node in (1, 2):
+            kafka_broker.kill_node(node)
+        with ThreadPoolExecutor(1) as pool:
+            answer = pool.submit(client.offsets, {("orders", 0): -1})
+            for node in (2, 1):
+                kafka_broker.start_node(node)
+            assert answer.result(60) == {("orders", 0): 1}
+
+
+@pytest.mark.kafka(nodes=2, topics={"orders": 1})
+def test_a_client_knows_the_brokers_that_the_cluster_named(kafka_broker: odradek.KafkaBroker) -> None:
+    with ClusterClient(kafka_broker.bootstrap_servers.split(",")[0]) as client:
+        client.topics()
+        kafka_broker.kill_node(1)
+        assert client.topics(["orders"]) == {"orders": [0]}
