@@ -55,42 +55,48 @@ def records_of(rows: pa.RecordBatch, order: Ints, begins: Ints) -> list[Records]
     binary). ``order`` has the numbers of the rows, batch after batch; ``begins`` says where in it each batch begins.
     """
     key, value, headers = rows["key"], rows["value"], rows["headers"]
-    key_size, value_size, header_count = _sizes(key), _sizes(value), _counts(headers)
+    header_count = _counts(headers)
     tail = _as_bytes([header_count])
     if header_count.any():
         tail = pc.binary_join_element_wise(tail, _joined_headers(headers, header_count), b"")
-    behind_key = _widths(value_size) + np.maximum(value_size, 0) + _sizes(tail)
+    behind_key = (_as_bytes([_sizes(value)]), value, tail)
     counts = np.diff(begins, append=len(order))
     timestamp = np.asarray(rows["timestamp_ms"])[order]
-    front = [
-        timestamp - np.repeat(timestamp[begins], counts),
-        np.arange(len(order), dtype=np.int64) - np.repeat(begins, counts),
-        key_size[order],
-    ]
-    length = 1 + sum(_widths(each) for each in front)  # 1: the attributes, which say nothing
-    length = length + np.maximum(front[2], 0) + behind_key[order]
-    prefix = _as_bytes([length, np.zeros(len(order), np.int64), *front])
-    data, bounds = _interleaved(prefix, (key, _as_bytes([value_size]), value, tail), order)
+    first_timestamp = timestamp[begins]
+    key_size = _sizes(key)[order]
+    before_key = _as_bytes(
+        [
+            np.zeros(len(order), np.int64),  # the attributes, which say nothing
+            timestamp - np.repeat(first_timestamp, counts),
+            np.arange(len(order)) - np.repeat(begins, counts),
+            key_size,
+        ]
+    )
+    length = _sizes(before_key) + np.maximum(key_size, 0)
+    for each in behind_key:
+        length += np.maximum(_sizes(each), 0)[order]
+    data, bounds = _interleaved((_as_bytes([length]), before_key), (key, *behind_key), order)
     bodies = [data[begin:end] for begin, end in pairwise(bounds[[*begins, len(order)]].tolist())]
     latest = np.maximum.reduceat(timestamp, begins)
-    return list(map(Records, bodies, counts.tolist(), timestamp[begins].tolist(), latest.tolist()))
+    return list(map(Records, bodies, counts.tolist(), first_timestamp.tolist(), latest.tolist()))
 
 
-def _interleaved(first: pa.Array, others: Sequence[pa.Array], order: Ints) -> tuple[memoryview, NDArray[np.int32]]:
+def _interleaved(
+    ordered: Sequence[pa.Array], others: Sequence[pa.Array], order: Ints
+) -> tuple[memoryview, NDArray[np.int32]]:
     """The bytes of rows in an order, and where each begins and the last one ends.
 
-    A row is its element of ``first``, which has the order already, and its element of each of the others.
+    A row is its element of each array, one behind the other; the first ones have the order already.
     """
-    fields = 1 + len(others)
-    index = np.empty((len(order), fields), np.int64)
-    index[:, 0] = np.arange(len(order))
-    base = len(first)
-    for number, each in enumerate(others, 1):
-        np.add(order, base, out=index[:, number])
+    arrays = [*ordered, *others]
+    index = np.empty((len(order), len(arrays)), np.int64)
+    base = 0
+    for number, each in enumerate(arrays):
+        index[:, number] = base + (np.arange(len(order)) if number < len(ordered) else order)
         base += len(each)
-    taken = pa.concat_arrays([first, *others]).take(pa.array(index.ravel()))
+    taken = pa.concat_arrays(arrays).take(pa.array(index.ravel()))
     _, offsets, data = taken.buffers()
-    return memoryview(data).cast("B"), np.frombuffer(offsets, np.int32)[::fields]
+    return memoryview(data).cast("B"), np.frombuffer(offsets, np.int32)[:: len(arrays)]
 
 
 def partitions_by_key(keys: pa.Array, count: int) -> Ints:
@@ -163,37 +169,21 @@ def _joined_headers(headers: pa.Array, counts: Ints) -> pa.Array:
 # --- varints ----------------------------------------------------------------------------------------------------------
 
 
-def _zigzag(values: Ints) -> NDArray[np.uint64]:
-    return ((values << np.int64(1)) ^ (values >> np.int64(63))).view(np.uint64)
-
-
-def _widths(values: Ints) -> Ints:
-    """Bytes of each number as a varint."""
-    return _widths_of(_zigzag(values))
-
-
-def _widths_of(raw: NDArray[np.uint64]) -> Ints:
-    width = np.ones(len(raw), np.int64)
-    rest = raw >> _SEVEN
-    while rest.any():
-        width += rest > 0
-        rest = rest >> _SEVEN
-    return width
-
-
 def _as_bytes(fields: list[Ints]) -> pa.Array:
     """The numbers of each row as varints, one behind the other."""
     columns: list[Any] = []
     kept: list[Any] = []
     for values in fields:
-        raw = _zigzag(values)
-        width = _widths_of(raw)
-        for place in range(int(width.max(initial=1))):
-            more = width > place + 1
-            columns.append(((raw & _LOW).astype(np.uint8)) | (more.astype(np.uint8) << np.uint8(7)))
-            kept.append(width > place)
-            raw = raw >> _SEVEN
-    written, wanted = np.stack(columns, axis=1), np.stack(kept, axis=1)
-    bounds = np.zeros(len(written) + 1, np.int32)
-    np.cumsum(wanted.sum(axis=1), out=bounds[1:])
-    return pa.Array.from_buffers(pa.binary(), len(written), [None, pa.py_buffer(bounds), pa.py_buffer(written[wanted])])
+        raw = ((values << np.int64(1)) ^ (values >> np.int64(63))).view(np.uint64)
+        wanted = np.ones(len(raw), np.bool_)
+        while True:
+            more = raw > _LOW
+            columns.append((raw & _LOW).astype(np.uint8) | more.view(np.uint8) << np.uint8(7))
+            kept.append(wanted)
+            if not more.any():
+                break
+            raw, wanted = raw >> _SEVEN, more
+    bounds = np.zeros(len(columns[0]) + 1, np.int32)
+    np.cumsum(np.sum(kept, axis=0), out=bounds[1:])
+    written = np.stack(columns, axis=1)[np.stack(kept, axis=1)]
+    return pa.Array.from_buffers(pa.binary(), len(columns[0]), [None, pa.py_buffer(bounds), pa.py_buffer(written)])

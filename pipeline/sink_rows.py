@@ -33,7 +33,7 @@ _QUERY_ID = "sql.streaming.queryId"
 """Spark's name for the local property that holds the id of a streaming query; the checkpoint keeps the id."""
 _ROWS_AT_ONCE = 10_000
 _BATCH_BYTES = 256 * 1024
-_WAITING_BYTES = 8 * 1024 * 1024
+_WAITING_BYTES = 4 * 1024 * 1024
 
 
 def check_columns(schema: StructType, topic: str | None, columns: Mapping[str, tuple[str, ...]] = ROW_COLUMNS) -> None:

