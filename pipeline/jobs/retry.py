@@ -20,6 +20,7 @@ Identity of an attempt: the headers ``retry_origin`` (topic, partition, offset) 
 
 from __future__ import annotations
 
+import re
 import time
 import uuid
 from collections.abc import Callable, Mapping
@@ -53,6 +54,9 @@ _MOST_TASKS = 100
 """How many tasks write the failures of a batch follows from their number alone, so a repeated batch has as many: other
 numbers here are another version of the state."""
 _READ = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
+_ATTEMPTS_TO_WRITE = 3
+_TRANSACTION_ENDED = re.compile(r"KafkaError: (?:INVALID_PRODUCER_EPOCH|PRODUCER_FENCED|INVALID_TXN_STATE)")
+"""What ends a transaction that is open: its time-out, as where a test moves the broker's clock. It is written again."""
 _OUTCOME = "error string, behind int, behind_origin string"
 _BLOCKED = "key binary, origin string, retry_number int, due_ms bigint"
 
@@ -473,8 +477,18 @@ class _Batch:
 
     def _write(self, output: DataFrame, count: int) -> None:
         """Write so many rows, as often as the batch is repeated: each time a task has the same ones."""
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
         tasks = min(-(-count // _ROWS_OF_TASK), _MOST_TASKS)
         spread = output.coalesce(1) if tasks == 1 else output.repartition(tasks, "origin")
         writer = spread.select("topic", "key", "value", "headers").write.format("odradek").mode("append")
         writer = writer.options(**self.job.options.sink).options(transactionalId=self.transactional_id)
-        writer.option("batchId", self.number).save()
+        writer = writer.option("batchId", self.number)
+        for left in reversed(range(_ATTEMPTS_TO_WRITE)):
+            try:
+                writer.save()
+                return
+            except (PySparkException, Py4JError) as error:
+                if not left or not _TRANSACTION_ENDED.search(str(error)):
+                    raise

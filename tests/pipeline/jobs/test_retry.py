@@ -15,6 +15,7 @@ from confluent_kafka import Producer
 
 import odradek
 from odradek.__main__ import main
+from odradek.broker.faults.fault import FaultContext
 from odradek.client_security.options import security_options
 from odradek.pipeline.jobs.retry_policy import RetryPolicy
 from odradek.pipeline.jobs.state_folder import StateFolder
@@ -95,6 +96,10 @@ def has_attempt(broker: odradek.KafkaBroker, topic: str, number: int) -> bool:
     return any(text_of(record, "retry_number") == str(number) for record in stored(broker, topic))
 
 
+def is_transactional(_: FaultContext, request: Any) -> bool:
+    return request.transactional_id is not None
+
+
 @pytest.mark.kafka(topics=TOPICS)
 def test_the_whole_journey_of_two_hours_and_forty_minutes(
     spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path
@@ -160,6 +165,22 @@ def test_a_message_that_waits_holds_up_nobody(spark: Any, kafka_broker: odradek.
         kafka_broker.clock.advance(minutes=9)
         running.wait(lambda: len(failed_values()) == 2)
         assert failed_values() == [b"bad due", b"bad soon"]
+
+
+@pytest.mark.kafka(topics=TOPICS)
+def test_a_transaction_that_was_ended_is_written_again(
+    spark: Any, kafka_broker: odradek.KafkaBroker, tmp_path: Path
+) -> None:
+    """As by its time-out, where a test moves the clock by an hour while a batch writes."""
+    ended = odradek.Fault("EndTxn", answer=odradek.ErrorCode.INVALID_PRODUCER_EPOCH, times=1)
+    fenced = odradek.Fault("Produce", answer=odradek.ErrorCode.INVALID_PRODUCER_EPOCH, times=1, when=is_transactional)
+    kafka_broker.set_faults(ended, fenced)
+    send(kafka_broker, "bad")
+    with Running(spark, kafka_broker, tmp_path, failing) as running:
+        running.wait(lambda: bool(stored(kafka_broker, "retry_5m_topic")))
+        running.wait_batches(1)
+    assert (ended.hits, fenced.hits) == (1, 1)
+    assert [each.value for each in stored(kafka_broker, "retry_5m_topic")] == [b"bad"]
 
 
 class Crash(Exception):
