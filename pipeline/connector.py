@@ -28,6 +28,10 @@ _CONNECTOR_JAR = "spark-sql-kafka-0-10"
 _NOT_SERVED = re.compile(r"Could not find artifact (org\.apache\S+)|(org\.apache\S+) was not found in ")
 
 
+class ConnectorNotServed(PipelineUnavailable):
+    """Maven has no connector of this Spark. A session without it reads and writes `odradek` all the same."""
+
+
 class Artifact(NamedTuple):
     """What Maven calls one file."""
 
@@ -125,19 +129,20 @@ class _Maven:
         command = [self._command, "-q", "-B", "-Dstyle.color=never", "-f", str(pom), "dependency:copy-dependencies"]
         done = subprocess.run([*command, f"-DoutputDirectory={output}"], capture_output=True, text=True, check=False)
         if done.returncode:
-            raise PipelineUnavailable(self._refusal(done.stdout + done.stderr))
+            raise self._refusal(done.stdout + done.stderr)
         return [output / f"{each.name}-{each.version}.{each.kind}" for each in artifacts]
 
-    def _refusal(self, said: str) -> str:
+    def _refusal(self, said: str) -> PipelineUnavailable:
         lines = [line for line in said.splitlines() if line.strip()]
         version = self._spark.version
         if missing := _NOT_SERVED.search(said):
-            return (
+            return ConnectorNotServed(
                 f"needs the Kafka connector of Spark {version}, and Maven serves no {missing[1] or missing[2]}: "
                 "install a Spark whose connector is served, name its jars in spark.jars, or do without it: "
                 "only your own use of the format kafka needs it (build_session(kafka=False))"
             )
-        return f"Maven could not fetch the connector of Spark {version}: {lines[0] if lines else 'no output'}"
+        first = lines[0] if lines else "no output"
+        return PipelineUnavailable(f"Maven could not fetch the connector of Spark {version}: {first}")
 
 
 def _property(pom: str, name: str) -> str:

@@ -18,6 +18,7 @@ Loading this plugin imports neither trio nor the broker; the fixtures do.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Generator, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
@@ -353,13 +354,20 @@ def odradek_spark_config() -> dict[str, Any]:
 def odradek_spark(odradek_spark_config: dict[str, Any]) -> Iterator[SparkSession]:
     """A local Spark session with the Kafka connector and the `odradek` data source, for the whole session.
 
-    Skips, with what is missing, where pyspark, a JDK or the connector of this Spark cannot be had.
+    Skips, with what is missing, where pyspark or a JDK cannot be had. Warns where no connector of this Spark is served:
+    the session then has no format `kafka`.
     """
+    from odradek.pipeline.connector import ConnectorNotServed
     from odradek.pipeline.installed_spark import PipelineUnavailable
     from odradek.pipeline.session import build_session
 
+    name = "odradek tests"
     try:
-        session = build_session("odradek tests", config=odradek_spark_config)
+        try:
+            session = build_session(name, config=odradek_spark_config)
+        except ConnectorNotServed as missing:
+            warnings.warn(f"odradek_spark is without the format kafka: Spark {missing}", stacklevel=1)
+            session = build_session(name, config=odradek_spark_config, kafka=False)
     except PipelineUnavailable as missing:
         pytest.skip(f"Spark {missing}")
     yield session

@@ -89,7 +89,9 @@ def test_what_maven_says_first_is_told(programs: Path) -> None:
 def test_a_connector_that_is_not_served_is_named(programs: Path, words: str) -> None:
     name = "org.apache.spark:spark-sql-kafka-0-10_2.13:jar:4.2.0"
     maven(programs, f"print('[ERROR] Could not resolve: {words.format(name)}')\nsys.exit(1)")
-    with pytest.raises(PipelineUnavailable, match=f"connector of Spark 4\\.2\\.0, and Maven serves no {name}: install"):
+    with pytest.raises(
+        connector.ConnectorNotServed, match=f"connector of Spark 4\\.2\\.0, and Maven serves no {name}: install"
+    ):
         connector.fetch_jars(SPARK)
 
 
