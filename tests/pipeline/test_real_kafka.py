@@ -142,7 +142,8 @@ def test_a_journey_through_the_retry_topics(spark: Any, kafka: RealKafka, tmp_pa
     assert (message.key(), message.value()) == (b"key", b"bad")
     headers = dict(message.headers() or [])
     assert (headers["mine"], headers["retry_number"], headers["retry_error"]) == (b"1", b"2", b"ValueError: attempt 2")
-    rows = LogPlace(path=str(kafka.log_dir)).read(spark, policy.output_topics, columns=["topic", "value"]).collect()
+    place, committed = LogPlace(path=str(kafka.log_dir)), {"isolation": "read_committed", "includeControl": "false"}
+    rows = place.read(spark, policy.output_topics, columns=["topic", "value"], **committed).collect()
     assert sorted((row.topic, bytes(row.value)) for row in rows) == [
         ("failed_topic", b"bad"),
         ("retry_1s_topic", b"bad"),

@@ -181,7 +181,8 @@ def test_a_retry_job_whose_worker_dies_loses_and_doubles_nothing(
     cluster_program.retry(spark, kafka_broker.bootstrap_servers, local, "local")
 
     def failed(topic: str) -> Counter[Any]:
-        return Counter((each.key, each.value, each.headers) for each in kafka_broker.records(topic))
+        records = kafka_broker.records(topic, isolation="read_committed")
+        return Counter((each.key, each.value, each.headers) for each in records)
 
     assert failed("failed-cluster") == failed("failed-local")
     assert set(failed("failed-cluster").values()) == {1}
