@@ -15,6 +15,8 @@ _MAX_CAUSES = 8
 _MAX_CAUSE_CHARS = 1500
 _END_CHARS = 600
 """Of these at the end: a traceback of Python has its error there."""
+_STACKS = "JVM stacktrace:"
+"""What PySpark says before those, if it is told to."""
 # Spark takes an error for the consequence of a stop if its text has one of these anywhere behind the sign.
 _INTERRUPTIONS = (
     "java.lang.InterruptedException",
@@ -50,13 +52,14 @@ def with_brief_errors(process: Callable[[DataFrame, int], None]) -> Callable[[Da
 
 
 def brief_text(error: Exception) -> str:
-    """The Java exceptions behind an error of PySpark, or the first line of its text."""
+    """The Java exceptions behind an error of PySpark, or its text: PySpark 4.0 has none for an error of a worker."""
     java: Any = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     causes: list[str] = []
     while java is not None and len(causes) < _MAX_CAUSES:
         causes.append(_shortened(str(java.toString())))
         java = java.getCause()
-    text = "\ncaused by ".join(causes) or (str(error).splitlines() or [""])[0] or type(error).__name__
+    said = str(error).partition(_STACKS)[0].strip()
+    text = "\ncaused by ".join(causes) or _shortened(said) or type(error).__name__
     interruption = next((name for name in _INTERRUPTIONS if name in text), None)
     # At the end, where little is left to search.
     return f"{text}\n{_INTERRUPTION_SIGN}{interruption}" if interruption else text

@@ -43,6 +43,15 @@ def test_the_end_of_a_long_error_is_told() -> None:
     assert len(told) < 1600
 
 
+def test_an_error_without_causes_tells_its_own_text() -> None:
+    """As PySpark 4.0 has an error of a worker's Python."""
+    error = Exception(
+        "\n  Please see the stack trace below.\n  raise error\nKafkaError: no\n\nJVM stacktrace:\nat org.x"
+    )
+    assert brief_text(error) == "Please see the stack trace below.\n  raise error\nKafkaError: no"
+    assert brief_text(ValueError()) == "ValueError"
+
+
 def test_causes_are_told(spark: Any, tmp_path: Path) -> None:
     def fail(rows: Any, number: int) -> None:
         spark._jvm.java.io.FileReader("/nonesuch/file").read()
