@@ -9,7 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -155,7 +155,8 @@ def running(*command: str) -> Iterator[subprocess.Popen[bytes]]:
     try:
         yield process
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 
@@ -197,6 +198,8 @@ def test_retry_killed_while_it_writes_loses_and_doubles_nothing(
             wait(process, lambda: written("later") > 0)
         with running(*command) as process:
             wait(process, lambda: len(committed(kafka_broker, "dead")) >= MESSAGES, every_s=0.5)
+            process.terminate()  # an end, and no kill
+            assert process.wait(300) == 0
     expected = {f"message {number}".encode() for number in range(MESSAGES)}
     for topic, retry_number in (("soon", b"1"), ("later", b"2"), ("dead", b"2")):
         records = committed(kafka_broker, topic)
