@@ -27,6 +27,8 @@ _HEIGHT, _ROW_HEIGHT, _FRAME_HEIGHT = 360, 18, 120
 _MAX_NAME_CHARS = 32
 _LYING_FROM = 20
 """So many bars, or a name so long, and the bars lie: names that stand cannot be read."""
+_SLIM_UP_TO = 6
+"""So few bars do not fill the width."""
 _FEW = 6
 _FEW_SPANS = 20
 
@@ -103,6 +105,7 @@ def draw(chart: Chart, *, with_code: bool) -> str:
         "modebar": {"bgcolor": _CLEAR, "color": _GREY, "activecolor": "gray"},
         **({"colorway": _OTHERS} if chart.series.keys() & _OUTCOMES.keys() else {}),
         "barmode": "stack",
+        "bargap": max(0.2, 1 - len(names) / _SLIM_UP_TO) if names else 0.2,
         "xaxis": {**lines, **x_axis},
         "yaxis": {**lines, **y_axis},
         "showlegend": len(traces) > 1,

@@ -18,7 +18,7 @@ body { font: 14px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 75re
 h2 { margin: 2.2rem 0 .4rem; border-bottom: 1px solid #8886; }
 h3 { margin: .8rem 0 0; font-weight: 500; }
 ul { padding-left: 1.2rem; }
-.wide { overflow-x: auto; max-height: 30rem; }
+.wide { overflow-x: auto; max-height: 30rem; margin-top: .5rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th { position: sticky; top: 0; background: Canvas; text-align: left; }
 th, td { padding: .15rem .7rem .15rem 0; white-space: nowrap; }

@@ -178,7 +178,12 @@ def sections(tables: Mapping[str, DataFrame]) -> Iterator[Section]:
 
 def verdict_sections(verdict: Verdict) -> Iterator[Section]:
     """An audit as parts of a page."""
-    counts = Bars("records", {"records": (list(verdict.counts), list(verdict.counts.values()))}, "", "records")
+    counts = Bars(
+        "records of each topic, and committed ones",
+        {"records": (list(verdict.counts), list(verdict.counts.values()))},
+        "",
+        "records",
+    )
     yield Section("records", ("what", "records"), list(verdict.counts.items()), len(verdict.counts), counts)
     if verdict.found:
         found = {"findings": (list(verdict.found), list(verdict.found.values()))}

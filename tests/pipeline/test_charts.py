@@ -70,6 +70,11 @@ def test_bars_with_long_names_lie() -> None:
     assert (axis["title"]["text"], layout["xaxis"]["title"]["text"]) == ("topic", "records")
 
 
+def test_a_single_bar_does_not_fill_the_chart() -> None:
+    gaps = [figure_of(Bars("b", {"in": (list("abcdefgh")[:bars], [1] * bars)}, "", ""))[1]["bargap"] for bars in (1, 8)]
+    assert gaps[0] > 0.5 > gaps[1]
+
+
 def test_a_single_span_does_not_fill_the_chart() -> None:
     _, layout = figure_of(TimeBars("t", {"in": (["2026-01-01T00:01:00"], [1])}, "records", 2))
     assert layout["xaxis"]["range"] == ["2026-01-01T00:00:40", "2026-01-01T00:01:22"]
