@@ -39,10 +39,10 @@ def archived(
             "topic",
             "partition",
             "coalesce(records, 0L) as records",
-            *held.columns[3:],
             "coalesce(aborted, 0L) as aborted",
             "coalesce(open, 0L) as open",
             "greatest(coalesce(committed, 0L) - coalesce(records, 0L), 0L) as later",
+            *held.columns[3:],
         )
     return {"archived": held.orderBy("topic", "partition"), "activity": _activity(rows)}
 
