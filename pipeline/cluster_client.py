@@ -267,52 +267,63 @@ class ClusterClient:
 
         return self._of_leader(topic, partition, ask)
 
-    def append(self, batches: Mapping[TopicPartition, bytes], transactional_id: str) -> None:
-        """Append a batch of a transaction to each of some partitions, acknowledged by all in-sync replicas.
+    def begin_append(self, batches: Mapping[TopicPartition, bytes], transactional_id: str) -> Callable[[], None]:
+        """Send a batch of a transaction to each of some partitions; what is returned waits until all in-sync replicas
+        have them.
 
         Sent again while leaders move, replicas are missing or a broker is lost: the sequences of the batches tell the
         brokers what they have.
         """
         left = dict(batches)
+        begun = [self._send(left, transactional_id)]
 
         def ask() -> None:
-            errors = self._append_once(left, transactional_id)
+            answered = begun.pop() if begun else self._send(left, transactional_id)
+            errors = answered()
             for place in left.keys() - errors.keys():
                 del left[place]
             for place, code in errors.items():
                 _check(code, "Produce", *place)
 
-        self._patiently(ask, _LEADER_MOVES | _NOT_REPLICATED)
+        return lambda: self._patiently(ask, _LEADER_MOVES | _NOT_REPLICATED)
 
-    def _append_once(self, batches: Mapping[TopicPartition, bytes], transactional_id: str) -> dict[TopicPartition, int]:
-        """One request to each leader, all at the same time: the error codes of the partitions that have one."""
+    def _send(
+        self, batches: Mapping[TopicPartition, bytes], transactional_id: str
+    ) -> Callable[[], dict[TopicPartition, int]]:
+        """One request to each leader; what is returned waits for the answers: the error codes of the partitions that
+        have one. What goes wrong on the way is raised there, too.
+        """
         by_leader: dict[tuple[str, int], dict[str, list[PartitionProduceData]]] = {}
         errors: dict[TopicPartition, int] = {}
-        for (topic, partition), batch in batches.items():
-            try:
-                leader = self._leader(topic, partition)
-            except KafkaError as error:
-                errors[topic, partition] = error.code
-                continue
-            part = PartitionProduceData(index=partition, records=batch)
-            by_leader.setdefault(leader, {}).setdefault(topic, []).append(part)
         answers: list[Callable[[], Any]] = []
+        failure: ConnectionError | None = None
         try:
+            for (topic, partition), batch in batches.items():
+                try:
+                    leader = self._leader(topic, partition)
+                except KafkaError as error:
+                    errors[topic, partition] = error.code
+                    continue
+                part = PartitionProduceData(index=partition, records=batch)
+                by_leader.setdefault(leader, {}).setdefault(topic, []).append(part)
             for address, topics in by_leader.items():
                 data = [TopicProduceData(name=name, partition_data=parts) for name, parts in topics.items()]
                 request = ProduceRequest(transactional_id=transactional_id, acks=-1, timeout_ms=30_000, topic_data=data)
                 answers.append(self._connection(address).begin(request, _LAST_PRODUCE_WITH_ADDED_PARTITIONS))
+        except ConnectionError as lost:
+            failure = lost
+
+        def answered() -> dict[TopicPartition, int]:
             for answer in answers:
-                for topic_answer in answer().responses:
-                    for part in topic_answer.partition_responses:
+                for topic in answer().responses:
+                    for part in topic.partition_responses:
                         if part.error_code:
-                            errors[topic_answer.name, part.index] = part.error_code
-        except BaseException:
-            for address in by_leader:  # whatever is asked there next would get the answer that nobody took
-                if connection := self._connections.pop(address, None):
-                    connection.close()
-            raise
-        return errors
+                            errors[topic.name, part.index] = part.error_code
+            if failure is not None:
+                raise failure
+            return errors
+
+        return answered
 
     # -- coordinators
 

@@ -124,9 +124,9 @@ class _Writer(ABC):
                 for batch in rows:
                     outgoing.add(batch)
                 outgoing.flush()
+                writer.settle()
             except BaseException:
-                if writer.partitions:
-                    end_transaction(client, writer.transaction, commit=False)
+                writer.abort()
                 raise
             return Written(writer.transaction, writer.partitions[0])
 

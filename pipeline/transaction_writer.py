@@ -6,7 +6,8 @@ as it is, so the producer id and the epoch are all that the driver needs (KIP-98
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.pipeline.cluster_client import GROUP, TRANSACTION, ClusterClient, TopicPartition
@@ -49,6 +50,7 @@ class TransactionWriter:
         self.transaction = Transaction(transactional_id, answer.producer_id, answer.producer_epoch)
         self._client = client
         self._sequences: dict[TopicPartition, int] = {}
+        self._under_way: Callable[[], None] | None = None
 
     @property
     def partitions(self) -> list[TopicPartition]:
@@ -56,16 +58,31 @@ class TransactionWriter:
         return sorted(self._sequences)
 
     def append(self, batches: Mapping[TopicPartition, Records]) -> None:
-        """Write one batch to each of some partitions."""
+        """Write one batch to each of some partitions; `settle` tells what came of it, and so does the next call."""
         name, producer_id, epoch = self.transaction
+        data = {
+            place: _batch_of(records, producer_id, epoch, self._sequences.get(place, 0))
+            for place, records in batches.items()
+        }
+        self.settle()
         if added := [place for place in batches if place not in self._sequences]:
             self._add(added)
-        data = {
-            place: _batch_of(records, producer_id, epoch, self._sequences[place]) for place, records in batches.items()
-        }
-        self._client.append(data, name)
+        self._under_way = self._client.begin_append(data, name)
         for place, records in batches.items():
             self._sequences[place] = (self._sequences[place] + records.record_count) & 0x7FFFFFFF
+
+    def settle(self) -> None:
+        """Wait until all that was written is acknowledged."""
+        under_way, self._under_way = self._under_way, None
+        if under_way is not None:
+            under_way()
+
+    def abort(self) -> None:
+        """End the transaction, if there is one, whatever became of what is under way."""
+        with contextlib.suppress(KafkaError, ConnectionError):
+            self.settle()  # a batch that comes behind the end would leave a transaction open
+        if self._sequences:
+            end_transaction(self._client, self.transaction, commit=False)
 
     def _add(self, places: Sequence[TopicPartition]) -> None:
         """Make partitions a part of the transaction."""

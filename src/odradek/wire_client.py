@@ -9,7 +9,6 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable
-from functools import partial
 from struct import Struct
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -208,6 +207,7 @@ class WireClient(WireConnection):
         security: ClientSecurity = PLAIN_TEXT,
     ) -> None:
         self._served: dict[int, tuple[int, int]] = {}
+        self._due: Callable[[], None] | None = None
         super().__init__(host, port, timeout_s=timeout_s, client_id=client_id, security=security)
 
     def _prepare(self) -> None:
@@ -224,17 +224,36 @@ class WireClient(WireConnection):
 
         Raises WireError when the broker serves no version that is known here.
         """
+        self._take_answer()
         self.renew_session()
         return self._request(request, max_version)
 
     def begin(self, request: Any, max_version: int) -> Callable[[], Any]:
-        """Send a request without waiting; what is returned takes the answer. Answers are to be taken in order.
+        """Send a request without waiting; what is returned waits for the answer. The next request waits for it, too.
 
-        Raises WireError as `request` does.
+        Both raise WireError as `request` does.
         """
+        self._take_answer()
         self.renew_session()
         version = self._version_of(request, max_version)
-        return partial(self.receive, request, version, self.send(request, version))
+        number = self.send(request, version)
+        taken: list[Any] = []
+        self._due = lambda: taken.append(self.receive(request, version, number))
+
+        def answer() -> Any:
+            if not taken:
+                self._take_answer()
+            if not taken:  # the request after it has met the error
+                raise WireError(f"{self.address} has not answered")
+            return taken[0]
+
+        return answer
+
+    def _take_answer(self) -> None:
+        """Wait for the answer to what was begun, if one is due."""
+        due, self._due = self._due, None
+        if due is not None:
+            due()
 
     def _request(self, request: Any, max_version: int | None) -> Any:
         version = self._version_of(request, max_version)

@@ -84,6 +84,16 @@ def test_requests_are_begun_before_their_answers_are_taken() -> None:
         assert [record.value for record in broker.records("orders")] == [b"v" * 100_000] * 2
 
 
+def test_a_lost_answer_is_told_to_who_waits_for_it(serve: Callable[[Answer], int]) -> None:
+    port = serve(lambda number, frame: None if number else versions(1, (18, 0, 0), (3, 0, 12)))
+    with WireClient("127.0.0.1", port) as client:
+        answer = client.begin(MetadataRequest(topics=None), 12)
+        with pytest.raises(WireError, match=f"127.0.0.1:{port} closed the connection"):
+            client.request(MetadataRequest(topics=None))
+        with pytest.raises(WireError, match=f"127.0.0.1:{port} has not answered"):
+            answer()
+
+
 def test_an_api_without_a_common_version_is_named(serve: Callable[[Answer], int]) -> None:
     port = serve(lambda number, frame: versions(1, (18, 0, 0), (3, 90, 99)))
     with WireClient("127.0.0.1", port) as client, pytest.raises(WireError, match="serves no version of Metadata"):

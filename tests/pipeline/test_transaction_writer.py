@@ -38,6 +38,7 @@ def test_another_client_ends_what_one_wrote(kafka_broker: odradek.KafkaBroker) -
         writer = TransactionWriter(client, "id", 60_000)
         writer.append({("out", 0): batch(b"a", b"b")})
         writer.append({("out", 1): batch(b"c"), ("out", 0): batch(b"d")})
+        writer.settle()
     assert writer.partitions == [("out", 0), ("out", 1)]
     assert committed(kafka_broker) == []
     with ClusterClient(kafka_broker.bootstrap_servers) as client:
@@ -45,7 +46,7 @@ def test_another_client_ends_what_one_wrote(kafka_broker: odradek.KafkaBroker) -
         assert sorted(committed(kafka_broker)) == [b"a", b"b", b"c", b"d"]
         dropped = TransactionWriter(client, "id", 60_000)
         dropped.append({("out", 0): batch(b"e")})
-        end_transaction(client, dropped.transaction, commit=False)
+        dropped.abort()
         assert len(committed(kafka_broker)) == 4
 
 
@@ -54,8 +55,10 @@ def test_a_later_writer_of_an_id_aborts_what_is_open(kafka_broker: odradek.Kafka
     with ClusterClient(kafka_broker.bootstrap_servers) as client:
         early = TransactionWriter(client, "id", 60_000)
         early.append({("out", 0): batch(b"early")})
+        early.settle()
         late = TransactionWriter(client, "id", 60_000)
         late.append({("out", 0): batch(b"late")})
+        late.settle()
         with pytest.raises(odradek.KafkaError, match=r"(_EPOCH|_FENCED): id: its time-out or a later writer"):
             end_transaction(client, early.transaction, commit=True)
         end_transaction(client, late.transaction, commit=True)
@@ -69,6 +72,7 @@ def test_a_number_is_noted_with_the_transaction_or_not_at_all(kafka_broker: odra
         for number, commit, expected in ((7, False, 0), (7, True, 7), (8, False, 7), (8, True, 8)):
             writer = TransactionWriter(client, "id", 60_000)
             writer.append({("out", 0): batch(b"x")})
+            writer.settle()
             note_in_transaction(client, writer.transaction, "group", ("out", 0), number)
             end_transaction(client, writer.transaction, commit=commit)
             assert noted(client, "group") == expected
@@ -82,6 +86,7 @@ def test_batches_go_to_several_leaders_at_once(kafka_broker: odradek.KafkaBroker
         writer = TransactionWriter(client, "id", 60_000)
         for number in range(3):
             writer.append({("out", partition): batch(b"%d-%d" % (partition, number)) for partition in range(4)})
+        writer.settle()
         end_transaction(client, writer.transaction, commit=True)
     assert moved.hits == 2
     found: dict[int, list[bytes]] = {}
@@ -90,17 +95,33 @@ def test_batches_go_to_several_leaders_at_once(kafka_broker: odradek.KafkaBroker
     assert found == {partition: [b"%d-%d" % (partition, number) for number in range(3)] for partition in range(4)}
 
 
+@pytest.mark.kafka(topics={"out": 1})
+def test_an_abort_comes_behind_what_is_under_way(kafka_broker: odradek.KafkaBroker) -> None:
+    slow = odradek.Fault("Produce", delay_ms=200, times=1)
+    kafka_broker.set_faults(slow)
+    with ClusterClient(kafka_broker.bootstrap_servers) as client:
+        writer = TransactionWriter(client, "id", 60_000)
+        writer.append({("out", 0): batch(b"x")})
+        writer.abort()
+        ends = [client.offsets({("out", 0): -1}, read_committed=each) for each in (True, False)]
+    assert slow.hits == 1
+    assert ends == [{("out", 0): 2}] * 2  # the record and the marker
+    assert committed(kafka_broker) == []
+
+
 @pytest.mark.kafka(nodes=2, topics={"out": 4})
 def test_after_an_error_of_one_leader_the_transaction_can_be_ended(kafka_broker: odradek.KafkaBroker) -> None:
     refused = odradek.Fault("Produce", answer=odradek.ErrorCode.TOPIC_AUTHORIZATION_FAILED, node=1, times=1)
     kafka_broker.set_faults(refused)
     with ClusterClient(kafka_broker.bootstrap_servers) as client:
         writer = TransactionWriter(client, "id", 60_000)
+        writer.append({("out", partition): batch(b"x") for partition in range(4)})
         with pytest.raises(odradek.KafkaError, match="TOPIC_AUTHORIZATION_FAILED: Produce of out-"):
-            writer.append({("out", partition): batch(b"x") for partition in range(4)})
-        end_transaction(client, writer.transaction, commit=False)
+            writer.append({("out", 0): batch(b"y")})
+        writer.abort()
         writer = TransactionWriter(client, "id", 60_000)
         writer.append({("out", partition): batch(b"good") for partition in range(4)})
+        writer.settle()
         end_transaction(client, writer.transaction, commit=True)
     assert committed(kafka_broker) == [b"good"] * 4
 
@@ -149,6 +170,7 @@ def test_a_connection_that_is_lost_costs_nothing(kafka_broker: odradek.KafkaBrok
         writer = TransactionWriter(client, "id", 60_000)
         writer.append({("out", 0): batch(b"a"), ("out", 1): batch(b"b")})
         writer.append({("out", 0): batch(b"c")})
+        writer.settle()
         note_in_transaction(client, writer.transaction, "progress", ("out", 0), 7)
         end_transaction(client, writer.transaction, commit=True)
         assert noted(client, "progress") == 7
@@ -164,6 +186,7 @@ def test_an_append_is_sent_again_after_errors_that_pass(kafka_broker: odradek.Ka
     with ClusterClient(kafka_broker.bootstrap_servers) as client:
         writer = TransactionWriter(client, "id", 60_000)
         writer.append({("out", 0): batch(b"a")})
+        writer.settle()
         end_transaction(client, writer.transaction, commit=True)
     assert fault.hits == 2
     assert committed(kafka_broker) == [b"a"]
@@ -175,7 +198,8 @@ def test_a_batch_that_the_log_has_is_not_written_again(kafka_broker: odradek.Kaf
     kafka_broker.set_faults(lost)
     with ClusterClient(kafka_broker.bootstrap_servers, patient=True) as client:
         writer = TransactionWriter(client, "id", 60_000)
-        sender = Thread(target=writer.append, args=({("out", 0): batch(b"a")},), daemon=True)
+        writer.append({("out", 0): batch(b"a")})
+        sender = Thread(target=writer.settle, daemon=True)
         sender.start()
         lost.wait_hit(timeout=30)
         kafka_broker.kill_node(1)
