@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -17,7 +18,7 @@ _CLEAR = "\r\x1b[K"
 
 @contextmanager
 def shown_progress(spark: SparkSession, job: str, stream: TextIO) -> Iterator[None]:
-    """While the block runs, tell how many tasks of the running stages are done."""
+    """While the block runs, tell how far the running stages are."""
     done = threading.Event()
     thread = threading.Thread(target=_watch, args=(spark, job, stream, done), name="progress", daemon=True)
     thread.start()
@@ -31,29 +32,56 @@ def shown_progress(spark: SparkSession, job: str, stream: TextIO) -> Iterator[No
 def _watch(spark: SparkSession, job: str, stream: TextIO, done: threading.Event) -> None:
     on_terminal = stream.isatty()
     shown, silent_s = "", 0.0
+    known: list[Stage] = []
+    began_s: dict[int, float] = {}
     while not done.wait(_LOOK_S):
         silent_s += _LOOK_S
         try:
-            text = describe(running_stages(spark))
+            stages, now_s = running_stages(spark), time.monotonic()
         except Exception:  # the session ends while it is asked
             return
-        if not text or text == shown or (not on_terminal and silent_s < _SPEAK_S):
+        for stage in stages:
+            began_s.setdefault(stage.number, now_s)
+        text = describe(stages, {number: now_s - at_s for number, at_s in began_s.items()})
+        due = text != shown if on_terminal else stages != known and silent_s >= _SPEAK_S
+        if not text or not due:
             continue
         stream.write(f"{_CLEAR}{job}: {text}" if on_terminal else f"{job}: {text}\n")
         stream.flush()
-        shown, silent_s = text, 0.0
+        shown, known, silent_s = text, stages, 0.0
     if shown and on_terminal:
         stream.write(_CLEAR)
         stream.flush()
 
 
-def running_stages(spark: SparkSession) -> list[tuple[int, int, int]]:
-    """(stage, tasks done, tasks) of each stage that runs."""
-    tracker = spark.sparkContext.statusTracker()
-    infos = [tracker.getStageInfo(number) for number in sorted(tracker.getActiveStageIds())]
-    return [(info.stageId, info.numCompletedTasks, info.numTasks) for info in infos if info is not None]
+class Stage(NamedTuple):
+    """A stage of Spark that runs."""
+
+    number: int
+    done: int
+    """Tasks that are done."""
+    tasks: int
+    records: int
+    """What these tasks have read, as far as it is known."""
 
 
-def describe(stages: list[tuple[int, int, int]]) -> str:
-    """The stages in words; empty when none runs."""
-    return ", ".join(f"stage {number}: {completed} of {tasks} tasks" for number, completed, tasks in stages)
+def running_stages(spark: SparkSession) -> list[Stage]:
+    """The stages that run, in their order."""
+    numbers = sorted(spark.sparkContext.statusTracker().getActiveStageIds())
+    store = spark.sparkContext._jsc.sc().statusStore()  # the tracker knows of no records
+    found = [(number, store.lastStageAttempt(number)) for number in numbers]
+    return [Stage(number, stage.numCompleteTasks(), stage.numTasks(), stage.inputRecords()) for number, stage in found]
+
+
+def describe(stages: Sequence[Stage], seconds: Mapping[int, float]) -> str:
+    """The stages in words, with the seconds that each has run; empty when none runs."""
+    return ", ".join(_described(stage, seconds[stage.number]) for stage in stages)
+
+
+def _described(stage: Stage, seconds: float) -> str:
+    text = f"stage {stage.number}: {stage.done} of {stage.tasks} tasks"
+    if stage.records and seconds:
+        text += f", {stage.records:,} records ({stage.records / seconds:,.0f}/s)"
+    if stage.done and seconds:
+        text += f", about {seconds * (stage.tasks - stage.done) / stage.done:.0f} s left"
+    return text

@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 import io
+import os
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from tests.pipeline.test_session import PATIENCE_S
 
-class Tracker:
+
+class Session:
     """A session whose stages are given."""
 
-    def __init__(self, *stages: tuple[int, int, int]) -> None:
-        self.sparkContext = self
-        self._stages = {number: (number, done, tasks) for number, done, tasks in stages}
+    def __init__(self, *stages: tuple[int, int, int, int]) -> None:
+        self.sparkContext = self._jsc = self
+        self._stages = {number: rest for number, *rest in stages}
 
-    def statusTracker(self) -> Tracker:  # noqa: N802 (Spark's name)
+    def statusTracker(self) -> Session:  # noqa: N802 (Spark's name)
+        return self
+
+    def sc(self) -> Session:
+        return self
+
+    def statusStore(self) -> Session:  # noqa: N802
         return self
 
     def getActiveStageIds(self) -> list[int]:  # noqa: N802
         return list(self._stages)
 
-    def getStageInfo(self, number: int) -> Any:  # noqa: N802
-        stage, done, tasks = self._stages[number]
-        return SimpleNamespace(stageId=stage, numCompletedTasks=done, numTasks=tasks)
+    def lastStageAttempt(self, number: int) -> Any:  # noqa: N802
+        done, tasks, records = self._stages[number]
+        return SimpleNamespace(numCompleteTasks=lambda: done, numTasks=lambda: tasks, inputRecords=lambda: records)
 
 
 class Screen(io.StringIO):
@@ -49,7 +61,48 @@ def test_progress_is_shown(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(progress, "_LOOK_S", 0.001)
     monkeypatch.setattr(progress, "_SPEAK_S", 0.002)
     screen = Screen(terminal)
-    with progress.shown_progress(cast("Any", Tracker((3, 1, 8), (2, 0, 1))), "audit", screen):
+    with progress.shown_progress(cast("Any", Session((3, 0, 8, 0), (2, 0, 1, 0))), "audit", screen):
         assert screen.written.wait(10)
-    text = "audit: stage 2: 0 of 1 tasks, stage 3: 1 of 8 tasks"
+    text = "audit: stage 2: 0 of 1 tasks, stage 3: 0 of 8 tasks"
     assert screen.getvalue() == (f"\r\x1b[K{text}\r\x1b[K" if terminal else f"{text}\n")
+
+
+@pytest.mark.parametrize(
+    ("stage", "seconds", "text"),
+    [
+        ((4, 0, 8, 0), 3.0, "stage 4: 0 of 8 tasks"),
+        ((4, 2, 8, 1_200_000), 4.0, "stage 4: 2 of 8 tasks, 1,200,000 records (300,000/s), about 12 s left"),
+        ((4, 2, 8, 0), 4.0, "stage 4: 2 of 8 tasks, about 12 s left"),
+        ((4, 2, 8, 5), 0.0, "stage 4: 2 of 8 tasks"),
+    ],
+)
+def test_how_far_a_stage_is(stage: tuple[int, int, int, int], seconds: float, text: str) -> None:
+    from odradek.pipeline.progress import Stage, describe
+
+    assert describe([Stage(*stage)], {4: seconds}) == text
+
+
+def test_a_stage_that_runs(spark: Any, tmp_path: Path) -> None:
+    """Its first task is done; the second one waits until the stage has been looked at."""
+    from odradek.pipeline.progress import Stage, running_stages
+
+    looked = str(tmp_path / "looked")
+
+    def wait(chunks: Any) -> Any:
+        for chunk in chunks:
+            while chunk["id"][0].as_py() >= 5 and not os.path.exists(looked):
+                time.sleep(0.02)
+            yield chunk
+
+    rows = spark.range(0, 10, 1, 2).mapInArrow(wait, "id long")
+    with ThreadPoolExecutor(1) as pool:
+        counted = pool.submit(rows.count)
+        deadline = time.monotonic() + PATIENCE_S
+        seen: list[Stage] = []
+        try:
+            while not any((stage.done, stage.tasks, stage.records) == (1, 2, 5) for stage in seen):
+                assert time.monotonic() < deadline, seen
+                seen = running_stages(spark)
+        finally:
+            Path(looked).touch()
+        assert counted.result(PATIENCE_S) == 10
