@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -37,7 +38,7 @@ from odradek.pipeline.read_limits import (
 )
 from odradek.pipeline.rows import COLUMNS, SCHEMA, Wanted, arrow_chunks
 from odradek.pipeline.sink import BatchWriter, SinkOptions, StreamWriter
-from odradek.pipeline.source_options import OptionError, Position, SourceOptions, offset_for
+from odradek.pipeline.source_options import MissingTopicError, OptionError, Position, SourceOptions, offset_for
 from odradek.pipeline.worker_process import spare_imports
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.read_committed import committed_batches
@@ -185,7 +186,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """
         if start is not None:
             self._check_checkpoint(start)
-        bounds = self._bounds_now()
+        bounds = self._bounds_now(start or {})
         ends = self._ends = {key: end for key, (_, end) in bounds.items()}
         if self._available is not None:
             ends = {key: min(end, self._available[key]) for key, end in ends.items() if key in self._available}
@@ -201,24 +202,25 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 (Spark's name)
         """What is there now is all that the query reads."""
-        self._available = {key: end for key, (_, end) in self._bounds_now().items()}
+        self._available = {key: end for key, (_, end) in self._bounds_now({}).items()}
 
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802 (Spark's name)
         """Where the logs ended when Spark last asked, for the progress that it reports."""
         return _as_json(self._ends)
 
-    def _bounds_now(self) -> dict[TopicPartition, tuple[int, int]]:
-        with self._running() as place:
+    def _bounds_now(self, start: Mapping[str, Any]) -> dict[TopicPartition, tuple[int, int]]:
+        with self._running(start) as place:
             return place.bounds()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         self._check_checkpoint(start)
+        _check_shape(end)
         if others := self._not_wanted(end):
             raise OptionError(
                 f"the last batch in the checkpoint was planned by a stream of {', '.join(others)}, which the options "
                 "do not name: if that was a mistake, remove the last file in the checkpoint's folder offsets"
             )
-        with self._running() as place:
+        with self._running(start) as place:
             bounds = place.bounds()
             first, last = _from_json(start), _from_json(end)
             for key in last:
@@ -229,11 +231,19 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return read_works(partition.value)
 
-    def _running(self) -> _Place:
-        """What a stream that has begun reads."""
-        return _open(self._options, self._columns, running=True)
+    @contextmanager
+    def _running(self, start: Mapping[str, Any]) -> Iterator[_Place]:
+        """What a stream that has begun reads. DataLossError for a topic that it has read from, and that is gone."""
+        try:
+            with _open(self._options, self._columns, running=True) as place:
+                yield place
+        except MissingTopicError as error:
+            if lost := [topic for topic in error.topics if topic in start]:
+                raise DataLossError(f"the topic {', '.join(lost)} is gone ({_GO_ON})") from None
+            raise
 
     def _check_checkpoint(self, start: Mapping[str, Any]) -> None:
+        _check_shape(start)
         if others := self._not_wanted(start):
             raise OptionError(
                 f"the checkpoint is that of a stream of {', '.join(others)}, which the options do not name: "
@@ -331,6 +341,16 @@ def _as_json(offsets: Offsets) -> dict[str, Any]:
     for (topic, partition), offset in sorted(offsets.items()):
         shown.setdefault(topic, {})[str(partition)] = offset
     return shown
+
+
+def _check_shape(offsets: Any) -> None:
+    """OptionError for what this source has not written into a checkpoint."""
+    try:
+        whole = all(isinstance(offset, int) for offset in _from_json(offsets).values())
+    except (AttributeError, TypeError, ValueError):
+        whole = False
+    if not whole:
+        raise OptionError(f"the checkpoint is damaged, or that of another source: its offsets are {offsets}")
 
 
 def _from_json(shown: Mapping[str, Mapping[str, int]]) -> Offsets:

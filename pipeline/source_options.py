@@ -19,6 +19,14 @@ class OptionError(ValueError):
     """An option of the data source that is unknown, missing, contradictory or malformed."""
 
 
+class MissingTopicError(OptionError):
+    """The options name topics that are not there."""
+
+    def __init__(self, topics: list[str]) -> None:
+        super().__init__(f"no topic {', '.join(topics)}")
+        self.topics = topics
+
+
 _KNOWN = {
     "path",
     "kafka.bootstrap.servers",
@@ -99,11 +107,11 @@ class SourceOptions:
         )
 
     def choose(self, topics: Iterable[str], *, missing_ok: bool = False) -> list[str]:
-        """The wanted ones of the topics that exist; OptionError if a named one does not, unless ``missing_ok``."""
+        """The wanted ones of the topics that exist; MissingTopicError unless all named ones do, or ``missing_ok``."""
         existing = set(topics)
         missing = [name for name in self.topics or () if name not in existing]
         if missing and not missing_ok:
-            raise OptionError(f"no topic {', '.join(missing)}")
+            raise MissingTopicError(missing)
         return sorted(name for name in existing if self.wants(name))
 
     def wants(self, topic: str) -> bool:

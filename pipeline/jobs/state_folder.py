@@ -44,9 +44,12 @@ class StateFolder:
             stream.close()
 
     def read_json(self, name: str) -> Any:
-        """The value of a JSON file, or None when it is not there."""
+        """The value of a JSON file, or None when it is not there; ValueError for a damaged one."""
         text = self.read_text(name)
-        return None if text is None else json.loads(text)
+        try:
+            return None if text is None else json.loads(text)
+        except ValueError as error:
+            raise ValueError(f"{self.path(name)} is damaged: {error}") from None
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Write a JSON file under another name and rename it: nobody sees half of it."""

@@ -165,6 +165,11 @@ def test_no_number_of_partitions(count: str, capsys: pytest.CaptureFixture[str])
             "No space left on device",
         ),
         (
+            "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: Failed to read log file "
+            "file:/ck/query/offsets/0. Incomplete log file SQLSTATE: XXKST\n=== Streaming Query ===",
+            "Failed to read log file file:/ck/query/offsets/0. Incomplete log file",
+        ),
+        (
             "[PATH_NOT_FOUND] Path does not exist: file:/archive. SQLSTATE: 42K03",
             "Path does not exist: file:/archive",
         ),

@@ -81,6 +81,9 @@ def test_a_topic_vanishes(kafka_broker: odradek.KafkaBroker) -> None:
     assert values(going_on, tasks[1]) == []
     with pytest.raises(OptionError, match="no topic in"):
         complaining.latestOffset()
+    for look in (partial(complaining.latestOffset, end), partial(complaining.partitions, start, end)):
+        with pytest.raises(DataLossError, match=r"^the topic in is gone \(set failOnDataLoss to false"):
+            look()
     assert going_on.latestOffset() == {}
     assert list(going_on.partitions(end, {})) == []
     with pytest.raises(OptionError, match="no topic in"):  # a stream that begins is told of a slip of the pen
@@ -102,7 +105,7 @@ def test_a_repeated_batch_of_a_topic_that_was_made_anew(kafka_broker: odradek.Ka
     fill(kafka_broker, "new", "newer")
     start, end = {"in": {"0": 1}, "gone": {"0": 1}}, {"in": {"0": 5}, "gone": {"0": 2}}
     where = {"subscribe": "in,gone"}
-    with pytest.raises(OptionError, match="no topic gone"):
+    with pytest.raises(DataLossError, match="the topic gone is gone"):
         live(kafka_broker, COMPLAIN | where).partitions(start, end)
     reader = live(kafka_broker, GO_ON | where)
     assert values(reader, reader.partitions(start, end)) == [b"newer"]  # and waits for no more
@@ -139,6 +142,18 @@ def test_a_checkpoint_of_another_topic(kafka_broker: odradek.KafkaBroker) -> Non
             reader.latestOffset(OTHERS)  # before Spark writes the answer into the checkpoint
         with pytest.raises(OptionError, match="the last batch in the checkpoint was planned by a stream of orders, wh"):
             reader.partitions({"in": {"0": 0}}, OTHERS)
+
+
+@pytest.mark.kafka(topics={"in": 1})
+@pytest.mark.parametrize("offsets", [5, {"in": 5}, {"in": {"x": 5}}, {"in": {"0": "x"}}, {"in": None}])
+def test_a_damaged_checkpoint(kafka_broker: odradek.KafkaBroker, offsets: Any) -> None:
+    reader = live(kafka_broker, GO_ON)
+    good = {"in": {"0": 0}}
+    for look in (partial(reader.latestOffset, offsets), partial(reader.partitions, offsets, good)):
+        with pytest.raises(OptionError, match="the checkpoint is damaged, or that of another source: its offsets are "):
+            look()
+    with pytest.raises(OptionError, match="the checkpoint is damaged"):
+        reader.partitions(good, offsets)
 
 
 @pytest.mark.kafka(topics={"in": 1})

@@ -149,7 +149,9 @@ _REASONS = (
     ),
     # What Spark says of a folder.
     re.compile(r"^\[PATH_\w+\] (.+?)\.? (?:Set mode|SQLSTATE)", re.MULTILINE),
-    # What Java says of one.
+    # What it says of a checkpoint.
+    re.compile(r"(Failed to read log file \S+?\.? [^.]+?)\.?(?: SQLSTATE.*)?$", re.MULTILINE),
+    # What Java says of a folder.
     re.compile(r"\.ParentNotDirectoryException: (.+)$", re.MULTILINE),
     re.compile(
         r"\.IOException: (No space left on device|Mkdirs failed to create .+|.*\(Permission denied\))$", re.MULTILINE
