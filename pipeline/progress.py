@@ -49,7 +49,13 @@ def _watch(spark: SparkSession, job: str, stream: TextIO, done: threading.Event)
         stream.write(f"{_CLEAR}{job}: {text}" if on_terminal else f"{job}: {text}\n")
         stream.flush()
         shown, known, silent_s = text, stages, 0.0
-    if shown and on_terminal:
+    if shown:
+        clear_line(stream)
+
+
+def clear_line(stream: TextIO) -> None:
+    """Take the line of progress from a terminal, to write something else."""
+    if stream.isatty():
         stream.write(_CLEAR)
         stream.flush()
 

@@ -283,3 +283,30 @@ def test_a_retry_job_and_a_replay_with_reports(
     produce(kafka_broker, "orders", ["bad"])
     assert main(["pipeline", "replay-failed", *common]) == 0
     assert "<li>0 messages from failed_topic to orders</li>" in page.read_text()
+
+
+@pytest.mark.kafka(topics={"main_topic": 1})
+def test_the_page_of_a_retry_job_that_fails_has_the_reason(
+    kafka_broker: odradek.KafkaBroker,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pytest.importorskip("plotly")
+    from odradek.pipeline.jobs.retry import RetryJob
+
+    class Failing:
+        def awaitTermination(self, timeout: float) -> bool:  # noqa: N802 (Spark's name)
+            raise RuntimeError(
+                "Job aborted\nodradek.pipeline.source.DataLossError: main_topic-0: the topic is gone\n\tat org"
+            )
+
+    monkeypatch.setattr(pipeline, "_spark", lambda *_, **__: None)
+    monkeypatch.setattr(RetryJob, "start", lambda *_, **__: Failing())
+    page = tmp_path / "r.html"
+    words = ["--bootstrap-servers", kafka_broker.bootstrap_servers, "--checkpoint", str(tmp_path / "state")]
+    assert main(["pipeline", "retry", "--handler", "json:loads", "--report", str(page), *words]) == 2
+    said = capsys.readouterr()
+    assert said.err == "odradek pipeline: retry: main_topic-0: the topic is gone\n"
+    assert said.out.splitlines()[-1] == f"report: {page}"
+    assert "<li>FAILED: main_topic-0: the topic is gone</li>" in page.read_text()

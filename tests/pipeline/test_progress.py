@@ -67,6 +67,15 @@ def test_progress_is_shown(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> N
     assert screen.getvalue() == (f"\r\x1b[K{text}\r\x1b[K" if terminal else f"{text}\n")
 
 
+@pytest.mark.parametrize(("terminal", "written"), [(True, "\r\x1b[K"), (False, "")])
+def test_only_a_terminal_has_a_line_to_clear(terminal: bool, written: str) -> None:
+    from odradek.pipeline.progress import clear_line
+
+    screen = Screen(terminal)
+    clear_line(screen)
+    assert screen.getvalue() == written
+
+
 @pytest.mark.parametrize(
     ("stage", "seconds", "text"),
     [

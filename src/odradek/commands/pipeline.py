@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import io
 import re
 import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -412,7 +413,7 @@ def _replay_failed(arguments: argparse.Namespace) -> int:
         before = failed_report.replayed_offsets(spark, job.checkpoint)
         count = job.replay_failed(spark)
         said = f"{count} messages from {job.policy.failed_topic} to {job.policy.main_topic}"
-        print(said, flush=True)
+        _print(said)
         if arguments.report:
             after = failed_report.replayed_offsets(spark, job.checkpoint)
             tables = failed_report.run(spark, place_of(job), job.policy, before, after)
@@ -438,13 +439,22 @@ def _show_tables(arguments: argparse.Namespace, tables: dict[str, DataFrame]) ->
         if arguments.output:
             folder = f"{arguments.output.rstrip('/')}/{name}"
             table.write.mode("errorifexists").parquet(folder)
-            print(f"{name}: {folder}", flush=True)
+            _print(f"{name}: {folder}")
         else:
-            print(f"== {name}", flush=True)
-            table.selectExpr(*map(_as_text, table.dtypes)).show(arguments.rows, truncate=60)
+            with redirect_stdout(io.StringIO()) as shown:
+                table.selectExpr(*map(_as_text, table.dtypes)).show(arguments.rows, truncate=60)
+            _print(f"== {name}\n{shown.getvalue().rstrip()}\n")
     if arguments.report:
         _write_report(arguments, sections(tables))
     return 0
+
+
+def _print(text: str) -> None:
+    """Show a result while a session shows its progress."""
+    from odradek.pipeline.progress import clear_line
+
+    clear_line(sys.stderr)
+    print(text, flush=True)
 
 
 def _as_text(column: tuple[str, str]) -> str:
@@ -457,7 +467,7 @@ def _write_report(
     arguments: argparse.Namespace, parts: Iterable[Section], facts: Iterable[str] = (), *, where: str | None = None
 ) -> None:
     _write_page(arguments, parts, facts, where=where)
-    print(f"report: {arguments.report}", flush=True)
+    _print(f"report: {arguments.report}")
 
 
 def _write_page(
@@ -555,7 +565,7 @@ def _archive(arguments: argparse.Namespace) -> int:
     committed = not arguments.uncommitted
     with _session(arguments) as spark:
         count = archive(spark, place, *what, read_committed=committed)
-        print(f"{count} records in {arguments.folder}", flush=True)
+        _print(f"{count} records in {arguments.folder}")
         if arguments.report:
             tables = archived(spark, place, *what, read_committed=committed)
             _write_report(arguments, sections(tables), [f"{count} records in {arguments.folder}"])
@@ -575,10 +585,10 @@ def _replay(arguments: argparse.Namespace) -> int:
         sent = replay(spark, arguments.folder, arguments.bootstrap_servers, rename=rename, security=security)
         results = sorted(sent.collect())
         if not results:
-            print(f"no records in {arguments.folder}", flush=True)
+            _print(f"no records in {arguments.folder}")
         for row in results:
             written = f"{row.records} records in {row.batches} batches from offset {row.first_offset}"
-            print(f"{row.topic}-{row.partition}: {written}", flush=True)
+            _print(f"{row.topic}-{row.partition}: {written}")
         if arguments.report:
             where = f"from {arguments.folder} to {arguments.bootstrap_servers}"
             _write_report(arguments, sections(replayed(spark, arguments.folder, sent)), where=where)
