@@ -36,11 +36,22 @@ def test_without_a_jdk_it_says_so_in_one_line(
 
 
 @pytest.mark.parametrize(
+    ("text", "interval"), [("1s", "1000 milliseconds"), ("2m", "120000 milliseconds"), ("300 milliseconds",) * 2]
+)
+def test_how_often_retry_looks(text: str, interval: str) -> None:
+    assert pipeline._interval(text) == interval
+
+
+@pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--handler", "nothing"], "a handler is module:function"),
         (["--handler", "json:loads", "--delays", "5 parsecs"], "a delay is"),
         (["--handler", "json:loads", "--topic", "5m"], "is not NAME=VALUE"),
+        (
+            ["--handler", "json:loads", "--poll-interval", "often"],
+            "a delay is a number with ms, s, m, h or d, not 'often'",
+        ),
     ],
 )
 def test_wrong_words_for_retry(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -168,6 +179,11 @@ def test_no_number_of_partitions(count: str, capsys: pytest.CaptureFixture[str])
             "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: Failed to read log file "
             "file:/ck/query/offsets/0. Incomplete log file SQLSTATE: XXKST\n=== Streaming Query ===",
             "Failed to read log file file:/ck/query/offsets/0. Incomplete log file",
+        ),
+        (
+            "[STREAM_FAILED] Query [id = 1] terminated with exception: [CONCURRENT_STREAM_LOG_UPDATE] Concurrent "
+            "update to the log. Multiple streaming jobs detected for 24. SQLSTATE: 40000\n=== Streaming Query ===",
+            "Concurrent update to the log. Multiple streaming jobs detected for 24.",
         ),
         (
             "[PATH_NOT_FOUND] Path does not exist: file:/archive. SQLSTATE: 42K03",

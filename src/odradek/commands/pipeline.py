@@ -54,8 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     retry.add_argument("--once", action="store_true", help="exit once all messages that are due have been processed")
     retry.add_argument(
         "--poll-interval",
-        default="1 second",
-        help="how often to look for messages that have become due (default: 1 second)",
+        default="1s",
+        metavar="TIME",
+        help="how often to look for messages that have become due (default: 1s)",
     )
     retry.add_argument(
         "--partitions",
@@ -152,6 +153,7 @@ _REASONS = (
     re.compile(r"^\[PATH_\w+\] (.+?)\.? (?:Set mode|SQLSTATE)", re.MULTILINE),
     # What it says of a checkpoint.
     re.compile(r"(Failed to read log file \S+?\.? [^.]+?)\.?(?: SQLSTATE.*)?$", re.MULTILINE),
+    re.compile(r"\[CONCURRENT_STREAM_LOG_UPDATE\] (.+?)(?: SQLSTATE.*)?$", re.MULTILINE),
     # What Java says of a folder.
     re.compile(r"\.ParentNotDirectoryException: (.+)$", re.MULTILINE),
     re.compile(
@@ -311,6 +313,15 @@ def _init(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _interval(text: str) -> str:
+    """A time such as 30s as Spark writes it. Spark's own way to write it is taken, too."""
+    from odradek.pipeline.jobs.retry_policy import parse_delay
+
+    if re.fullmatch(r"\d+ (milli)?(second|minute|hour)s?", text.strip(), re.IGNORECASE):
+        return text
+    return f"{parse_delay(text)} milliseconds"
+
+
 def _pairs(given: list[str], what: str) -> dict[str, str]:
     if wrong := [text for text in given if "=" not in text]:
         raise ValueError(f"{what}: {wrong[0]!r} is not NAME=VALUE")
@@ -361,7 +372,7 @@ def _retry(arguments: argparse.Namespace) -> int:
     job = replace(
         job,
         by_batch=arguments.by_batch,
-        poll_interval=arguments.poll_interval,
+        poll_interval=_interval(arguments.poll_interval),
         create_topics=not arguments.no_create_topics,
         partitions=arguments.partitions,
         in_order=arguments.in_order,
