@@ -18,6 +18,7 @@ body { font: 14px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 75re
 h2 { margin: 2.2rem 0 .4rem; border-bottom: 1px solid #8886; }
 h3 { margin: .8rem 0 0; font-weight: 500; }
 ul { padding-left: 1.2rem; }
+nav a { margin-right: .8rem; display: inline-block; }
 .wide { overflow-x: auto; max-height: 30rem; margin-top: .5rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th { position: sticky; top: 0; background: Canvas; text-align: left; }
@@ -70,11 +71,12 @@ def write_report(
 
     ``reload_s``: after so many seconds a browser loads the page again.
     """
-    parts = [f"<li>{html.escape(fact)}</li>" for fact in facts]
-    body = [f"<h1>{html.escape(title)}</h1><ul>{''.join(parts)}</ul>"]
+    body: list[str] = []
+    titles: list[str] = []
     with_code = True
     for section in sections:
-        body.append(f"<h2>{html.escape(section.title)}</h2>")
+        titles.append(html.escape(section.title))
+        body.append(f'<section id="part-{len(titles)}"><h2>{titles[-1]}</h2>')
         if section.note:
             body.append(f"<p>{html.escape(section.note)}</p>")
         if section.chart is not None:
@@ -84,6 +86,10 @@ def write_report(
             body.append(_table(section))
         elif section.chart is None:
             body.append('<p class="note">none</p>')
+        body.append("</section>")
+    lines = "".join(f"<li>{html.escape(fact)}</li>" for fact in facts)
+    links = "".join(f'<a href="#part-{number}">{name}</a> ' for number, name in enumerate(titles, 1))
+    body.insert(0, f"<h1>{html.escape(title)}</h1><ul>{lines}</ul><nav>{links}</nav>")
     again = f'<meta http-equiv="refresh" content="{reload_s}">' if reload_s is not None else ""
     head = f'<meta charset="utf-8"><title>{html.escape(title)}</title>{_VIEWPORT}{again}<style>{_STYLE}</style>'
     text = f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>\n'

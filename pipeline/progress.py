@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,7 +47,9 @@ def _watch(spark: SparkSession, job: str, stream: TextIO, done: threading.Event)
         due = text != shown if on_terminal else stages != known and silent_s >= _SPEAK_S
         if not text or not due:
             continue
-        stream.write(f"{_CLEAR}{job}: {text}" if on_terminal else f"{job}: {text}\n")
+        line = f"{job}: {text}"
+        # Of a line that is wrapped, a terminal would clear the last part only.
+        stream.write(_CLEAR + line[: shutil.get_terminal_size().columns - 1] if on_terminal else f"{line}\n")
         stream.flush()
         shown, known, silent_s = text, stages, 0.0
     if shown:

@@ -26,12 +26,17 @@ class Page(HTMLParser):
         self.open: list[str] = []
         self.texts: dict[str, list[str]] = {}
         self.fetched: list[str] = []
+        self.within: list[str] = []
+        self.names: list[str] = []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag not in ("meta", "link"):
             self.open.append(tag)
-        self.fetched += [value or "" for name, value in attrs if name in ("src", "href")]
+        links = [value or "" for name, value in attrs if name in ("src", "href")]
+        self.fetched += [link for link in links if not link.startswith("#")]
+        self.within += [link for link in links if link.startswith("#")]
+        self.names += [f"#{value}" for name, value in attrs if name == "id" and tag == "section"]
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
@@ -85,6 +90,13 @@ def test_charts_need_no_network_and_their_code_is_there_once(tmp_path: Path) -> 
     assert len([script for script in scripts if re.search(r"Plotly\.newPlot\(", script)]) >= 4
     assert page.texts["h2"] == list(charts)
     assert page.texts["h3"] == ["by <topic>", "over time", "over time", "places"]
+
+
+def test_the_top_of_a_page_links_to_its_parts(tmp_path: Path) -> None:
+    page = page_of(tmp_path / "r.html", Section("topics"), Section("<lag>"))
+    assert page.texts["a"] == ["topics", "<lag>"]
+    assert page.within == page.names
+    assert len(set(page.names)) == 2
 
 
 def test_a_part_with_nothing_in_it_says_so(tmp_path: Path) -> None:

@@ -60,11 +60,23 @@ def test_progress_is_shown(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(progress, "_LOOK_S", 0.001)
     monkeypatch.setattr(progress, "_SPEAK_S", 0.002)
+    monkeypatch.setenv("COLUMNS", "80")
     screen = Screen(terminal)
     with progress.shown_progress(cast("Any", Session((3, 0, 8, 0), (2, 0, 1, 0))), "audit", screen):
         assert screen.written.wait(10)
     text = "audit: stage 2: 0 of 1 tasks, stage 3: 0 of 8 tasks"
     assert screen.getvalue() == (f"\r\x1b[K{text}\r\x1b[K" if terminal else f"{text}\n")
+
+
+def test_a_line_is_no_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    from odradek.pipeline import progress
+
+    monkeypatch.setattr(progress, "_LOOK_S", 0.001)
+    monkeypatch.setenv("COLUMNS", "20")
+    screen = Screen(True)
+    with progress.shown_progress(cast("Any", Session((3, 0, 8, 0))), "audit", screen):
+        assert screen.written.wait(10)
+    assert screen.getvalue() == "\r\x1b[Kaudit: stage 3: 0 o\r\x1b[K"
 
 
 @pytest.mark.parametrize(("terminal", "written"), [(True, "\r\x1b[K"), (False, "")])
