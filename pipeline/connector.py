@@ -28,8 +28,14 @@ _CONNECTOR_JAR = "spark-sql-kafka-0-10"
 _NOT_SERVED = re.compile(r"Could not find artifact (org\.apache\S+)|(org\.apache\S+) was not found in ")
 
 
+_REMEDY = (
+    "install a Spark whose connector is served, name its jars in spark.jars, or do without it: only your own use of "
+    "the format kafka needs it (build_session(kafka=False))"
+)
+
+
 class ConnectorNotServed(PipelineUnavailable):
-    """Maven has no connector of this Spark. A session without it reads and writes `odradek` all the same."""
+    """No connector of this Spark can be had. A session without it reads and writes `odradek` all the same."""
 
 
 class Artifact(NamedTuple):
@@ -82,6 +88,14 @@ def fetch_jars(spark: InstalledSpark) -> list[Path]:
 def resolver_settings(spark: InstalledSpark) -> dict[str, str]:
     """The settings by which Spark itself resolves the connector, into the cache."""
     return {"spark.jars.packages": coordinates(spark), "spark.jars.ivy": str(_ivy_folder(spark))}
+
+
+def not_resolved(spark: InstalledSpark) -> ConnectorNotServed:
+    """Said when a Spark that should resolve the connector has ended."""
+    return ConnectorNotServed(
+        f"needs the Kafka connector of Spark {spark.version}, which Spark did not find (the lines above are its own, "
+        f"and there is no Maven to ask): {_REMEDY}"
+    )
 
 
 def keep_resolved(spark: InstalledSpark) -> None:
@@ -138,8 +152,7 @@ class _Maven:
         if missing := _NOT_SERVED.search(said):
             return ConnectorNotServed(
                 f"needs the Kafka connector of Spark {version}, and Maven serves no {missing[1] or missing[2]}: "
-                "install a Spark whose connector is served, name its jars in spark.jars, or do without it: "
-                "only your own use of the format kafka needs it (build_session(kafka=False))"
+                f"{_REMEDY}"
             )
         first = lines[0] if lines else "no output"
         return PipelineUnavailable(f"Maven could not fetch the connector of Spark {version}: {first}")

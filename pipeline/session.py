@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from odradek.pipeline.connector import fetch_jars, keep_resolved, resolver_settings
+from odradek.pipeline.connector import fetch_jars, keep_resolved, not_resolved, resolver_settings
 from odradek.pipeline.installed_spark import InstalledSpark, check_master, installed_spark, java_command
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def build_session(
     check_master(master)
     spark = installed_spark()
     java_command(spark)
+    from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers are to be the driver's Python
@@ -61,10 +62,16 @@ def build_session(
     settings = settings_for(master, with_connector(spark, config or {}) if kafka else config or {})
     for key, value in settings.items():
         builder = builder.config(key, value)
-    session = register(builder.getOrCreate())
-    if settings.items() >= resolver_settings(spark).items():
+    resolves = settings.items() >= resolver_settings(spark).items()
+    try:
+        session = builder.getOrCreate()
+    except PySparkRuntimeError as error:
+        if resolves and error.getCondition() == "JAVA_GATEWAY_EXITED":
+            raise not_resolved(spark) from None
+        raise
+    if resolves:
         keep_resolved(spark)
-    return session
+    return register(session)
 
 
 def with_connector(spark: InstalledSpark, config: Mapping[str, Any]) -> dict[str, Any]:

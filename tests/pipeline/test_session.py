@@ -10,6 +10,8 @@ import pytest
 from confluent_kafka import Producer
 
 import odradek
+from odradek.pipeline import session
+from odradek.pipeline.connector import ConnectorNotServed
 
 PATIENCE_S = 180
 """For what Spark does in seconds where it has the machine for itself."""
@@ -132,3 +134,19 @@ def test_lost_data_fails_a_stream_only_if_asked(
             run_once(stream, tmp_path)
     else:
         assert run_once(stream, tmp_path) == ["c"]
+
+
+def test_a_connector_that_spark_does_not_find_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    errors = pytest.importorskip("pyspark.errors")
+    from pyspark.sql import SparkSession
+
+    def ended(_: object) -> None:
+        raise errors.PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
+
+    monkeypatch.setattr(session, "java_command", lambda _: "java")
+    monkeypatch.setattr(session, "fetch_jars", lambda _: [])
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", ended)
+    with pytest.raises(ConnectorNotServed, match=r"which Spark did not find .* do without it"):
+        session.build_session()
+    with pytest.raises(errors.PySparkRuntimeError):
+        session.build_session(kafka=False)
