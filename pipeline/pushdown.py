@@ -4,8 +4,8 @@ Spark tells a Python data source of its filters from 4.1 on, if `spark.sql.pytho
 4.0 the options of `odradek.pipeline.source_options` are the way to say the same. What is read is narrowed and Spark
 is left to apply its filters to the rows, so that a condition needs only to be understood as far as it helps.
 
-Off unless the option `pushFilters` says otherwise: Spark 4.2.0 keeps the narrowed reader with what `load()` returned,
-and reads too little when that is used again without the filter.
+Off unless the option `pushFilters` says otherwise: Spark 4.2.0 and 4.3.0 keep the narrowed reader with what `load()`
+returned, and read too little when that is used again without the filter.
 """
 
 from __future__ import annotations
