@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 from odradek.client_security.options import security_options
+from odradek.pipeline.charts import TimeBars
 from odradek.pipeline.html_report import Section
 from odradek.pipeline.jobs import retries
 from odradek.pipeline.jobs.logs import LogPlace
-from odradek.pipeline.jobs.report import sections
+from odradek.pipeline.jobs.report import duration, sections
 from odradek.pipeline.jobs.retry_history import RetryHistory
 from odradek.pipeline.jobs.state_folder import StateFolder
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from odradek.pipeline.jobs.retry import BatchReport, RetryJob
+    from odradek.pipeline.jobs.retry_policy import RetryPolicy
 
 RENEWED_S = 60
 """A page is renewed once in so many seconds, if there is news."""
 _REST = 20
 """After a renewal there is none for so many times as long as it took."""
+_WIDTHS_S = (60, 600, 3600, 86_400)
+_MOST_SPANS = 1000
 
 
 class WritePage(Protocol):
@@ -54,9 +60,9 @@ class RetryPage:
         if not self._news or began_s < self._next_s:
             return
         try:
-            wait = waiting(self._spark, self._job.checkpoint, report.now_ms)
+            wait = waiting(self._spark, self._job.checkpoint, report.now_ms, width_s(self._job.policy))
             self._write(
-                self._sections({"waiting": wait}),
+                [*self._history.sections(), wait],
                 ["running; a browser loads this page again each minute", *self._history.facts()],
                 running=True,
             )
@@ -68,15 +74,12 @@ class RetryPage:
     def finish(self, how: str) -> None:
         """The page of a job that has ended: with what became of the messages."""
         tables = retries.run(self._spark, place_of(self._job), self._job.policy, self._job.now_ms())
-        self._write(self._sections(tables), [how, *self._history.facts()], running=False)
+        parts = chain(self._history.sections(), sections(tables))
+        self._write(parts, [how, *self._history.facts()], running=False)
 
     def fail(self, reason: str) -> None:
         """The page of a job that an error has ended: what is known without asking Spark or the cluster."""
         self._write(self._history.sections(), [f"FAILED: {reason}", *self._history.facts()], running=False)
-
-    def _sections(self, tables: dict[str, DataFrame]) -> Iterator[Section]:
-        yield from self._history.sections()
-        yield from sections(tables)
 
 
 def place_of(job: RetryJob) -> LogPlace:
@@ -84,11 +87,23 @@ def place_of(job: RetryJob) -> LogPlace:
     return LogPlace(bootstrap_servers=job.bootstrap_servers, security=security_options(job.kafka, "kafka."))
 
 
-def waiting(spark: SparkSession, checkpoint: str, now_ms: int) -> DataFrame:
-    """How many messages a job keeps that are due after a time, by the minute in which they are."""
+def width_s(policy: RetryPolicy) -> int:
+    """Seconds in which to count what waits together, so that there are few such spans until the last message is due."""
+    longest_ms = max((step.delay_ms for step in policy.steps), default=0) * (1 + policy.jitter)
+    return next((each for each in _WIDTHS_S if longest_ms / 1000 <= _MOST_SPANS * each), _WIDTHS_S[-1])
+
+
+def waiting(spark: SparkSession, checkpoint: str, now_ms: int, width_s: int) -> Section:
+    """How many messages a job keeps that are due after a time, by when they are. It takes a single job of Spark."""
+    found: dict[int, int] = {}
     state = StateFolder(spark, f"{checkpoint}/state")
     if state.names("pending"):
         rows = spark.read.schema("due_ms bigint, bucket bigint, batch bigint").parquet(state.path("pending"))
-    else:
-        rows = spark.createDataFrame([], "due_ms bigint")
-    return retries.by_minute(rows.where(f"due_ms > {now_ms}"))
+        due = rows.where(f"due_ms > {now_ms}").selectExpr(f"due_ms div {1000 * width_s} * {width_s} as due_s")
+        found = dict(sorted((row["due_s"], row["count"]) for row in due.groupBy("due_s").count().collect()))
+    moments = [datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%d %H:%M:%S") for second in found]
+    series = {"messages": (moments, list(found.values()))}
+    title = "messages that wait, by the time when they are due"
+    unit = f"messages per {duration(width_s).removeprefix('1 ')}"
+    chart = TimeBars(title, series, unit, width_s) if found else None
+    return Section("waiting", ("due_time", "messages"), list(zip(*series["messages"], strict=True)), len(found), chart)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from odradek.pipeline.charts import TimeBars
 from odradek.pipeline.html_report import Section
 from odradek.pipeline.jobs import retry_page
 from odradek.pipeline.jobs.retry import BatchReport, RetryJob
 from odradek.pipeline.jobs.retry_history import RetryHistory
+from odradek.pipeline.jobs.retry_policy import RetryPolicy
 
 NOTHING = BatchReport(7, 1_700_000_000_000, 0, 0, {}, {}, False, 0.5)
 
@@ -25,8 +26,7 @@ class Written:
         self.pages: list[tuple[float, list[str], bool]] = []
         self.errors: list[Exception] = []
         self.error: Exception | None = None
-        monkeypatch.setattr(retry_page, "waiting", lambda *_: None)
-        monkeypatch.setattr(retry_page, "sections", lambda _: [])
+        monkeypatch.setattr(retry_page, "waiting", lambda *_: Section("waiting"))
         job: Any = RetryJob("localhost:9092", "/nowhere", print)
         spark: Any = None
         self.page = retry_page.RetryPage(
@@ -57,7 +57,7 @@ class Written:
 def test_a_page_is_there_from_the_first_batch_on(monkeypatch: pytest.MonkeyPatch) -> None:
     written = Written(monkeypatch)
     written.batches(0, 100, 200, news=False)
-    assert written.pages == [(0, ["handled", "last errors", "arrived", "batches"], True)]
+    assert written.pages == [(0, ["handled", "last errors", "arrived", "batches", "waiting"], True)]
 
 
 def test_news_renew_a_page_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,10 +98,29 @@ def test_the_page_of_a_job_that_failed_asks_nobody(monkeypatch: pytest.MonkeyPat
 
 def test_what_waits_by_the_minute(spark: Any, tmp_path: Path) -> None:
     began = 1_700_000_040_000  # a full minute
-    assert retry_page.waiting(spark, str(tmp_path), began).collect() == []
-    due = [began, began + 1, began + 59_999, began + 60_000, began + 600_000]
+    nothing = retry_page.waiting(spark, str(tmp_path), began, 60)
+    assert (nothing.rows, nothing.chart) == ([], None)
+    due = [began + 600_000, began, began + 1, began + 59_999, began + 60_000]
     rows = spark.createDataFrame([(each, each // 60_000, 3) for each in due], "due_ms long, bucket long, batch long")
     rows.write.partitionBy("bucket", "batch").parquet(f"{tmp_path}/state/pending")
-    found = retry_page.waiting(spark, str(tmp_path), began).collect()
-    minutes = [datetime.datetime.fromtimestamp(began // 1000 + 60 * number) for number in (0, 1, 10)]  # noqa: DTZ006
-    assert [tuple(row) for row in found] == list(zip(minutes, (2, 1, 1), strict=True))
+    minutes = ["2023-11-14 22:14:00", "2023-11-14 22:15:00", "2023-11-14 22:24:00"]
+    found = retry_page.waiting(spark, str(tmp_path), began, 60)
+    assert found.rows == list(zip(minutes, (2, 1, 1), strict=True))
+    assert isinstance(found.chart, TimeBars)
+    assert found.chart.series == {"messages": (minutes, [2, 1, 1])}
+    assert (found.chart.y, found.chart.widths_s) == ("messages per min", 60)
+
+
+@pytest.mark.parametrize(
+    ("delays", "jitter", "width_s"),
+    [
+        ((), 0, 60),
+        (("5m", "1h"), 0, 60),
+        (("16h",), 0, 60),
+        (("16h",), 0.5, 600),
+        (("30d",), 0, 3600),
+        (("5000d",), 1, 86_400),
+    ],
+)
+def test_long_delays_are_counted_in_long_spans(delays: tuple[str, ...], jitter: float, width_s: int) -> None:
+    assert retry_page.width_s(RetryPolicy(delays=delays, jitter=jitter)) == width_s
