@@ -17,7 +17,7 @@ COMMANDS = {
     "export": "Copy a running cluster into a log directory for serve --data-dir.",
     "transcript": "Print, filter or convert a transcript that broker.requests.save(FILE) wrote.",
     "why": "Explain why a consumer group reads nothing, on any running Kafka.",
-    "pipeline": "Run a Spark job over Kafka's logs: retry, groups, transactions, audit, report, archive, replay.",
+    "pipeline": "Run a Spark job over Kafka's topics or log directories: reports, audit, retry, archive.",
 }
 
 

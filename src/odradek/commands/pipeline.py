@@ -33,9 +33,6 @@ _REPORT_HELP = "write the tables and charts as one HTML page, too"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the jobs and their options."""
     jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True)
-    _add(jobs, "jars", "download the jars of Spark's Kafka connector, which no job needs, into the cache", _jars)
-    init = _add(jobs, "init", "write a project of Spark's declarative pipelines that uses the jobs", _init)
-    init.add_argument("folder", help="directory to create")
     retry = _add(jobs, "retry", "process a topic and retry failed messages after growing delays", _retry)
     retry.add_argument(
         "--handler",
@@ -120,6 +117,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     replay.add_argument("--report", metavar="FILE", help="write what was sent as one HTML page")
     add_client_config(replay)
     _master_argument(replay)
+    init = _add(jobs, "init", "write a project of Spark's declarative pipelines that uses the jobs", _init)
+    init.add_argument("folder", help="directory to create")
+    _add(jobs, "jars", "download the jars of Spark's own Kafka connector into the cache; no job needs them", _jars)
 
 
 def run(arguments: argparse.Namespace) -> int:
