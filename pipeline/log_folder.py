@@ -196,12 +196,12 @@ def _batches(segment: Segment, position: int, start: int, until: int) -> Iterato
 
     Compaction leaves out offsets at a segment's end, too. Then its index leaves them out as well.
     """
-    after = segment.base
+    batch: RecordBatch | None = None
     for batch in scan(segment.path, position, start, end=segment.end):
         if batch.base_offset >= until:
             return
         yield batch
-        after = batch.next_offset
+    after = segment.base if batch is None else batch.next_offset
     if after < until:
         known = until if segment.is_last else _Indexes(segment).last_place[1] + 1
         if after < known:
@@ -226,12 +226,13 @@ def scan(path: Path, position: int = 0, start: int = 0, *, end: int = _NO_END) -
     damage = ""
     try:
         for _, batch in stored_batches(data, position):
-            if batch.base_offset < after or batch.next_offset > end:
+            next_offset = batch.next_offset
+            if batch.base_offset < after or next_offset > end:
                 offsets = f"{batch.base_offset} to {batch.last_offset}"
                 raise OffsetOrderError(f"{path}: the batch at position {position} has offsets {offsets}")
             if held is not None:
                 yield held  # its offsets are no part of its checksum, but lower than the next batch's
-            held, after = batch, batch.next_offset
+            held, after = batch, next_offset
             position += batch.size_bytes
     except OffsetOrderError:
         raise
