@@ -283,6 +283,8 @@ def _session(arguments: argparse.Namespace) -> Iterator[SparkSession]:
 def _place(arguments: argparse.Namespace) -> LogPlace:
     from odradek.pipeline.jobs.logs import LogPlace
 
+    if arguments.log_dir and not Path(arguments.log_dir.removeprefix("file:")).is_dir():
+        raise FileNotFoundError(f"{arguments.log_dir}: no such folder")  # before Spark starts
     return LogPlace(arguments.log_dir, arguments.bootstrap_servers, client_options(arguments.client_config))
 
 
@@ -533,10 +535,11 @@ def _audit(arguments: argparse.Namespace) -> int:
     from odradek.pipeline.jobs.report import verdict_sections
 
     check_report(arguments.report)
+    place = _place(arguments)
     with _session(arguments) as spark:
         verdict = audit.run(
             spark,
-            _place(arguments),
+            place,
             arguments.topic,
             arguments.target,
             by=arguments.by,
@@ -572,6 +575,8 @@ def _archive(arguments: argparse.Namespace) -> int:
     from odradek.pipeline.jobs.report import sections
 
     check_report(arguments.report)
+    if Path(arguments.folder.removeprefix("file:")).exists():
+        raise FileExistsError(f"{arguments.folder} exists already")
     place, what = _place(arguments), (arguments.folder, arguments.topic)
     committed = not arguments.uncommitted
     with _session(arguments) as spark:
