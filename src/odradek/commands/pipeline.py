@@ -283,8 +283,6 @@ def _session(arguments: argparse.Namespace) -> Iterator[SparkSession]:
 def _place(arguments: argparse.Namespace) -> LogPlace:
     from odradek.pipeline.jobs.logs import LogPlace
 
-    if arguments.log_dir and not Path(arguments.log_dir.removeprefix("file:")).is_dir():
-        raise FileNotFoundError(f"{arguments.log_dir}: no such folder")  # before Spark starts
     return LogPlace(arguments.log_dir, arguments.bootstrap_servers, client_options(arguments.client_config))
 
 
