@@ -72,7 +72,7 @@ def test_an_archive_that_exists_is_told_before_spark_starts(
 ) -> None:
     monkeypatch.setattr(pipeline, "_spark", lambda *_, **__: pytest.fail("Spark was started"))
     assert main(["pipeline", "archive", str(tmp_path), "--bootstrap-servers", "127.0.0.1:1"]) == 2
-    assert capsys.readouterr().err == f"odradek pipeline: archive: {tmp_path} exists already\n"
+    assert capsys.readouterr().err == f"odradek pipeline: archive: {tmp_path} already exists\n"
 
 
 def test_settings_for_spark_are_pairs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -574,7 +574,7 @@ def _archive(arguments: argparse.Namespace) -> int:
 
     check_report(arguments.report)
     if Path(arguments.folder.removeprefix("file:")).exists():
-        raise FileExistsError(f"{arguments.folder} exists already")
+        raise FileExistsError(f"{arguments.folder} already exists")
     place, what = _place(arguments), (arguments.folder, arguments.topic)
     committed = not arguments.uncommitted
     with _session(arguments) as spark:
