@@ -39,8 +39,8 @@ def _watch(spark: SparkSession, job: str, stream: TextIO, done: threading.Event)
         silent_s += _LOOK_S
         try:
             stages, now_s = running_stages(spark), time.monotonic()
-        except Exception:  # the session ends while it is asked
-            return
+        except Exception:  # a stage or the session ends while it is asked
+            continue
         for stage in stages:
             began_s.setdefault(stage.number, now_s)
         text = describe(stages, {number: now_s - at_s for number, at_s in began_s.items()})
