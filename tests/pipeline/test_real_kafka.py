@@ -89,7 +89,7 @@ def test_tables_and_verdicts(spark: Any, kafka: RealKafka) -> None:
         commits = tables["commits"].where("group_id = 'g'").orderBy("log_offset").collect()
         assert [(row.topic, row.committed_offset) for row in commits] == [("codecs", 10 * n) for n in range(4)]
         found = transactions.run(spark, place, ["txn"])
-        outcomes = found["transactions"].orderBy("start_time").collect()
+        outcomes = found["transactions"].where("transactional_id = 't'").orderBy("start_time").collect()
         assert [row.outcome for row in outcomes] == ["commit", "abort"] * 2
         assert all("txn-0" in row.partitions for row in outcomes)
         assert sorted(row.offset for row in found["aborted"].collect()) == [4, 5, 6, 12, 13, 14]
