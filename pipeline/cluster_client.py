@@ -260,12 +260,13 @@ class ClusterClient:
             acks=-1, timeout_ms=30_000, topic_data=[TopicProduceData(name=topic, partition_data=[part])]
         )
 
-        def ask(leader: WireClient) -> int:
+        def ask() -> int:
+            leader = self._connection(self._leader(topic, partition))
             result = self._ask(leader, request).responses[0].partition_responses[0]
             _check(result.error_code, "Produce", topic, partition)
             return int(result.base_offset)
 
-        return self._of_leader(topic, partition, ask)
+        return self._patiently(ask, repeatable=False)
 
     def begin_append(self, batches: Mapping[TopicPartition, bytes], transactional_id: str) -> Callable[[], None]:
         """Send a batch of a transaction to each of some partitions; what is returned waits until all in-sync replicas
@@ -366,20 +367,12 @@ class ClusterClient:
             raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"{topic}-{partition} has no leader")
         return leader
 
-    def _of_leader(self, topic: str, partition: int, ask: Callable[[WireClient], T]) -> T:
-        """What the leader of a partition answers. Waits while another one is elected, or does not know of it yet."""
-        deadline = time.monotonic() + self._timeout_s
-        while True:
-            try:
-                return ask(self._connection(self._leader(topic, partition)))
-            except KafkaError as error:
-                if error.code not in _LEADER_MOVES or time.monotonic() > deadline:
-                    raise
-            self._leaders.pop((topic, partition), None)
-            time.sleep(_PAUSE_S)
-
-    def _patiently(self, ask: Callable[[], T], passing: Set[ErrorCode] = _LEADER_MOVES) -> T:
-        """The answer to a question, asked again after errors that pass and where a broker is lost."""
+    def _patiently(
+        self, ask: Callable[[], T], passing: Set[ErrorCode] = _LEADER_MOVES, *, repeatable: bool = True
+    ) -> T:
+        """The answer to a question, asked again after errors that pass and, if it is ``repeatable``, where a broker is
+        lost: nobody knows then whether it was heard.
+        """
         began = time.monotonic()
         while True:
             waited = time.monotonic() - began
@@ -391,11 +384,11 @@ class ClusterClient:
             except (AuthenticationError, TlsError):
                 raise
             except WireError:
-                if waited > self._timeout_s:
+                if not repeatable or waited > self._timeout_s:
                     raise
                 self.close()
             except ConnectionError:
-                if not self._patient or waited > _AWAY_S:
+                if not (repeatable and self._patient) or waited > _AWAY_S:
                     raise
                 self.close()
             self._leaders.clear()

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 PROGRESS = "micro-batches of a sink odradek"
 """The metadata of a commit that is a number of micro-batches, and no position of a reader."""
 
-_ENDED = {ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.INVALID_TXN_STATE}
+ENDED = (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.INVALID_TXN_STATE)
+"""What a transaction's writer is answered that another writer or the time-out has ended."""
 
 
 class Transaction(NamedTuple):
@@ -121,7 +122,7 @@ def end_transaction(client: ClusterClient, transaction: Transaction, *, commit: 
     try:
         client.ask_coordinator(TRANSACTION, name, request, 4, lambda found: [found.error_code])
     except KafkaError as error:
-        if error.code not in _ENDED:
+        if error.code not in ENDED:
             raise
         raise KafkaError(
             error.code, f"{name}: its time-out or a later writer of this id has ended the transaction"

@@ -38,6 +38,7 @@ from odradek.pipeline.jobs.state_folder import StateFolder, has_unfinished_batch
 from odradek.pipeline.read_limits import LIMITS_KNOWN, check_limit
 from odradek.pipeline.rows import COLUMNS as RECORD_COLUMNS
 from odradek.pipeline.session import register
+from odradek.pipeline.transaction_writer import ENDED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -55,7 +56,7 @@ _MOST_TASKS = 100
 numbers here are another version of the state."""
 _READ = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
 _ATTEMPTS_TO_WRITE = 3
-_TRANSACTION_ENDED = re.compile(r"KafkaError: (?:INVALID_PRODUCER_EPOCH|PRODUCER_FENCED|INVALID_TXN_STATE)")
+_TRANSACTION_ENDED = re.compile(f"KafkaError: (?:{'|'.join(code.name for code in ENDED)})")
 """What ends a transaction that is open: its time-out, as where a test moves the broker's clock. It is written again."""
 _OUTCOME = "error string, behind int, behind_origin string"
 _BLOCKED = "key binary, origin string, retry_number int, due_ms bigint"
