@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import hmac
-import importlib
-import ipaddress
 import logging
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -21,7 +18,6 @@ if TYPE_CHECKING:
     from odradek.http_server import Application
 
 _CLOSE_TIMEOUT_S = 5.0
-_LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class HttpThread:
@@ -98,47 +94,3 @@ class HttpThread:
             self._started.set_result(f"http://{address_text(host, port)}")
             await stop.wait()
             nursery.cancel_scope.cancel()
-
-
-def checked(what: str, packages: Sequence[str], extra: str, host: str, token: str | None) -> frozenset[str] | None:
-    """The host names that requests may use, None for any. ValueError or ImportError if the server cannot run.
-
-    ``what``: the server, as errors name it; ``extra``: the extra that has the packages.
-    """
-    try:
-        for package in packages:
-            importlib.import_module(package)
-    except ImportError as error:
-        raise ImportError(f'{what} needs more: pip install "odradek[{extra}]" ({error})') from error
-    if token is not None and not (token.isascii() and token.isprintable() and token.strip()):
-        raise ValueError("a token is printable ASCII text, and not empty")
-    hosts = _allowed_hosts(host)
-    if hosts is None and token is None:
-        raise ValueError(f"others can reach {host}: {what} that is not local needs a token")
-    return hosts
-
-
-def _allowed_hosts(host: str) -> frozenset[str] | None:
-    """The names that a Host header may have if only this machine reaches the server; None if others do."""
-    if host == "localhost":
-        return _LOCAL_NAMES
-    try:
-        is_local = ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return None
-    return _LOCAL_NAMES | {host} if is_local else None
-
-
-def wrong_host(hosts: frozenset[str] | None, shown: str | None) -> str | None:
-    """The name in a Host header if it is not one of the server's, else None.
-
-    So a web page that resolves a name of its own to this machine is refused.
-    """
-    host = (shown or "").rpartition(":")
-    name = host[0] if host[1] and host[2].isdecimal() else "".join(host)
-    return name if hosts is not None and name.strip("[]").lower() not in hosts else None
-
-
-def shows(token: str, authorization: str) -> bool:
-    """Whether a header shows the token, as ``Bearer TOKEN``."""
-    return hmac.compare_digest(authorization.removeprefix("Bearer ").encode(), token.encode())

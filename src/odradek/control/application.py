@@ -18,8 +18,8 @@ from odradek.control.calls import Calls, UnknownHandleError, of_body, of_query
 from odradek.control.openapi import document
 from odradek.control.static import PATHS, served
 from odradek.control.streams import RECORDS, REQUESTS, RecordStream, RequestStream, streamed
+from odradek.http_access import Access
 from odradek.http_server import ClientGoneError, HttpError, HttpRequest, HttpResponse, Routes
-from odradek.http_thread import shows, wrong_host
 from odradek.protocol.errors import KafkaError
 
 _log = logging.getLogger("odradek.control")
@@ -29,6 +29,7 @@ _THREADS = 200
 """How many operations may wait at the same time."""
 _AT_ONCE = 500
 _REFUSALS = (KafkaError, TimeoutError, BrokerClosedError, RuntimeError, ImportError, OSError)
+_KINDS = {401: "TokenError", 421: "HostError"}
 _MISTAKES = (TypeError, ValueError, LookupError, ArithmeticError)
 
 Endpoint = Callable[[HttpRequest, dict[str, str]], Awaitable[HttpResponse]]
@@ -37,14 +38,12 @@ Endpoint = Callable[[HttpRequest, dict[str, str]], Awaitable[HttpResponse]]
 class Application:
     """Answers requests by calling the broker in threads.
 
-    ``hosts``: what the Host header may name, so that no web page can reach the broker by a name of its own; None for
-    anything. ``token``: what every request has to show as a bearer token; None for nothing.
+    ``hosts``, ``token``: as `Access` has them.
     """
 
     def __init__(self, calls: Calls, hosts: frozenset[str] | None, token: str | None) -> None:
         self._calls = calls
-        self._hosts = hosts
-        self._token = token
+        self._access = Access(hosts, token, (_JSON,), free=PATHS)
         self._limiter = trio.CapacityLimiter(_THREADS)
         self._routes: Routes[Endpoint] = Routes(
             [
@@ -58,28 +57,17 @@ class Application:
 
     async def __call__(self, request: HttpRequest) -> HttpResponse:
         try:
-            refusal = self._refusal(request)
-            if refusal is not None:
-                return refusal
+            self._access.check(request)
             endpoint, names = self._routes.find(request.method, request.path)
             return await endpoint(request, names)
         except HttpError as error:
             hint = "; GET /openapi.json lists what there is" if error.status == 404 else ""
-            return _error(error.status, "HTTPError", f"{error}{hint}", error.headers)
+            return _error(error.status, _KINDS.get(error.status, "HTTPError"), f"{error}{hint}", error.headers)
         except ClientGoneError:
             raise
         except Exception as error:
             _log.error("bug in the control API: %s %s", request.method, request.path, exc_info=error)
             return _error(500, type(error).__name__, f"bug in odradek: {error}")
-
-    def _refusal(self, request: HttpRequest) -> HttpResponse | None:
-        name = wrong_host(self._hosts, request.headers.get("host"))
-        if name is not None:
-            return _error(421, "HostError", f"this server is not {name!r}: use its address")
-        shown = request.headers.get("authorization", "")
-        if self._token is not None and request.path not in PATHS and not shows(self._token, shown):
-            return _error(401, "TokenError", "the token is missing or wrong: Authorization: Bearer TOKEN")
-        return None
 
     async def _file(self, request: HttpRequest, names: dict[str, str]) -> HttpResponse:
         return served(request.path)
@@ -112,7 +100,7 @@ class Application:
                 if operation.method == "GET":
                     arguments = of_query(operation, dict(request.query))
                 else:
-                    arguments = of_body(operation, await _body(request))
+                    arguments = of_body(operation, await request.body(_MAX_BODY_BYTES))
                 call = partial(self._calls.run, operation, names.get("id"), arguments)
                 result = await trio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._limiter)
             except UnknownHandleError as error:
@@ -138,16 +126,6 @@ class Application:
             yield start + ",\n".join(map(json.dumps, some))
             start = ",\n"
         yield "]" if start != "[" else "[]"
-
-
-async def _body(request: HttpRequest) -> bytes:
-    body = await request.body(_MAX_BODY_BYTES)
-    kind = request.content_type
-    if kind != _JSON and (body or kind):
-        raise HttpError(415, f"the body is JSON: Content-Type: {_JSON}")
-    if not kind and request.headers.get("origin"):
-        raise HttpError(415, f"a page of another server may not call: Content-Type: {_JSON}")
-    return body
 
 
 def _json(data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> HttpResponse:

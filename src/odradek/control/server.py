@@ -10,7 +10,8 @@ from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.thread_bridge import HandOver
 from odradek.control.calls import Calls
 from odradek.control.forks import Forks
-from odradek.http_thread import HttpThread, checked
+from odradek.http_access import checked
+from odradek.http_thread import HttpThread
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster

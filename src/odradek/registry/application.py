@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import logging
 from collections.abc import Callable, Mapping
@@ -14,8 +13,8 @@ import trio
 from odradek.broker.config.listeners import address_text
 from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.broker.requests.exchange import RawExchange
+from odradek.http_access import Access
 from odradek.http_server import ClientGoneError, HttpError, HttpRequest, HttpResponse, Routes, UnansweredError
-from odradek.http_thread import shows, wrong_host
 from odradek.registry.endpoints import ENDPOINTS
 from odradek.registry.errors import RegistryError, too_large
 from odradek.registry.recording import Recording
@@ -38,8 +37,7 @@ _CONTEXTS = "/contexts/"
 class Application:
     """Answers requests in threads.
 
-    ``hosts``: what the Host header may name, None for anything. ``token``: what every request has to show, as a bearer
-    token or as the password of a user; None for nothing.
+    ``hosts``, ``token``: as `Access` has them.
     """
 
     def __init__(
@@ -47,8 +45,7 @@ class Application:
     ) -> None:
         self._registry = registry
         self._recording = recording
-        self._hosts = hosts
-        self._token = token
+        self._access = Access(hosts, token, _MEDIA_TYPES)
         self._limiter = trio.CapacityLimiter(_THREADS)
         self._routes = Routes(ENDPOINTS)
 
@@ -118,11 +115,7 @@ class Application:
         return False
 
     def _check_access(self, request: HttpRequest) -> None:
-        name = wrong_host(self._hosts, request.headers.get("host"))
-        if name is not None:
-            raise HttpError(421, f"this server is not {name!r}: use its address")
-        if self._token is not None and not shows(self._token, _token_in(request.headers.get("authorization", ""))):
-            raise HttpError(401, "the token is missing or wrong: Authorization: Bearer TOKEN")
+        self._access.check(request)
         accepted = request.headers.get("accept", "*/*")
         if not any(each.partition(";")[0].strip().lower() in (*_RANGES, "") for each in accepted.split(",")):
             raise HttpError(406, f"cannot answer as {accepted}: answers are {MEDIA_TYPE}")
@@ -141,22 +134,9 @@ def _connection(request: HttpRequest) -> str:
     return f"{'-'.join(address_text(*each) for each in (request.server, request.client))}-0"
 
 
-def _token_in(authorization: str) -> str:
-    """The token of a header; a client may send it as a password."""
-    if authorization.startswith("Basic "):
-        try:
-            return base64.b64decode(authorization.removeprefix("Basic ")).decode().partition(":")[2]
-        except ValueError:
-            return ""
-    return authorization
-
-
 async def _body(request: HttpRequest) -> bytes:
     if request.method in ("GET", "HEAD", "DELETE"):
         return b""
-    kind = request.content_type or MEDIA_TYPE
-    if kind not in _MEDIA_TYPES:
-        raise HttpError(415, f"unsupported Content-Type {kind!r}: send {MEDIA_TYPE}")
     try:
         return await request.body(LARGEST_BODY)
     except HttpError as error:

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.thread_bridge import HandOver
-from odradek.http_thread import HttpThread, checked
+from odradek.http_access import checked
+from odradek.http_thread import HttpThread
 from odradek.registry.record_decoding import RecordDecoding
 from odradek.registry.recording import Recording
 from odradek.registry.registry import Registry

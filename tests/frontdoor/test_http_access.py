@@ -1,0 +1,102 @@
+"""Who may ask a server: hosts, tokens, and what a web page of another server can send."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from odradek.http_access import Access, checked
+from odradek.http_server import HttpError, HttpRequest
+
+KIND = "application/json"
+
+
+async def no_body() -> bytes:
+    return b""
+
+
+def refusal(access: Access, method: str = "POST", path: str = "/", **headers: str) -> int | None:
+    """The status with which a request is refused, None if it is not."""
+    names = {"host": "localhost:80", **{name.replace("_", "-"): each for name, each in headers.items()}}
+    request = HttpRequest(method, path, names, ("127.0.0.1", 80), ("127.0.0.1", 4000), no_body)
+    try:
+        access.check(request)
+    except HttpError as error:
+        return error.status
+    return None
+
+
+@pytest.mark.parametrize(
+    ("host", "names"),
+    [
+        ("localhost", {"localhost", "127.0.0.1", "::1"}),
+        ("127.0.0.2", {"localhost", "127.0.0.1", "::1", "127.0.0.2"}),
+        ("0.0.0.0", None),
+        ("kafka.example", None),
+    ],
+)
+def test_names_of_a_server(host: str, names: set[str] | None) -> None:
+    assert checked("a server", ["json"], "extra", host, "token") == names
+
+
+def test_what_cannot_be_served() -> None:
+    with pytest.raises(ImportError, match=r'a server needs more: pip install "odradek\[extra\]"'):
+        checked("a server", ["no_such_package"], "extra", "localhost", None)
+    with pytest.raises(ValueError, match="others can reach kafka"):
+        checked("a server", [], "extra", "kafka", None)
+    with pytest.raises(ValueError, match="printable"):
+        checked("a server", [], "extra", "localhost", " ")
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE"])
+def test_a_page_whose_name_leads_to_this_machine_is_refused(method: str) -> None:
+    access = Access(frozenset({"localhost", "::1"}), None, [KIND])
+    for host in ("localhost:80", "LOCALHOST", "[::1]:80", "[::1]"):
+        assert refusal(access, method, host=host, content_type=KIND) is None, host
+    for host in ("evil.example:80", "localhost.evil.example", "localhost:80.evil.example", "127.0.0.1@evil", ""):
+        assert refusal(access, method, host=host, content_type=KIND) == 421, host
+    assert refusal(Access(None, "t", [KIND]), method, host="any", authorization="Bearer t", content_type=KIND) is None
+
+
+@pytest.mark.parametrize(
+    "page", [{"origin": "http://evil.example"}, {"origin": "null"}, {"sec_fetch_site": "cross-site"}]
+)
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
+def test_a_page_of_another_server_changes_nothing(method: str, page: dict[str, str]) -> None:
+    """The three content types that the Fetch standard lets a page send to any server, and a Blob without one."""
+    access = Access(frozenset({"localhost"}), None, [KIND])
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""):
+        assert refusal(access, method, **page, **({"content_type": kind} if kind else {})) == 415, kind
+        assert refusal(access, method, **page, content_type=kind.upper()) == 415, kind
+    assert refusal(access, method, **page, content_type="text/plain, application/json") == 415
+
+
+def test_what_clients_send_is_taken() -> None:
+    access = Access(frozenset({"localhost"}), None, ["application/vnd.schemaregistry.v1+json", KIND])
+    for kind in (KIND, "Application/JSON; charset=utf-8", "application/vnd.schemaregistry.v1+json"):
+        assert refusal(access, content_type=kind) is None
+        assert refusal(access, content_type=kind, origin="http://localhost:80", sec_fetch_site="same-origin") is None
+    assert refusal(access) is None
+    assert refusal(access, "DELETE") is None
+
+
+def test_curl_is_told_what_to_send() -> None:
+    headers = {"host": "localhost", "content-type": "application/x-www-form-urlencoded"}
+    request = HttpRequest("POST", "/", headers, ("127.0.0.1", 80), ("127.0.0.1", 4000), no_body)
+    access = Access(None, None, [KIND])
+    with pytest.raises(HttpError, match=r"send application/json; curl -d needs -H 'Content-Type: "):
+        access.check(request)
+
+
+def test_a_token_is_shown_as_clients_can() -> None:
+    access = Access(None, "t", [KIND], free=["/page"])
+    basic = {
+        name: f"Basic {base64.b64encode(each).decode()}"
+        for name, each in {"right": b"any:t", "wrong": b"any:u", "no": b"\xff"}.items()
+    }
+    for shown in ("Bearer t", "bearer t", basic["right"]):
+        assert refusal(access, "GET", authorization=shown) is None, shown
+    for shown in ("", "t", "Bearer", "Bearer u", "Bearer \xe4", "Digest t", basic["wrong"], basic["no"], "Basic \xe4"):
+        assert refusal(access, "GET", authorization=shown) == 401, shown
+        assert refusal(access, "GET", "/page", authorization=shown) is None
