@@ -31,7 +31,7 @@ echo "== make $(1): $$(($$(date +%s) - began)) s"
 endef
 
 .PHONY: run check test test-all rest fmt lint types layers static daily whole plain measured round heavy heavy-kafka heavy-java heavy-clients heavy-others bench bench-compare \
-	chaos clients conformance kafka-suite hooks tables generate pages site news wheel compiled compiled-daily test-compiled compiled-only compiled-clients release build clean
+	attack chaos clients conformance kafka-suite hooks tables generate pages site news wheel compiled compiled-daily test-compiled compiled-only compiled-clients release build clean
 .DEFAULT_GOAL := run
 
 $(STAMP): pyproject.toml
@@ -140,6 +140,10 @@ bench: $(STAMP)
 # A thousand runs of clients under faults drawn by a seed: about ten minutes.
 chaos: $(STAMP)
 	$(BIN)/python -m tests.chaos --seeds 1000
+
+# Hostile frames, calls and schemas for so many minutes, with a client beside them that must not notice: make attack MINUTES=30
+attack: $(STAMP)
+	$(BIN)/python -m tests.attack $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED))
 
 # What a request costs beside another revision: make bench-compare REV=main~5
 bench-compare: $(STAMP)

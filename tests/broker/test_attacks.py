@@ -31,7 +31,7 @@ from odradek.protocol.generated.messages.fetch import FetchPartition, FetchReque
 from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateRequest
 from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest
-from tests.bench.fuzz_doors import DOORS, dial, prepare, secured
+from tests.attack.doors import DOORS, dial, prepare, secured
 from tests.broker.conftest import request_frame, response_of
 from tests.broker.probes import Wire
 

@@ -1,7 +1,4 @@
-"""The ways into a broker that has everything on: TLS, log-ins, an authorizer, quotas.
-
-`fuzz_secured` sends mutated frames through each of them.
-"""
+"""The ways into a broker that has everything on: TLS, log-ins, an authorizer, quotas."""
 
 from __future__ import annotations
 
@@ -14,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.protocol.generated.messages.alter_client_quotas import (
@@ -26,13 +24,14 @@ from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from odradek.protocol.generated.messages.create_acls import AclCreation, CreateAclsRequest
 from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateRequest
 from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest
-from tests.bench.mutation import mutate, mutate_bytes
+from tests.attack.mutation import mutate, mutate_bytes
 from tests.broker.conftest import request_frame
 from tests.broker.probes import Wire
 from tests.fakes.certificates import Certificate, issued_by, new_authority
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.sasl_broker import jaas
 
+LISTENERS = ("PLAIN", "SSL", "SASL", "SASLSSL")
 USERS: Mapping[str, str] = {"root": "root-secret", "guest": "guest-secret"}
 """PLAIN: `root` may do everything, `guest` what `_ACLS` say."""
 _LIMIT_S = 20.0
@@ -96,11 +95,11 @@ def certificate(name: str) -> Certificate:
     return issued_by(_AUTHORITY, name, hosts=["127.0.0.1"])
 
 
-def secured() -> dict[str, str]:
-    """The configuration of a broker with these doors."""
+def secured(ports: Mapping[str, int] = MappingProxyType({})) -> dict[str, str]:
+    """The configuration of a broker with these doors. `ports`: by the name of the listener, any free one by default."""
     own = certificate("broker")
     config = {
-        "listeners": "PLAIN://127.0.0.1:0,SSL://127.0.0.1:0,SASL://127.0.0.1:0,SASLSSL://127.0.0.1:0",
+        "listeners": ",".join(f"{name}://127.0.0.1:{ports.get(name, 0)}" for name in LISTENERS),
         "listener.security.protocol.map": "PLAIN:PLAINTEXT,SSL:SSL,SASL:SASL_PLAINTEXT,SASLSSL:SASL_SSL",
         "inter.broker.listener.name": "PLAIN",
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -129,9 +128,15 @@ def secured() -> dict[str, str]:
 
 
 def prepare(broker: KafkaBroker) -> dict[str, int]:
-    """Give `guest` some rights and everybody quotas that nobody reaches; returns the listeners' ports."""
+    """`grant` on a broker of this process; returns the listeners' ports."""
     (node,) = broker.cluster.nodes.values()
     ports = {name: endpoint.port for name, endpoint in node.endpoints.items()}
+    grant(ports["PLAIN"])
+    return ports
+
+
+def grant(port: int) -> None:
+    """Give `guest` some rights and everybody quotas that nobody reaches."""
     acls = [
         AclCreation(kind, "", 4, principal, "*", operation, 3)  # prefixed, allow
         for principal in ("User:guest", "User:CN=guest")
@@ -141,11 +146,10 @@ def prepare(broker: KafkaBroker) -> dict[str, int]:
         acl.resource_name = "p-" if acl.resource_type == 2 else "g"
     keys = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate")
     quotas = [EntryData([EntityData("user", None)], [OpData(key, 1e12, False) for key in keys])]
-    with WireClient("127.0.0.1", ports["PLAIN"]) as client:
+    with WireClient("127.0.0.1", port) as client:
         for request in (CreateAclsRequest(acls), AlterClientQuotasRequest(quotas)):
             answer = client.request(request)
             assert not any(each.error_code for each in getattr(answer, "results", None) or answer.entries), answer
-    return ports
 
 
 def dial(door: Door, ports: Mapping[str, int]) -> Wire:
