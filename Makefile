@@ -31,7 +31,7 @@ echo "== make $(1): $$(($$(date +%s) - began)) s"
 endef
 
 .PHONY: run check test test-all rest fmt lint types layers static daily whole plain measured round heavy heavy-kafka heavy-java heavy-clients heavy-others bench bench-compare \
-	attack chaos clients conformance kafka-suite hooks tables generate pages site news wheel compiled compiled-daily test-compiled compiled-only compiled-clients release build clean
+	attack mutants chaos clients conformance kafka-suite hooks tables generate pages site news wheel compiled compiled-daily test-compiled compiled-only compiled-clients release build clean
 .DEFAULT_GOAL := run
 
 $(STAMP): pyproject.toml
@@ -144,6 +144,11 @@ chaos: $(STAMP)
 # Hostile frames, calls and schemas for so many minutes, with a client beside them that must not notice: make attack MINUTES=30
 attack: $(STAMP)
 	$(BIN)/python -m tests.attack $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED))
+
+# How many faults the daily tests would find: make mutants ROOM=broker/coordinator COUNT=50 SEED=1 WIDE=1
+mutants: $(STAMP)
+	$(PIP) --group mutants
+	$(BIN)/python -m tests.mutants $(ROOM) $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) $(if $(WIDE),--wide)
 
 # What a request costs beside another revision: make bench-compare REV=main~5
 bench-compare: $(STAMP)
