@@ -31,7 +31,7 @@ echo "== make $(1): $$(($$(date +%s) - began)) s"
 endef
 
 .PHONY: run check test test-all rest fmt lint types layers static daily whole plain measured round heavy heavy-kafka heavy-java heavy-clients heavy-others bench bench-compare \
-	attack mutants chaos clients conformance kafka-suite hooks tables generate pages site news wheel compiled compiled-daily test-compiled compiled-only compiled-clients release build clean
+	attack mutants chaos duel clients conformance kafka-suite hooks tables generate pages site news wheel compiled compiled-daily test-compiled compiled-only compiled-clients release build clean
 .DEFAULT_GOAL := run
 
 $(STAMP): pyproject.toml
@@ -149,6 +149,11 @@ attack: $(STAMP)
 mutants: $(STAMP)
 	$(PIP) --group mutants
 	$(BIN)/python -m tests.mutants $(ROOM) $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) $(if $(WIDE),--wide)
+
+# Random conversations with a real Kafka and with odradek, which must answer alike: make duel WAY=odd REQUESTS=100000 SEED=7.
+# It takes a JDK.
+duel: $(STAMP)
+	$(BIN)/python -m tests.conformance.duel $(if $(WAY),--way $(WAY)) $(if $(REQUESTS),--requests $(REQUESTS)) $(if $(SEED),--seed $(SEED))
 
 # What a request costs beside another revision: make bench-compare REV=main~5
 bench-compare: $(STAMP)

@@ -1,0 +1,230 @@
+"""A conversation: each step is said to both brokers, and their answers are compared."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import Counter
+from functools import partial
+from typing import Any
+
+from tests.conformance.duel.comparing import Difference, differences
+from tests.conformance.duel.known import known
+from tests.conformance.duel.pairing import Form, Pairing
+from tests.conformance.duel.side import NO_ANSWER, Side, wait_all
+from tests.conformance.duel.steps import Answered, Step
+
+ANSWER_S = 4.0
+"""No answer within this time is an outcome of its own."""
+PARKED_S = 0.06
+"""A request that may wait and has no answer on either side by then does wait."""
+PATIENCE_S = 3.0
+"""How long a side is asked again whose answer only timing decides."""
+READ_AGAIN_S = 0.5
+"""How long both are asked again, where that changes nothing."""
+_BUSY = frozenset({14, 15, 16, 51})
+"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, CONCURRENT_TRANSACTIONS."""
+_READS = ("Describe", "List", "ConsumerGroupDescribe", "ShareGroupDescribe", "StreamsGroupDescribe", "OffsetForLeader")
+_READING = frozenset({"Metadata", "ApiVersions", "FindCoordinator", "OffsetFetch"})
+_CHANGES_TOPICS = frozenset({"CreateTopics", "DeleteTopics", "CreatePartitions", "ElectLeaders"})
+_CHANGES_METADATA = _CHANGES_TOPICS | {
+    "AlterConfigs",
+    "IncrementalAlterConfigs",
+    "AlterPartitionReassignments",
+    "CreateAcls",
+    "DeleteAcls",
+    "AlterClientQuotas",
+    "AlterUserScramCredentials",
+    "CreateDelegationToken",
+    "RenewDelegationToken",
+    "ExpireDelegationToken",
+    "UpdateFeatures",
+    "StreamsGroupHeartbeat",
+}
+
+
+class Differs(Exception):
+    """Two answers to one step differ."""
+
+    def __init__(self, answered: Answered, difference: Difference) -> None:
+        super().__init__(f"v{answered.step.version} {difference}")
+        self.answered = answered
+        self.difference = difference
+
+
+def only_reads(step: Step) -> bool:
+    """Whether it may be asked again without a change of anything."""
+    if step.api == "Fetch":
+        return bool(step.body.get("sessionEpoch", -1) == -1)
+    return step.api.startswith(_READS) or step.api in _READING
+
+
+def error_codes(form: Any) -> set[int]:
+    """All error codes in an answer."""
+    if isinstance(form, list):
+        return set[int]().union(*map(error_codes, form))
+    if not isinstance(form, dict):
+        return set()
+    own = {value for name, value in form.items() if name == "errorCode" and isinstance(value, int)}
+    return own.union(*map(error_codes, form.values()))
+
+
+class Conversation:
+    """`sides`: odradek and Kafka. Topics, groups and so on carry `pairing.run` in their names."""
+
+    def __init__(self, sides: tuple[Side, Side], answer_s: float = ANSWER_S) -> None:
+        self.sides = sides
+        self._answer_s = answer_s
+        self.pairing = Pairing(f"r{secrets.token_hex(3)}r", int(time.time() * 1000) - 60_000)
+        self.parked: dict[str, Step] = {}
+        self.topics: set[str] = set()
+        self.passed: Counter[str] = Counter()
+        """Known differences that were met."""
+        for side in sides:
+            for on in [each for each in side.lines if each != "own"]:
+                side.drop(on)
+
+    def say(self, step: Step) -> list[Answered]:
+        """Send one step; the answers that came: usually its own, and those of waiting ones. Raises `Differs`."""
+        if not step.api:
+            time.sleep(step.pause_s)
+            return self._awaited()
+        if step.on in self.parked:
+            return []
+        self._send(step)
+        if step.waits:
+            self.parked[step.on] = step
+            wait_all(self.sides, step.on, PARKED_S)
+            return self._awaited()
+        answers = [self._answers(step, self._answer_s + step.body.get("maxWaitMs", 0) / 1000)]
+        return answers + self._awaited()
+
+    def close(self) -> None:
+        """End the connections, and delete the topics."""
+        for at, side in enumerate(self.sides):
+            side.hang_up()
+            names = [self.pairing.resolved(name, at) for name in sorted(self.topics)]
+            side.ask("DeleteTopics", 5, {"topicNames": names, "timeoutMs": 10_000})
+
+    def _send(self, step: Step) -> None:
+        for at, side in enumerate(self.sides):
+            side.send(step.on, step.api, step.version, self.pairing.resolved(step.body, at))
+
+    def _awaited(self) -> list[Answered]:
+        """The answers of parked steps that at least one side has given."""
+        found: list[Answered] = []
+        for on, step in list(self.parked.items()):
+            if wait_any(self.sides, on):
+                del self.parked[on]
+                found.append(self._answers(step, self._answer_s))
+        return found
+
+    def _answers(self, step: Step, timeout_s: float) -> Answered:
+        have = wait_all(self.sides, step.on, timeout_s)
+        forms = [side.take(step.on) if side in have else side.give_up(step.on) for side in self.sides]
+        answered = self._told(step, forms)
+        difference = self._difference(answered)
+        if difference:
+            answered, difference = self._asked_again(answered, forms, difference)
+        if difference:
+            raise Differs(answered, difference)
+        self._settle(answered)
+        return answered
+
+    def _told(self, step: Step, forms: list[Form]) -> Answered:
+        self.pairing.learn(step.number, *forms)
+        return Answered(step, self.pairing.shown(forms[0], 0), self.pairing.shown(forms[1], 1))
+
+    def _asked_again(
+        self, answered: Answered, forms: list[Form], difference: Difference
+    ) -> tuple[Answered, Difference | None]:
+        """Ask the side that is not ready yet, or both where that changes nothing, for some seconds."""
+        step = answered.step
+        began = time.monotonic()
+        pause = 0.005
+        found: Difference | None = difference
+        while found and NO_ANSWER not in forms:
+            busy = [error_codes(form) & _BUSY for form in forms]
+            again = [at for at in (0, 1) if busy[at] - busy[1 - at]] or ([0, 1] if only_reads(step) else [])
+            if not again or time.monotonic() - began > (PATIENCE_S if len(again) == 1 else READ_AGAIN_S):
+                break
+            time.sleep(pause)
+            pause = min(pause * 1.5, 0.2)
+            for at in again:
+                side = self.sides[at]
+                side.send(step.on, step.api, step.version, self.pairing.resolved(step.body, at))
+                forms[at] = side.take(step.on) if wait_all((side,), step.on, ANSWER_S) else side.give_up(step.on)
+            answered = self._told(step, forms)
+            found = self._difference(answered)
+        return answered, found
+
+    def _difference(self, answered: Answered) -> Difference | None:
+        """The first one that is not known."""
+        for each in differences(answered.odradek, answered.kafka, answered.step.api):
+            entry = known(each)
+            if entry is None:
+                return each
+            self.passed[entry.line] += 1
+        return None
+
+    # -- what is in flight on one side only
+
+    def _settle(self, answered: Answered) -> None:
+        step = answered.step
+        if step.api == "CreateTopics":
+            self.topics |= {each["name"] for each in step.body["topics"] if each["name"]}
+        if step.api in _CHANGES_METADATA and not step.body.get("validateOnly"):
+            time.sleep(0.005)
+        if step.api in _CHANGES_TOPICS and self.topics:
+            self._until(self._equal_metadata)
+            time.sleep(0.01)  # until Kafka's coordinators know it, too
+        ids = self._ended(step)
+        if ids:
+            self._until(partial(self._complete, ids))
+
+    def _until(self, probe: Any) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while not probe() and time.monotonic() < deadline:
+            time.sleep(0.004)
+
+    def _equal_metadata(self) -> bool:
+        names = [{"topicId": "AAAAAAAAAAAAAAAAAAAAAA", "name": name} for name in sorted(self.topics)]
+        body = {"topics": names, "allowAutoTopicCreation": False, "includeTopicAuthorizedOperations": False}
+        forms = [side.ask("Metadata", 12, self.pairing.resolved(body, at)) for at, side in enumerate(self.sides)]
+        if any(error_codes(form) - {0, 3} for form in forms):
+            return False
+        self.pairing.learn(0, *forms)
+        shown = [self.pairing.shown(form, at) for at, form in enumerate(forms)]
+        if any(differences(shown[0], shown[1], "Metadata")):
+            return False
+        logs = [
+            {"name": topic["name"], "partitions": [_log(each["partitionIndex"]) for each in topic["partitions"]]}
+            for topic in forms[1]["topics"]
+        ]
+        asked = {"replicaId": -1, "isolationLevel": 0, "topics": logs}
+        return not any(error_codes(side.ask("ListOffsets", 4, asked)) - {0, 3} for side in self.sides)
+
+    @staticmethod
+    def _ended(step: Step) -> list[str]:
+        """The transactional ids whose transactions the step may have ended."""
+        if step.api in ("EndTxn", "InitProducerId") and step.body["transactionalId"]:
+            return [step.body["transactionalId"]]
+        return []
+
+    def _complete(self, ids: list[str]) -> bool:
+        """Whether the markers of ended transactions are written."""
+        body = self.pairing.resolved({"transactionalIds": ids}, 1)
+        forms = [side.ask("DescribeTransactions", 0, body) for side in self.sides]
+        states = [each.get("transactionState", "") for form in forms for each in form.get("transactionStates", ())]
+        return not any(state.startswith(("Prepare",)) for state in states)
+
+
+def _log(partition: int) -> Form:
+    return {"partitionIndex": partition, "currentLeaderEpoch": -1, "timestamp": -1}
+
+
+def wait_any(sides: tuple[Side, Side], on: str) -> bool:
+    """Whether a side has an answer on a connection now."""
+    from tests.conformance.duel.side import ready
+
+    return bool(ready(sides, on, 0))

@@ -1,0 +1,158 @@
+"""Conversations one after the other, and what was found."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.conformance.duel.conversation import Conversation, Differs
+from tests.conformance.duel.drawing import Drawing
+from tests.conformance.duel.learning import learn
+from tests.conformance.duel.shrinking import outcome, shrunk
+from tests.conformance.duel.side import Side
+from tests.conformance.duel.steps import Answered, Step
+from tests.conformance.duel.ways import MAY_WAIT, Way
+from tests.conformance.duel.world import TOPICS, World
+
+LINES = "abcdef"
+TRIES = 3
+"""How often a difference is looked for again."""
+
+
+@dataclass
+class Found:
+    """A kind of difference, the first conversation that showed it, and how often it was met."""
+
+    kind: str
+    difference: Differs
+    steps: list[Step]
+    seed: str
+    times: int = 1
+    again: bool = False
+    """Whether it was seen again. What was not is left to timing, and no more than told."""
+
+
+@dataclass
+class Duel:
+    """`versions`: API -> the versions that are drawn."""
+
+    sides: tuple[Side, Side]
+    way: Way
+    versions: dict[str, tuple[int, int]]
+    found: dict[str, Found] = field(default_factory=dict)
+    requests: int = 0
+    conversations: int = 0
+    asked: Counter[str] = field(default_factory=Counter)
+    passed: Counter[str] = field(default_factory=Counter)
+    skipped: tuple[re.Pattern[str], ...] = ()
+    """Kinds that are not told."""
+
+    def hold(self, seed: str) -> Found | None:
+        """One conversation; what it found that is new."""
+        rng = random.Random(seed)
+        world = World(rng)
+        drawing = Drawing(world, rng.choice(self.way.oddness))
+        weights = {api: weight for api, weight in self.way.themes(rng).items() if api in self.versions}
+        conversation = Conversation(self.sides)
+        self.conversations += 1
+        steps: list[Step] = []
+        try:
+            for number in range(self.way.length):
+                step = first_step() if number == 0 else self._step(number, world, drawing, weights, conversation)
+                if step is None:
+                    continue
+                steps.append(step)
+                self.requests += 1
+                self.asked[f"{step.api} v{step.version}"] += 1
+                for answered in conversation.say(step):
+                    _heard(world, answered)
+                if step.on in conversation.parked and step.body.get("memberId"):
+                    world.waiting.add(step.body["memberId"])
+        except Differs as differs:
+            return self._note(differs, steps, seed)
+        finally:
+            self.passed += conversation.passed
+            conversation.close()
+        return None
+
+    def _step(
+        self, number: int, world: World, drawing: Drawing, weights: dict[str, int], conversation: Conversation
+    ) -> Step | None:
+        free = [on for on in LINES if on not in conversation.parked]
+        api = world.rng.choices(list(weights), list(weights.values()))[0]
+        if not free or (api in MAY_WAIT and len(free) == 1):
+            return None
+        version = world.rng.randint(*self.versions[api])
+        form = drawing.request(api, version)
+        return Step(number, world.one(free), api, version, form, waits=api in MAY_WAIT)
+
+    def _note(self, differs: Differs, steps: list[Step], seed: str) -> Found | None:
+        kind = kind_of(differs)
+        if any(each.search(kind) for each in self.skipped):
+            self.passed[kind] += 1
+            return None
+        if kind in self.found:
+            self.found[kind].times += 1
+            return None
+        self.found[kind] = Found(kind, differs, steps, seed)
+        return self.found[kind]
+
+
+def _heard(world: World, answered: Answered) -> None:
+    if answered.step.api in MAY_WAIT:
+        world.waiting.discard(answered.step.body.get("memberId", ""))
+    learn(world, answered)
+
+
+def first_step() -> Step:
+    """A conversation begins with three topics."""
+    wanted = [
+        {"name": name, "numPartitions": at + 1, "replicationFactor": 1, "assignments": [], "configs": []}
+        for at, name in enumerate(TOPICS)
+    ]
+    return Step(0, "a", "CreateTopics", 7, {"topics": wanted, "timeoutMs": 10_000, "validateOnly": False})
+
+
+def kind_of(differs: Differs) -> str:
+    """Differences of one kind have one text."""
+    found = differs.difference
+    return f"{found.path}: odradek {_shape(found.odradek)}, Kafka {_shape(found.kafka)}"
+
+
+def _shape(value: Any) -> str:
+    if isinstance(value, list):
+        return "[..]" if value else "[]"
+    if isinstance(value, dict):
+        return json.dumps(value) if "outcome" in value else "{..}"
+    if isinstance(value, str):
+        return f'"{value[:40]}"'
+    return str(value) if isinstance(value, bool) or value is None or abs(value) < 200 else "a number"
+
+
+def settle(duel: Duel, found: Found) -> None:
+    """See it again, and leave out all requests that it does not take."""
+
+    def shows(steps: Sequence[Step]) -> bool:
+        differs = outcome(duel.sides, steps)
+        return differs is not None and kind_of(differs) == found.kind
+
+    found.again = any(shows(found.steps) for _ in range(TRIES))
+    if found.again:
+        found.steps = shrunk(found.steps, shows)
+
+
+def run(duel: Duel, requests: int, seed: str, tell: Callable[[Found], None]) -> float:
+    """Conversations until that many requests were asked; the seconds that they took."""
+    began = time.monotonic()
+    while duel.requests < requests:
+        found = duel.hold(f"{seed}/{duel.conversations}")
+        if found:
+            settle(duel, found)
+            tell(found)
+    return time.monotonic() - began

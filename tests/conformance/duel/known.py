@@ -1,0 +1,70 @@
+"""The differences that are known: each has its line in DIFFERENCES.md. Anything else that differs is a bug."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.conformance.duel.comparing import Difference
+
+
+@dataclass(frozen=True)
+class Known:
+    """A difference at a path (a pattern). `line`: how its line of DIFFERENCES.md begins."""
+
+    path: str
+    line: str
+    when: Callable[[Difference], bool] = lambda difference: True
+
+
+def _telemetry_apis(difference: Difference) -> bool:
+    keys = [{each["apiKey"] for each in side} for side in (difference.odradek, difference.kafka)]
+    return keys[0] - keys[1] == {71, 72} and not keys[1] - keys[0]
+
+
+def _internal_topics(difference: Difference) -> bool:
+    return bool(difference.kafka == 3 or "nternal topics are missing" in str(difference.kafka))
+
+
+def _never_answered(difference: Difference) -> bool:
+    return bool(difference.kafka == {"outcome": "no answer"})
+
+
+KNOWN: tuple[Known, ...] = (
+    Known(
+        "AlterConfigs",
+        "odradek answers requests that Kafka never answers: Produce with null records",
+        lambda difference: _never_answered(difference) and "must appear at most once" in str(difference.odradek),
+    ),
+    Known(
+        "AddPartitionsToTxn|Produce",
+        "odradek answers requests that Kafka never answers: Produce with null records",
+        _never_answered,
+    ),
+    Known(
+        "ApiVersions/apiKeys/len",
+        "GetTelemetrySubscriptions and PushTelemetry are advertised while there is a client-metrics subscription.",
+        _telemetry_apis,
+    ),
+    Known("ApiVersions/finalizedFeaturesEpoch", "The metadata log has no NoOpRecords: an idle cluster writes nothing."),
+    Known(
+        "StreamsGroupHeartbeat/status(/statusCode|/statusDetail|/len)?",
+        "The internal topics of an application (KIP-1071) are created before its first heartbeat is answered",
+        _internal_topics,
+    ),
+    Known(
+        "DescribeConfigs/results/configs/synonyms/value",
+        "`group.initial.rebalance.delay.ms` and `group.streams.initial.rebalance.delay.ms` are 0 by default",
+        lambda difference: (difference.odradek, difference.kafka) == ("0", "3000"),
+    ),
+    Known("DescribeConfigs/results/configs/documentation", "DescribeConfigs documents configs in our own words."),
+)
+
+
+def known(difference: Difference) -> Known | None:
+    """The entry for a difference."""
+    for each in KNOWN:
+        if re.fullmatch(each.path, difference.path) and each.when(difference):
+            return each
+    return None
