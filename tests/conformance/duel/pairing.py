@@ -35,6 +35,8 @@ KINDS: Mapping[str, str] = {
     "directoryId": "directoryId",
 }
 """Field of an answer -> what kind of id it is."""
+_HASHED = frozenset({"memberId", "topicId"})
+"""Lists of elements with one of these have an order of hashes."""
 NOTHING: Mapping[str, Any] = {
     "producerId": -1,
     "sessionId": 0,
@@ -101,8 +103,19 @@ class Pairing:
                 else:
                     self.learn(step, left[name], right[name])
         elif isinstance(left, list) and isinstance(right, list):
-            for one, other in zip(left, right, strict=False):
+            for one, other in zip(self._matched(left, 0), self._matched(right, 1), strict=False):
                 self.learn(step, one, other)
+
+    def _matched(self, elements: list[Any], side: int) -> list[Any]:
+        """Elements in an order that is the same on both sides, where what is in them says it."""
+        if not elements or not isinstance(elements[0], dict) or not elements[0].keys() & _HASHED:
+            return elements
+
+        def place(form: Form) -> str:
+            known = (self._symbols[side].get((kind, form.get(name)), "") for name, kind in KINDS.items())
+            return str(list(known)) + str({name: value for name, value in form.items() if name not in KINDS})
+
+        return sorted(elements, key=place)
 
     def _base(self, step: int, kind: str, form: Form) -> str:
         """The symbol of an id. A topic's is the same wherever it is met first."""
