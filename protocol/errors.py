@@ -9,11 +9,13 @@
 from __future__ import annotations
 
 from struct import error as struct_error
-from typing import ClassVar, Final
+from typing import ClassVar, Final, TypeVar
 
 from odradek.protocol.generated.error_codes import ErrorCode
 
-__all__ = ["ENCODING_ERRORS", "CorruptDataError", "ErrorCode", "KafkaError", "ProtocolError"]
+__all__ = ["ENCODING_ERRORS", "CorruptDataError", "ErrorCode", "KafkaError", "ProtocolError", "as_value"]
+
+E = TypeVar("E", bound=BaseException)
 
 
 class ProtocolError(Exception):
@@ -45,5 +47,20 @@ class KafkaError(Exception):
         self.code = code
         self.message = message
 
+    def again(self) -> KafkaError:
+        """A new error like this one, to raise where this one is kept: see `as_value`."""
+        return KafkaError(self.code, self.message)
+
     def __str__(self) -> str:
         return f"{self.code.name}: {self.message}" if self.message else self.code.name
+
+
+def as_value(error: E) -> E:
+    """A caught exception that is kept: without the frames that it came through.
+
+    Frames refer to whatever was under way, the place that keeps the exception among it. So they would be a circle of
+    references, which only the garbage collector ends. A kept exception that is raised would collect the frames of all
+    who meet it: raise one like it (`KafkaError.again`).
+    """
+    error.__traceback__ = error.__context__ = error.__cause__ = None
+    return error

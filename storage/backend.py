@@ -45,6 +45,10 @@ class StorageError(KafkaError):
         super().__init__(ErrorCode.KAFKA_STORAGE_ERROR, message)
         self.path = path
 
+    def again(self) -> StorageError:
+        """See `KafkaError`."""
+        return StorageError(self.message or "", self.path)
+
 
 class BatchStore(Protocol):
     """The batches of one segment, one after the other."""

@@ -35,7 +35,7 @@ from odradek.broker.requests.access import ByItem, Whole
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
 from odradek.broker.security.acl import CLUSTER_NAME, REFUSAL_TEXTS, REFUSALS, Operation, Resource
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.messages import alter_configs as alter
 from odradek.protocol.generated.messages import incremental_alter_configs as incremental
 from odradek.protocol.generated.messages.describe_configs import (
@@ -309,7 +309,7 @@ def _apply_on_controller(
         errors = ctx.services.controller.ask(command)
         outcomes.update(zip(decided, errors, strict=True))
     except KafkaError as error:
-        outcomes.update(dict.fromkeys(decided, error))
+        outcomes.update(dict.fromkeys(decided, as_value(error)))
     return [_outcome(outcomes[place]) for place in range(len(changes))]
 
 
@@ -353,7 +353,7 @@ def _denied_change(ctx: RequestContext, change: Change) -> KafkaError | None:
     try:
         check_change(change, fails_at_nulls=ctx.release.fails_at_null_configs)
     except KafkaError as error:
-        return error
+        return as_value(error)
     if kind is Resource.CLUSTER and not ctx.release.tells_refused_brokers:
         return KafkaError(REFUSALS[kind])
     return KafkaError(REFUSALS[kind], REFUSAL_TEXTS[kind])
@@ -365,7 +365,7 @@ def _alter_loggers(ctx: RequestContext, change: Change, validate_only: bool) -> 
     try:
         ctx.services.log_levels().apply(change, ctx.node.id, validate_only=validate_only)
     except KafkaError as error:
-        return error
+        return as_value(error)
     return None
 
 

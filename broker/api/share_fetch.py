@@ -40,7 +40,7 @@ from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
 from odradek.broker.requests.parked_request import Parked
 from odradek.broker.security.acl import Operation, Resource
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.messages.share_fetch import (
     AcquiredRecords,
     LeaderIdAndEpoch,
@@ -223,7 +223,7 @@ def _open_partitions(work: _ShareFetch, places: Sequence[Place]) -> None:
         try:
             work.lives.append(shares.open(key, topic.partitions[place[1]], ctx.node.id))
         except KafkaError as error:
-            work.failed[place] = error
+            work.failed[place] = as_value(error)
 
 
 def _read(work: _ShareFetch, *, at_once: bool) -> list[ShareRead] | None:

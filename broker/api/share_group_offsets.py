@@ -26,7 +26,7 @@ from odradek.broker.requests.access import GROUP_REFUSED, TOPIC_REFUSED, ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
 from odradek.broker.security.acl import Operation, Resource
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.messages import alter_share_group_offsets as alter
 from odradek.protocol.generated.messages import delete_share_group_offsets as delete
 from odradek.protocol.generated.messages import describe_share_group_offsets as describe
@@ -209,7 +209,7 @@ def _alter(
             try:
                 states.ask_about(InitializeState(key, state_epoch, offset))
             except KafkaError as error:
-                failed[key] = error
+                failed[key] = as_value(error)
     if not failed and any(offsets.values()):
         places = {topic_id: list(by_partition) for topic_id, by_partition in offsets.items() if by_partition}
         groups.ask_now(group_id, StatesInitialized(group_id, places), ctx.node)

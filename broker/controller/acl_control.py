@@ -13,7 +13,7 @@ from odradek.broker.controller.commands import CreateAcls, DeleteAcls
 from odradek.broker.metadata.image import METADATA_VERSION, MetadataImage
 from odradek.broker.security.acl import CLUSTER_NAME, Acl, AclFilter, Operation, Pattern, Permission, Resource
 from odradek.broker.security.acl_hosts import is_network, parse_network
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.metadata_records.access_control_entry_record import AccessControlEntryRecord
 from odradek.protocol.generated.metadata_records.remove_access_control_entry_record import (
     RemoveAccessControlEntryRecord,
@@ -47,7 +47,7 @@ class AclControl:
                 if self._knows_networks:
                     self._check_host(acl.host)
             except KafkaError as error:
-                results.append(error)
+                results.append(as_value(error))
                 continue
             if acl not in self._image.acl_ids:
                 new[acl] = None
@@ -77,7 +77,7 @@ class AclControl:
             try:
                 _check_filter(wanted)
             except KafkaError as error:
-                results.append(error)
+                results.append(as_value(error))
                 continue
             found = dict(self._meant(wanted))
             doomed.update(dict.fromkeys(found))

@@ -36,7 +36,7 @@ from odradek.broker.controller.dynamic_configs import (
 from odradek.broker.controller.group_configs import check_group_configs, check_group_texts
 from odradek.broker.metadata.image import ELR_VERSION, METADATA_VERSION, MetadataImage, ResourceType
 from odradek.broker.metadata.topic_name_rules import check_topic_name
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.metadata_records.clear_elr_record import ClearElrRecord
 from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
 from odradek.protocol.message import MetadataRecord
@@ -55,12 +55,6 @@ class ConfigControl:
     def __init__(self, image: MetadataImage, config: BrokerConfig) -> None:
         self._image = image
         self._config = config
-        self._kinds: dict[int, Callable[[Change, int | None], dict[str, str]]] = {
-            ResourceType.TOPIC: self._changed_topic,
-            ResourceType.BROKER: self._changed_broker,
-            ResourceType.CLIENT_METRICS: self._changed_client_metrics,
-            ResourceType.GROUP: self._changed_group,
-        }
 
     def alter(self, command: AlterConfigs) -> tuple[list[MetadataRecord], list[KafkaError | None]]:
         """Records and results of (Incremental)AlterConfigs."""
@@ -70,7 +64,7 @@ class ConfigControl:
             try:
                 records += self._records_of(change, command.node_id)
             except KafkaError as error:
-                results.append(error)
+                results.append(as_value(error))
             else:
                 results.append(None)
         # What clears eligible leader replicas stands behind all configs of a request.
@@ -78,11 +72,11 @@ class ConfigControl:
         return [] if command.validate_only else records, results
 
     def _records_of(self, change: Change, node_id: int | None) -> list[MetadataRecord]:
-        changed = self._kinds.get(change.type)
+        changed = _KINDS.get(change.type)
         if changed is None or change.type in self._config.release.unknown_resources:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {change.type}")
         check_change(change, fails_at_nulls=self._config.release.fails_at_null_configs)
-        after = changed(change, node_id)
+        after = changed(self, change, node_id)
         current = self._image.configs_of(change.type, change.name)
         # As in Kafka a broker is told again what it is told already: it reads files anew then (KAFKA-14136).
         again = [each.name for each in change.assignments] if change.type == ResourceType.BROKER else []
@@ -226,6 +220,14 @@ class ConfigControl:
                 check_supported(keys[name], text)
             check_group_configs(checked, self._config)
         return checked
+
+
+_KINDS: Mapping[int, Callable[[ConfigControl, Change, int | None], dict[str, str]]] = {
+    ResourceType.TOPIC: ConfigControl._changed_topic,
+    ResourceType.BROKER: ConfigControl._changed_broker,
+    ResourceType.CLIENT_METRICS: ConfigControl._changed_client_metrics,
+    ResourceType.GROUP: ConfigControl._changed_group,
+}
 
 
 def config_records(

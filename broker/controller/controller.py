@@ -232,5 +232,5 @@ class Controller:
 
 def _single(result: R | KafkaError) -> R:
     if isinstance(result, KafkaError):
-        raise result
+        raise result.again()
     return result

@@ -169,7 +169,7 @@ class DiskMetadataLog:
 
     def _write(self, batch: bytes, now_ms: int) -> None:
         if self._failure is not None:
-            raise self._failure
+            raise self._failure.again()
         self.log.append(batch, now_ms=now_ms, leader_epoch=self.leader_epoch, origin=AppendOrigin.COORDINATOR)
         self._bytes_since_snapshot += len(batch)
         self._last_timestamp = now_ms

@@ -18,7 +18,7 @@ from odradek.broker.metadata.image import (
     ResourceType,
 )
 from odradek.broker.releases.release import Release
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
 from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
 from odradek.protocol.generated.metadata_records.no_op_record import NoOpRecord
@@ -69,7 +69,7 @@ class FeatureControl:
             except KafkaError as error:
                 if not self._release.updates_features_one_by_one:
                     raise
-                refused[update.name] = error
+                refused[update.name] = as_value(error)
             else:
                 records += self._records_of(update)
         if proposed.get(ELR_VERSION, 0) and not self._image.feature(ELR_VERSION) and ELR_VERSION not in refused:

@@ -17,7 +17,7 @@ from odradek.broker.controller.elections import Election, PartitionChange, Rules
 from odradek.broker.controller.reassignment_control import ReassignmentControl
 from odradek.broker.metadata.image import ELR_VERSION, MetadataImage, ResourceType, TopicImage, directory_of
 from odradek.broker.metadata.registrations import LOST_DIRECTORY, NO_LEADER, PartitionRegistration
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.metadata_records.partition_change_record import PartitionChangeRecord
 from odradek.protocol.message import MetadataRecord
 from odradek.storage.log_config import LogConfig
@@ -52,7 +52,7 @@ class PartitionControl:
             try:
                 records.append(self._elected(key, election))
             except KafkaError as error:
-                results.append(error)
+                results.append(as_value(error))
             else:
                 results.append(None)
         return records, results

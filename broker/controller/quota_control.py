@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from odradek.broker.controller.commands import AlterQuotas, QuotaChange
 from odradek.broker.metadata.image import MetadataImage, QuotaEntity
 from odradek.broker.releases.release import Release
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.metadata_records.client_quota_record import ClientQuotaRecord, EntityData
 from odradek.protocol.java_maps import hash_of_text, java_order
 from odradek.protocol.message import MetadataRecord
@@ -55,7 +55,7 @@ class QuotaControl:
                 _check_entity(entity, command.unknown_hosts)
                 records += self._records_of(entity, dict(change.ops))
             except KafkaError as error:
-                results[entity] = error
+                results[entity] = as_value(error)
             else:
                 results[entity] = None
         told = [(entity, results[entity]) for entity in java_order(results, hash_of_entity)]

@@ -9,7 +9,7 @@ from odradek.broker.controller.elections import Election, PartitionChange, witho
 from odradek.broker.controller.placement import check_replicas
 from odradek.broker.metadata.image import MetadataImage, TopicImage
 from odradek.broker.metadata.registrations import PartitionRegistration
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.metadata_records.partition_change_record import PartitionChangeRecord
 from odradek.protocol.message import MetadataRecord
 
@@ -36,7 +36,7 @@ class ReassignmentControl:
             try:
                 record = self._reassigned(asked, command.allow_factor_change)
             except KafkaError as error:
-                results.append(error)
+                results.append(as_value(error))
                 continue
             results.append(None)
             if record is not None:

@@ -20,7 +20,7 @@ from odradek.broker.controller.config_control import config_records
 from odradek.broker.controller.placement import check_replicas, spread
 from odradek.broker.metadata.image import METADATA_VERSION, MetadataImage, ResourceType, directory_of
 from odradek.broker.metadata.topic_name_rules import check_topic_name, collision_key
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.metadata_records.partition_record import PartitionRecord
 from odradek.protocol.generated.metadata_records.remove_topic_record import RemoveTopicRecord
 from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
@@ -59,7 +59,7 @@ class TopicControl:
                 created = self._create(topic, placed)
                 command.quota(len(created.assignments))
             except KafkaError as error:
-                results.append(error)
+                results.append(as_value(error))
                 continue
             placed += len(created.assignments)
             results.append(created)
@@ -142,7 +142,7 @@ class TopicControl:
             try:
                 assignments = self._added(topic, placed, command.quota)
             except KafkaError as error:
-                results.append(error)
+                results.append(as_value(error))
                 continue
             placed += len(assignments)
             results.append(None)
@@ -199,7 +199,7 @@ class TopicControl:
                     raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
                 command.quota(len(topic.partitions))
             except KafkaError as error:
-                results.append(error)
+                results.append(as_value(error))
             else:
                 records.append(RemoveTopicRecord(topic_id))
                 results.append(None)

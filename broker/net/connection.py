@@ -297,21 +297,24 @@ class Connection:
 
     def conclude(self) -> None:
         """Close the connection, which has ended, and log why. Raises bugs only."""
+        error, self._error = self._error, None
         try:
-            if self._error is not None:
-                raise self._error from None
-            _log.debug("%s closed by the client", self.info.id)
-        except SpeaksTlsError as greeting:
-            self._dispatcher.refused_login(self.info, str(greeting))
-        except (CloseConnection, ProtocolError) as error:
-            if self._gate is not None and isinstance(error, ProtocolError):
-                self._gate.refuse_frame(self.info, str(error))
-            from odradek.broker.security.denials import one_line
+            if error is None:
+                _log.debug("%s closed by the client", self.info.id)
+            elif isinstance(error, SpeaksTlsError):
+                self._dispatcher.refused_login(self.info, str(error))
+            elif isinstance(error, CloseConnection | ProtocolError):
+                if self._gate is not None and isinstance(error, ProtocolError):
+                    self._gate.refuse_frame(self.info, str(error))
+                from odradek.broker.security.denials import one_line
 
-            _log.info("%s cut: %s", self.info.id, one_line(str(error)) or "by its handler")
-        except OSError as lost:
-            _log.debug("%s lost: %s", self.info.id, lost)
+                _log.info("%s cut: %s", self.info.id, one_line(str(error)) or "by its handler")
+            elif isinstance(error, OSError):
+                _log.debug("%s lost: %s", self.info.id, error)
+            else:
+                raise error
         finally:
+            error = None  # its frames refer to this connection, and to this one
             self.close()
 
     async def _step(self) -> None:

@@ -82,6 +82,21 @@ class Gated(Protocol):
         """Serve without a gate from now on."""
 
 
+class _Ended:
+    """A connection that has ended."""
+
+    closing = True
+
+    def end(self) -> None:
+        """See `Gated`."""
+
+    def limit_frames(self, max_bytes: int | None, on_growth: Callable[[int], None] | None = None) -> None:
+        """See `Gated`."""
+
+    def open_gate(self) -> None:
+        """See `Gated`."""
+
+
 class LoginState(Enum):
     """The frame that a gate expects next."""
 
@@ -122,7 +137,7 @@ class LoginGate:
     ) -> None:
         self.state = LoginState.ANYTHING
         self.since_ms = clock.now_ms()
-        self._connection = connection
+        self._connection: Gated = connection
         self._listener = listener
         self._dispatcher = dispatcher
         self._clock = clock
@@ -146,8 +161,9 @@ class LoginGate:
         self._connection.end()
 
     def closed(self) -> None:
-        """The connection has ended."""
+        """The connection has ended. The gate refers to it no longer, as it does to the gate."""
         self._login_bytes.release(self)
+        self._connection = _Ended()
 
     def _limit_frames(self) -> None:
         self._connection.limit_frames(self._listener.max_receive_bytes, partial(self._login_bytes.hold, self))
@@ -205,7 +221,7 @@ class LoginGate:
         key = _api_key(frame)
         if key == _AUTHENTICATE_KEY:
             return self._dispatcher.begin(node, info, frame)
-        return self._dispatcher.refusing(self._refuse).begin(node, info, frame)
+        return self._dispatcher.begin_refused(node, info, frame, self._refuse)
 
     def _in_session(self, node: Node, info: ConnectionInfo, frame: Frame) -> Parts | Pending | None:
         now_ms = self._clock.now_ms()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import trio
 
 from odradek.broker.config.broker_config import BrokerConfig
+from odradek.protocol.errors import as_value
 from odradek.storage.backend import StorageError
 from odradek.storage.partition_log import PartitionLog
 
@@ -95,7 +96,7 @@ class Durability:
             self._flush_asked.set()
             await done.wait()
         if self._failure is not None and self._failed_to >= target:
-            raise self._failure
+            raise self._failure.again()
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """The tasks: the group flusher, and the periodic work on the broker's clock."""
@@ -133,7 +134,7 @@ class Durability:
                 try:
                     sync()
                 except StorageError as error:
-                    failed.append((flushed, error))
+                    failed.append((flushed, as_value(error)))
             return failed
 
         for flushed, error in await trio.to_thread.run_sync(sync_all):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from odradek.broker.partitions.waiters import WaiterSet
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.storage.backend import StorageError
 from odradek.storage.partition_log import Appended, AppendInfo, AppendOrigin, PartitionLog
 
@@ -175,7 +175,7 @@ class Partition:
         if self.deleted:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if self.failure is not None:
-            raise self.failure
+            raise self.failure.again()
         log = self._log or self.open()
         try:
             if self.replica_set is not None:
@@ -243,7 +243,7 @@ class Partition:
 
     def fail(self, error: StorageError) -> None:
         """The medium lost appended bytes: refuse every append from now on with this error."""
-        self.failure = error
+        self.failure = as_value(error)
         self._report(error)
 
     def _report(self, error: StorageError) -> None:

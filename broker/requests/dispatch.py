@@ -248,11 +248,16 @@ class Dispatcher:
         )
         self._services.denials.add(denial)
 
-    def refusing(self, instead: Callable[..., Any]) -> Dispatcher:
-        """A dispatcher that reads requests as this one does and gives all of them to one handler that refuses them."""
+    def begin_refused(
+        self, node: Node, connection: ConnectionInfo, frame: Frame, instead: Callable[..., Any]
+    ) -> Parts | Pending | None:
+        """Read a request as `begin` does, and give it to a handler that refuses it."""
         other = Dispatcher(self._services, self.recent, self._bugs, handlers=self._handlers)
         other._instead = instead
-        return other
+        try:
+            return other.begin(node, connection, frame)
+        finally:
+            other._answer = self._answer  # its own refers to itself
 
     def begin(self, node: Node, connection: ConnectionInfo, frame: Frame) -> Parts | Pending | None:
         """Serve one request frame (without its size) until something has to be waited for.
@@ -308,8 +313,9 @@ class Dispatcher:
                     position = skip_tagged_fields(frame, position)
             request, _ = route.request.decode(frame if kept is None else kept, position)
         except ProtocolError as unreadable:
-            closed_for = CloseConnection(f"{route.handler.spec.name} v{version}: {unreadable}")
-            raise self._cut(exchange, closed_for) from unreadable
+            raise self._cut(
+                exchange, CloseConnection(f"{route.handler.spec.name} v{version}: {unreadable}")
+            ) from unreadable
         context = RequestContext(self._services, node, connection, key, version, correlation_id, client_id)
         context.exchange = exchange
         if size > whole_bytes >= 0:
@@ -483,8 +489,7 @@ class Dispatcher:
             self._bugs.report(
                 f"the answer to {route.handler.spec.name} v{context.api_version}: {response!r:.2000}", error
             )
-            closed = CloseConnection("the answer cannot be encoded")
-            raise self._cut(context.exchange, closed) from error
+            raise self._cut(context.exchange, CloseConnection("the answer cannot be encoded")) from error
         if whole is not None:
             return self._kept(route, context, response, [whole], len(whole))
         size = 4

@@ -98,10 +98,10 @@ class Executor:
         return outcome
 
     def refused(self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int) -> Outcome[Any]:
-        """The outcome that replaces one whose records the log has refused; raises `error` if there is none."""
+        """The outcome that replaces one whose records the log has refused; raises its error if there is none."""
         instead: Outcome[Any] | None = self.machine.refused(command, outcome, error, now_ms)
         if instead is None:
-            raise error
+            raise error.again()
         if instead.records:
             raise RuntimeError(f"{self._shard.name}: the answer to a refused append has records itself") from error
         return instead

@@ -8,7 +8,7 @@ from typing import Any, Generic
 import trio
 
 from odradek.broker.runtime.machine import R
-from odradek.protocol.errors import KafkaError
+from odradek.protocol.errors import KafkaError, as_value
 
 _EMPTY: Any = object()
 
@@ -40,7 +40,7 @@ class ReplySlot(Generic[R]):
         """Set an error, which is raised where the caller waits."""
         if self.done:
             raise RuntimeError(f"a second reply to one command: {error!r} after {self._error or self._value!r}")
-        self._error = error
+        self._error = as_value(error)
         self._tell()
 
     def tell(self, told: Callable[[], None] | None) -> None:
@@ -56,8 +56,11 @@ class ReplySlot(Generic[R]):
 
     def result(self) -> R:
         """The reply, or its error raised. Only when `done`."""
-        if self._error is not None:
-            raise self._error
+        error = self._error
+        if isinstance(error, KafkaError):
+            raise error.again()
+        if error is not None:
+            raise error
         if self._value is _EMPTY:
             raise RuntimeError("the reply is not there yet")
         value: R = self._value

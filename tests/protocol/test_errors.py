@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 
 
 def test_the_table() -> None:
@@ -23,3 +23,14 @@ def test_kafka_error() -> None:
     error = KafkaError(ErrorCode.INVALID_REQUEST, "why")
     assert (error.code, error.message, str(error)) == (ErrorCode.INVALID_REQUEST, "why", "INVALID_REQUEST: why")
     assert str(KafkaError(ErrorCode.INVALID_REQUEST)) == "INVALID_REQUEST"
+
+
+def test_a_kept_error_refers_to_no_frame() -> None:
+    try:
+        try:
+            int("x")
+        except ValueError as cause:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "why") from cause
+    except KafkaError as error:
+        kept = as_value(error)
+    assert (kept.message, kept.__traceback__, kept.__cause__, kept.__context__) == ("why", None, None, None)

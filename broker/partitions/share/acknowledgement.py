@@ -22,7 +22,7 @@ from odradek.broker.partitions.share.states import (
     RecordState,
     StateBatch,
 )
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 
 
 def acknowledge(
@@ -69,7 +69,7 @@ def expire_locks(partition: SharePartition, now_ms: int) -> tuple[list[tuple[str
     try:
         work.store(keep=True)
     except KafkaError as refused:
-        error = refused
+        error = as_value(refused)
     return [(settled.member_id, settled.batch) for settled in work.settled], error
 
 

@@ -141,4 +141,6 @@ def test_a_failing_medium_is_logged_once_and_named(
     assert partition.append(plane.batch(), now_ms=START_MS).base_offset == 0
     partition.fail(StorageError("/data/a-0/0.log: Input/output error", "/data/a-0/0.log"))
     assert refusal(lambda: partition.append(plane.batch(), now_ms=START_MS)) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert partition.failure is not None
+    assert partition.failure.__traceback__ is None, "each refused append would add its frames"
     assert len(caplog.records) == 2

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from odradek.broker.requests.error_answers import SHAPES, error_response
-from odradek.protocol import schema
 from odradek.protocol.apis import API_BY_KEY, ApiSpec
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.txn_offset_commit import (
@@ -18,23 +17,9 @@ from odradek.protocol.generated.messages.txn_offset_commit import (
 )
 from odradek.protocol.message import Message
 from odradek.protocol.message_codec import codec
+from tests.fakes.filled import filled
 
 BROKER_APIS = [spec for spec in API_BY_KEY.values() if spec.on_brokers]
-
-
-ITEMS = {schema.Int8: 7, schema.Int32: 7, schema.Int64: 7, schema.String: "asked", schema.Uuid: bytes(16)}
-"""What lists that are no lists of structs hold."""
-
-
-def filled(kind: type[Message]) -> Message:
-    """An instance with one item in every list, so that a mapping has something to repeat."""
-    message = kind()
-    for field in kind.declare():
-        if isinstance(field.type, schema.ArrayOf):
-            element = field.type.element
-            item = filled(element.message) if isinstance(element, schema.StructOf) else ITEMS[element]
-            setattr(message, field.name, [item])
-    return message
 
 
 def error_codes(value: Any) -> list[int]:
