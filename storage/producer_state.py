@@ -104,10 +104,12 @@ class ProducerState:
 class VerificationState(NamedTuple):
     """A producer whose first transactional batch is being verified with the coordinator (KIP-890).
 
-    `lowest_sequence` is the smallest sequence that came meanwhile. `supports_epoch_bump`: the producer uses
-    transactions v2, where a producer without state must begin at sequence 0.
+    It stays, also when the coordinator has refused, until a batch or a marker of the transaction is written.
+    `lowest_sequence` is the smallest sequence of its newest epoch that came meanwhile. `supports_epoch_bump`: the
+    producer used transactions v2 when it began, where a producer without batches must begin at sequence 0.
     """
 
+    began_ms: int
     producer_epoch: int
     lowest_sequence: int
     supports_epoch_bump: bool
@@ -178,7 +180,7 @@ class ProducerStates:
     ) -> None:
         verifying = self._verifying.get(producer_id) if self._verifying else None
         if verifying is not None:
-            unknown = state is None or (state.producer_epoch == NO_PRODUCER_EPOCH and not state.batches)
+            unknown = state is None or not state.batches
             if (unknown and verifying.supports_epoch_bump and sequence != 0) or sequence > verifying.lowest_sequence:
                 raise self._out_of_order(producer_id, offset, sequence, "producer is being verified")
         if state is None:
@@ -230,7 +232,7 @@ class ProducerStates:
         if transactional and state.current_txn_first_offset is None:
             state.current_txn_first_offset = batch.base_offset
             self._ongoing[batch.base_offset] = producer_id
-        if self._verifying:
+        if self._verifying and transactional:
             self._verifying.pop(producer_id, None)
 
     def marker_appended(
@@ -242,8 +244,9 @@ class ProducerStates:
         state.last_timestamp = timestamp
         first = state.current_txn_first_offset
         state.current_txn_first_offset = None
-        if self._verifying:
-            self._verifying.pop(producer_id, None)
+        verifying = self._verifying.get(producer_id) if self._verifying else None
+        if verifying is not None and not (verifying.supports_epoch_bump and verifying.producer_epoch == epoch):
+            del self._verifying[producer_id]  # a marker of v2 has the epoch of the transaction that follows
         if first is None:
             return None
         self._ongoing.pop(first, None)
@@ -315,12 +318,26 @@ class ProducerStates:
         state = self._by_id.get(producer_id)
         return state is not None and state.current_txn_first_offset is not None and state.producer_epoch == epoch
 
-    def begin_verification(self, producer_id: int, epoch: int, sequence: int, *, supports_epoch_bump: bool) -> None:
-        """Note that a first transactional batch waits for the coordinator's answer; keeps the lowest sequence."""
+    def knows_later_epoch(self, producer_id: int, epoch: int) -> bool:
+        """Whether the log has a newer epoch of this producer id."""
+        state = self._by_id.get(producer_id)
+        return state is not None and epoch < state.producer_epoch
+
+    def begin_verification(
+        self, producer_id: int, epoch: int, sequence: int, now_ms: int, *, supports_epoch_bump: bool
+    ) -> None:
+        """Note that a first transactional batch waits for the coordinator's answer; keeps the lowest sequence.
+
+        Nothing is noted of an epoch that is older than what the log or an earlier verification knows: a fenced producer
+        does not hold up the one that replaced it.
+        """
+        if self.knows_later_epoch(producer_id, epoch):
+            return
         known = self._verifying.get(producer_id)
-        if known is not None and known.producer_epoch == epoch:
-            sequence = min(sequence, known.lowest_sequence)
-        self._verifying[producer_id] = VerificationState(epoch, sequence, supports_epoch_bump)
+        if known is None:
+            self._verifying[producer_id] = VerificationState(now_ms, epoch, sequence, supports_epoch_bump)
+        elif epoch > known.producer_epoch or (epoch == known.producer_epoch and sequence < known.lowest_sequence):
+            self._verifying[producer_id] = known._replace(producer_epoch=epoch, lowest_sequence=sequence)
 
     def rewind(self) -> None:
         """Accept any next sequence of each producer, once, because the log has been rewound to an earlier state and its
@@ -337,7 +354,10 @@ class ProducerStates:
     # --- housekeeping -------------------------------------------------------------------------------------------------
 
     def expire(self, now_ms: int, expiration_ms: int) -> int:
-        """Remove producers that last wrote `expiration_ms` ago and have no open transaction; returns their number."""
+        """Remove producers that last wrote `expiration_ms` ago and have no open transaction; returns their number.
+
+        Verifications that began then and led to nothing go, too.
+        """
         gone = [
             state.producer_id
             for state in self._by_id.values()
@@ -345,6 +365,10 @@ class ProducerStates:
         ]
         for producer_id in gone:
             del self._by_id[producer_id]
+        if self._verifying:
+            old = [each for each, state in self._verifying.items() if now_ms - state.began_ms >= expiration_ms]
+            for producer_id in old:
+                del self._verifying[producer_id]
         return len(gone)
 
     def forget_before(self, log_start_offset: int) -> None:

@@ -34,12 +34,15 @@ def verify(ctx: RequestContext, request: ProduceRequest) -> Refusals | Coroutine
         for partition, batch in _transactional_batches(ctx, request)
         if not partition.log.has_ongoing_transaction(batch.producer_id, batch.producer_epoch)
     ]
-    if not unknown:
+    registers = ctx.api_version >= _FIRST_VERSION_WITH_REGISTRATION
+    services = ctx.services
+    if not unknown or not (registers or services.config.get_bool("transaction.partition.verification.enable")):
         return _NOBODY
-    bumps = ctx.api_version >= _FIRST_VERSION_WITH_REGISTRATION and ctx.release.checks_first_sequences
+    bumps = registers and ctx.release.checks_first_sequences
+    now_ms = services.clock.now_ms()
     for partition, batch in unknown:
         partition.log.producers.begin_verification(
-            batch.producer_id, batch.producer_epoch, batch.base_sequence, supports_epoch_bump=bumps
+            batch.producer_id, batch.producer_epoch, batch.base_sequence, now_ms, supports_epoch_bump=bumps
         )
     batch = unknown[0][1]
     return _verifier(ctx).verify_append(

@@ -100,8 +100,8 @@ def test_expiry_spares_open_transactions() -> None:
 
 def test_verification_wants_the_lowest_sequence_first() -> None:
     states = ProducerStates("t-0")
-    states.begin_verification(1, 0, 5, supports_epoch_bump=False)
-    states.begin_verification(1, 0, 3, supports_epoch_bump=False)
+    states.begin_verification(1, 0, 5, NOW, supports_epoch_bump=False)
+    states.begin_verification(1, 0, 3, NOW, supports_epoch_bump=False)
     with pytest.raises(KafkaError) as caught:
         states.check_data(1, 0, 5, 0, 0, True)
     assert caught.value.code is OUT_OF_ORDER
@@ -110,7 +110,7 @@ def test_verification_wants_the_lowest_sequence_first() -> None:
 
 def test_transactions_v2_begin_at_zero() -> None:
     states = ProducerStates("t-0")
-    states.begin_verification(1, 0, 3, supports_epoch_bump=True)
+    states.begin_verification(1, 0, 3, NOW, supports_epoch_bump=True)
     with pytest.raises(KafkaError) as caught:
         states.check_data(1, 0, 3, 0, 0, True)
     assert caught.value.code is OUT_OF_ORDER

@@ -170,8 +170,7 @@ class TransactionVerifier:
         topic = self._topics.get(name)
         if topic is None or not 0 <= index < len(topic.partitions):
             return False
-        state = topic.partitions[index].log.producers.get(producer_id)
-        return state is not None and producer_epoch < state.producer_epoch
+        return topic.partitions[index].log.producers.knows_later_epoch(producer_id, producer_epoch)
 
     def _register(
         self,

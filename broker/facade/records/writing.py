@@ -228,7 +228,6 @@ class SeedingTransaction:
         if place not in self._partitions:
             add = AddPartitions(self._id, *self._producer, [place], self._version)
             self._transactions.ask_now(self._id, add)
-            partition.log.producers.begin_verification(*self._producer, sequence, supports_epoch_bump=self._version > 0)
             self._partitions.add(place)
         self._sequences[place] = sequence + len(rows)
         producer_id, epoch = self._producer

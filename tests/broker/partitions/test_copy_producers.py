@@ -19,7 +19,7 @@ def transaction(log: PartitionLog, producer_id: int, sequence: int = 0) -> None:
         base_sequence=sequence,
         transactional=True,
     )
-    log.producers.begin_verification(producer_id, 0, sequence, supports_epoch_bump=False)
+    log.producers.begin_verification(producer_id, 0, sequence, NOW, supports_epoch_bump=False)
     log.append(batch, now_ms=NOW)
 
 
