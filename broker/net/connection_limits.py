@@ -9,7 +9,6 @@ listener that was idle for longest is closed for it.
 from __future__ import annotations
 
 import logging
-import socket
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from odradek.broker.config.listener_layout import OVERRIDES, PER_IP, overrides_of
+from odradek.broker.security.addresses import resolved
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
@@ -27,7 +27,6 @@ _log = logging.getLogger("odradek.broker.net")
 
 _NO_LIMIT = (1 << 31) - 1
 _EVERY = ""
-_MAPPED = "::ffff:"
 
 
 class ConnectionLimits:
@@ -88,9 +87,8 @@ class ConnectionLimits:
             if not self.is_protected(listener):
                 self._rates.take_back(_EVERY, now_ms)
 
-    def enter(self, listener: str, host: str) -> bool:
+    def enter(self, listener: str, address: str) -> bool:
         """Count a connection that has room; False: it is one too many of its address, and counts not."""
-        address = _plain(host)
         most = self._most_of(address)
         if self._by_address[address] >= most:
             text = "Rejected connection from %s, address already has the configured maximum of %d connections."
@@ -101,9 +99,8 @@ class ConnectionLimits:
         self._trim()
         return True
 
-    def leave(self, listener: str, host: str) -> None:
+    def leave(self, listener: str, address: str) -> None:
         """A connection that entered is closed."""
-        address = _plain(host)
         self._by_listener[listener] -= 1
         self._by_address[address] -= 1
         if not self._by_address[address]:
@@ -165,18 +162,12 @@ class ConnectionLimits:
             await self._clock.sleep_until_ms(now_ms + delay_ms)
 
 
-def _plain(host: str) -> str:
-    """An IPv4 address that comes in an IPv6 one is the same client."""
-    host = host.lower()
-    return host[len(_MAPPED) :] if host.startswith(_MAPPED) and "." in host else host
-
-
 def _by_address(hosts: dict[str, int]) -> dict[str, int]:
     """The counts by address; a name that nobody resolves counts for nobody."""
     found = {}
     for host, most in hosts.items():
         try:
-            found[str(socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][4][0])] = most
+            found[resolved(host)] = most
         except OSError as error:
             _log.warning("%s: %s counts for nobody: %s", OVERRIDES, host, error.strerror)
     return found

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -21,6 +21,7 @@ from odradek.broker.net.connection_limits import ConnectionLimits
 from odradek.broker.net.connection_states import RULES, ConnectionState, Cut
 from odradek.broker.net.connection_task import ConnectionTask, ConnectionTasks
 from odradek.broker.requests.context import ConnectionInfo
+from odradek.broker.security.addresses import host_of
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
@@ -43,6 +44,9 @@ _ACCEPTED_AT_ONCE = 16  # connections accepted before others get their turn
 _PAUSE_S = 0.1
 _LONGEST_IDLE_CHECK_S = 60.0
 _SHORTEST_IDLE_CHECK_S = 0.05
+
+Peer = tuple[str, int]
+"""Where a connection comes from: the address as `host_of` has it, and the port."""
 
 
 def _no_poller(clock: BrokerClock) -> None:
@@ -441,7 +445,7 @@ class Server:
                     await trio.lowlevel.checkpoint()
                     continue
                 try:
-                    await self._admit(nursery, listening, sock, peer)
+                    await self._admit(nursery, listening, sock, (host_of(peer), peer[1]))
                 except BaseException:
                     sock.close()
                     raise
@@ -449,7 +453,7 @@ class Server:
                 if accepted % _ACCEPTED_AT_ONCE == 0:
                     await trio.lowlevel.checkpoint()
 
-    async def _admit(self, nursery: trio.Nursery, listening: _Listening, sock: socket.socket, peer: Any) -> None:
+    async def _admit(self, nursery: trio.Nursery, listening: _Listening, sock: socket.socket, peer: Peer) -> None:
         """Serve a new connection as soon as there is room for it, unless its address has enough."""
         limits, listener = self._limits_of(listening), listening.endpoint.listener.name
         await limits.wait_for_room(listener)
@@ -470,7 +474,7 @@ class Server:
     def _limits_of(self, listening: _Listening) -> ConnectionLimits:
         return self._limits[listening.node.id, listening.endpoint.of_controller]
 
-    async def _turn_away(self, sock: socket.socket, peer: Any, delay_ms: int) -> None:
+    async def _turn_away(self, sock: socket.socket, peer: Peer, delay_ms: int) -> None:
         """Close a connection of an address with too many new ones, after a delay that slows its client down."""
         _log.info("%s:%d is closed in %d ms: too many new connections from there", peer[0], peer[1], delay_ms)
         with sock:
@@ -499,22 +503,23 @@ class Server:
         for limits in self._limits.values():
             limits.changed()
 
-    def _open(self, listening: _Listening, sock: socket.socket, peer: Any) -> None:
+    def _open(self, listening: _Listening, sock: socket.socket, peer: Peer) -> None:
         """Serve an admitted connection, by the poller unless it needs a task from the beginning."""
         listener = listening.endpoint.listener
         try:
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             local = sock.getsockname()
-            if local[0] == peer[0]:
+            host = host_of(local)
+            if host == peer[0]:
                 self._tune_local(sock)
         except OSError:
             sock.close()
             self._limits_of(listening).leave(listener.name, peer[0])
             return
         info = ConnectionInfo(
-            id=f"{local[0]}:{local[1]}-{peer[0]}:{peer[1]}-{next(self._numbers)}",
-            host=local[0],
+            id=f"{host}:{local[1]}-{peer[0]}:{peer[1]}-{next(self._numbers)}",
+            host=host if "." in host else local[0],  # a client has to be able to dial it
             port=local[1],
             peer_host=peer[0],
             peer_port=peer[1],

@@ -10,8 +10,9 @@ this writes one level, from a broker with the configs of `CONFIG`:
 from __future__ import annotations
 
 import json
+import secrets
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,15 @@ HOSTS = (
     *("::g/x", "::g/129", "::/+8", "::/008", "::/ 8", "[::1/64", "::1]/64", "::1 /64", "::00001/64"),
     *("::fffff/8", "1.2.3.300/40", "1:2:3:4:5:6:7::/64", ":1/64", "1::/64", "::1.2.3/64", "::/", "::%/64"),
 )
+ADDRESSES = {
+    "127.0.0.1": ("*", "127.0.0.1", "127.0.0.0/8", "0.0.0.0/0"),
+    "::1": ("*", "0:0:0:0:0:0:0:1", "::1/128", "::/0"),
+}
+"""The address that a client of a listener on `[::]` comes from -> which of `ADDRESS_HOSTS` let it write."""
+ADDRESS_HOSTS = (
+    *("*", "127.0.0.1", "127.0.0.0/8", "::1", "0:0:0:0:0:0:0:1", "::1/128", "::/0", "0.0.0.0/0", "::ffff:127.0.0.1"),
+    *("0:0:0:0:0:ffff:7f00:1", "127.1", "localhost", "10.0.0.0/8"),
+)
 _TOPIC, _LITERAL, _ALLOW, _WRITE = 2, 3, 3, 4
 _PRINCIPAL = "User:ANONYMOUS"
 
@@ -48,26 +58,7 @@ _PRINCIPAL = "User:ANONYMOUS"
 def ask(host: str, port: int) -> dict[str, Any]:
     """Host -> [error of CreateAcls, its text, operations that are allowed]; with what DescribeAcls says to filters."""
     with WireClient(host, port, timeout_s=30) as client:
-        names = {f"t{number}": text for number, text in enumerate(HOSTS)}
-        made = client.request(CreateTopicsRequest([CreatableTopic(name, 1, 1) for name in names], timeout_ms=30_000), 7)
-        assert all(topic.error_code == 0 for topic in made.topics), made
-        creations = [
-            AclCreation(_TOPIC, name, _LITERAL, _PRINCIPAL, text, _WRITE, _ALLOW) for name, text in names.items()
-        ]
-        results = client.request(CreateAclsRequest(creations), 3).results
-        stored = sum(result.error_code == 0 for result in results)
-        everything = DescribeAclsRequest(1, None, 1, None, None, 1, 1)
-        wait_until("the entries", lambda: len(_described(client, everything)) == stored)
-        wanted = MetadataRequest(
-            [MetadataRequestTopic(name=name) for name in names],
-            allow_auto_topic_creation=False,
-            include_topic_authorized_operations=True,
-        )
-        topics = {topic.name: topic for topic in client.request(wanted, 12).topics}
-        answers = {
-            text: [result.error_code, result.error_message, _may_write(topics[name])]
-            for (name, text), result in zip(names.items(), results, strict=True)
-        }
+        answers = _answers(client, HOSTS)
         filters = {
             text: _described(client, DescribeAclsRequest(1, None, 1, None, text, 1, 1))
             for text in ("127.0.0.1", "127.0.0.0/8", "127.0.0.0/9", "*", "10.0.0.0/33", "127.0.0.0/")
@@ -78,6 +69,36 @@ def ask(host: str, port: int) -> dict[str, Any]:
             for answer in client.request(DeleteAclsRequest(doomed), 3).filter_results
         ]
     return {"hosts": answers, "described": filters, "deleted": deleted}
+
+
+def allowed(host: str, port: int) -> tuple[str, ...]:
+    """Which of `ADDRESS_HOSTS` let a client write that dials this address of a listener on `[::]`."""
+    with WireClient(host, port, timeout_s=30) as client:
+        return tuple(text for text, answer in _answers(client, ADDRESS_HOSTS).items() if answer[2])
+
+
+def _answers(client: WireClient, hosts: Sequence[str]) -> dict[str, list[Any]]:
+    """Host -> [error of CreateAcls, its text, whether it lets the client write]."""
+    tag = secrets.token_hex(4)
+    names = {f"t{number}-{tag}": text for number, text in enumerate(hosts)}
+    made = client.request(CreateTopicsRequest([CreatableTopic(name, 1, 1) for name in names], timeout_ms=30_000), 7)
+    assert all(topic.error_code == 0 for topic in made.topics), made
+    creations = [AclCreation(_TOPIC, name, _LITERAL, _PRINCIPAL, text, _WRITE, _ALLOW) for name, text in names.items()]
+    everything = DescribeAclsRequest(1, None, 1, None, None, 1, 1)
+    before = len(_described(client, everything))
+    results = client.request(CreateAclsRequest(creations), 3).results
+    stored = before + sum(result.error_code == 0 for result in results)
+    wait_until("the entries", lambda: len(_described(client, everything)) == stored)
+    wanted = MetadataRequest(
+        [MetadataRequestTopic(name=name) for name in names],
+        allow_auto_topic_creation=False,
+        include_topic_authorized_operations=True,
+    )
+    topics = {topic.name: topic for topic in client.request(wanted, 12).topics}
+    return {
+        text: [result.error_code, result.error_message, _may_write(topics[name])]
+        for (name, text), result in zip(names.items(), results, strict=True)
+    }
 
 
 def _may_write(topic: Any) -> bool:

@@ -203,6 +203,26 @@ def test_a_second_producer_fences_the_first(bootstrap: str, make_topic: MakeTopi
     read_in_the_end(bootstrap, topic, ["second"])
 
 
+def test_a_fenced_producer_that_goes_on_does_not_hold_up_its_successor(bootstrap: str, make_topic: MakeTopic) -> None:
+    topic, transactional_id = make_topic("late"), unique("late")
+    old = confluent_producer(bootstrap, transactional_id)
+    old.begin_transaction()
+    old.produce(topic, b"old-0", partition=0)
+    old.flush(PATIENCE_S)
+    new = confluent_producer(bootstrap, transactional_id)
+    new.begin_transaction()
+    for value in (b"new-0", b"new-1"):
+        new.produce(topic, value, partition=0)
+        new.flush(PATIENCE_S)
+    old.produce(topic, b"old-1", partition=0)
+    with pytest.raises(KafkaException) as caught:
+        old.flush(PATIENCE_S)
+    assert caught.value.args[0].code() == KafkaError._FENCED
+    new.produce(topic, b"new-2", partition=0)
+    new.commit_transaction(PATIENCE_S)
+    read_in_the_end(bootstrap, topic, ["new-0", "new-1", "new-2"])
+
+
 def test_a_second_aiokafka_producer_fences_the_first(bootstrap: str, make_topic: MakeTopic) -> None:
     topic, transactional_id = make_topic("afence"), unique("afence")
 

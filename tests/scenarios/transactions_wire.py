@@ -198,7 +198,12 @@ class Teller:
         return TxnOffsetCommitRequest(self.transactional_id, self.group, *producer, topics=wanted, **member)
 
     def produce(
-        self, producer: tuple[int, int], *partitions: int, transactional_id: str | None = None, first: int | None = None
+        self,
+        producer: tuple[int, int],
+        *partitions: int,
+        transactional_id: str | None = None,
+        first: int | None = None,
+        transactional: bool = True,
     ) -> ProduceRequest:
         """Two records into each partition; sequences go on from one call to the next."""
         data = []
@@ -210,7 +215,7 @@ class Teller:
                 producer_id=producer[0],
                 producer_epoch=producer[1],
                 base_sequence=sequence,
-                transactional=True,
+                transactional=transactional,
             )
             self.sequences[partition] = sequence + 2
             data.append(PartitionProduceData(partition, batch))
@@ -560,6 +565,66 @@ def ending(teller: Teller, end_version: int) -> Steps:
     return teller.steps
 
 
+def zombies(teller: Teller, produces: int) -> Steps:
+    """A producer whose epoch is over goes on to produce: its successor does not notice."""
+    teller.prepare()
+    pid, old = teller.new_producer()
+    _, new = teller.new_producer()
+    tell = teller.tell
+
+    def late(step: str, first: int, *partitions: int) -> None:
+        tell(f"{step}: late", teller.produce((pid, old), *partitions, first=first), produces)
+
+    def add(epoch: int, *partitions: int) -> None:
+        if produces < 12:
+            teller.ask(teller.add((pid, epoch), 3, *partitions), 3)
+
+    late("before", 0)
+    add(new)
+    tell("first", teller.produce((pid, new), 0, first=0), produces)
+    for first in (0, 2, 7):
+        late("in between", first, 0, 1)
+    tell("second", teller.produce((pid, new), 0, first=2), produces)
+    tell("other partition", teller.produce((pid, new), 1, first=0), produces)
+    tell("EndTxn", teller.end((pid, new), True), 5 if produces > 11 else 4)
+    following = new + (produces > 11)
+    late("after", 4)
+    add(following, 0)
+    tell("next", teller.produce((pid, following), 0, first=0 if produces > 11 else 4), produces, settled=True)
+    tell("abort", teller.end((pid, following), False), 5 if produces > 11 else 4)
+    tell("describe", teller.describe(), 0, settled=True)
+    teller.note_what_is_read("read")
+    return teller.steps
+
+
+def refused_batches(teller: Teller) -> Steps:
+    """What a refused transactional batch means for the batches of its producer that follow, in a transaction or not."""
+    teller.prepare()
+    pid, epoch = producer = teller.new_producer()
+    tell = teller.tell
+
+    def alone(step: str, epoch: int, partition: int, first: int) -> None:
+        request = teller.produce((pid, epoch), partition, first=first, transactional=False)
+        tell(f"{step}: epoch {epoch - producer[1]} alone at {first} in {partition}", request, 11)
+
+    tell("not added", teller.produce(producer, 0, first=5), 11)
+    tell("registered above 0", teller.produce(producer, 0, first=5), 12)
+    tell("registered at 0", teller.produce(producer, 1, first=5), 12)
+    tell("higher", teller.produce(producer, 1, first=2), 12)
+    alone("above", epoch, 1, 7)
+    alone("below", epoch, 1, 0)
+    alone("next", epoch, 1, 2)
+    tell("EndTxn", teller.end(producer, False), 4)
+    tell("settled", teller.describe(), 0, settled=True)
+    tell("later epoch", teller.produce((pid, epoch + 3), 0, first=1), 11)
+    alone("above", epoch, 0, 7)
+    alone("later epoch", epoch + 3, 0, 0)
+    tell("old epoch", teller.produce(producer, 0, first=0), 12)
+    alone("later epoch", epoch + 3, 0, 2)
+    teller.note_what_is_read("read")
+    return teller.steps
+
+
 STORIES: dict[str, Callable[[Teller], Steps]] = {
     **{
         "older client " + "-".join(map(str, versions)): partial(older_client, versions=versions)
@@ -570,6 +635,8 @@ STORIES: dict[str, Callable[[Teller], Steps]] = {
     **{f"initialising v{version}": partial(initialising, version=version) for version in range(6)},
     **{f"markers v{version}": partial(markers, version=version) for version in (1, 2)},
     **{f"ending v{version}": partial(ending, end_version=version) for version in (4, 5)},
+    **{f"zombies v{version}": partial(zombies, produces=version) for version in (9, 11, 12)},
+    "refused batches": refused_batches,
     "stray markers": stray_markers,
     "no transactional id": no_transactional_id,
     "listing": listing,

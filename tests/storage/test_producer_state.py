@@ -108,6 +108,69 @@ def test_verification_wants_the_lowest_sequence_first() -> None:
     assert states.check_data(1, 0, 3, 0, 0, True) is None
 
 
+def verified(states: ProducerStates, epoch: int, sequence: int) -> bool:
+    """Whether a transactional batch passes; it is not written."""
+    try:
+        states.check_data(1, epoch, sequence, 0, 0, True)
+    except KafkaError as error:
+        if error.code is not OUT_OF_ORDER:
+            raise
+        return False
+    return True
+
+
+def test_an_older_epoch_does_not_lower_the_sequence_that_is_waited_for() -> None:
+    states = ProducerStates("t-0")
+    states.begin_verification(1, 4, 5, NOW, supports_epoch_bump=False)
+    states.begin_verification(1, 3, 0, NOW, supports_epoch_bump=False)
+    assert verified(states, 4, 5)
+    states.begin_verification(1, 6, 9, NOW, supports_epoch_bump=False)  # a newer one begins anew
+    assert verified(states, 6, 9)
+    assert not verified(states, 6, 10)
+
+
+def test_nothing_is_waited_for_of_an_epoch_below_that_of_the_log() -> None:
+    states = ProducerStates("t-0")
+    states.data_appended(1, 4, BatchMetadata(0, 0, 0, 0, NOW), transactional=True)
+    states.begin_verification(1, 3, 0, NOW, supports_epoch_bump=True)
+    assert verified(states, 4, 1)
+
+
+def test_what_a_producer_supports_is_what_it_began_with() -> None:
+    states = ProducerStates("t-0")
+    states.begin_verification(1, 0, 5, NOW, supports_epoch_bump=False)
+    states.begin_verification(1, 0, 5, NOW, supports_epoch_bump=True)
+    assert verified(states, 0, 5)
+
+
+@pytest.mark.parametrize(("transactional", "ends"), [(True, True), (False, False)])
+def test_only_a_transactional_batch_ends_a_verification(transactional: bool, ends: bool) -> None:
+    states = ProducerStates("t-0")
+    states.begin_verification(1, 0, 0, NOW, supports_epoch_bump=False)
+    states.data_appended(1, 0, BatchMetadata(0, 0, 0, 0, NOW), transactional=transactional)
+    assert verified(states, 0, 1) is ends
+
+
+@pytest.mark.parametrize(
+    ("bumps", "marker_epoch", "ends"), [(True, 4, False), (True, 3, True), (False, 4, True), (False, 3, True)]
+)
+def test_a_late_marker_of_version_2_leaves_the_next_verification(bumps: bool, marker_epoch: int, ends: bool) -> None:
+    states = ProducerStates("t-0")
+    states.begin_verification(1, 4, 0, NOW, supports_epoch_bump=bumps)
+    states.marker_appended(1, marker_epoch, 0, commit=True, offset=0, timestamp=NOW)
+    states.data_appended(1, 4, BatchMetadata(0, 0, 1, 1, NOW), transactional=False)
+    assert verified(states, 4, 1) is ends
+
+
+def test_a_verification_that_led_to_nothing_expires() -> None:
+    states = ProducerStates("t-0")
+    states.begin_verification(1, 0, 0, NOW, supports_epoch_bump=False)
+    states.expire(NOW + 999, 1000)
+    assert not verified(states, 0, 1)
+    states.expire(NOW + 1000, 1000)
+    assert verified(states, 0, 1)
+
+
 def test_transactions_v2_begin_at_zero() -> None:
     states = ProducerStates("t-0")
     states.begin_verification(1, 0, 3, NOW, supports_epoch_bump=True)

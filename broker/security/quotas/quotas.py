@@ -10,12 +10,12 @@ usage of clients; they have no clock. `AddressQuotas` limits new connections fro
 from __future__ import annotations
 
 import logging
-import socket
 from collections.abc import Callable, Mapping
 from math import inf
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from odradek.broker.metadata.image import QuotaEntity
+from odradek.broker.security.addresses import resolved
 from odradek.broker.security.denials import one_line
 from odradek.broker.security.quotas.rate import Rate, TokenBucket, Window, refill_ms, throttle_ms
 
@@ -211,7 +211,6 @@ class MutationQuota:
 _log = logging.getLogger("odradek.broker.security.quotas")
 
 _MAX_INT = (1 << 31) - 1
-_MAPPED = "::ffff:"
 
 
 class AddressQuotas:
@@ -243,13 +242,12 @@ class AddressQuotas:
         """Count a new connection. If it exceeds the quota it is not counted: returns how long to keep it before it is
         closed.
         """
-        address = _plain(host)
-        limit = self._limits.get(address, self._default)
+        limit = self._limits.get(host, self._default)
         if limit is None:
             return 0
         window = self._window
         rates = self._rates.setdefault(node_id, Counters(Rate))
-        rate = rates.of((address, ABSENT), now_ms)
+        rate = rates.of((host, ABSENT), now_ms)
         rate.record(window, 1.0, now_ms)
         value = rate.measure(window, now_ms)
         if value <= limit:
@@ -267,16 +265,10 @@ class AddressQuotas:
 def _address_of(name: str) -> str:
     """The address of a quota. A name is looked up again, as it was when the quota was set."""
     try:
-        return _plain(str(socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)[0][4][0]))
+        return resolved(name)
     except (OSError, UnicodeError) as error:
         _log.warning("the connection rate of %s counts for nobody: %s", name, error)
         return name
-
-
-def _plain(host: str) -> str:
-    """An IPv4 address mapped into IPv6 is the same client."""
-    host = host.lower()
-    return host[len(_MAPPED) :] if host.startswith(_MAPPED) and "." in host else host
 
 
 _KEYS = (PRODUCE, FETCH, REQUEST, MUTATION)

@@ -16,7 +16,7 @@ from odradek.broker.security.acl import Acl, Operation, Pattern, Permission, Res
 from odradek.broker.security.acl_hosts import contains, is_network, parse_network
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
-from tests.scenarios.acl_hosts import CONFIG, HOSTS, ask
+from tests.scenarios.acl_hosts import ADDRESSES, CONFIG, HOSTS, allowed, ask
 
 RECORDED: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "vectors" / "acl_hosts.json").read_text(encoding="utf-8")
@@ -35,6 +35,13 @@ def test_as_a_real_kafka_answered() -> None:
     with KafkaBroker(kafka_version="4.4", config=CONFIG) as broker:
         host, port = broker.bootstrap_servers.split(":")
         assert ask(host, int(port)) == RECORDED["4.4-IV2"]
+        assert broker.bugs == []
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_a_client_of_either_family_has_its_own_address_on_one_listener(address: str) -> None:
+    with KafkaBroker(kafka_version="4.4", config={**CONFIG, "listeners": "PLAINTEXT://[::]:0"}) as broker:
+        assert allowed(address, broker.cluster.nodes[1].port) == ADDRESSES[address]
         assert broker.bugs == []
 
 

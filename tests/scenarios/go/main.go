@@ -365,6 +365,60 @@ func transactions(ctx context.Context) error {
 	return nil
 }
 
+// zombie has a fenced producer go on between the records of the one that replaced it.
+func zombie(ctx context.Context) error {
+	name, err := topic(ctx, 1)
+	if err != nil {
+		return err
+	}
+	id := unique("zombie")
+	var both [2]*kgo.Client
+	for index := range both {
+		cl, err := client(kgo.TransactionalID(id), kgo.DefaultProduceTopic(name))
+		if err != nil {
+			return err
+		}
+		defer cl.Close()
+		if _, _, err := cl.ProducerID(ctx); err != nil {
+			return err
+		}
+		if err := cl.BeginTransaction(); err != nil {
+			return err
+		}
+		both[index] = cl
+	}
+	old, next := both[0], both[1]
+	if err := next.ProduceSync(ctx, kgo.StringRecord("new-0")).FirstErr(); err != nil {
+		return err
+	}
+	if err := old.ProduceSync(ctx, kgo.StringRecord("old-0")).FirstErr(); err == nil {
+		return errors.New("the fenced producer met no error")
+	}
+	for _, value := range []string{"new-1", "new-2"} {
+		if err := next.ProduceSync(ctx, kgo.StringRecord(value)).FirstErr(); err != nil {
+			return fmt.Errorf("%s: %w", value, err)
+		}
+	}
+	if err := next.EndTransaction(ctx, kgo.TryCommit); err != nil {
+		return err
+	}
+	reader, err := client(kgo.ConsumeTopics(name), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
+	if err != nil {
+		return err
+	}
+	defer reader.Close()
+	seen, err := read(ctx, reader, 3)
+	if err != nil {
+		return err
+	}
+	for index, record := range seen {
+		if string(record.Value) != fmt.Sprintf("new-%d", index) {
+			return fmt.Errorf("read %q at %d", record.Value, index)
+		}
+	}
+	return nil
+}
+
 func main() {
 	seeds = []string{os.Args[1]}
 	scenarios := []struct {
@@ -379,6 +433,7 @@ func main() {
 		{"group-cooperative-sticky", groups(kgo.CooperativeStickyBalancer())},
 		{"group-consumer-protocol", groups(consumerProtocol)},
 		{"transactions", transactions},
+		{"zombie", zombie},
 	}
 	var all sync.WaitGroup
 	var lock sync.Mutex

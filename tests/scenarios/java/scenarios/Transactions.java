@@ -126,6 +126,21 @@ public final class Transactions {
         Context.waitUntil("stable", () -> context.values(topic, 0, "read_committed").equals(List.of("kept")));
     }
 
+    public static void aFencedProducerThatGoesOnDoesNotHoldUpItsSuccessor(Context context) throws Exception {
+        String topic = context.topic(1);
+        String id = unique("txn");
+        var old = begin(context, id);
+        old.beginTransaction();
+        var next = begin(context, id);
+        next.beginTransaction();
+        send(next, topic, "new-0");
+        fails(Exception.class, () -> send(old, topic, "old-0"));
+        send(next, topic, "new-1", "new-2");
+        next.commitTransaction();
+        var all = List.of("new-0", "new-1", "new-2");
+        Context.waitUntil("stable", () -> context.values(topic, 0, "read_committed").equals(all));
+    }
+
     public static void aTransactionTimesOut(Context context) throws Exception {
         String topic = context.topic(1);
         TopicPartition at = new TopicPartition(topic, 0);
