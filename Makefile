@@ -145,7 +145,7 @@ chaos: $(STAMP)
 attack: $(STAMP)
 	$(BIN)/python -m tests.attack $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED))
 
-# How many faults the daily tests would find: make mutants ROOM=broker/coordinator COUNT=50 SEED=1 WIDE=1
+# How many faults the tests would find: make mutants ROOM=broker/coordinator COUNT=50 SEED=1 WIDE=1
 mutants: $(STAMP)
 	$(PIP) --group mutants
 	$(BIN)/python -m tests.mutants $(ROOM) $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) $(if $(WIDE),--wide)
