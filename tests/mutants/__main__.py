@@ -2,8 +2,8 @@
 
 Each mutant is the house with one change in the room: a comparison turned, `and` for `or`, a truth or a number changed,
 a `not` more or less, plus for minus. cosmic-ray makes the change in a copy of the repository. Then tests of
-`make whole` run: first those of the module, then those of the room, then with `--wide` those of all rooms. A test that fails kills the
-mutant. What lives is printed as a diff: either the change has no meaning, or a behaviour lacks its test.
+`make whole` run: first those of the module, then those of the room, then with `--wide` those of all rooms. A test that
+fails kills the mutant. What lives is printed as a diff: the change has no meaning, or a behaviour lacks its test.
 """
 
 from __future__ import annotations
