@@ -62,7 +62,7 @@ def _copied(log: PartitionLog, backend: LogBackend, end: int, now_ms: int, topic
     forked.leader_epochs = LeaderEpochs(_epochs_below(log, end))
     forked.store.save_leader_epochs(forked.leader_epochs)
     if log.log_start_offset > forked.log_start_offset:
-        forked.delete_records(log.log_start_offset, now_ms=now_ms)
+        forked.delete_records(log.log_start_offset)
     return forked
 
 

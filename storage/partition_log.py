@@ -259,7 +259,9 @@ class PartitionLog:
 
     def _update_unstable(self) -> None:
         first = self.producers.first_unstable_offset(self.high_watermark)
-        self._first_unstable = None if first is None else max(first, self.log_start_offset)
+        if first is not None and first < self.log_start_offset:
+            first = self.place_of(self.log_start_offset)[0]  # as in Kafka, maybe before the log's start
+        self._first_unstable = first
 
     # --- append -------------------------------------------------------------------------------------------------------
 
@@ -527,6 +529,10 @@ class PartitionLog:
                 ErrorCode.OFFSET_OUT_OF_RANGE,
                 f"offset {offset} of {self.name} is not in [{start}, {self.log_end_offset}]",
             )
+        return self._locate(offset)
+
+    def _locate(self, offset: int) -> tuple[Segment, int] | None:
+        """The same in all segments, also before the log's start."""
         index = max(0, bisect_right(self._bases, offset) - 1)
         segments = self.segments
         while index < len(segments):
@@ -535,6 +541,17 @@ class PartitionLog:
                 return segments[index], position
             index += 1  # only a compacted segment can have no batch at or after an offset within it
         return None
+
+    def place_of(self, offset: int) -> tuple[int, int, int]:
+        """Base offset of the batch with `offset`, base offset of its segment, and its position there in bytes.
+
+        The log's end has its place in the last segment.
+        """
+        found = None if offset >= self.log_end_offset else self._locate(offset)
+        if found is None:
+            return self.log_end_offset, self.active.base_offset, self.active.stores.batches.size
+        segment, position = found
+        return segment.offset_at(position), segment.base_offset, position
 
     def begin_epoch(self, leader_epoch: int) -> None:
         """Begin a newer leader epoch at the log's end, even if nothing will be written in it (KIP-101)."""
@@ -547,20 +564,24 @@ class PartitionLog:
         return self.leader_epochs.end_offset_for(epoch, self.log_end_offset)
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
-        """The first record with this timestamp or a later one; None when there is none."""
-        return segment_lookup.first_offset_from(self.segments, timestamp, self.first_readable_offset)
+        """The first record with this timestamp or a later one; None when the first segment with so late a timestamp has
+        none behind the log's start.
+        """
+        start = self.first_readable_offset
+        segments = self.segments if self.tier is None else [s for s in self.segments if s.next_offset > start]
+        return segment_lookup.first_offset_from(segments, timestamp, start)
 
     def max_timestamp_offset(self) -> TimestampOffset | None:
-        """The first record with the largest timestamp of the local log; None when no record has one."""
+        """The first record with the largest timestamp of the local log; None when it has no records."""
         return segment_lookup.largest_timestamp(self.local_segments)
 
     # --- what goes ----------------------------------------------------------------------------------------------------
 
-    def delete_records(self, before_offset: int, *, now_ms: int = 0) -> int:
+    def delete_records(self, before_offset: int) -> int:
         """Move the log start up to `before_offset` (-1.
 
         The high watermark); returns the new log start offset. Raises OFFSET_OUT_OF_RANGE above the high watermark. An
-        offset below the log start changes nothing.
+        offset below the log start changes nothing. Segments before it stay until retention runs.
         """
         target = self.high_watermark if before_offset == -1 else before_offset
         if target < 0 or target > self.high_watermark:
@@ -571,7 +592,6 @@ class PartitionLog:
             )
         if target > self.log_start_offset:
             self._move_start(target)
-            retention.drop_before_start(self, now_ms)
         return self.log_start_offset
 
     def truncate(self, offset: int, *, now_ms: int) -> None:

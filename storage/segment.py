@@ -166,6 +166,11 @@ class Segment:
             return limit
         return end if min_one else start
 
+    def offset_at(self, position: int) -> int:
+        """The base offset of the batch at `position`."""
+        view, at = self.stores.batches.view(position)
+        return int(_WALK(view, at)[0])
+
     def batch_size(self, position: int) -> int:
         view, at = self.stores.batches.view(position)
         return LOG_OVERHEAD + int(_WALK(view, at)[1])

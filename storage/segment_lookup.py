@@ -19,9 +19,12 @@ class TimestampOffset(NamedTuple):
 
 
 def first_offset_from(segments: Sequence[Segment], timestamp: int, from_offset: int) -> TimestampOffset | None:
-    """The first record at or behind `from_offset` whose timestamp is `timestamp` or later."""
+    """The first record at or behind `from_offset` whose timestamp is `timestamp` or later.
+
+    As in Kafka only the first segment that has so late a timestamp is searched, even if it ends before `from_offset`.
+    """
     for segment in segments:
-        if segment.max_timestamp < timestamp or segment.next_offset <= from_offset:
+        if segment.largest_timestamp < timestamp:
             continue
         # All batches up to an index entry's offset are older than the later entries.
         indexed = segment.stores.time_index.floor(timestamp - 1)
@@ -31,6 +34,7 @@ def first_offset_from(segments: Sequence[Segment], timestamp: int, from_offset: 
                 found = _in_batch(batch, timestamp, from_offset)
                 if found is not None:
                     return found
+        return None
     return None
 
 
@@ -42,10 +46,8 @@ def _in_batch(batch: RecordBatch, timestamp: int, from_offset: int) -> Timestamp
 
 
 def largest_timestamp(segments: Sequence[Segment]) -> TimestampOffset | None:
-    """The first record with the largest timestamp of the log; None when no record has one."""
+    """The first record with the largest timestamp of the log, -1 if no record has one; None without records."""
     segment = max(segments, key=lambda s: s.max_timestamp)
-    if segment.max_timestamp < 0:
-        return None
     start = segment.position_of(segment.max_timestamp_offset)
     for _, batch in segment.iter_batches(start or 0):
         if batch.max_timestamp == segment.max_timestamp:

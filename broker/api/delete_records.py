@@ -29,7 +29,6 @@ from odradek.protocol.java_maps import scala_order_by_topic
 @handles(DeleteRecordsRequest, access=ByItem((Operation.DELETE, Resource.TOPIC)))
 def delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse | DeletionWait:
     """Delete what lies before an offset, partition by partition; each answers for itself."""
-    now_ms = ctx.services.clock.now_ms()
     wanted = {(topic.name, asked.partition_index): asked for topic in request.topics for asked in topic.partitions}
     allowed = ctx.allowed(Operation.DELETE, Resource.TOPIC, [topic.name for topic in request.topics])
     results: dict[tuple[str, int], DeleteRecordsPartitionResult] = {}
@@ -39,7 +38,7 @@ def delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> Delete
         try:
             if topic_name not in allowed:
                 raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-            deleted = _delete(ctx, topic_name, asked, result, now_ms)
+            deleted = _delete(ctx, topic_name, asked, result)
             if not deleted.settle(ctx):
                 waiting.append(deleted)
         except KafkaError as error:
@@ -59,7 +58,6 @@ def _delete(
     topic_name: str,
     asked: DeleteRecordsPartition,
     result: DeleteRecordsPartitionResult,
-    now_ms: int,
 ) -> Deleted:
     """Move the start of the leader's log."""
     partition = find_partition(ctx, topic_name, asked.partition_index)
@@ -68,5 +66,5 @@ def _delete(
     partition.check_leader(ctx.node.id)
     if not partition.log.config.delete:
         raise KafkaError(ErrorCode.POLICY_VIOLATION)
-    start = partition.delete_records(asked.offset, now_ms=now_ms)
+    start = partition.delete_records(asked.offset)
     return Deleted(partition, partition.leader_epoch, start if asked.offset < 0 else asked.offset, result)

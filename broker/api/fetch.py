@@ -6,11 +6,10 @@ followers, of which the leader names the closest (KIP-392); v12 is flexible and 
 names topics by id (KIP-516); v15 moves the replica id; v16 names the current leader beside errors (KIP-951); v17 and
 v18 add fields for replicas only.
 
-A fetch waits until `min_bytes` are there or `max_wait_ms` have passed on the broker's clock; it is woken by what
-changes its partitions and never polls. Limits are Kafka's: `partition_max_bytes` for each partition, `max_bytes`
-(at most `fetch.max.bytes`) for all, but the first batch of the first partition that has any comes whole. Records are
-views into the log, or slices of a file: nothing is copied on the way to the socket. Where a limit falls into a batch
-the answer ends there, as in Kafka; clients drop that part.
+A fetch waits until `min_bytes` are there or `max_wait_ms` have passed on the broker's clock (`fetch_wait`). Limits are
+Kafka's: `partition_max_bytes` for each partition, `max_bytes` (at most `fetch.max.bytes`) for all, but the first batch
+of the first partition that has any comes whole. Records are views into the log, or slices of a file: nothing is copied
+on the way to the socket. Where a limit falls into a batch the answer ends there, as in Kafka; clients drop that part.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from __future__ import annotations
 from typing import Final
 
 from odradek.broker.api.fetch_reader import READ_COMMITTED, FetchReader
+from odradek.broker.api.fetch_wait import ParkedFetch
 from odradek.broker.partitions.fetch_sessions import is_session_id
-from odradek.broker.partitions.waiters import Waiter
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.error_answers import error_response
@@ -50,7 +49,8 @@ def fetch(
         return FetchResponse(error_code=error.code)
     if reader.read() or request.max_wait_ms <= 0:
         return reader.answer()
-    return _ParkedFetch(reader)
+    parked = ParkedFetch(reader)
+    return reader.answer() if parked.is_over() else parked
 
 
 def _refuse_everywhere(ctx: RequestContext, request: FetchRequest) -> FetchResponse:
@@ -59,39 +59,3 @@ def _refuse_everywhere(ctx: RequestContext, request: FetchRequest) -> FetchRespo
     if ctx.api_version >= _FIRST_VERSION_WITH_SESSIONS:
         response.session_id = request.session_id
     return response
-
-
-class _ParkedFetch(Parked):
-    """A fetch that waits for more data in any of its partitions. It misses nothing from the moment it is made."""
-
-    __slots__ = ("_reader", "_waiter")
-
-    def __init__(self, reader: FetchReader) -> None:
-        super().__init__(reader.ctx.services.clock.now_ms() + reader.request.max_wait_ms)
-        reader.waited = True
-        self._reader = reader
-        self._register()
-
-    def resume(self) -> FetchResponse | None:
-        """Read again. What was seen before is not kept."""
-        waiter, reader = self._waiter, self._reader
-        if not waiter.woken and reader.ctx.services.clock.now_ms() < self.deadline_ms:
-            return None
-        self.abandon()
-        if reader.read() or waiter.over or reader.ctx.services.clock.now_ms() >= self.deadline_ms:
-            return reader.answer()
-        self._register()
-        return None
-
-    def abandon(self) -> None:
-        self._waiter.leave()
-
-    def _register(self) -> None:
-        reader = self._reader
-        missing_bytes = max(1, reader.request.min_bytes - reader.size)
-        follows = reader.follower_id >= 0
-        self._waiter = Waiter(missing_bytes, self._wake, committed=reader.committed, uncommitted=follows)
-        self._waiter.wait_in([item.partition.waiters for item in reader.items if item.partition is not None])
-
-    def _wake(self) -> None:
-        self.wake()

@@ -41,6 +41,7 @@ from odradek.protocol.generated.messages.fetch import (
 
 if TYPE_CHECKING:
     from odradek.broker.partitions.partition import Partition
+    from odradek.storage.partition_log import PartitionLog
 
 READ_COMMITTED: Final = 1
 
@@ -60,8 +61,9 @@ class FetchReader:
     """Reads what one fetch request asks for, again and again while it waits, and makes the answer.
 
     `items`: the partitions, in the order in which they are read. `session`: None without one. `results`: what the
-    last `read` found. `waited`: whether the request has been parked. `rack`: of a consumer that may be sent
-    to a replica there. `passes_idle`: whether partitions with nothing new are passed over.
+    last `read` found. `min_bytes`: what to wait for, at most `limit`. `waited`: whether the request has been parked.
+    `rack`: of a consumer that may be sent to a replica there. `passes_idle`: whether partitions with nothing new are
+    passed over.
     """
 
     __slots__ = (
@@ -72,6 +74,7 @@ class FetchReader:
         "incremental",
         "items",
         "limit",
+        "min_bytes",
         "node_id",
         "passes_idle",
         "rack",
@@ -91,6 +94,7 @@ class FetchReader:
         self.rack = rack_of(ctx, request) if request.rack_id and self.follower_id < 0 else ""
         self.committed = request.isolation_level == READ_COMMITTED and self.follower_id < 0
         self.limit = min(request.max_bytes, ctx.services.config.get_int("fetch.max.bytes"))
+        self.min_bytes = min(request.min_bytes, self.limit)
         self.items: Iterable[FetchItem] = ()
         self.session: FetchSession | None = None
         self.incremental = self.passes_idle = False
@@ -166,7 +170,7 @@ class FetchReader:
             elif data.diverging_epoch.epoch >= 0 or data.preferred_read_replica >= 0:
                 ended = True
         results += unknown
-        return ended or not waitable or self.size >= self.request.min_bytes
+        return ended or not waitable or self.size >= self.min_bytes
 
     def _resolve(self, item: FetchItem) -> Partition | None:
         """The item's partition, looked up once while it lives; None (and `item.error`) if there is none.
@@ -178,9 +182,11 @@ class FetchReader:
         if partition is not None:
             if not partition.deleted:
                 return partition
-            item.partition = None
             if self.waited:
                 raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            item.partition = None
+        elif self.waited:
+            return None
         topics = self.ctx.services.topics
         item.error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if self.by_id:
@@ -199,20 +205,11 @@ class FetchReader:
         return item.partition
 
     def _read(self, item: FetchItem, partition: Partition, max_bytes: int, min_one: bool) -> tuple[PartitionData, int]:
-        leads = partition.leader_id == self.node_id
-        if not leads or 0 <= item.current_leader_epoch != partition.leader_epoch:
-            any_replica = self.follower_id < 0 and self.ctx.api_version >= FIRST_VERSION_WITH_FOLLOWERS
-            check_source(item, partition, self.node_id, any_replica=any_replica)
-        if self.rack and leads:
+        log, end, high_watermark, stable = self.ends(item, partition)
+        if self.rack and partition.leader_id == self.node_id:
             elsewhere = closest(self.ctx, partition, item, self.rack)
             if elsewhere is not None:
                 return elsewhere, 0
-        log = partition.log
-        high_watermark = log.high_watermark
-        stable = log.last_stable_offset
-        end = log.log_end_offset
-        if not leads and partition.replica_set is not None:
-            log, end, high_watermark, stable = copy_of_follower(partition, self.node_id, item.fetch_offset)
         up_to = stable if self.committed else high_watermark
         if self.follower_id >= 0:
             check_follower(self.ctx, partition, item, self.request)
@@ -249,6 +246,20 @@ class FetchReader:
             parts or _EMPTY,
         )
         return data, size
+
+    def ends(self, item: FetchItem, partition: Partition) -> tuple[PartitionLog, int, int, int]:
+        """The log that this node has, its end, its high watermark and its last stable offset.
+
+        Raises unless this node may be read from, in the epoch that the client knows.
+        """
+        leads = partition.leader_id == self.node_id
+        if not leads or 0 <= item.current_leader_epoch != partition.leader_epoch:
+            any_replica = self.follower_id < 0 and self.ctx.api_version >= FIRST_VERSION_WITH_FOLLOWERS
+            check_source(item, partition, self.node_id, any_replica=any_replica)
+        if not leads and partition.replica_set is not None:
+            return copy_of_follower(partition, self.node_id, item.fetch_offset)
+        log = partition.log
+        return log, log.log_end_offset, log.high_watermark, log.last_stable_offset
 
     def _read_failure(self, item: FetchItem, error: KafkaError | CorruptDataError) -> PartitionData:
         data = _failure(item.index, error.code, None)

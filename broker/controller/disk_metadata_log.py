@@ -29,6 +29,7 @@ from odradek.protocol.message import MetadataRecord
 from odradek.protocol.metadata_batch import MAX_BATCH_BYTES, build_metadata_batch, control_messages
 from odradek.protocol.metadata_batch import metadata_records as records_in
 from odradek.protocol.record_batch import RecordBatch, iter_batches
+from odradek.storage import retention
 from odradek.storage.backend import StorageError
 from odradek.storage.checkpoint_files import LOG_START_OFFSETS
 from odradek.storage.disk_backend import DiskBackend
@@ -336,7 +337,8 @@ class DiskMetadataLog:
             size -= self._fs.size(path)
             self._fs.remove(path)
             before = self.log.size_bytes
-            self.log.delete_records(following.end_offset, now_ms=now_ms)
+            self.log.delete_records(following.end_offset)
+            retention.drop_before_start(self.log, now_ms)
             size -= before - self.log.size_bytes
 
     # -- the medium

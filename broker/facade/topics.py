@@ -238,8 +238,7 @@ def delete_records(cluster: Cluster, name: str, index: int | None, before: int) 
     chosen = topic.partitions if index is None else [find_partition(topic, index)]
     for partition in chosen:
         _check_deletable(partition, before)
-    now_ms = cluster.clock.now_ms()
-    return {partition.index: partition.delete_records(before, now_ms=now_ms) for partition in chosen}
+    return {partition.index: partition.delete_records(before) for partition in chosen}
 
 
 def _check_deletable(partition: Partition, before: int) -> None:

@@ -184,7 +184,8 @@ class Partition:
                 stable = log.last_stable_offset
                 appended = log.append_plainly(records, now_ms, self.leader_epoch, origin)
                 if not appended[4]:
-                    self.waiters.appended(len(records), stable_moved=log.last_stable_offset != stable)
+                    moved, rolled = log.last_stable_offset != stable, log.active.base_offset == appended[0]
+                    self.waiters.appended(len(records), stable_moved=moved, rolled=rolled)
             else:
                 appended = log.append_plainly(records, now_ms, self.leader_epoch, origin)
         except StorageError as error:
@@ -252,12 +253,12 @@ class Partition:
             self.reported = error.message or ""
             _log.error("%s-%d cannot be written: %s", self.topic.name, self.index, error.message)
 
-    def delete_records(self, before_offset: int, *, now_ms: int) -> int:
+    def delete_records(self, before_offset: int) -> int:
         """Move the log start up to `before_offset` (-1 = high watermark); return the new log start offset.
 
         Raises OFFSET_OUT_OF_RANGE beyond the high watermark.
         """
-        start = self.log.delete_records(before_offset, now_ms=now_ms)
+        start = self.log.delete_records(before_offset)
         if self.replicator is not None:
             self.replicator.replicate(self)
         self.waiters.wake_all()

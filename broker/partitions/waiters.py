@@ -86,8 +86,11 @@ class WaiterSet:
         """Forget `waiter`; fine when it is not there."""
         self.all.discard(waiter)
 
-    def appended(self, size_bytes: int, *, stable_moved: bool) -> None:
-        """Data became readable: `size_bytes` up to the high watermark; `stable_moved` = the LSO moved as well."""
+    def appended(self, size_bytes: int, *, stable_moved: bool, rolled: bool = False) -> None:
+        """Data became readable: `size_bytes` up to the high watermark.
+
+        `stable_moved`: the last stable offset moved as well. `rolled`: a segment begins with them.
+        """
         for waiter in self.all:
             if waiter.committed:
                 # An ended transaction makes more visible than this append, so the reader has to look again.
@@ -95,7 +98,7 @@ class WaiterSet:
                     waiter.wake()
                 continue
             waiter.missing_bytes -= size_bytes
-            if waiter.missing_bytes <= 0:
+            if waiter.missing_bytes <= 0 or rolled:
                 waiter.wake()
 
     def wake_followers(self) -> None:

@@ -17,6 +17,7 @@ MODULES: Sequence[str] = (
     "broker.api.fetch",
     "broker.api.fetch_reader",
     "broker.api.fetch_sources",
+    "broker.api.fetch_wait",
     "broker.api.group_offsets",
     "broker.api.group_requests",
     "broker.api.groups",

@@ -230,7 +230,7 @@ def _copy_records(
             report.size_bytes += batch.size_bytes
         offset = batches[-1].next_offset
     if partition.log.log_start_offset < start <= partition.log.log_end_offset:
-        partition.delete_records(start, now_ms=cluster.clock.now_ms())
+        partition.delete_records(start)
 
 
 def _usable(configs: dict[str, str], topic: str, report: ExportReport) -> dict[str, str]:

@@ -93,7 +93,7 @@ def test_a_clean_restart_keeps_everything(tmp_path: Path) -> None:
     log = open_log(backend)
     for i in range(50):
         put(log, (b"k%d" % i, b"v" * 20), producer=(7, 0, i), epoch=i // 25)
-    log.delete_records(10, now_ms=NOW)
+    log.delete_records(10)
     before = [(b.base_offset, bytes(b.data)) for b in batches(log)]
     log.close()
     backend.close()
@@ -263,7 +263,7 @@ def test_a_death_at_any_step_of_deletion_leaves_a_whole_log(tmp_path: Path) -> N
     def work(log: PartitionLog, acknowledged: list[Acknowledged]) -> None:
         for i in range(20):
             put(log, (b"k%d" % i, b"v" * 30))
-        log.delete_records(15, now_ms=NOW)
+        log.delete_records(15)
         acknowledged += [(b"k%d" % i, b"v" * 30) for i in range(15, 20)]
 
     assert crash_everywhere(tmp_path, SMALL, work) > 20

@@ -28,7 +28,7 @@ def write(backend: DiskBackend) -> None:
     log = PartitionLog(*KEY, LogConfig(), backend, topic_id=bytes(15) + b"\x07")
     for value in (b"x", b"y"):
         log.append(build_batch([Record(0, 0, None, value, ())]), now_ms=0)
-    log.delete_records(1, now_ms=0)
+    log.delete_records(1)
     log.close()
 
 

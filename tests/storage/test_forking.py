@@ -83,7 +83,7 @@ def test_deleted_records_stay_deleted_in_a_fork() -> None:
     log = make_log()
     for _ in range(4):
         put(log)
-    log.delete_records(2, now_ms=NOW)
+    log.delete_records(2)
     other = fork(log, MemoryBackend(), now_ms=NOW)
     assert (other.log_start_offset, [record.offset for record in records(other)]) == (2, [2, 3])
     early = fork(log, MemoryBackend(), end_offset=1, now_ms=NOW)

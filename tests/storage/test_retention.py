@@ -67,6 +67,8 @@ def test_size_is_enforced_when_a_segment_rolls() -> None:
 def test_segments_before_the_log_start_go() -> None:
     log = filled()
     log.delete_records(8)
+    assert [s.base_offset for s in log.segments] == [0, 4, 8]
+    log.apply_retention(NOW)
     assert [s.base_offset for s in log.segments] == [8]
     log.delete_records(12)
     assert [s.base_offset for s in log.segments] == [8]

@@ -49,7 +49,7 @@ def test_a_cut_before_the_start_leaves_an_empty_log_that_begins_there() -> None:
     log = make_log(segment_bytes=100)
     for _ in range(4):
         put(log)
-    log.delete_records(3, now_ms=NOW)
+    log.delete_records(3)
     log.truncate(1, now_ms=NOW)
     assert (log.log_start_offset, log.log_end_offset, _offsets(log)) == (1, 1, [])
     assert put(log).base_offset == 1

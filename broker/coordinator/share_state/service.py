@@ -118,7 +118,7 @@ class ShareStateService(CoordinatorService[ShareStateMachine]):
             raise TypeError(f"{effect!r} is not an effect of the share coordinator")
         partitions = self.topic.partitions
         if partitions is not None:
-            partitions[shard.partition].delete_records(effect.offset, now_ms=self._surroundings.clock.now_ms())
+            partitions[shard.partition].delete_records(effect.offset)
 
 
 _AS_MEMBERS_GET_THEM = {

@@ -160,7 +160,7 @@ def test_a_follower_compares_epochs_with_its_own_end(cluster: Cluster) -> None:
 
 
 def test_before_the_log_there_is_nothing_to_compare(cluster: Cluster) -> None:
-    partition_of(cluster).delete_records(3, now_ms=1)
+    partition_of(cluster).delete_records(3)
     assert error(fetch(cluster, 1, 2, last=0)) == "OFFSET_OUT_OF_RANGE"
 
 

@@ -101,9 +101,37 @@ def test_special_timestamps_need_their_version(plane: DataPlane, timestamp: int,
 
 
 def test_after_deleted_records(plane: DataPlane) -> None:
-    plane.cluster.topics.get("a").partitions[0].delete_records(2, now_ms=START_MS)  # type: ignore[union-attr]
+    plane.cluster.topics.get("a").partitions[0].delete_records(2)  # type: ignore[union-attr]
     assert ask(plane, -2) == (0, -1, 2, 0)
     assert ask(plane, 0) == (0, START_MS + 2, 2, 0)
+
+
+def test_a_deleted_segment_hides_the_later_records_of_its_time(plane: DataPlane) -> None:
+    log = plane.cluster.topics.by_name("a").partitions[0].log
+    log.roll(START_MS)
+    plane.produce("a", plane.batch(timestamp=START_MS + 50))
+    log.delete_records(3)
+    assert ask(plane, START_MS + 1) == NONE
+    assert ask(plane, START_MS + 50) == (0, START_MS + 50, 3, 0)
+    log.apply_retention(START_MS)
+    assert ask(plane, START_MS + 1) == (0, START_MS + 50, 3, 0)
+
+
+def test_the_largest_timestamp_of_records_without_one(plane: DataPlane) -> None:
+    plane.produce("a", plane.batch(2, timestamp=-1), partition=1)
+    assert ask(plane, -3, partition=1) == (0, -1, 0, 0)
+
+
+def test_records_deleted_within_an_open_transaction(plane: DataPlane) -> None:
+    partition = plane.cluster.topics.by_name("a").partitions[0]
+    for sequence in (0, 3):
+        producer: dict[str, Any] = {"producer_id": 5, "producer_epoch": 0, "base_sequence": sequence}
+        partition.append(plane.batch(3, transactional=True, timestamp=START_MS, **producer), now_ms=START_MS)
+    stable = []
+    for start in (3, 4, 6, 8):
+        partition.delete_records(start)
+        stable.append(ask(plane, -1, isolation_level=1)[2])
+    assert stable == [3, 3, 6, 6]  # base offsets of the batches
 
 
 def test_isolation_stops_at_the_stable_offset(plane: DataPlane) -> None:

@@ -161,7 +161,7 @@ def test_a_replica_moves_with_all_that_is_known_of_it(tmp_path: Path) -> None:
     cluster.create_topic("t", partitions=2, configs={"segment.bytes": "1048576"})
     fill(cluster, "t", 0, b"1", b"2", b"3" * 600_000, b"4" * 600_000)
     partition = cluster.topics.by_name("t").partitions[0]
-    partition.delete_records(1, now_ms=0)
+    partition.delete_records(1)
     before, epoch = content(cluster, "t", 0), cluster.image.topics["t"].partitions[0].leader_epoch
     move(cluster, "t", 0, tmp_path / "b")
     assert places(cluster, "t") == recorded(cluster, "t") == ["b", "b"]
@@ -225,7 +225,7 @@ def test_a_death_at_any_call_of_a_move_loses_nothing(tmp_path: Path) -> None:
         cluster.open_directory()
         cluster.create_topic("t", partitions=1)
         fill(cluster, "t", 0, b"1", b"2", b"3")
-        cluster.topics.by_name("t").partitions[0].delete_records(1, now_ms=0)
+        cluster.topics.by_name("t").partitions[0].delete_records(1)
         expected = content(cluster, "t", 0)
         fs.calls, fs.stop_at = 0, stop
         try:

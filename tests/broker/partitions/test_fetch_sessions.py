@@ -94,7 +94,7 @@ def test_an_idle_partition_is_one_with_nothing_to_read_or_tell() -> None:
     assert not item.is_idle(1)
     item.fetch_offset = 4
     item.note_answer(PartitionData(0, 0, 4, 4, 0), 0)
-    partition.delete_records(2, now_ms=0)
+    partition.delete_records(2)
     assert not item.is_idle(1), "the log start moved"
     item.note_answer(PartitionData(0, 0, 4, 4, 2), 0)
     partition.delete()

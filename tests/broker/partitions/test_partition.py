@@ -121,9 +121,9 @@ def test_deleting_records_lets_readers_look_again(plane: DataPlane, partition: P
     partition.append(plane.batch(3), now_ms=START_MS)
     waiter = Waiter(1000)
     partition.waiters.add(waiter)
-    assert partition.delete_records(2, now_ms=START_MS) == 2
+    assert partition.delete_records(2) == 2
     assert waiter.woken
-    assert refusal(lambda: partition.delete_records(4, now_ms=START_MS)) is ErrorCode.OFFSET_OUT_OF_RANGE
+    assert refusal(lambda: partition.delete_records(4)) is ErrorCode.OFFSET_OUT_OF_RANGE
 
 
 def test_a_failing_medium_is_logged_once_and_named(

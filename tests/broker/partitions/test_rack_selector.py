@@ -44,7 +44,7 @@ def test_a_replica_that_cannot_be_reached_is_left_out(partition: Partition) -> N
 def test_a_replica_has_to_have_the_offset(partition: Partition) -> None:
     assert closest_replica(partition, "b", 4, RACKS) == 3
     assert closest_replica(partition, "b", 5, RACKS) is None
-    partition.delete_records(2, now_ms=1)
+    partition.delete_records(2)
     assert closest_replica(partition, "b", 1, RACKS) is None
     assert closest_replica(partition, "b", 2, RACKS) == 3
 

@@ -503,7 +503,7 @@ def _change(cluster: Cluster) -> None:
     cluster.delete_topic("c")
     append(cluster.create_topic("d").partitions[0], b"d1")
     append(cluster.topics.by_name("late").partitions[0], b"late")
-    cluster.topics.by_name("start").partitions[0].delete_records(-1, now_ms=0)
+    cluster.topics.by_name("start").partitions[0].delete_records(-1)
 
 
 _BEFORE: State = {"a": [b"a1"], "b": [b"b1"], "c": [b"c1"], "late": [], "start": [b"s1"]}

@@ -49,7 +49,7 @@ def test_a_copy_knows_whether_the_partition_still_has_it() -> None:
     copy.is_in(partition)
     assert copy.is_what(partition)
     assert partition.log.log_end_offset == copy.log.log_end_offset == 1
-    partition.delete_records(-1, now_ms=1)
+    partition.delete_records(-1)
     assert not copy.is_what(partition)
     assert copy.log.log_start_offset == 0
 

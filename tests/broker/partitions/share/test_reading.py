@@ -123,7 +123,7 @@ def test_each_partition_gets_its_part_of_the_bytes_and_the_first_batch_comes_any
 
 def test_a_log_that_starts_later_by_now() -> None:
     one = live(0, 5, 5)
-    one.partition.log.delete_records(7, now_ms=1)
+    one.partition.log.delete_records(7)
     assert read(one) == [(0, [])]
     assert read(one) == [(0, [(7, 9, 1)])]
 

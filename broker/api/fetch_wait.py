@@ -1,0 +1,113 @@
+"""How long a Fetch waits for data.
+
+It waits for `min_bytes`, at most `max_wait_ms`, and is woken by what changes its partitions; it never polls. As in
+Kafka it does not read again before its end: it compares where it reads with where the log ends. The wait is over
+
+- where its offset is in an older segment than the end: the read would end with the segment, whatever comes;
+- where its offset is behind the end: beyond the last stable offset, or of a log that was cut off;
+- when a partition is deleted, has another leader or leader epoch, or diverges from the epoch that the client knows;
+- when the partitions together have `min_bytes`, of each at most its `partition_max_bytes`.
+
+What DeleteRecords or retention removes ends no wait.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from odradek.broker.api.fetch_sources import diverging
+from odradek.broker.partitions.waiters import Waiter
+from odradek.broker.requests.parked_request import Parked
+from odradek.protocol.errors import CorruptDataError, KafkaError
+
+if TYPE_CHECKING:
+    from odradek.broker.api.fetch_reader import FetchReader
+    from odradek.broker.partitions.fetch_sessions import FetchItem
+    from odradek.broker.partitions.partition import Partition
+    from odradek.protocol.generated.messages.fetch import FetchResponse
+
+
+class ParkedFetch(Parked):
+    """A fetch that waits for more data in any of its partitions: from `is_over` on, unless that was so at once."""
+
+    __slots__ = ("_any_byte", "_awaited", "_reader", "_waiter")
+
+    def __init__(self, reader: FetchReader) -> None:
+        super().__init__(reader.ctx.services.clock.now_ms() + reader.request.max_wait_ms)
+        reader.waited = True
+        self._reader = reader
+        self._awaited = [_Awaited(item, item.partition) for item in reader.items if item.partition is not None]
+        # The usual fetch need not compare before it reads.
+        self._any_byte = reader.min_bytes <= 1 and all(awaited.item.max_bytes > 0 for awaited in self._awaited)
+
+    def resume(self) -> FetchResponse | None:
+        """The answer, if the wait is over."""
+        waiter, reader = self._waiter, self._reader
+        due = waiter.over or reader.ctx.services.clock.now_ms() >= self.deadline_ms
+        if not waiter.woken and not due:
+            return None
+        self.abandon()
+        if self._any_byte and not due:
+            reader.read()
+            if reader.size:
+                return reader.answer()
+        if due or self.is_over():
+            reader.read()
+            return reader.answer()
+        return None
+
+    def is_over(self) -> bool:
+        """Whether there is an answer before the time is over. If not, this waits for what is missing."""
+        reader = self._reader
+        missing_bytes = reader.min_bytes
+        try:
+            for awaited in self._awaited:
+                size = awaited.available(reader)
+                if size < 0:
+                    return True
+                missing_bytes -= size
+        except (KafkaError, CorruptDataError):
+            return True
+        if missing_bytes <= 0:
+            return True
+        follows = reader.follower_id >= 0
+        self._waiter = Waiter(missing_bytes, self._wake, committed=reader.committed, uncommitted=follows)
+        self._waiter.wait_in([awaited.partition.waiters for awaited in self._awaited])
+        return False
+
+    def abandon(self) -> None:
+        self._waiter.leave()
+
+    def _wake(self) -> None:
+        self.wake()
+
+
+class _Awaited:
+    """One partition of a fetch: where it reads, as it was when the wait began."""
+
+    __slots__ = ("item", "offset", "partition", "position", "segment")
+
+    def __init__(self, item: FetchItem, partition: Partition) -> None:
+        self.item = item
+        self.partition = partition
+        self.offset, self.segment, self.position = partition.log.place_of(item.fetch_offset)
+
+    def available(self, reader: FetchReader) -> int:
+        """The bytes that can be read now; -1 if the wait is over. Raises if reading would fail."""
+        item, partition = self.item, self.partition
+        if partition.deleted:
+            return -1
+        log, end, high_watermark, stable = reader.ends(item, partition)
+        up_to = end if reader.follower_id >= 0 else stable if reader.committed else high_watermark
+        size = 0
+        if self.offset != up_to:
+            if self.offset > up_to:
+                return -1
+            _, segment, position = log.place_of(up_to)
+            if self.segment < segment:
+                return -1
+            if self.segment == segment:
+                size = min(position - self.position, item.max_bytes)
+        if item.last_fetched_epoch >= 0 and diverging(log, end, item) is not None:
+            return -1
+        return size
