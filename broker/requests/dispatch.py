@@ -12,7 +12,7 @@ from odradek.broker.requests.context import CloseConnection, ConnectionInfo, Req
 from odradek.broker.requests.exchange import ANSWER, ANSWER_SIZE, ANSWERED, CUT, Frame, RawExchange
 from odradek.broker.requests.handlers import Handler
 from odradek.broker.requests.parked_request import Parked
-from odradek.broker.requests.recent_requests import RecentRequests
+from odradek.broker.requests.recent_requests import LONGEST_KEPT_TEXT, RecentRequests
 from odradek.broker.requests.response import EncodedBody, is_coroutine
 from odradek.protocol.apis import API_BY_KEY, API_VERSIONS_KEY
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError, ProtocolError
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger("odradek.broker.requests")
 _INFO: Final = logging.INFO
-_LONGEST_KEPT_CLIENT_ID: Final = 256
 _CLIENT_ID_AT: Final = CLIENT_ID_AT
 _read_head: Final = REQUEST_HEADER.unpack_from
 _SIZED_CORRELATION: Final = Struct(">ii")
@@ -277,6 +276,7 @@ class Dispatcher:
                 return self._refuse_version(node, key, correlation_id, connection, frame)
         position = _CLIENT_ID_AT
         client_id: str | None = None
+        kept_id: str | None = None
         size = len(frame)
         whole_bytes = route.whole_bytes
         kept: bytes | None = None
@@ -287,7 +287,10 @@ class Dispatcher:
             raw = bytes(frame[_CLIENT_ID_AT:position]) if kept is None else kept[_CLIENT_ID_AT:position]
             if len(raw) != id_length:
                 raise CloseConnection("the client id is longer than the frame")
-            client_id = self._client_ids.get(raw) or self._decode_client_id(raw)
+            client_id = kept_id = self._client_ids.get(raw)
+            if client_id is None:
+                client_id = self._decode_client_id(raw)
+                kept_id = client_id[:LONGEST_KEPT_TEXT]
         exchange: RawExchange = [  # in the order of an Exchange
             self._face.source(),
             connection.id,
@@ -295,7 +298,7 @@ class Dispatcher:
             key,
             version,
             correlation_id,
-            client_id,
+            kept_id,
             size,
             kept,
             0.0,
@@ -466,7 +469,7 @@ class Dispatcher:
     def _cut(self, exchange: RawExchange, closed: CloseConnection) -> CloseConnection:
         """Note why a request ends its connection."""
         if exchange[CUT] is None and not exchange[ANSWERED]:
-            exchange[CUT] = str(closed) or "by its handler"
+            exchange[CUT] = str(closed)[:LONGEST_KEPT_TEXT] or "by its handler"
             self.recent.ended(exchange)
         return closed
 
@@ -582,7 +585,7 @@ class Dispatcher:
         Long ones are not kept: 4,096 of the longest would be 256 MB, for clients that have not even logged in.
         """
         text = raw.decode("utf-8", "replace")
-        if len(raw) > _LONGEST_KEPT_CLIENT_ID:
+        if len(raw) > LONGEST_KEPT_TEXT:
             return text
         if len(self._client_ids) >= 4096:
             self._client_ids.clear()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
 
 from odradek.broker.requests.exchange import (
     ANSWER,
@@ -37,12 +38,15 @@ LARGE_BYTES = 64 * 1024
 """Larger ones without records are kept up to this size; beyond it their beginning."""
 MAX_LARGE_BYTES = 8 * 1024 * 1024
 """The limit for kept bytes of messages above WHOLE_BYTES. Beyond it the oldest lose theirs."""
+LONGEST_KEPT_TEXT: Final = 256
+"""How much is kept of a client id, and of the reason for a cut."""
 
 _MAX_REQUESTS_OFF = 64
 _LINES = 64
 _SHOWN_OF_CLIENT_ID = 250
 _PRODUCE_KEY = 0
 _OVERHEAD = 150  # of a kept part, so that many small ones count
+_MOST_PROBLEMS = 1000
 
 
 class RecentRequests:
@@ -103,7 +107,7 @@ class RecentRequests:
         elif exchange[API_KEY] in SECRET_REQUESTS:
             from odradek.broker.requests.request_topics import subjects_of
 
-            exchange[FRAME] = Told(subjects_of(request, topics), ())
+            self._keep_told(exchange, FRAME, Told(subjects_of(request, topics) if size <= LARGE_BYTES else None, ()))
         else:
             self._keep_parts(exchange, FRAME, [bytes(frame)], size)
 
@@ -112,7 +116,7 @@ class RecentRequests:
         if exchange[API_KEY] in SECRET_REQUESTS:
             from odradek.broker.requests.error_summary import problems_of
 
-            exchange[ANSWER] = Told(None, tuple(problems_of(response)))
+            self._keep_told(exchange, ANSWER, Told(None, tuple(islice(problems_of(response), _MOST_PROBLEMS))))
         else:
             self._keep_parts(exchange, ANSWER, parts, size)
 
@@ -128,6 +132,21 @@ class RecentRequests:
             exchange[field] = Head(b"".join([head for head, _ in trimmed[:2]])[:WHOLE_BYTES], size)
             return
         exchange[field] = trimmed
+        if kept > WHOLE_BYTES:
+            self._count(exchange, field, kept)
+
+    def _keep_told(self, exchange: RawExchange, field: int, told: Told) -> None:
+        exchange[field] = told
+        kept = 0
+        for _, text in told.problems:
+            kept += _OVERHEAD + len(text)
+        if told.subjects is not None:
+            topics, groups, transactional_ids = told.subjects
+            for names in (topics, groups, transactional_ids):
+                for name in names:
+                    kept += 2 * _OVERHEAD + len(name)
+            for partitions in topics.values():
+                kept += _OVERHEAD * len(partitions)
         if kept > WHOLE_BYTES:
             self._count(exchange, field, kept)
 

@@ -9,6 +9,7 @@ from typing import Any, TypedDict, Unpack, overload
 
 from odradek.broker.config.suggestion import did_you_mean
 from odradek.broker.requests.exchange import REGISTRY_API, REGISTRY_KEY
+from odradek.broker.requests.recent_requests import LONGEST_KEPT_TEXT
 from odradek.broker.transcript.recorded_request import Facts, RecordedRequest
 from odradek.protocol.apis import API_BY_NAME
 from odradek.protocol.errors import ErrorCode
@@ -168,7 +169,7 @@ class Selection:
         exchange = recorded.exchange
         return (
             (self._api_key is None or exchange.api_key == self._api_key)
-            and (self._client_id is None or exchange.client_id == self._client_id)
+            and (self._client_id is None or exchange.client_id == self._client_id[:LONGEST_KEPT_TEXT])
             and (self._node is None or exchange.node_id == self._node)
             and (self._since is None or recorded.at >= self._since)
             and (self._state is None or recorded.state == self._state)

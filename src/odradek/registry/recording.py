@@ -17,7 +17,7 @@ from odradek.broker.requests.exchange import (
     HttpMessage,
     RawExchange,
 )
-from odradek.broker.requests.recent_requests import WHOLE_BYTES
+from odradek.broker.requests.recent_requests import LONGEST_KEPT_TEXT, WHOLE_BYTES
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
@@ -36,7 +36,8 @@ class Recording:
 
     def began(self, head: str, connection: str, agent: str | None) -> RawExchange:
         """A request has come. ``head``: method and path; ``connection``: as `RecordedRequest` has it."""
-        frame = HttpMessage(head, b"", 0)
+        frame = HttpMessage(head[:WHOLE_BYTES], b"", 0)
+        agent = None if agent is None else agent[:LONGEST_KEPT_TEXT]
         at = self._face.source()
         whole = Exchange(at, connection, _NO_NODE, REGISTRY_KEY, _VERSION, 0, agent, 0, frame, 0.0, None, 0, None, None)
         exchange: RawExchange = list(whole)
@@ -57,7 +58,7 @@ class Recording:
 
     def cut(self, exchange: RawExchange, why: str) -> None:
         """The request gets no answer."""
-        exchange[CUT] = why
+        exchange[CUT] = why[:LONGEST_KEPT_TEXT]
         self._ended(exchange)
 
     def _kept(self, body: bytes) -> bytes:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -12,7 +15,12 @@ from odradek.broker.cluster import Cluster
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
 from odradek.broker.requests.dispatch import Pending
 from odradek.broker.requests.exchange import Exchange, Head, Told
-from odradek.broker.requests.recent_requests import MAX_REQUESTS, WHOLE_BYTES, RecentRequests
+from odradek.broker.requests.recent_requests import (
+    MAX_LARGE_BYTES,
+    MAX_REQUESTS,
+    WHOLE_BYTES,
+    RecentRequests,
+)
 from odradek.broker.transcript.recorded_request import decoded_answer, decoded_request, whole_bytes
 from odradek.protocol.generated.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
@@ -21,6 +29,10 @@ from odradek.protocol.generated.messages.alter_user_scram_credentials import (
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from odradek.protocol.generated.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.generated.messages.incremental_alter_configs import (
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import build_batch
@@ -182,6 +194,54 @@ def test_memory_is_bounded() -> None:
     own = [part for raw in entries for part in raw if not isinstance(part, str | None)]
     used = sum(map(sys.getsizeof, entries)) + sum(map(sys.getsizeof, own))
     assert MAX_REQUESTS * len(frame) < used < 27_000_000
+
+
+def deep_size(value: Any, seen: set[int]) -> int:
+    """The bytes of a value and all that it refers to, each once."""
+    if id(value) in seen:
+        return 0
+    seen.add(id(value))
+    inner: Iterable[Any] = ()
+    if isinstance(value, dict):
+        inner = chain.from_iterable(value.items())
+    elif isinstance(value, list | tuple | set | deque):
+        inner = value
+    return sys.getsizeof(value) + sum(deep_size(each, seen) for each in inner)
+
+
+def long_client_id(number: int) -> bytes:
+    return request_frame(ApiVersionsRequest(), 0, client_id=f"{number}" + "\N{GRINNING FACE}" * 8000)[4:]
+
+
+def long_name(number: int) -> bytes:
+    data = [TopicProduceData(f"{number}" + "x" * 32_000, partition_data=[PartitionProduceData(0, batch(10))])]
+    return request_frame(ProduceRequest(acks=1, topic_data=data), 9)[4:]
+
+
+def changes(number: int, resources: int) -> bytes:
+    """A request that may hold a password, so that only what it is about is kept."""
+    asked = [AlterConfigsResource(2, f"{number}-{each}", []) for each in range(resources)]
+    return request_frame(IncrementalAlterConfigsRequest(asked), 1)[4:]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        long_client_id,
+        pytest.param(long_name, marks=pytest.mark.long),
+        pytest.param(partial(changes, resources=100), marks=pytest.mark.long),
+    ],
+    ids=["client ids", "names", "resources"],
+)
+def test_whatever_clients_send_is_bounded(frame: Callable[[int], bytes]) -> None:
+    """So much of a full transcript takes so much of its limit, beside what the large messages share."""
+    one = Asked()
+    info = ConnectionInfo(id="c1")
+    count = 300
+    for number in range(count):
+        one.cluster.dispatcher.begin(one.cluster.nodes[1], info, memoryview(frame(number)))
+    recent = one.cluster.recent
+    assert deep_size(recent.entries, set()) <= MAX_LARGE_BYTES + 27_000_000 * count / MAX_REQUESTS
 
 
 def test_switched_off_it_has_the_last_64_and_no_messages() -> None:

@@ -57,6 +57,14 @@ def test_a_client_that_goes_is_cut(broker: odradek.KafkaBroker) -> None:
     assert (request.state, request.cut) == ("cut", "the client has gone")
 
 
+def test_of_a_long_path_and_agent_the_beginning_is_kept(registry: Ask, broker: odradek.KafkaBroker) -> None:
+    registry("GET", "/schemas/ids/9?" + "x" * 30_000, User_Agent="y" * 20_000)
+    [request] = broker.requests
+    assert request.http is not None
+    assert len(request.http.path) < 1100
+    assert request.client_id == "y" * 256
+
+
 def test_without_a_transcript_bodies_are_not_kept() -> None:
     with odradek.KafkaBroker(registry=True, transcript=False) as broker:
         ask(broker.schema_registry_url, "POST", "/subjects/s/versions", INT)
