@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,9 +74,11 @@ def wait_until(what: str, probe: Callable[[], Answer], timeout: float = 60) -> A
 
 
 @contextmanager
-def odradek_target(nodes: int = 1, config: Mapping[str, str] = SCENARIO_CONFIG) -> Iterator[Target]:
+def odradek_target(
+    nodes: int = 1, config: Mapping[str, str] = SCENARIO_CONFIG, arguments: Sequence[str] = ()
+) -> Iterator[Target]:
     """``odradek serve`` in its own process, stopped at the end; a stop that is not clean is an error."""
-    command = [sys.executable, "-m", "odradek", "serve", "--nodes", str(nodes)]
+    command = [sys.executable, "-m", "odradek", "serve", "--nodes", str(nodes), *arguments]
     if "listeners" not in config:
         command += ["--host", "127.0.0.1", "--port", "0"]
     for name, value in config.items():

@@ -26,12 +26,13 @@ def main() -> int:
     parser.add_argument("--odradek", default="", help="host:port of an odradek that runs")
     arguments = parser.parse_args()
     seed = arguments.seed or secrets.token_hex(4)
-    with both(arguments.odradek, arguments.kafka) as sides:
+    way = WAYS[arguments.way]
+    with both(way, arguments.odradek, arguments.kafka) as sides:
         if arguments.replay:
             return replay(sides, read(arguments.replay.read_text()))
         lines = arguments.skip.read_text().splitlines() if arguments.skip else []
         skipped = tuple(re.compile(line) for line in lines if line and not line.startswith("#"))
-        duel = Duel(sides, WAYS[arguments.way], served_by_both(sides), skipped=skipped)
+        duel = Duel(sides, way, served_by_both(sides), skipped=skipped)
         print(f"duel: way {arguments.way}, seed {seed}", flush=True)
         took = run(duel, arguments.requests, seed, tell)
         print(f"{duel.requests} requests in {duel.conversations} conversations, {duel.requests / took:.0f} a second")
@@ -43,12 +44,16 @@ def main() -> int:
 
 
 def tell(found: Found) -> None:
+    """Print a difference, and write its conversation to a file."""
     folder = Path("build/duel")
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / (found.seed.replace("/", "-") + ".txt")
     told = f"# {found.kind}\n# {found.difference}\n" + written(found.steps)
     file.write_text(told)
-    print(f"\n== {file}, seed {found.seed}{'' if found.again else ', NOT SEEN AGAIN'}\n{told}", flush=True)
+    if found.again:
+        print(f"\n== {file}, seed {found.seed}\n{told}", flush=True)
+    else:
+        print(f"\n== {file}, seed {found.seed}: not seen again\n   {found.difference}", flush=True)
 
 
 def replay(sides: tuple[Side, Side], steps: list[Step]) -> int:

@@ -13,6 +13,7 @@ from tests.conformance.duel.known import known
 from tests.conformance.duel.pairing import Form, Pairing
 from tests.conformance.duel.side import NO_ANSWER, Side, wait_all
 from tests.conformance.duel.steps import Answered, Step
+from tests.conformance.duel.stored_records import INTERNAL_PARTITIONS, LOGS, StoredRecords
 
 ANSWER_S = 4.0
 """No answer within this time is an outcome of its own."""
@@ -24,6 +25,16 @@ READ_AGAIN_S = 0.5
 """How long both are asked again, where that changes nothing."""
 _BUSY = frozenset({14, 15, 16, 51})
 """COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, CONCURRENT_TRANSACTIONS."""
+_INTERNAL_TOPICS_ARE_MISSING = 3
+_ALL_ACLS: Form = {
+    "resourceTypeFilter": 1,
+    "resourceNameFilter": None,
+    "patternTypeFilter": 1,
+    "principalFilter": None,
+    "hostFilter": None,
+    "operation": 1,
+    "permissionType": 1,
+}
 _READS = ("Describe", "List", "ConsumerGroupDescribe", "ShareGroupDescribe", "StreamsGroupDescribe", "OffsetForLeader")
 _READING = frozenset({"Metadata", "ApiVersions", "FindCoordinator", "OffsetFetch"})
 _CHANGES_TOPICS = frozenset({"CreateTopics", "DeleteTopics", "CreatePartitions", "ElectLeaders"})
@@ -50,6 +61,10 @@ class Differs(Exception):
         super().__init__(f"v{answered.step.version} {difference}")
         self.answered = answered
         self.difference = difference
+
+
+class Parted(Exception):
+    """A known difference after which nothing can be compared."""
 
 
 def only_reads(step: Step) -> bool:
@@ -80,12 +95,14 @@ class Conversation:
         self.topics: set[str] = set()
         self.passed: Counter[str] = Counter()
         """Known differences that were met."""
-        for side in sides:
-            for on in [each for each in side.lines if each != "own"]:
-                side.drop(on)
+        self._records = [StoredRecords(side, INTERNAL_PARTITIONS) for side in sides]
+        for records in self._records:
+            records.skip()
 
     def say(self, step: Step) -> list[Answered]:
         """Send one step; the answers that came: usually its own, and those of waiting ones. Raises `Differs`."""
+        if step.api in LOGS:
+            return [self._stored(step)]
         if not step.api:
             time.sleep(step.pause_s)
             return self._awaited()
@@ -105,6 +122,7 @@ class Conversation:
             side.hang_up()
             names = [self.pairing.resolved(name, at) for name in sorted(self.topics)]
             side.ask("DeleteTopics", 5, {"topicNames": names, "timeoutMs": 10_000})
+            side.ask("DeleteAcls", 3, {"filters": [_ALL_ACLS]})
 
     def _send(self, step: Step) -> None:
         for at, side in enumerate(self.sides):
@@ -129,6 +147,17 @@ class Conversation:
         if difference:
             raise Differs(answered, difference)
         self._settle(answered)
+        return answered
+
+    def _stored(self, step: Step) -> Answered:
+        """What both sides have written since the conversation began."""
+        written = [side.written(step.api) for side in self._records]
+        for form in written:  # other conversations' groups may still end
+            form["records"] = [each for each in form["records"] if self.pairing.run in str(each)]
+        answered = self._told(step, written)
+        difference = self._difference(answered)
+        if difference:
+            raise Differs(answered, difference)
         return answered
 
     def _told(self, step: Step, forms: list[Form]) -> Answered:
@@ -165,6 +194,8 @@ class Conversation:
             if entry is None:
                 return each
             self.passed[entry.line] += 1
+            if entry.parts:
+                raise Parted
         return None
 
     # -- what is in flight on one side only
@@ -173,14 +204,29 @@ class Conversation:
         step = answered.step
         if step.api == "CreateTopics":
             self.topics |= {each["name"] for each in step.body["topics"] if each["name"]}
+        if step.api == "StreamsGroupHeartbeat" and step.body["topology"]:
+            self._wait_for_internal_topics(step.body["topology"], answered.kafka)
         if step.api in _CHANGES_METADATA and not step.body.get("validateOnly"):
             time.sleep(0.005)
         if step.api in _CHANGES_TOPICS and self.topics:
             self._until(self._equal_metadata)
             time.sleep(0.01)  # until Kafka's coordinators know it, too
+        if step.api in ("CreateAcls", "DeleteAcls"):
+            self._until(self._equal_rights)
         ids = self._ended(step)
         if ids:
             self._until(partial(self._complete, ids))
+
+    def _wait_for_internal_topics(self, topology: Form, answer: Form) -> None:
+        """Kafka creates them in the background."""
+        if any(each["statusCode"] == _INTERNAL_TOPICS_ARE_MISSING for each in answer.get("status") or ()):
+            names = {
+                topic["name"]
+                for each in topology["subtopologies"]
+                for topic in each["stateChangelogTopics"] + each["repartitionSourceTopics"]
+            }
+            self.topics |= {name for name in names if "${run}" in name}
+            self._until(self._equal_metadata)
 
     def _until(self, probe: Any) -> None:
         deadline = time.monotonic() + PATIENCE_S
@@ -203,6 +249,10 @@ class Conversation:
         ]
         asked = {"replicaId": -1, "isolationLevel": 0, "topics": logs}
         return not any(error_codes(side.ask("ListOffsets", 4, asked)) - {0, 3} for side in self.sides)
+
+    def _equal_rights(self) -> bool:
+        forms = [side.ask("DescribeAcls", 3, _ALL_ACLS) for side in self.sides]
+        return not any(differences(forms[0], forms[1], "DescribeAcls"))
 
     @staticmethod
     def _ended(step: Step) -> list[str]:

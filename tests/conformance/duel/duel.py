@@ -11,16 +11,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.conformance.duel.conversation import Conversation, Differs
+from tests.conformance.duel.comparing import plain
+from tests.conformance.duel.conversation import Conversation, Differs, Parted
 from tests.conformance.duel.drawing import Drawing
 from tests.conformance.duel.learning import learn
-from tests.conformance.duel.shrinking import outcome, shrunk
+from tests.conformance.duel.shrinking import outcome, shrunk, with_less
 from tests.conformance.duel.side import Side
+from tests.conformance.duel.state import State
 from tests.conformance.duel.steps import Answered, Step
-from tests.conformance.duel.ways import MAY_WAIT, Way
+from tests.conformance.duel.ways import CHANGES_RIGHTS, MAY_WAIT, Way
 from tests.conformance.duel.world import TOPICS, World
 
-LINES = "abcdef"
+MOST_PARTITIONS = 5
+"""Partitions of a topic whose state is compared, and one more."""
 TRIES = 3
 """How often a difference is looked for again."""
 
@@ -64,7 +67,9 @@ class Duel:
         steps: list[Step] = []
         try:
             for number in range(self.way.length):
-                step = first_step() if number == 0 else self._step(number, world, drawing, weights, conversation)
+                step = (
+                    first_step(self.way) if number == 0 else self._step(number, world, drawing, weights, conversation)
+                )
                 if step is None:
                     continue
                 steps.append(step)
@@ -74,8 +79,14 @@ class Duel:
                     _heard(world, answered)
                 if step.on in conversation.parked and step.body.get("memberId"):
                     world.waiting.add(step.body["memberId"])
+            for step in State(sorted(conversation.topics), MOST_PARTITIONS, self.versions).steps():
+                steps.append(step)
+                self.requests += 1
+                conversation.say(step)
         except Differs as differs:
             return self._note(differs, steps, seed)
+        except Parted:
+            pass
         finally:
             self.passed += conversation.passed
             conversation.close()
@@ -84,13 +95,14 @@ class Duel:
     def _step(
         self, number: int, world: World, drawing: Drawing, weights: dict[str, int], conversation: Conversation
     ) -> Step | None:
-        free = [on for on in LINES if on not in conversation.parked]
+        free = [on for on in self.way.lines if on not in conversation.parked]
         api = world.rng.choices(list(weights), list(weights.values()))[0]
         if not free or (api in MAY_WAIT and len(free) == 1):
             return None
         version = world.rng.randint(*self.versions[api])
         form = drawing.request(api, version)
-        return Step(number, world.one(free), api, version, form, waits=api in MAY_WAIT)
+        on = "r" if self.way.rights and api in CHANGES_RIGHTS and world.chance(0.9) else world.one(free)
+        return Step(number, on, api, version, form, waits=api in MAY_WAIT)
 
     def _note(self, differs: Differs, steps: list[Step], seed: str) -> Found | None:
         kind = kind_of(differs)
@@ -110,13 +122,13 @@ def _heard(world: World, answered: Answered) -> None:
     learn(world, answered)
 
 
-def first_step() -> Step:
+def first_step(way: Way) -> Step:
     """A conversation begins with three topics."""
     wanted = [
         {"name": name, "numPartitions": at + 1, "replicationFactor": 1, "assignments": [], "configs": []}
         for at, name in enumerate(TOPICS)
     ]
-    return Step(0, "a", "CreateTopics", 7, {"topics": wanted, "timeoutMs": 10_000, "validateOnly": False})
+    return Step(0, way.lines[-1], "CreateTopics", 7, {"topics": wanted, "timeoutMs": 10_000, "validateOnly": False})
 
 
 def kind_of(differs: Differs) -> str:
@@ -131,7 +143,7 @@ def _shape(value: Any) -> str:
     if isinstance(value, dict):
         return json.dumps(value) if "outcome" in value else "{..}"
     if isinstance(value, str):
-        return f'"{value[:40]}"'
+        return f'"{plain(value)[:40]}"'
     return str(value) if isinstance(value, bool) or value is None or abs(value) < 200 else "a number"
 
 
@@ -144,7 +156,7 @@ def settle(duel: Duel, found: Found) -> None:
 
     found.again = any(shows(found.steps) for _ in range(TRIES))
     if found.again:
-        found.steps = shrunk(found.steps, shows)
+        found.steps = with_less(shrunk(found.steps, shows), shows)
 
 
 def run(duel: Duel, requests: int, seed: str, tell: Callable[[Found], None]) -> float:

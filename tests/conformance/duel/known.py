@@ -11,11 +11,15 @@ from tests.conformance.duel.comparing import Difference
 
 @dataclass(frozen=True)
 class Known:
-    """A difference at a path (a pattern). `line`: how its line of DIFFERENCES.md begins."""
+    """A difference at a path (a pattern). `line`: how its line of DIFFERENCES.md begins.
+
+    `parts`: what follows differs, too, so the conversation ends here.
+    """
 
     path: str
     line: str
     when: Callable[[Difference], bool] = lambda difference: True
+    parts: bool = False
 
 
 def _telemetry_apis(difference: Difference) -> bool:
@@ -62,9 +66,19 @@ KNOWN: tuple[Known, ...] = (
 )
 
 
+CHANCE: tuple[Known, ...] = (
+    Known(
+        "JoinGroup/leader",
+        "Kafka draws a new leader: the first in a hash map of random member ids.",
+        parts=True,
+    ),
+)
+"""What Kafka leaves to chance, and why. No line of DIFFERENCES.md is about it."""
+
+
 def known(difference: Difference) -> Known | None:
     """The entry for a difference."""
-    for each in KNOWN:
+    for each in (*KNOWN, *CHANCE):
         if re.fullmatch(each.path, difference.path) and each.when(difference):
             return each
     return None

@@ -246,10 +246,20 @@ def meant(world: World, path: tuple[str, ...], body: Construct) -> Any:
     for key in (".".join(path[-2:]), f"{path[0]}.{path[-1]}", path[-1]):
         if key in _BY_NAME:
             value = _BY_NAME[key](world)
-            if value is not None or getattr(body, "nullable", False):
+            if _fits(value, body):
                 return value
-            return ""
     return plain(body)
+
+
+def _fits(value: Any, body: Construct) -> bool:
+    """Fields of one name may have several types."""
+    if value is None:
+        return bool(getattr(body, "nullable", False))
+    if isinstance(body, p.LengthPrefixed) or body is p.UUID:
+        return isinstance(value, str)
+    if body is p.BOOLEAN:
+        return isinstance(value, bool)
+    return isinstance(value, int | float) or value.startswith("${")
 
 
 def plain(body: Construct) -> Any:

@@ -108,7 +108,7 @@ class Pairing:
 
     def _matched(self, elements: list[Any], side: int) -> list[Any]:
         """Elements in an order that is the same on both sides, where what is in them says it."""
-        if not elements or not isinstance(elements[0], dict) or not elements[0].keys() & _HASHED:
+        if not all(isinstance(each, dict) and each.keys() & _HASHED for each in elements):
             return elements
 
         def place(form: Form) -> str:

@@ -467,7 +467,25 @@ def _describe_scram(world: World, version: int) -> Form:
 
 
 def _acls(world: World, version: int) -> Form:
-    return {"creations": [{"resourceType": 2, "resourceName": world.topic(), "resourcePatternType": 3}]}
+    kind = world.one((2, 2, 3, 3, 4, 5))
+    names = {2: world.topic(), 3: world.any_group(), 4: "kafka-cluster", 5: world.one(TRANSACTIONAL_IDS)}
+    name, pattern = names[kind], 3
+    if kind != 4 and world.chance(0.25):
+        name, pattern = ("*", 3) if world.chance(0.5) else (name[:1], 4)
+    operations = {2: (2, 3, 4, 6, 7, 8, 10, 11), 3: (2, 3, 6, 8, 10, 11), 4: (2, 5, 7, 8, 9, 12), 5: (2, 4, 8)}
+    return {
+        "creations": [
+            {
+                "resourceType": kind,
+                "resourceName": name,
+                "resourcePatternType": pattern,
+                "principal": world.one(("User:alice", "User:bob", "User:carol", "User:*")),
+                "host": world.one(("*", "*", "*", "127.0.0.1", "10.0.0.1")),
+                "operation": world.one(operations[kind]),
+                "permissionType": world.one((3, 3, 3, 3, 2)),
+            }
+        ]
+    }
 
 
 def _describe_acls(world: World, version: int) -> Form:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import select
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from odradek.client_security.options import PLAIN_TEXT, ClientSecurity
@@ -31,23 +32,36 @@ class _Due:
     """Whether it has no answer of its own: what is read is the one to a ping behind it."""
 
 
+@dataclass(frozen=True)
+class Door:
+    """Where a connection goes, as `host:port`, and how it logs in there."""
+
+    address: str
+    security: ClientSecurity = PLAIN_TEXT
+
+
 @dataclass
 class Side:
-    """Connections to one broker by name; each has at most one request under way. `address`: `host:port`."""
+    """Connections to one broker by name; each has at most one request under way.
+
+    `door`: of those that `doors` does not name.
+    """
 
     name: str
-    address: str
+    door: Door
+    doors: Mapping[str, Door] = field(default_factory=dict)
     complaints: Callable[[], str] = lambda: ""
-    security: Callable[[str], ClientSecurity] = lambda line: PLAIN_TEXT
-    """How a connection logs in, by its name."""
+    folder: Path | None = None
+    """Its log directory, where that can be read."""
     lines: dict[str, WireClient] = field(default_factory=dict)
     due: dict[str, _Due] = field(default_factory=dict)
 
     def _line(self, on: str) -> WireClient:
         line = self.lines.get(on)
         if line is None:
-            host, _, port = self.address.rpartition(":")
-            made = WireClient(host, int(port), timeout_s=5, client_id="duel", security=self.security(on))
+            door = self.doors.get(on, self.door)
+            host, _, port = door.address.rpartition(":")
+            made = WireClient(host, int(port), timeout_s=5, client_id="duel", security=door.security)
             line = self.lines[on] = made
         return line
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from pathlib import Path
 
+from odradek.client_security import ClientSecurity
 from odradek.protocol.apis import API_BY_KEY
 from tests.conformance.duel.conversation import error_codes
 from tests.conformance.duel.pairing import Form
-from tests.conformance.duel.side import Side
-from tests.conformance.real_kafka import RealKafka
+from tests.conformance.duel.side import Door, Side
+from tests.conformance.duel.stored_records import INTERNAL_PARTITIONS
+from tests.conformance.duel.ways import Way
+from tests.conformance.real_kafka import CLUSTER_ID, RealKafka, free_ports
+from tests.scenarios.sasl_broker import jaas
 from tests.scenarios.target import odradek_target, wait_until
 
-INTERNAL_PARTITIONS = 5
 CONFIG: Mapping[str, str] = {
     "node.id": "0",
     "auto.create.topics.enable": "false",
@@ -34,21 +39,66 @@ CONFIG: Mapping[str, str] = {
 }
 
 
+USERS: Mapping[str, str] = {"a": "alice", "b": "alice", "c": "bob", "d": "bob", "e": "carol", "f": "carol"}
+"""Connection -> its user, in the way `rights`. All others are those of a super user."""
+RIGHTS: Mapping[str, str] = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+    "inter.broker.listener.name": "PLAINTEXT",
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SASL:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
+    "sasl.enabled.mechanisms": "PLAIN",
+    "listener.name.sasl.plain.sasl.jaas.config": jaas(
+        "PLAIN", **{f"user_{name}": f"{name}-secret" for name in ("alice", "bob", "carol")}
+    ),
+}
+
+
 @contextmanager
-def both(odradek: str = "", kafka: str = "") -> Iterator[tuple[Side, Side]]:
+def both(way: Way, odradek: str = "", kafka: str = "") -> Iterator[tuple[Side, Side]]:
     """odradek and Kafka, made ready; `odradek`, `kafka`: addresses of ones that run already."""
     with ExitStack() as stack:
-        real = kafka or stack.enter_context(RealKafka(config=CONFIG)).bootstrap_servers
-        if odradek:
-            own = Side("odradek", odradek)
-        else:
-            target = stack.enter_context(odradek_target(config=CONFIG))
-            own = Side("odradek", target.bootstrap, target.complaints)
-        sides = (own, Side("kafka", real))
-        for side in sides:
+        starts = (_odradek(stack, way, odradek), _kafka(stack, way, kafka))
+        for side in starts:
             stack.callback(side.hang_up)
             _make_ready(side)
-        yield sides
+        yield starts
+
+
+def _odradek(stack: ExitStack, way: Way, address: str) -> Side:
+    if address:
+        return Side("odradek", Door(address))
+    plain, sasl = free_ports(2)
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="odradek-duel-")))
+    config = {**CONFIG, "log.dirs": str(folder)}
+    if way.rights:
+        config |= {**RIGHTS, "listeners": f"PLAINTEXT://127.0.0.1:{plain},SASL://127.0.0.1:{sasl}"}
+    target = stack.enter_context(odradek_target(config=config, arguments=["--cluster-id", CLUSTER_ID]))
+    served = f"127.0.0.1:{plain}" if way.rights else target.bootstrap
+    return Side("odradek", Door(served), _doors(way, sasl), target.complaints, folder)
+
+
+def _kafka(stack: ExitStack, way: Way, address: str) -> Side:
+    if address:
+        return Side("kafka", Door(address))
+    plain, sasl, controller = free_ports(3)
+    config = dict(CONFIG)
+    if way.rights:
+        listeners = f"PLAINTEXT://127.0.0.1:{plain},SASL://127.0.0.1:{sasl}"
+        config |= {**RIGHTS, "advertised.listeners": listeners, "controller.quorum.voters": f"0@127.0.0.1:{controller}"}
+        config["listeners"] = f"{listeners},CONTROLLER://127.0.0.1:{controller}"
+    node = stack.enter_context(RealKafka(port=plain, config=config))
+    return Side("kafka", Door(node.bootstrap_servers), _doors(way, sasl), folder=node.log_dir)
+
+
+def _doors(way: Way, port: int) -> dict[str, Door]:
+    return {on: Door(f"127.0.0.1:{port}", _login(user)) for on, user in USERS.items()} if way.rights else {}
+
+
+def _login(user: str) -> ClientSecurity:
+    login = jaas("PLAIN", username=user, password=f"{user}-secret")
+    return ClientSecurity.parse(
+        {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": login}
+    )
 
 
 def _make_ready(side: Side) -> None:

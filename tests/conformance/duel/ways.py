@@ -115,28 +115,55 @@ THEMES: Mapping[str, Mapping[str, int]] = {
         "SaslHandshake": 1,
         "SaslAuthenticate": 1,
     },
+    "rights": {
+        "CreateAcls": 10,
+        "DeleteAcls": 3,
+        "DescribeAcls": 2,
+        "Metadata": 2,
+        "DescribeCluster": 1,
+        "DescribeTopicPartitions": 1,
+        "DescribeDelegationToken": 1,
+        "CreateDelegationToken": 1,
+    },
     "lists": {"FindCoordinator": 3, "ListGroups": 1, "Metadata": 1, "Produce": 3, "Fetch": 2},
 }
 """Theme -> its APIs and how often they are drawn. A conversation has one to three themes and `lists`."""
+CHANGES_RIGHTS = frozenset({"CreateAcls", "DeleteAcls"})
 MAY_WAIT = frozenset({"JoinGroup", "SyncGroup"})
 
 
 @dataclass(frozen=True)
 class Way:
-    """How requests are drawn. `oddness`: the parts of odd requests in conversations; `length`: requests of one."""
+    """How requests are drawn. `oddness`: the parts of odd requests in conversations; `length`: requests of one.
+
+    `rights`: there is an authorizer, and the connections are those of three users and of a super user.
+    """
 
     name: str
     oddness: Sequence[float]
     length: int
+    rights: bool = False
+
+    @property
+    def lines(self) -> str:
+        """The connections, by letter. `r`: that of the super user."""
+        return "abcdefrrrr" if self.rights else "abcdef"
 
     def themes(self, rng: random.Random) -> dict[str, int]:
         """The APIs of a conversation and their weights."""
-        chosen = rng.sample(sorted(THEMES.keys() - {"lists"}), rng.choice((1, 1, 2, 3)))
+        chosen = rng.sample(sorted(THEMES.keys() - {"lists", "rights"}), rng.choice((1, 1, 2, 3)))
         weights: dict[str, int] = {}
-        for theme in (*chosen, "lists"):
+        for theme in (*chosen, "lists", *(["rights"] if self.rights else [])):
             for api, weight in THEMES[theme].items():
                 weights[api] = weights.get(api, 0) + weight
         return weights
 
 
-WAYS = {way.name: way for way in (Way("sane", (0.0,), 60), Way("odd", (0.05, 0.2, 0.5, 0.9), 40))}
+WAYS = {
+    way.name: way
+    for way in (
+        Way("sane", (0.0,), 60),
+        Way("odd", (0.05, 0.2, 0.5, 0.9), 40),
+        Way("rights", (0.0, 0.05), 60, rights=True),
+    )
+}
