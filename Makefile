@@ -31,7 +31,7 @@ echo "== make $(1): $$(($$(date +%s) - began)) s"
 endef
 
 .PHONY: run check test test-all rest fmt lint types layers static daily whole plain measured round heavy heavy-kafka heavy-java heavy-clients heavy-others bench bench-compare \
-	attack mutants chaos duel clients conformance kafka-suite hooks tables generate pages site news wheel compiled compiled-daily test-compiled compiled-only compiled-clients release build clean
+	attack mutants chaos duel duels clients conformance kafka-suite hooks tables generate pages site news wheel compiled compiled-daily test-compiled compiled-only compiled-clients release build clean
 .DEFAULT_GOAL := run
 
 $(STAMP): pyproject.toml
@@ -154,6 +154,10 @@ mutants: $(STAMP)
 # It takes a JDK.
 duel: $(STAMP)
 	$(BIN)/python -m tests.conformance.duel $(if $(WAY),--way $(WAY)) $(if $(REQUESTS),--requests $(REQUESTS)) $(if $(SEED),--seed $(SEED))
+
+# The nightly duel: 100,000 requests of all ways, each with a new seed.
+duels: $(STAMP)
+	@for way in sane odd rights; do $(MAKE) --no-print-directory duel WAY=$$way REQUESTS=33000 || failed=1; done; test -z "$$failed"
 
 # What a request costs beside another revision: make bench-compare REV=main~5
 bench-compare: $(STAMP)

@@ -10,7 +10,7 @@ from typing import Any
 
 WINDOW_MS = 20_000
 _TIMES = ("timestamp", "timems", "timemillis", "deadline")
-_OWN = re.compile(r"\b1[0-9]{12}\b|\bprocessor=\d+|\bconnectionId=[^,]*|\bcorrelationId=\d+|\bUUID\S*")
+_OWN = re.compile(r"\b1[0-9]{12}\b|Request\(processor=.*\)")
 _UNSEEN = frozenset({"throttleTimeMs"})
 _A_TIME = 10**11
 _HASHED = ("topicId", "memberId")
@@ -75,7 +75,7 @@ def differences(odradek: Any, kafka: Any, path: str) -> Iterator[Difference]:
 
 
 def plain(text: str) -> str:
-    """A message without times and without what Kafka says of its own threads and sockets."""
+    """A message without times and without the text of a request in Kafka, which names threads and sockets."""
     return _OWN.sub("..", text)
 
 

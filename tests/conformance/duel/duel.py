@@ -159,10 +159,12 @@ def settle(duel: Duel, found: Found) -> None:
         found.steps = with_less(shrunk(found.steps, shows), shows)
 
 
-def run(duel: Duel, requests: int, seed: str, tell: Callable[[Found], None]) -> float:
-    """Conversations until that many requests were asked; the seconds that they took."""
+def run(
+    duel: Duel, requests: int, seed: str, tell: Callable[[Found], None] = lambda found: None, at_most_s: float = 1e9
+) -> float:
+    """Conversations until that many requests were asked, or the time is over; the seconds that they took."""
     began = time.monotonic()
-    while duel.requests < requests:
+    while duel.requests < requests and time.monotonic() - began < at_most_s:
         found = duel.hold(f"{seed}/{duel.conversations}")
         if found:
             settle(duel, found)

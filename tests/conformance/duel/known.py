@@ -72,6 +72,11 @@ CHANCE: tuple[Known, ...] = (
         "Kafka draws a new leader: the first in a hash map of random member ids.",
         parts=True,
     ),
+    Known(
+        "DescribeQuorum/topics/partitions/(leaderEpoch|highWatermark|(currentVoters|observers)/(logEndOffset|last.*Timestamp))",
+        "Each cluster counts its metadata log for itself.",
+    ),
+    Known("DescribeLogDirs/results/(totalBytes|usableBytes)", "The disk is used by others, too."),
 )
 """What Kafka leaves to chance, and why. No line of DIFFERENCES.md is about it."""
 

@@ -289,5 +289,7 @@ def odd(world: World, path: tuple[str, ...], body: Construct) -> Any:
         return world.one((*_TEXTS, world.topic(), world.any_group(), *MORE_TOPICS, _member_id(world)))
     if isinstance(body, p.Blob):
         return world.one(("", "AAA=", "AAAAAAAA", "/////w=="))
+    if body.fmtstr.isupper():
+        return world.one((0, 1, 9092))
     highest = (1 << 8 * body.sizeof() - 1) - 1
     return world.one((*_NUMBERS, highest, -highest - 1))

@@ -25,8 +25,8 @@ FAMILIES: Mapping[str, str] = {
 """Internal topic -> the family of its records."""
 LOGS = (*FAMILIES, METADATA)
 """These are the names of steps, too."""
-_UNSEEN = frozenset({"metadataHash", "metadataEpoch", "leaderEpoch", "directories", "topicHash", "snapshotEpoch"})
-"""Hashes that random ids are part of, and what each cluster counts for itself."""
+_UNSEEN = frozenset({"metadataHash", "metadataEpoch", "leaderEpoch", "directories", "topicHash", "snapshotEpoch", "id"})
+"""Hashes that random ids are part of, what each cluster counts for itself, and the ids of ACLs, which nobody sees."""
 
 
 class StoredRecords:

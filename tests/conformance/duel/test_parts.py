@@ -1,0 +1,120 @@
+"""What the duel is made of, without a broker."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from odradek.protocol.apis import API_BY_NAME
+from odradek.protocol.json_form import from_json
+from odradek.protocol.message_codec import codec
+from odradek.protocol.record_batch import iter_batches
+from tests.conformance.duel.comparing import differences
+from tests.conformance.duel.drawing import Drawing
+from tests.conformance.duel.known import KNOWN
+from tests.conformance.duel.pairing import Pairing
+from tests.conformance.duel.record_data import encoded
+from tests.conformance.duel.shrinking import shrunk, with_less
+from tests.conformance.duel.steps import Step, read, written
+from tests.conformance.duel.ways import THEMES
+from tests.conformance.duel.world import Member, Producer, World
+
+ROOT = Path(__file__).parents[3]
+DRAWN = sorted({api for apis in THEMES.values() for api in apis})
+
+
+def filled_world(seed: int) -> World:
+    """A world that knows a member of each group and two producers."""
+    world = World(random.Random(seed))
+    for number, group in enumerate(("g0-${run}", "c0-${run}", "s0-${run}", "z0-${run}")):
+        world.members[group] = [Member(f"${{{number}.memberId}}", 1)]
+    world.producers = [Producer("${8.producerId}", 0), Producer("${9.producerId}", 1, "x0-${run}")]
+    return world
+
+
+@pytest.mark.parametrize("api", DRAWN)
+@pytest.mark.parametrize("oddness", [0.0, 1.0])
+def test_each_drawn_request_can_be_sent_in_each_version(api: str, oddness: float) -> None:
+    spec = API_BY_NAME[api]
+    pairing = Pairing("rabcdefr", 1_700_000_000_000)
+    drawing = Drawing(filled_world(1), oddness)
+    for version in range(spec.min_version, spec.max_version + 1):
+        for _ in range(4):
+            form = pairing.resolved(drawing.request(api, version), 0)
+            assert codec(spec.request, version).encode(from_json(spec.request, version, form)) is not None
+
+
+def test_all_apis_of_clients_are_drawn() -> None:
+    theirs = {spec.name for spec in API_BY_NAME.values() if spec.on_brokers}
+    assert theirs <= set(DRAWN)
+
+
+def test_ids_of_both_sides_get_one_name() -> None:
+    pairing = Pairing("rabcdefr", 0)
+    left, right = {"memberId": "duel-1", "producerId": 7}, {"memberId": "duel-2", "producerId": 9}
+    pairing.learn(3, left, right)
+    assert (
+        pairing.shown(left, 0)
+        == pairing.shown(right, 1)
+        == {
+            "memberId": "${3.memberId}",
+            "producerId": "${3.producerId}",
+        }
+    )
+    assert pairing.resolved({"a": "${3.memberId}", "b": ["${3.producerId}"]}, 1) == {"a": "duel-2", "b": [9]}
+
+
+def test_an_id_of_a_step_that_was_left_out_stands_for_nothing() -> None:
+    assert Pairing("rabcdefr", 0).resolved(["${3.memberId}", "${3.producerId}"], 0) == ["gone", -1]
+
+
+def test_what_other_runs_left_is_not_shown() -> None:
+    pairing = Pairing("rabcdefr", 0)
+    assert pairing.shown([{"name": "t0-rabcdefr"}, {"name": "t0-r123456r"}], 0) == [{"name": "t0-${run}"}]
+
+
+def test_differences_name_the_place() -> None:
+    left, right = {"a": [{"b": 1, "c": 2}]}, {"a": [{"b": 1, "c": 3}]}
+    assert [each.path for each in differences(left, right, "Api")] == ["Api/a/c"]
+
+
+def test_times_differ_when_they_are_far_apart() -> None:
+    base = 1_700_000_000_000
+    assert not list(differences({"timestamp": base}, {"timestamp": base + 19_000}, "Api"))
+    assert list(differences({"timestamp": base}, {"timestamp": base + 21_000}, "Api"))
+    assert list(differences({"timestamp": -1}, {"timestamp": base}, "Api"))
+    assert list(differences({"offset": base}, {"offset": base + 1}, "Api"))
+
+
+def test_described_batches_become_record_batches() -> None:
+    row = {"at": 5, "key": "k", "value": None, "headers": [["h", "1"]]}
+    described = {"records": [row], "producerId": 7, "producerEpoch": 1, "baseSequence": 2, "transactional": True}
+    (batch,) = iter_batches(encoded([described], 1000))
+    assert (batch.producer_id, batch.producer_epoch, batch.base_sequence) == (7, 1, 2)
+    assert batch.is_transactional
+    (record,) = batch.records()
+    assert (record.timestamp, record.key, record.value, record.headers) == (1005, b"k", None, (("h", b"1"),))
+
+
+def test_a_conversation_is_written_and_read() -> None:
+    steps = [Step(0, "a", "Metadata", 12, {"topics": None}), Step(1, "b", "JoinGroup", 9, {}, waits=True)]
+    assert read(written(steps)) == steps
+
+
+def test_shrinking_keeps_the_steps_that_show_a_difference() -> None:
+    steps = [Step(number, "a", "Metadata", 0, {"topics": ["x", "y"]}) for number in range(20)]
+
+    def shows(some: Sequence[Step]) -> bool:
+        return {3, 17} <= {step.number for step in some} and all("y" in step.body["topics"] for step in some)
+
+    fewest = with_less(shrunk(steps, shows), shows)
+    assert [(step.number, step.body) for step in fewest] == [(3, {"topics": ["y"]}), (17, {"topics": ["y"]})]
+
+
+@pytest.mark.parametrize("line", sorted({each.line for each in KNOWN}))
+def test_each_known_difference_has_its_line(line: str) -> None:
+    lines = (ROOT / "DIFFERENCES.md").read_text().splitlines()
+    assert [each for each in lines if each.startswith(f"- {line}")]
