@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from odradek.broker.requests.context import RequestContext
+from odradek.broker.runtime.machine import Command, R
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 THE_LEADER = "The active controller appears to be node {}."
@@ -31,6 +32,16 @@ def check_forwards(ctx: RequestContext, why: str | None = None) -> None:
     """NOT_CONTROLLER, with this text, for what is for another node."""
     if is_for_another(ctx):
         raise KafkaError(ErrorCode.NOT_CONTROLLER, why)
+
+
+def ask_in_time(ctx: RequestContext, timeout_ms: int, command: Command[R]) -> R:
+    """Let the controller carry out a command, unless the client gives it no time: REQUEST_TIMED_OUT.
+
+    As nothing takes time here, that is the only time-out of these requests.
+    """
+    if timeout_ms <= 0:
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
+    return ctx.services.controller.ask(command)
 
 
 def check_leads(ctx: RequestContext, why: str | None = THE_LEADER) -> None:

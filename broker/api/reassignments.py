@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from odradek.broker.api.active_controller import NOT_THIS_ONE, check_forwards, is_for_another
+from odradek.broker.api.active_controller import NOT_THIS_ONE, ask_in_time, check_forwards, is_for_another
 from odradek.broker.controller.commands import ElectLeaders, Reassignment, ReassignPartitions
 from odradek.broker.metadata.image import TopicImage
 from odradek.broker.requests.access import Whole
@@ -43,28 +43,28 @@ _PREFERRED, _UNCLEAN = 0, 1
 @handles(ElectLeadersRequest, access=Whole(Operation.ALTER))
 def elect_leaders(ctx: RequestContext, request: ElectLeadersRequest) -> ElectLeadersResponse:
     """Hand leadership to the preferred replica, or (unclean) to any live one where there is no leader (KIP-460)."""
+    if request.topic_partitions == []:
+        return ElectLeadersResponse()
     all_partitions = request.topic_partitions is None
     asked: list[tuple[str, list[int]]]
     if request.topic_partitions is None:
         asked = [(topic.name, list(range(len(topic.partitions)))) for topic in ctx.services.image.topics.values()]
     else:
         asked = [(topic.topic, topic.partitions) for topic in request.topic_partitions]
-    unknown = request.election_type not in (_PREFERRED, _UNCLEAN)
     places = [(name, index) for name, indexes in asked for index in indexes]
-    if unknown:
-        text = f"Unknown election type {request.election_type}"
-        errors: list[KafkaError | None] = [KafkaError(ErrorCode.INVALID_REQUEST, text)] * len(places)
-    elif is_for_another(ctx):
+    errors: list[KafkaError | None]
+    if is_for_another(ctx):
         errors = [KafkaError(ErrorCode.NOT_CONTROLLER)] * len(places)
+    elif request.timeout_ms > 0 and request.election_type not in (_PREFERRED, _UNCLEAN):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown election type {request.election_type}")
     else:
         command = ElectLeaders(places, unclean=request.election_type == _UNCLEAN)
-        errors = ctx.services.controller.ask(command)
+        errors = ask_in_time(ctx, request.timeout_ms, command)
     answered = iter(errors)
     results = [
         ReplicaElectionResult(name, _elected(indexes, answered, only_needed=all_partitions)) for name, indexes in asked
     ]
-    code = ErrorCode.INVALID_REQUEST if unknown else ErrorCode.NONE
-    return ElectLeadersResponse(error_code=code, replica_election_results=results)
+    return ElectLeadersResponse(replica_election_results=results)
 
 
 def _elected(
@@ -86,17 +86,19 @@ def alter_partition_reassignments(
     """Give partitions other replicas, or (null replicas) cancel what is under way."""
     if is_for_another(ctx):
         return AlterPartitionReassignmentsResponse(error_code=ErrorCode.NOT_CONTROLLER, error_message=NOT_THIS_ONE)
+    if not request.topics:
+        return AlterPartitionReassignmentsResponse(error_message="")
     asked = [
         Reassignment((topic.name, partition.partition_index), partition.replicas)
         for topic in request.topics
         for partition in topic.partitions
     ]
     allowed = request.allow_replication_factor_change
-    results = ctx.services.controller.ask(ReassignPartitions(asked, allow_factor_change=allowed))
+    results = ask_in_time(ctx, request.timeout_ms, ReassignPartitions(asked, allow_factor_change=allowed))
     errors = iter(results)
     return AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=allowed,
-        error_message=None if request.topics else "",
+        error_message=None,
         responses=[
             ReassignableTopicResponse(
                 topic.name,

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from odradek.broker.api.active_controller import check_forwards
+from odradek.broker.api.active_controller import ask_in_time, check_forwards
 from odradek.broker.config.entries import topic_entries
 from odradek.broker.controller.commands import (
     CreatedTopic,
@@ -59,6 +59,7 @@ _FIRST_DELETION_DISABLED = 3
 _NO_SUCH_TOPIC = "This server does not host this topic-partition."
 _NO_SUCH_TOPIC_ID = "This server does not host this topic ID."
 _DUPLICATE = "Duplicate topic name."
+_ID_IS_THERE = "The provided topic name maps to an ID that was already supplied."
 # KIP-599: clients of these versions are refused what exceeds their quota; the others only have to wait.
 _FIRST_STRICT_CREATION, _FIRST_STRICT_DELETION, _FIRST_STRICT_GROWTH = 6, 5, 3
 
@@ -86,7 +87,7 @@ def create_topics(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTo
     if sum(_counted_partitions(topic, default) for topic in single) > MAX_NEW_PARTITIONS:
         too_many = KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
         return CreateTopicsResponse(topics=[_refusal(name, too_many) for name in counts])
-    results = _create(ctx, single, request.validate_only, shown)
+    results = _create(ctx, request, single, shown) if single else []
     for name, count in counts.items():
         if count > 1:
             results.append(_refusal(name, KafkaError(ErrorCode.INVALID_REQUEST, _DUPLICATE)))
@@ -111,13 +112,13 @@ def _refusal(name: str, error: KafkaError) -> CreatableTopicResult:
 
 
 def _create(
-    ctx: RequestContext, asked: Sequence[CreatableTopic], validate_only: bool, shown: frozenset[str]
+    ctx: RequestContext, request: CreateTopicsRequest, asked: Sequence[CreatableTopic], shown: frozenset[str]
 ) -> list[CreatableTopicResult]:
     """Results of topics that are named once each; only those in `shown` come with their details."""
     quota = mutations_of(ctx, _FIRST_STRICT_CREATION)
-    command = CreateTopics([_new_topic(topic) for topic in asked], validate_only=validate_only, quota=quota)
+    command = CreateTopics([_new_topic(topic) for topic in asked], validate_only=request.validate_only, quota=quota)
     results = []
-    outcomes = ctx.services.controller.ask(command)
+    outcomes = ask_in_time(ctx, request.timeout_ms, command)
     for topic, outcome in zip(asked, outcomes, strict=True):
         if isinstance(outcome, KafkaError):
             results.append(_refusal(topic.name, outcome))
@@ -172,44 +173,55 @@ def delete_topics(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTo
     check_forwards(ctx)
     if not ctx.services.config.get_bool("delete.topic.enable", ctx.services.controller.controller_id):
         if ctx.api_version < _FIRST_DELETION_DISABLED:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, "Topic deletion is disabled.")
-        raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED, "Topic deletion is disabled.")
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "This version does not support topic deletion.")
+        raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED)
     if ctx.api_version >= _FIRST_DELETE_BY_STATE:
         states = request.topics
     else:
         states = [DeleteTopicState(name) for name in request.topic_names]
-    results, doomed = _checked_deletions(ctx, states)
+    results, named = _without_malformed(states)
+    if not named:
+        return DeleteTopicsResponse(responses=results)
+    doomed: dict[bytes, DeletableTopicResult] = {}
+    rights = _rights_to_delete(ctx, named)
+    for state in sorted(named, key=lambda state: state.name is not None):  # those by id come first
+        result = _checked_deletion(ctx, state, rights)
+        if result.error_code == ErrorCode.NONE and doomed.pop(result.topic_id, None) is not None:
+            result.error_code, result.error_message = ErrorCode.INVALID_REQUEST, _ID_IS_THERE
+        if result.error_code == ErrorCode.NONE:
+            doomed[result.topic_id] = result
+        else:
+            results.append(result)
     quota = mutations_of(ctx, _FIRST_STRICT_DELETION)
-    errors = ctx.services.controller.ask(DeleteTopics([result.topic_id for result in doomed], quota=quota))
-    for result, error in zip(doomed, errors, strict=True):
+    errors = ask_in_time(ctx, request.timeout_ms, DeleteTopics(list(doomed), quota=quota))
+    for result, error in zip(doomed.values(), errors, strict=True):
         if error is not None:
             result.error_code, result.error_message = error.code, error.message
-    return DeleteTopicsResponse(responses=results)
+    return DeleteTopicsResponse(responses=results + list(doomed.values()))
 
 
-def _checked_deletions(
-    ctx: RequestContext, states: Sequence[DeleteTopicState]
-) -> tuple[list[DeletableTopicResult], list[DeletableTopicResult]]:
-    """The answers for all topics, and the answers of topics to delete."""
+def _without_malformed(
+    states: Sequence[DeleteTopicState],
+) -> tuple[list[DeletableTopicResult], list[DeleteTopicState]]:
+    """Refusals of what names no topic, or one twice, and the rest."""
+    results = []
+    named: dict[tuple[str | None, bytes], DeleteTopicState] = {}
     counts = Counter((state.name, state.topic_id) for state in states)
-    rights = _rights_to_delete(ctx, states)
-    topics = [_named_topic(ctx, state) for state in states]
-    topics = [None if topic is not None and topic.name not in rights.deletable else topic for topic in topics]
-    named = Counter(topic.name for topic in topics if topic is not None)
-    results: list[DeletableTopicResult] = []
-    doomed: list[DeletableTopicResult] = []
-    done: set[tuple[str | None, bytes]] = set()
-    for state, topic in zip(states, topics, strict=True):
+    for state in states:
         key = (state.name, state.topic_id)
-        if key in done:
+        if state.name is not None and state.topic_id != ZERO_UUID:
+            text = "You may not specify both topic name and topic id."
+        elif state.name is None and state.topic_id == ZERO_UUID:
+            text = "Neither topic name nor id were specified."
+        elif key not in named:
+            named[key] = state
+            if counts[key] == 1:
+                continue
+            text = _DUPLICATE if state.name is not None else "Duplicate topic id."
+        else:
             continue
-        done.add(key)
-        twice = counts[key] > 1 or (topic is not None and named[topic.name] > 1)
-        result = _checked_deletion(ctx, state, rights, topic, twice)
-        results.append(result)
-        if result.error_code == ErrorCode.NONE:
-            doomed.append(result)
-    return results, doomed
+        results.append(DeletableTopicResult(state.name, state.topic_id, ErrorCode.INVALID_REQUEST, text))
+    return results, [state for key, state in named.items() if counts[key] == 1]
 
 
 def _named_topic(ctx: RequestContext, state: DeleteTopicState) -> TopicImage | None:
@@ -248,18 +260,8 @@ def _denied_deletion(
     return topic.name if topic.name in rights.describable else None
 
 
-def _checked_deletion(
-    ctx: RequestContext, state: DeleteTopicState, rights: _DeletionRights, topic: TopicImage | None, twice: bool
-) -> DeletableTopicResult:
-    def refused(code: ErrorCode, message: str) -> DeletableTopicResult:
-        return DeletableTopicResult(state.name, state.topic_id, code, message)
-
-    if state.name is not None and state.topic_id != ZERO_UUID:
-        return refused(ErrorCode.INVALID_REQUEST, "You may not specify both topic name and topic id.")
-    if state.name is None and state.topic_id == ZERO_UUID:
-        return refused(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
-    if twice:
-        return refused(ErrorCode.INVALID_REQUEST, _DUPLICATE if state.name is not None else "Duplicate topic id.")
+def _checked_deletion(ctx: RequestContext, state: DeleteTopicState, rights: _DeletionRights) -> DeletableTopicResult:
+    topic = _named_topic(ctx, state)
     told = _denied_deletion(ctx, state, rights)
     if told is not False:
         return DeletableTopicResult(
@@ -267,8 +269,8 @@ def _checked_deletion(
         )
     if topic is None:
         if state.name is None:
-            return refused(ErrorCode.UNKNOWN_TOPIC_ID, _NO_SUCH_TOPIC_ID)
-        return refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _NO_SUCH_TOPIC)
+            return DeletableTopicResult(None, state.topic_id, ErrorCode.UNKNOWN_TOPIC_ID, _NO_SUCH_TOPIC_ID)
+        return DeletableTopicResult(state.name, state.topic_id, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _NO_SUCH_TOPIC)
     return DeletableTopicResult(topic.name, topic.topic_id)
 
 
@@ -297,7 +299,7 @@ def create_partitions(ctx: RequestContext, request: CreatePartitionsRequest) -> 
     quota = mutations_of(ctx, _FIRST_STRICT_GROWTH)
     changes = [_new_partitions(topic) for topic in asked]
     command = CreatePartitions(changes, validate_only=request.validate_only, quota=quota)
-    errors = ctx.services.controller.ask(command)
+    errors = ask_in_time(ctx, request.timeout_ms, command) if asked else []
     for topic, error in zip(asked, errors, strict=True):
         code, message = (ErrorCode.NONE, None) if error is None else (error.code, error.message)
         results.append(CreatePartitionsTopicResult(topic.name, code, message))

@@ -184,7 +184,8 @@ class Partition:
                 stable = log.last_stable_offset
                 appended = log.append_plainly(records, now_ms, self.leader_epoch, origin)
                 if not appended[4]:
-                    moved, rolled = log.last_stable_offset != stable, log.active.base_offset == appended[0]
+                    rolled = appended[0] == log.active.base_offset > log.segments[0].base_offset
+                    moved = log.last_stable_offset != stable
                     self.waiters.appended(len(records), stable_moved=moved, rolled=rolled)
             else:
                 appended = log.append_plainly(records, now_ms, self.leader_epoch, origin)

@@ -203,7 +203,9 @@ class StateWalk:
         name = self.topic(choice)
         count = len(self.broker.topics[name].partitions) + 1
         self.ask(
-            create_partitions.CreatePartitionsRequest([create_partitions.CreatePartitionsTopic(name, count, None)])
+            create_partitions.CreatePartitionsRequest(
+                [create_partitions.CreatePartitionsTopic(name, count, None)], timeout_ms=1000
+            )
         )
 
     def configure(self, choice: int) -> None:

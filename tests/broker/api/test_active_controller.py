@@ -11,6 +11,16 @@ from odradek.broker.api.active_controller import check_leads, told_controller
 from odradek.broker.cluster import Cluster
 from odradek.broker.requests.context import RequestContext
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from odradek.protocol.generated.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from odradek.protocol.generated.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.protocol.generated.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from odradek.protocol.generated.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
+from tests.fakes.ask import ask
 from tests.fakes.nodes import set_node_up
 
 SEPARATE = {
@@ -48,3 +58,38 @@ def test_only_the_leader_leads() -> None:
         with pytest.raises(KafkaError) as refused:
             check_leads(asked(cluster, 2), why)
         assert (refused.value.code, refused.value.message) == (ErrorCode.NOT_CONTROLLER, told)
+
+
+def codes(answer: Any) -> set[int]:
+    """All error codes of an answer but those of its configs."""
+    fields = [getattr(answer, name) for name in answer.field_names()]
+    below = [codes(each) for field in fields if isinstance(field, list) for each in field]
+    own = {int(answer.error_code)} if hasattr(answer, "error_code") else set()
+    return own.union(*below) if below else own
+
+
+@pytest.mark.parametrize("timeout_ms", [0, -1, -(1 << 31)])
+@pytest.mark.parametrize(
+    ("request_", "empty"),
+    [
+        (CreateTopicsRequest([CreatableTopic("b", 1, 1)]), CreateTopicsRequest([])),
+        (DeleteTopicsRequest([DeleteTopicState("a")]), DeleteTopicsRequest([])),
+        (CreatePartitionsRequest([CreatePartitionsTopic("a", 2, None)]), CreatePartitionsRequest([])),
+        (ElectLeadersRequest(0, [TopicPartitions("a", [0])]), ElectLeadersRequest(0, [])),
+        (
+            AlterPartitionReassignmentsRequest(
+                topics=[ReassignableTopic("a", [ReassignablePartition(0, [2])])],
+            ),
+            AlterPartitionReassignmentsRequest(topics=[]),
+        ),
+    ],
+    ids=lambda request: type(request).__name__,
+)
+def test_without_time_nothing_is_done(request_: Any, empty: Any, timeout_ms: int) -> None:
+    cluster = Cluster(nodes=2)
+    cluster.create_topic("a")
+    request_.timeout_ms = empty.timeout_ms = timeout_ms
+    assert codes(ask(cluster, request_)) == {ErrorCode.REQUEST_TIMED_OUT}
+    assert codes(ask(cluster, empty)) <= {0}
+    assert [topic.name for topic in cluster.topics.all()] == ["a"]
+    assert [(p.replicas, p.leader_id) for p in cluster.topics.by_name("a").partitions] == [((1,), 1)]

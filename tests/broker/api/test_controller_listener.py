@@ -206,7 +206,7 @@ def test_only_the_active_controller_changes_metadata(broker: KafkaBroker) -> Non
     assert (topic.error_code, topic.error_message) == NOT_LEADING
     [topic] = ask(broker, LEADER, create).topics
     assert topic.error_code == 0
-    [topic] = ask(broker, FOLLOWER, DeleteTopicsRequest([DeleteTopicState("t")])).responses
+    [topic] = ask(broker, FOLLOWER, DeleteTopicsRequest([DeleteTopicState("t")], timeout_ms=1000)).responses
     assert (topic.error_code, topic.error_message) == (code, None)
     assert ask(broker, FOLLOWER, ElectLeadersRequest()).error_code == code
     moved = AlterPartitionReassignmentsRequest(1000, topics=[ReassignableTopic("t", [ReassignablePartition(0, None)])])

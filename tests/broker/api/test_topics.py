@@ -68,33 +68,50 @@ def test_too_many_partitions_in_one_request() -> None:
     assert cluster.topics.all() == []
 
 
-def test_deletion_by_id_and_twice() -> None:
+ONE_ID, OTHER_ID = b"\x05" * 16, b"\x06" * 16
+BOTH, NEITHER = "You may not specify both topic name and topic id.", "Neither topic name nor id were specified."
+
+
+@pytest.mark.parametrize(
+    ("states", "answers", "left"),
+    [
+        (["a", "a"], {("a", None, "Duplicate topic name.")}, "ab"),
+        (["id a", "id a"], {(None, "a", "Duplicate topic id.")}, "ab"),
+        (["a", "id a"], {("a", "a", "The provided topic name maps to an ID that was already supplied.")}, "ab"),
+        (["a", "id a", "a"], {("a", None, "Duplicate topic name."), ("a", "a", None)}, "b"),
+        (["a id a", "a id a", "a"], {("a", "a", BOTH), ("a", "a", None)}, "b"),
+        (["none", "none", "id b"], {(None, None, NEITHER), ("b", "b", None)}, "a"),
+        (["c", "id b"], {("c", None, "This server does not host this topic-partition."), ("b", "b", None)}, "a"),
+    ],
+)
+def test_deletion_by_name_and_id_at_once(
+    states: list[str], answers: set[tuple[str | None, str | None, str | None]], left: str
+) -> None:
     cluster = Cluster()
-    first, second = cluster.create_topic("a"), cluster.create_topic("b")
-    states = [
-        DeleteTopicState(None, first.topic_id),
-        DeleteTopicState("b"),
-        DeleteTopicState(None, second.topic_id),
-        DeleteTopicState(None, b"\x05" * 16),
-        DeleteTopicState(None, b"\x06" * 16),
-        DeleteTopicState(None, b"\x06" * 16),
-    ]
-    response = ask(cluster, DeleteTopicsRequest(states))
-    assert [(each.name, each.error_code, each.error_message) for each in response.responses] == [
-        ("a", 0, None),
-        ("b", 42, "Duplicate topic name."),
-        (None, 42, "Duplicate topic id."),
-        (None, 100, "This server does not host this topic ID."),
-        (None, 42, "Duplicate topic id."),
-    ]
-    assert [known.name for known in cluster.topics] == ["b"]
+    ids = {name: cluster.create_topic(name).topic_id for name in "ab"} | {None: ZERO_UUID}
+    asked = []
+    for state in states:
+        name, _, of = state.partition("id ")
+        asked.append(DeleteTopicState(name.strip() if name and name != "none" else None, ids[of or None]))
+    response = ask(cluster, DeleteTopicsRequest(asked, timeout_ms=1000))
+    assert {(each.name, each.topic_id, each.error_message) for each in response.responses} == {
+        (name, ids[of], message) for name, of, message in answers
+    }
+    assert len(response.responses) == len(answers) + (states[0] == states[1] and states[0] in ("none", "a id a"))
+    assert [known.name for known in cluster.topics] == list(left)
+
+
+def test_deletion_of_unknown_ids() -> None:
+    states = [DeleteTopicState(None, ONE_ID), DeleteTopicState(None, OTHER_ID), DeleteTopicState(None, OTHER_ID)]
+    response = ask(Cluster(), DeleteTopicsRequest(states, timeout_ms=1000))
+    assert {(each.topic_id, each.error_code) for each in response.responses} == {(ONE_ID, 100), (OTHER_ID, 42)}
 
 
 @pytest.mark.parametrize(("version", "code"), [(1, 42), (2, 42), (3, 73), (5, 73)])
 def test_deletion_can_be_forbidden(version: int, code: int) -> None:
     cluster = Cluster(config={"delete.topic.enable": "false"})
     cluster.create_topic("a")
-    response = ask(cluster, DeleteTopicsRequest([], ["a"]), version)
+    response = ask(cluster, DeleteTopicsRequest([], ["a"], timeout_ms=1000), version)
     assert [(each.name, each.error_code) for each in response.responses] == [("a", code)]
     assert cluster.topics.get("a") is not None
 
@@ -103,7 +120,9 @@ def test_deletion_can_be_forbidden(version: int, code: int) -> None:
 def test_growth(validate_only: bool) -> None:
     cluster = Cluster()
     known = cluster.create_topic("a")
-    request = CreatePartitionsRequest([CreatePartitionsTopic("a", 3, None)], validate_only=validate_only)
+    request = CreatePartitionsRequest(
+        [CreatePartitionsTopic("a", 3, None)], validate_only=validate_only, timeout_ms=1000
+    )
     [result] = ask(cluster, request).results
     assert (result.error_code, result.error_message) == (0, None)
     assert len(known.partitions) == (1 if validate_only else 3)
@@ -137,6 +156,6 @@ def test_the_active_controller_may_forbid_deletion() -> None:
     cluster = Cluster(nodes=2, config=BrokerConfig(nodes={2: {"delete.topic.enable": "false"}}))
     cluster.create_topic("a")
     cluster.controller.take_over(2)
-    response = ask(cluster, DeleteTopicsRequest([DeleteTopicState("a")]))
+    response = ask(cluster, DeleteTopicsRequest([DeleteTopicState("a")], timeout_ms=1000))
 
     assert response.responses[0].error_code == ErrorCode.TOPIC_DELETION_DISABLED

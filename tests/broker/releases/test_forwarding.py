@@ -51,7 +51,7 @@ CASES: list[tuple[Any, int, dict[str, Any]]] = [
         {"throttleTimeMs": 0, "topics": [refused_creation("u")]},
     ),
     (
-        DeleteTopicsRequest(topic_names=["t", "nope"]),
+        DeleteTopicsRequest(topic_names=["t", "nope"], timeout_ms=1000),
         5,
         {"throttleTimeMs": 0, "responses": [refused("t", errorMessage=None), refused("nope", errorMessage=None)]},
     ),

@@ -62,7 +62,7 @@ def about(request: Any, **session: Any) -> Subjects:
             MetadataRequest(topics=[MetadataRequestTopic(name="a"), MetadataRequestTopic(b"1" * 16, None)]),
             {"a": set(), "orders": set()},
         ),
-        (DeleteTopicsRequest(topic_names=["a", "b"]), {"a": set(), "b": set()}),
+        (DeleteTopicsRequest(topic_names=["a", "b"], timeout_ms=1000), {"a": set(), "b": set()}),
         (DescribeConfigsRequest([DescribeConfigsResource(2, "a"), DescribeConfigsResource(4, "1")]), {"a": set()}),
     ],
 )
