@@ -306,7 +306,7 @@ class Connection:
             elif isinstance(error, CloseConnection | ProtocolError):
                 if self._gate is not None and isinstance(error, ProtocolError):
                     self._gate.refuse_frame(self.info, str(error))
-                from odradek.broker.security.denials import one_line
+                from odradek.protocol.shown import one_line
 
                 _log.info("%s cut: %s", self.info.id, one_line(str(error)) or "by its handler")
             elif isinstance(error, OSError):

@@ -20,7 +20,7 @@ from odradek.broker.net.login_limits import FailedLogins, LoginBytes
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
 from odradek.broker.requests.dispatch import Pending, Throttled
 from odradek.broker.requests.exchange import Frame
-from odradek.broker.security.denials import NO_LOG_IN, SESSION_ENDED, one_line
+from odradek.broker.security.denials import NO_LOG_IN, SESSION_ENDED
 from odradek.broker.security.sasl.credentials import ImageCredentials
 from odradek.broker.security.sasl.server import (
     MalformedToken,
@@ -37,6 +37,7 @@ from odradek.protocol.file_slice import joined
 from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateResponse
 from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeResponse
 from odradek.protocol.headers import REQUEST_HEADER
+from odradek.protocol.shown import one_line
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock

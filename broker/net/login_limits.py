@@ -6,8 +6,9 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-from odradek.broker.security.denials import Denial, Denials, one_line, shortened
+from odradek.broker.security.denials import Denial, Denials, shortened
 from odradek.broker.security.principal import USER
+from odradek.protocol.shown import one_line
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock

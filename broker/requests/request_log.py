@@ -11,11 +11,11 @@ from typing import Any
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.error_summary import label, problems_of
 from odradek.broker.requests.response import EncodedBody
-from odradek.broker.security.denials import one_line
 from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.message import Message
 from odradek.protocol.message_codec import codec
+from odradek.protocol.shown import one_line
 
 LOGGER = logging.getLogger("odradek.broker.requests")
 

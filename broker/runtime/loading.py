@@ -1,7 +1,12 @@
-"""Loading a coordinator: its log is replayed into a new machine, a slice at a time."""
+"""Loading a coordinator: its log is replayed into a new machine, a slice at a time.
+
+A record that the machine cannot replay is left out: a client may write what it likes into an internal topic, and a
+newer release writes records of other types. One line of the log tells of all of them.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any
@@ -19,17 +24,20 @@ from odradek.protocol.record_batch import (
     read_batch,
 )
 from odradek.protocol.records import read_varint
+from odradek.protocol.shown import one_line
 
 SLICE_BYTES = 128 * 1024
 """How much of the log is replayed at once, which takes a few milliseconds."""
 
+_log = logging.getLogger("odradek.broker.runtime")
 _NOT_PLAIN = CONTROL_FLAG | TRANSACTIONAL_FLAG | CODEC_MASK
+_LONGEST_REASON = 200
 _Places = dict[bytes, tuple[int, int]]  # key -> offset of the record, position of its value's length
 _PLACE = itemgetter(1)
 
 
-def load(journal: KeyedJournal, machine: Machine, *, keyed: bool = True) -> Iterator[int]:
-    """See `Journal.load`; `keyed` as for a `PartitionJournal`."""
+def load(journal: KeyedJournal, machine: Machine, *, keyed: bool = True, name: str = "") -> Iterator[int]:
+    """See `Journal.load`; `keyed` as for a `PartitionJournal`. `name`: of the partition."""
     position = journal.start_offset
     reader = _Reader(machine, keyed)
     while position < journal.end_offset:
@@ -38,6 +46,9 @@ def load(journal: KeyedJournal, machine: Machine, *, keyed: bool = True) -> Iter
             return
         for part in parts:
             position = reader.replay(bytes(part))
+        if reader.left_out and position >= journal.end_offset:
+            text = "%s: %d records cannot be read and are left out, %s"
+            _log.warning(text, name, reader.left_out, reader.first_left_out)
         yield position
 
 
@@ -66,6 +77,8 @@ class _Reader:
         self._machine = machine
         self._keyed = keyed
         self._compact = True
+        self.left_out = 0
+        self.first_left_out = ""
 
     def replay(self, data: bytes) -> int:
         """Replay the batches in `data`; returns the offset after the last one."""
@@ -80,32 +93,44 @@ class _Reader:
             else:
                 self._compact = False
                 self._flush(data, latest)
-                _replay_batch(batch, self._machine)
+                self._replay_batch(batch)
             next_offset = batch.next_offset
             position += batch.size_bytes
         self._flush(data, latest)
         return next_offset
 
     def _flush(self, data: bytes, latest: _Places) -> None:
-        replay = self._machine.replay
         for key, (offset, position) in sorted(latest.items(), key=_PLACE):
             size, position = _varint(data, position)
-            replay(LogRecord(key, None if size < 0 else data[position : position + size], offset, -1, -1))
+            self._replay(LogRecord(key, None if size < 0 else data[position : position + size], offset, -1, -1))
         latest.clear()
 
+    def _replay(self, record: LogRecord) -> None:
+        try:
+            self._machine.replay(record)
+        except Exception as error:
+            if not self.left_out:
+                self.first_left_out = f"the first at offset {record.offset}: {_reason(error)}"
+            self.left_out += 1
 
-def _replay_batch(batch: RecordBatch, machine: Machine) -> None:
-    """Replay a batch that is compressed or part of a transaction, or a control batch."""
-    if batch.is_control:
-        for record in batch.records():
-            marker = parse_control_record(record)
-            if isinstance(marker, EndTxnMarker):
-                machine.replay_marker(batch.producer_id, batch.producer_epoch, marker.commit)
-        return
-    producer = (batch.producer_id, batch.producer_epoch) if batch.is_transactional else (-1, -1)
-    for offset, _, key, value, _ in batch.records():
-        if key is not None:
-            machine.replay(LogRecord(key, value, offset, *producer))
+    def _replay_batch(self, batch: RecordBatch) -> None:
+        """Replay a batch that is compressed or part of a transaction, or a control batch."""
+        if batch.is_control:
+            for record in batch.records():
+                marker = parse_control_record(record)
+                if isinstance(marker, EndTxnMarker):
+                    self._machine.replay_marker(batch.producer_id, batch.producer_epoch, marker.commit)
+            return
+        producer = (batch.producer_id, batch.producer_epoch) if batch.is_transactional else (-1, -1)
+        for offset, _, key, value, _ in batch.records():
+            if key is not None:
+                self._replay(LogRecord(key, value, offset, *producer))
+
+
+def _reason(error: Exception) -> str:
+    """What is wrong with a record, in a line."""
+    text = one_line(f"{error.__class__.__name__}: {error}")
+    return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}..."
 
 
 def _last_of_each_key(data: bytes, position: int, count: int, base_offset: int, latest: _Places) -> None:

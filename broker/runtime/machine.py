@@ -240,7 +240,7 @@ class Machine(Protocol):
     def replay(self, record: Any) -> None:
         """Apply a stored record (for coordinators a `LogRecord`) to durable state.
 
-        Must accept every record that the log can hold, in log order.
+        Takes every record that coordinators write, in log order. It raises for any other one, which a load leaves out.
         """
 
     def replay_marker(self, producer_id: int, producer_epoch: int, commit: bool) -> None:

@@ -170,7 +170,8 @@ class PartitionJournal:
 
     def load(self, machine: Machine) -> Iterator[int]:
         """See `Journal`."""
-        return load(self, machine, keyed=self._keyed)
+        partition = self._partition
+        return load(self, machine, keyed=self._keyed, name=f"{partition.topic.name}-{partition.index}")
 
     def append_marker(self, producer: Producer, coordinator_epoch: int, commit: bool, now_ms: int) -> int:
         """See `KeyedJournal`."""

@@ -187,11 +187,6 @@ class Shard(Generic[M]):
         return self._mailbox.busy
 
     @property
-    def has_failed(self) -> bool:
-        """Whether its log could not be replayed."""
-        return self.state is ShardState.FAILED
-
-    @property
     def loads(self) -> int:
         """How often it has loaded its log."""
         return self._loading.count

@@ -10,6 +10,8 @@ import logging
 from collections import deque
 from typing import NamedTuple
 
+from odradek.protocol.shown import one_line
+
 _KEPT = 1000
 _LONGEST = 1000
 _log = logging.getLogger("odradek.broker.security.authorizer")
@@ -37,15 +39,6 @@ class Denial(NamedTuple):
         what = f"{self.operation} on {self.resource_type} {self.resource_name}".rstrip()
         why = f": {self.reason}" if self.reason else ""
         return one_line(f"{self.principal} at {self.host} was denied {what} for {self.api} ({self.listener}){why}")
-
-
-def one_line(text: str) -> str:
-    """Make text of a client safe for a log: a line break or an escape sequence in a name must not write its own lines
-    there.
-    """
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
 def shortened(text: str) -> str:

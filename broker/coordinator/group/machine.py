@@ -28,13 +28,10 @@ from odradek.broker.coordinator.group.stored_offsets import LAST_OFFSET_COMMIT, 
 from odradek.broker.coordinator.group.topics import FixedTopics, TopicSource
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Schedule, make_outcome
 from odradek.protocol.errors import KafkaError
+from odradek.protocol.stored import UnknownRecordTypeError
 from odradek.protocol.uuids import new_uuid_text
 
 _log = logging.getLogger("odradek.broker.coordinator.group")
-
-
-def _leave_alone(record: LogRecord) -> None:
-    """A record of a kind that this broker does not serve."""
 
 
 def _random_id() -> str:
@@ -106,7 +103,7 @@ class GroupMachine:
         return outcome
 
     def replay(self, record: LogRecord) -> None:
-        """See `Machine`. Records of kinds that this broker does not serve are left alone."""
+        """See `Machine`."""
         record_type = record_type_of(record.key)
         if record_type <= LAST_OFFSET_COMMIT:
             self.stored.replay(record)
@@ -119,7 +116,7 @@ class GroupMachine:
     def _find_replay(self, record_type: int) -> Callable[[LogRecord], None]:
         kind_type = KIND_OF_RECORD.get(record_type)
         if kind_type is None or kind_type not in kinds.KIND_MODULES:
-            return _leave_alone
+            raise UnknownRecordTypeError(f"{record_type} is not a record type of the group coordinator")
         return partial(self._kind(kind_type).replay, record_type)
 
     def replay_marker(self, producer_id: int, producer_epoch: int, commit: bool) -> None:

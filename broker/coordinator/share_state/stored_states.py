@@ -24,6 +24,7 @@ from odradek.protocol.generated.stored import share_snapshot, share_update
 from odradek.protocol.generated.stored.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
 from odradek.protocol.generated.stored.share_update import ShareUpdateKey, ShareUpdateValue
 from odradek.protocol.message_codec import codec
+from odradek.protocol.stored import UnknownRecordTypeError
 
 SNAPSHOT = b"\0\0"
 UPDATE = b"\0\1"
@@ -268,6 +269,8 @@ class StoredStates:
                 self._update(key, record.decoded or decode_update(record.value))
         elif record.key.startswith(SNAPSHOT):
             self._snapshot(key, record, updates_per_snapshot)
+        else:
+            raise UnknownRecordTypeError(f"{record.key[:2].hex()} begins no key of the share coordinator")
 
     def _snapshot(self, key: ShareKey, record: LogRecord, updates_per_snapshot: int) -> None:
         if record.value is None:

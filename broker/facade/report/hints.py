@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.config.suggestion import did_you_mean
 from odradek.broker.facade.report.situation import Situation
-from odradek.broker.security.denials import NO_LOG_IN, PLAIN_TEXT, TLS, one_line
+from odradek.broker.security.denials import NO_LOG_IN, PLAIN_TEXT, TLS
 from odradek.broker.transcript.recorded_request import RecordedRequest
 from odradek.broker.transcript.request_text import client_of, few
 from odradek.broker.transcript.topic_positions import topic_name
+from odradek.protocol.shown import one_line
 
 if TYPE_CHECKING:
     from odradek.broker.security.denials import Denial

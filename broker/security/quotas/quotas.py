@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from odradek.broker.metadata.image import QuotaEntity
 from odradek.broker.security.addresses import resolved
-from odradek.broker.security.denials import one_line
 from odradek.broker.security.quotas.rate import Rate, TokenBucket, Window, refill_ms, throttle_ms
+from odradek.protocol.shown import one_line
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock

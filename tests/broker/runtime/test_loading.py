@@ -149,3 +149,17 @@ def test_another_leader_outdates_it(short_log: FakeJournal) -> None:
     short_log.leader_epoch += 1
     loading.begin(Scribe([]))
     assert not loading.is_outdated
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+def test_what_cannot_be_replayed_is_left_out_and_told_once(
+    journal: FakeJournal, codec: Codec, caplog: pytest.LogCaptureFixture
+) -> None:
+    records = [Record(0, NOW_MS, b"a", b"1"), Record(1, NOW_MS, b"\xff", b"2"), Record(2, NOW_MS, b"b", b"\xff")]
+    journal._put(build_batch([*records, Record(3, NOW_MS, b"c", b"4")], codec=codec))
+    machine = Reader()
+    assert next(load(journal, machine, name="__consumer_offsets-7")) == journal.end_offset
+    assert machine.seen == [("a", "1", 0), ("c", "4", 3)]
+    [line] = [record.getMessage() for record in caplog.records]
+    assert line.startswith("__consumer_offsets-7: 2 records cannot be read and are left out, the first at offset 1: ")
+    assert "UnicodeDecodeError" in line

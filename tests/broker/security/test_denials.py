@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from odradek.broker.security.denials import Denial, Denials, one_line
+from odradek.broker.security.denials import Denial, Denials
 
 
 def denial(when_ms: int, reason: str = "") -> Denial:
@@ -30,11 +30,6 @@ def test_each_is_logged_at_info(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "odradek.broker.security.authorizer"):
         Denials().add(denial(1))
     assert [record.getMessage() for record in caplog.records] == [str(denial(1))]
-
-
-def test_what_a_client_sent_writes_no_line_of_its_own() -> None:
-    assert one_line("User:alice \u00e9") == "User:alice \u00e9"
-    assert one_line("User:a\n2026 INFO all is well\x1b[2J\u2028") == "User:a\\n2026 INFO all is well\\x1b[2J\\u2028"
 
 
 def test_a_name_of_half_a_megabyte_is_not_kept() -> None:
