@@ -64,7 +64,9 @@ class BrokerClock(trio.abc.Clock):
     """
 
     def __init__(self, *, start_ms: int | None = None) -> None:
-        """`start_ms`: what `now_ms` shows at first (milliseconds since 1970); by default the machine's time."""
+        """`start_ms`: what `now_ms` shows at first (milliseconds since 1970); by default the machine's time. ValueError
+        for a time before 1970 or after the year 9999."""
+        _check_ms(start_ms)
         wall = time.time() if start_ms is None else start_ms / 1000
         self.face = ClockFace(time.monotonic, wall - time.monotonic())
         """The face of the clock, for readers that have to be quick."""
@@ -153,8 +155,9 @@ class BrokerClock(trio.abc.Clock):
         """Set the clock to another time, also an earlier one.
 
         Waits keep their length. A broker that goes back to an earlier state calls this, in the broker's own thread.
-        None: the machine's time.
+        None: the machine's time. ValueError for a time before 1970 or after the year 9999.
         """
+        _check_ms(now_ms)
 
         def change() -> None:
             if frozen:
@@ -287,6 +290,11 @@ class BrokerClock(trio.abc.Clock):
         change()
         self._shift_waits()
         trio.lowlevel.spawn_system_task(_settle, settled)
+
+
+def _check_ms(now_ms: int | None) -> None:
+    if now_ms is not None and not 0 <= now_ms <= _LAST_MS:
+        raise ValueError(f"{now_ms} ms: this clock shows times from 1970 to the year 9999")
 
 
 def _once(change: Callable[[], None], lock: threading.Lock) -> Callable[[], None]:

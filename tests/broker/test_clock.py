@@ -309,3 +309,18 @@ def test_it_ends_with_the_year_9999() -> None:
     assert repr(clock).startswith("<BrokerClock 99")
     with pytest.raises(ValueError, match="beyond the year 9999"):
         clock.advance(days=365 * 100)
+
+
+@pytest.mark.parametrize("now_ms", [-1, -5, 253_402_300_800_000, 2**63, 10**400, float("nan"), float("inf")])
+def test_it_shows_no_time_outside_of_the_years_1970_to_9999(now_ms: int) -> None:
+    clock = BrokerClock(start_ms=5)
+    clock.freeze()
+    with pytest.raises(ValueError, match="this clock shows times from 1970 to the year 9999"):
+        clock.set_ms(now_ms)
+    with pytest.raises(ValueError, match="this clock shows times from 1970 to the year 9999"):
+        BrokerClock(start_ms=now_ms)
+    assert (clock.now_ms(), clock.frozen) == (5, True)
+    clock.set_ms(253_402_300_799_999, frozen=True)
+    assert clock.now_ms() == 253_402_300_799_999
+    clock.set_ms(0, frozen=True)
+    assert clock.now_ms() == 0
