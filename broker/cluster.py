@@ -37,6 +37,7 @@ from odradek.broker.controller.feature_levels import UNSTABLE_APIS_ENABLE, featu
 from odradek.broker.controller.membership import Membership
 from odradek.broker.controller.metadata_log import MemoryMetadataLog
 from odradek.broker.controller.quorum import Quorum
+from odradek.broker.controller.topic_control import check_new_partitions
 from odradek.broker.coordinator.service import Surroundings
 from odradek.broker.coordinator_set import CoordinatorSet
 from odradek.broker.lane import Lane, PlainLane
@@ -400,6 +401,7 @@ class Cluster:
     ) -> Topic:
         """Create a topic; KafkaError if Kafka would refuse it. -1 takes the broker's default."""
         placed = list((assignments or {}).items())
+        check_new_partitions(partitions)
         self.controller.create_topic(NewTopic(name, partitions, replication_factor, placed, configs or {}))
         return self.topics.by_name(name)
 

@@ -23,7 +23,7 @@ from odradek.broker.controller.commands import (
     NewPartitions,
     NewTopic,
 )
-from odradek.broker.controller.topic_control import MAX_NEW_PARTITIONS
+from odradek.broker.controller.topic_control import MAX_NEW_PARTITIONS, check_new_partitions
 from odradek.broker.metadata.image import TopicImage
 from odradek.broker.metadata.topic_name_rules import CLUSTER_METADATA
 from odradek.broker.requests.access import ByItem
@@ -84,8 +84,9 @@ def create_topics(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTo
         creatable = ctx.allowed(Operation.CREATE, Resource.TOPIC, allowed)
     single = [topic for topic in request.topics if topic.name in creatable]
     default = ctx.services.config.get_int("num.partitions", ctx.services.controller.controller_id)
-    if sum(_counted_partitions(topic, default) for topic in single) > MAX_NEW_PARTITIONS:
-        too_many = KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+    try:
+        check_new_partitions(sum(_counted_partitions(topic, default) for topic in single))
+    except KafkaError as too_many:
         return CreateTopicsResponse(topics=[_refusal(name, too_many) for name in counts])
     results = _create(ctx, request, single, shown) if single else []
     for name, count in counts.items():

@@ -33,6 +33,12 @@ _NOBODY: list[int] = []
 _RESERVED_IDS = frozenset({bytes(16), bytes(15) + b"\x01"})
 
 
+def check_new_partitions(count: int) -> None:
+    """POLICY_VIOLATION for more new partitions than one request may ask for."""
+    if count > MAX_NEW_PARTITIONS:
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+
+
 class TopicControl:
     """Decides about topics. Reads image and configuration; changes neither.
 

@@ -127,3 +127,12 @@ def test_what_kafka_refuses_is_refused_and_changes_nothing(broker: KafkaBroker) 
             broker.delete_records(name, index, before=before)
         assert caught.value.code is code
     assert [record.value for record in broker.records("t")] == [b"a"]
+
+
+@pytest.mark.parametrize("partitions", [10_001, 1_000_000, 2**63])
+def test_more_partitions_than_kafka_makes_at_once_are_refused(broker: KafkaBroker, partitions: int) -> None:
+    before = set(broker.topics)
+    with pytest.raises(KafkaError, match=r"Excessively large number of partitions per request\.") as refused:
+        broker.create_topic("large", partitions)
+    assert refused.value.code == ErrorCode.POLICY_VIOLATION
+    assert set(broker.topics) == before
