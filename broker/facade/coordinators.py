@@ -1,4 +1,4 @@
-"""Keeps coordinators from loading."""
+"""Makes coordinators load again, and keeps them from it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,16 @@ if TYPE_CHECKING:
 
     from odradek.broker.cluster import Cluster
     from odradek.broker.coordinator.service import CoordinatorService
+
+
+def reload(cluster: Cluster, topic: str, partition: int) -> None:
+    """Make the coordinator of a partition load again.
+
+    Raises ValueError if no coordinator uses the topic, KeyError if the partition does not exist.
+    """
+    service = _service(cluster, topic)
+    _check(service, partition, len(service.topic.partitions or ()))
+    service.reload(partition)
 
 
 def hold_load(cluster: Cluster, topic: str, partition: int | None, *, now: bool) -> None:
@@ -45,6 +55,10 @@ def _partitions(service: CoordinatorService[Any], partition: int | None) -> Iter
     count = len(service.topic.ensure())
     if partition is None:
         return range(count)
+    _check(service, partition, count)
+    return (partition,)
+
+
+def _check(service: CoordinatorService[Any], partition: int, count: int) -> None:
     if not 0 <= partition < count:
         raise KeyError(f"no partition {service.topic.name}-{partition}: there are {count}")
-    return (partition,)

@@ -61,9 +61,14 @@ class GroupVerbs(TrioVerbs):
         await self._call(lambda: set_offsets(self._cluster, group_id, offsets))
 
     async def reload_coordinator(self, partition: int, topic: str = "__consumer_offsets") -> None:
-        """Make the coordinator of a partition reload its state from the log, as after a change of its leader."""
-        services = (self._cluster.groups, self._cluster.transactions)
-        await self._call(lambda: next(s for s in services if s.topic.name == topic).reload(partition))
+        """Make the coordinator of a partition reload its state from the log, as after a change of its leader.
+
+        ``topic`` is ``__consumer_offsets``, ``__transaction_state`` or ``__share_group_state``. Raises ValueError for
+        another topic, KeyError for a partition that does not exist.
+        """
+        from odradek.broker.facade.coordinators import reload
+
+        await self._call(lambda: reload(self._cluster, topic, partition))
 
     def hold_load(self, topic: str, partition: int | None = None, *, now: bool = False) -> Pending[TrioUndo]:
         """Keep the coordinator of a partition from loading; None means the coordinators of all partitions.

@@ -49,8 +49,3 @@ def test_nothing_is_there_at_first() -> None:
         assert broker.groups == {}
         assert broker.transactions == {}
         assert broker.group("nobody").state == "Dead"
-
-
-def test_a_coordinator_that_is_not_there_cannot_be_reloaded() -> None:
-    with odradek.KafkaBroker() as broker, pytest.raises(odradek.KafkaError):
-        broker.reload_coordinator(3)

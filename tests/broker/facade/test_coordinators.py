@@ -60,3 +60,20 @@ def test_wrong_names_are_the_users_mistakes(broker: KafkaBroker) -> None:
         broker.hold_load("t")
     with pytest.raises(KeyError, match="no partition __share_group_state-50"):
         broker.hold_load(SHARE_GROUP_STATE, 50)
+
+
+@pytest.mark.parametrize("topic", [CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE])
+def test_each_coordinator_can_load_again(topic: str) -> None:
+    with KafkaBroker() as broker:
+        with pytest.raises(KeyError, match=f"no partition {topic}-3: there are 0"):
+            broker.reload_coordinator(3, topic)
+        broker.hold_load(topic, 3).undo()  # makes the topic
+        broker.reload_coordinator(3, topic)
+        for partition in (-1, 50):
+            with pytest.raises(KeyError, match=f"no partition {topic}-{partition}: there are 50"):
+                broker.reload_coordinator(partition, topic)
+
+
+def test_a_topic_without_a_coordinator_cannot_be_reloaded(broker: KafkaBroker) -> None:
+    with pytest.raises(ValueError, match="no coordinator loads from 'orders'"):
+        broker.reload_coordinator(0, "orders")
