@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from odradek.broker.schemas.framing import Framed, message_indexes
 
-_PROTOC_TIMEOUT_S = 60
+_PROTOC_TIMEOUT_S = 10
+_PROTOCS = threading.Semaphore(4)
+"""How many run at the same time."""
+_LONGEST_PART = 255
+"""Characters of a name of a file or folder, on all usual file systems."""
 FILE = "given.proto"
 """The name of the file with the given text."""
 _PART = re.compile(r"(?!\.+$)[\w.-]+", re.ASCII)
@@ -106,19 +112,37 @@ def compiled(text: str, imported: Mapping[str, str] | None = None) -> bytes:
             _write(place, path, each)
         words = [sys.executable, "-m", "grpc_tools.protoc", f"-I{place}", "--include_imports"]
         words += [f"-o{place / 'set'}", FILE]
-        done = subprocess.run(words, capture_output=True, text=True, cwd=place, timeout=_PROTOC_TIMEOUT_S, check=False)
+        try:
+            with _PROTOCS:
+                done = subprocess.run(words, capture_output=True, cwd=place, timeout=_PROTOC_TIMEOUT_S, check=False)
+        except subprocess.TimeoutExpired:
+            raise ValueError(
+                f"this .proto file is too expensive: protoc takes longer than {_PROTOC_TIMEOUT_S} s"
+            ) from None
         if done.returncode:
-            raise ValueError(f"this is not a .proto file: {_complaints(done.stderr, place) or 'protoc refuses it'}")
+            told = _complaints(done.stderr.decode(errors="replace"), place)
+            raise ValueError(f"this is not a .proto file: {told or 'protoc refuses it'}")
         return (place / "set").read_bytes()
 
 
 def _write(place: Path, path: str, text: str) -> None:
     parts = path.split("/")
-    if not all(_PART.fullmatch(each) for each in parts):
-        raise ValueError(f"{path!r} is not the path of a .proto file")
+    if not all(_PART.fullmatch(each) and len(each) <= _LONGEST_PART for each in parts):
+        raise ValueError(f"{_shown(path)} is not the path of a .proto file")
     file = place.joinpath(*parts)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    except (FileExistsError, NotADirectoryError, IsADirectoryError):
+        raise ValueError(f"{_shown(path)} and another imported file cannot both be there") from None
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        raise ValueError(f"{_shown(path)} is too long for the path of a file") from None
+
+
+def _shown(path: str) -> str:
+    return repr(path if len(path) <= _LONGEST_PART else f"{path[:_LONGEST_PART]}...")
 
 
 def _complaints(told: str, place: Path) -> str:
