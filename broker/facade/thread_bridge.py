@@ -26,6 +26,17 @@ class Call(Protocol):
     def __call__(self, function: Callable[[], T], /) -> T: ...
 
 
+class Apart(Protocol):
+    """Runs a function that may take a while, and returns its result, while other tasks go on."""
+
+    async def __call__(self, function: Callable[[], T], /) -> T: ...
+
+
+async def here(function: Callable[[], T]) -> T:
+    """An `Apart` for work in steps that are short enough."""
+    return function()
+
+
 class HandOver:
     """A `Call` for any thread; in the broker's own thread it calls directly. Create it in the broker's trio run."""
 

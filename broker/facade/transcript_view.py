@@ -9,14 +9,14 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack, overload
 
-from odradek.broker.facade.thread_bridge import BrokerClosedError, blocking_settled, trio_settled
+from odradek.broker.facade.thread_bridge import BrokerClosedError, blocking_settled, here, trio_settled
 from odradek.broker.requests.exchange import RawExchange
 from odradek.broker.transcript.recorded_request import RecordedRequest, TranscriptReader
 from odradek.broker.transcript.request_list import Conditions, Requests
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.facade.thread_bridge import Call
+    from odradek.broker.facade.thread_bridge import Apart, Call
     from odradek.broker.transcript.request_list import Selection
 
 
@@ -92,10 +92,10 @@ class RequestWait:
                 self._look_in(_nothing)
         return self._answer()
 
-    async def trio_wait(self, timeout_s: float) -> Requests:
-        """Wait in trio."""
+    async def trio_wait(self, timeout_s: float, apart: Apart = here) -> Requests:
+        """Wait in trio; requests are read ``apart``."""
         end_s = _now_s() + timeout_s
-        while (changed := self._look()) is not None:
+        while (changed := await apart(self._look)) is not None:
             if not await trio_settled(changed, max(0.0, end_s - _now_s())):
                 raise self._too_late(timeout_s)
         return self._answer()
@@ -119,7 +119,7 @@ class RequestWait:
         return Requests(self._found, self._reader)
 
     def _too_late(self, timeout_s: float) -> TimeoutError:
-        last = Requests(self._reader.read(self._cluster.recent.entries.copy()), self._reader)[-_SHOWN:]
+        last = Requests(self._reader.read(list(self._cluster.recent.entries.copy())[-_SHOWN:]), self._reader)
         return TimeoutError(
             f"{len(self._found)} of {self._count} requests with {self._selection} after {timeout_s:g} s; "
             f"the last of all:\n{last}"

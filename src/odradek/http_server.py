@@ -15,6 +15,8 @@ from wsgiref.handlers import format_date_time
 import h11
 import trio
 
+from odradek.http_text import text_bytes
+
 T = TypeVar("T")
 
 _IDLE_S = 30.0
@@ -51,7 +53,8 @@ class ClientGoneError(Exception):
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
     """``target``: path and query as they came. ``headers``: by lower-case names. ``server``, ``client``: host and port
-    of each end. ``next_piece``: gives the next bytes of the body, none at its end."""
+    of each end. ``next_piece``: gives the next bytes of the body, none at its end. ``attended``: awaits a function once
+    the body is read, and cancels it when the client hangs up; ClientGoneError then."""
 
     method: str
     target: str
@@ -59,6 +62,7 @@ class HttpRequest:
     server: tuple[str, int]
     client: tuple[str, int]
     next_piece: Callable[[], Awaitable[bytes]]
+    attended: Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]]
 
     @property
     def path(self) -> str:
@@ -172,7 +176,7 @@ class HttpConnection:
         try:
             event = await self._next_event()
         except h11.RemoteProtocolError as error:
-            await self._answer(HttpResponse(f"{error}\n".encode(), error.error_status_hint, "text/plain"))
+            await self._answer(HttpResponse(text_bytes(f"{error}\n"), error.error_status_hint, "text/plain"))
             return False
         if not isinstance(event, h11.Request):
             return False
@@ -193,7 +197,7 @@ class HttpConnection:
         except OSError:
             raise ClientGoneError from None
         method, target = head.method.decode(), head.target.decode("latin-1")
-        return HttpRequest(method, target, headers, server, client, self._next_piece)
+        return HttpRequest(method, target, headers, server, client, self._next_piece, self._attended)
 
     async def _next_piece(self) -> bytes:
         """The next bytes of the body. HttpError (400) if the body breaks the rules of HTTP; ClientGoneError."""
@@ -250,6 +254,16 @@ class HttpConnection:
 
     async def _send_pieces(self, pieces: AsyncGenerator[str, None]) -> None:
         """ClientGoneError as soon as the client hangs up, also while there is nothing to send."""
+
+        async def send() -> None:
+            with suppress(trio.BrokenResourceError):  # whoever attends sees it, too
+                async for piece in pieces:
+                    await self._send(h11.Data(text_bytes(piece)))
+
+        await self._attended(send)
+
+    async def _attended(self, function: Callable[[], Awaitable[Any]]) -> Any:
+        """Await a function. When the client hangs up, it is cancelled, and ClientGoneError raised."""
         is_gone = False
 
         async def watch() -> None:
@@ -258,16 +272,26 @@ class HttpConnection:
             self._http.receive_data(data)
             if not data:
                 is_gone = True
-                nursery.cancel_scope.cancel()
+                attention.cancel()
 
+        result: Any = None
+        failure: Exception | None = None
         async with trio.open_nursery() as nursery:
+            attention = nursery.cancel_scope
             nursery.start_soon(watch)
-            with suppress(trio.BrokenResourceError):  # the watch sees it, too
-                async for piece in pieces:
-                    await self._send(h11.Data(piece.encode()))
-            nursery.cancel_scope.cancel()
+            try:
+                result = await function()
+            except Exception as error:
+                failure = error  # raised outside, where no group is made of it
+            attention.cancel()
         if is_gone:
             raise ClientGoneError
+        if failure is not None:
+            try:
+                raise failure
+            finally:
+                del failure  # whose traceback has this frame
+        return result
 
     async def _send(self, *events: Any) -> None:
         await self._stream.send_all(b"".join(self._http.send(each) or b"" for each in events))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -16,10 +18,14 @@ async def no_body() -> bytes:
     return b""
 
 
+async def unattended(function: Callable[[], Awaitable[Any]]) -> Any:
+    return await function()
+
+
 def refusal(access: Access, method: str = "POST", path: str = "/", **headers: str) -> int | None:
     """The status with which a request is refused, None if it is not."""
     names = {"host": "localhost:80", **{name.replace("_", "-"): each for name, each in headers.items()}}
-    request = HttpRequest(method, path, names, ("127.0.0.1", 80), ("127.0.0.1", 4000), no_body)
+    request = HttpRequest(method, path, names, ("127.0.0.1", 80), ("127.0.0.1", 4000), no_body, unattended)
     try:
         access.check(request)
     except HttpError as error:
@@ -83,7 +89,7 @@ def test_what_clients_send_is_taken() -> None:
 
 def test_curl_is_told_what_to_send() -> None:
     headers = {"host": "localhost", "content-type": "application/x-www-form-urlencoded"}
-    request = HttpRequest("POST", "/", headers, ("127.0.0.1", 80), ("127.0.0.1", 4000), no_body)
+    request = HttpRequest("POST", "/", headers, ("127.0.0.1", 80), ("127.0.0.1", 4000), no_body, unattended)
     access = Access(None, None, [KIND])
     with pytest.raises(HttpError, match=r"send application/json; curl -d needs -H 'Content-Type: "):
         access.check(request)

@@ -286,3 +286,45 @@ def test_routes() -> None:
     with pytest.raises(HttpError, match="/a/x takes GET, HEAD, PUT, not DELETE") as other:
         routes.find("DELETE", "/a/x")
     assert (other.value.status, other.value.headers) == (405, {"Allow": "GET, HEAD, PUT"})
+
+
+def test_an_answer_that_waits_ends_with_its_client() -> None:
+    ended: list[str] = []
+
+    async def waits(request: HttpRequest) -> HttpResponse:
+        async def wait() -> None:
+            try:
+                await trio.sleep_forever()
+            finally:
+                ended.append("cancelled")
+
+        try:
+            await request.attended(wait)
+        except ClientGoneError:
+            ended.append("gone")
+            raise
+        raise AssertionError
+
+    async def client(stream: trio.SocketStream) -> None:
+        await stream.send_all(asked("/"))
+        await trio.testing.wait_all_tasks_blocked()
+        assert ended == []
+
+    talk(waits, client)
+    assert ended == ["cancelled", "gone"]
+
+
+def test_what_an_attended_function_gives_or_raises_is_as_without_attention() -> None:
+    async def result() -> bytes:
+        return b"result"
+
+    async def failure() -> bytes:
+        raise HttpError(418, "why")
+
+    async def both(request: HttpRequest) -> HttpResponse:
+        with pytest.raises(HttpError, match="why"):
+            await request.attended(failure)
+        return HttpResponse(await request.attended(result))
+
+    found = answers(both, asked("/1", close=False) + asked("/2"))
+    assert found.count(b"\r\n\r\nresult") == 2

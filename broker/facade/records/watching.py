@@ -13,14 +13,14 @@ import trio
 
 from odradek.broker.facade.records.reading import Bounds, bounds_of, read_records
 from odradek.broker.facade.records.record import Isolation, StoredRecord
-from odradek.broker.facade.thread_bridge import BrokerClosedError, trio_settled
+from odradek.broker.facade.thread_bridge import BrokerClosedError, here, trio_settled
 from odradek.broker.facade.topics import find_partition, find_topic
 from odradek.broker.partitions.waiters import Waiter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from odradek.broker.facade.thread_bridge import Call
+    from odradek.broker.facade.thread_bridge import Apart, Call
     from odradek.broker.partitions.partition import Partition
     from odradek.broker.partitions.partition_registry import PartitionRegistry, Topic
 
@@ -104,13 +104,13 @@ class RecordWait:
                 return self._last_look()
         return self._records()
 
-    async def trio_wait(self) -> list[StoredRecord]:
-        """Wait in trio."""
+    async def trio_wait(self, apart: Apart = here) -> list[StoredRecord]:
+        """Wait in trio; records are read ``apart``."""
         with trio.move_on_after(self._timeout_s):
-            while (changed := self._look()) is not None:
+            while (changed := await apart(self._look)) is not None:
                 await trio_settled(changed, math.inf)
             return self._records()
-        return self._last_look()
+        return await apart(self._last_look)
 
     def _look(self) -> Future[None] | None:
         """Read the new records. Returns None if there are enough, else a future for the next change."""

@@ -99,7 +99,7 @@ class Seeding:
         for each in records:
             asked = each if isinstance(each, ProducerRecord) else ProducerRecord(each)
             timestamp = self._cluster.clock.now_ms() if asked.timestamp is None else asked.timestamp
-            if isinstance(timestamp, bool) or not isinstance(timestamp, int) or timestamp < 0:
+            if isinstance(timestamp, bool) or not isinstance(timestamp, int) or not 0 <= timestamp < 2**63:
                 raise ValueError(f"timestamp={timestamp!r}: expected milliseconds since 1970")
             key = serialized(asked.key, key_serializer, "key")
             value = serialized(asked.value, value_serializer, "value")

@@ -127,6 +127,11 @@ class Operation:
     doc: str
 
     @property
+    def waits(self) -> bool:
+        """Whether it waits for what clients do, until its ``timeout``."""
+        return self.member.startswith("wait_")
+
+    @property
     def name(self) -> str:
         """Its name on the command line: ``kill-node``, ``clock advance``."""
         return self.path.removeprefix("/v1/").replace("/{id}", "").replace("/", " ")

@@ -129,7 +129,7 @@ class RecordVerbs(TrioVerbs):
         from odradek.broker.facade.records.watching import RecordWait
 
         with RecordWait(self._look, self._cluster.topics, topic, count, partition, isolation, timeout) as waiting:
-            return await waiting.trio_wait()
+            return await waiting.trio_wait(apart=self._apart)
 
 
 class SchemaVerbs(TrioVerbs):

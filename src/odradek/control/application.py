@@ -7,7 +7,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 import trio
 
@@ -20,18 +20,22 @@ from odradek.control.static import PATHS, served
 from odradek.control.streams import RECORDS, REQUESTS, RecordStream, RequestStream, streamed
 from odradek.http_access import Access
 from odradek.http_server import ClientGoneError, HttpError, HttpRequest, HttpResponse, Routes
-from odradek.protocol.errors import KafkaError
+from odradek.http_text import text_bytes
+from odradek.protocol.errors import KafkaError, ProtocolError
 
 _log = logging.getLogger("odradek.control")
 _JSON = "application/json"
 _MAX_BODY_BYTES = 64 * 1024 * 1024
 _THREADS = 200
-"""How many operations may wait at the same time."""
+"""How many operations may run at the same time."""
+_READERS = 4
+"""How many waits may read at the same time what has come."""
 _AT_ONCE = 500
 _REFUSALS = (KafkaError, TimeoutError, BrokerClosedError, RuntimeError, ImportError, OSError)
 _KINDS = {401: "TokenError", 421: "HostError"}
-_MISTAKES = (TypeError, ValueError, LookupError, ArithmeticError)
+_MISTAKES = (TypeError, ValueError, LookupError, ArithmeticError, ProtocolError)
 
+T = TypeVar("T")
 Endpoint = Callable[[HttpRequest, dict[str, str]], Awaitable[HttpResponse]]
 
 
@@ -45,6 +49,7 @@ class Application:
         self._calls = calls
         self._access = Access(hosts, token, (_JSON,), free=PATHS)
         self._limiter = trio.CapacityLimiter(_THREADS)
+        self._readers = trio.CapacityLimiter(_READERS)
         self._routes: Routes[Endpoint] = Routes(
             [
                 *(("GET", path, self._file) for path in PATHS),
@@ -101,6 +106,9 @@ class Application:
                     arguments = of_query(operation, dict(request.query))
                 else:
                     arguments = of_body(operation, await request.body(_MAX_BODY_BYTES))
+                if operation.waits:
+                    wait = partial(self._calls.wait, operation, names.get("id"), arguments, self._apart)
+                    return _json(await request.attended(wait))
                 call = partial(self._calls.run, operation, names.get("id"), arguments)
                 result = await trio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._limiter)
             except UnknownHandleError as error:
@@ -114,6 +122,9 @@ class Application:
             return _json(result)
 
         return answer
+
+    async def _apart(self, function: Callable[[], T]) -> T:
+        return await trio.to_thread.run_sync(function, limiter=self._readers)
 
     async def _listed(self, items: Iterator[Any]) -> AsyncGenerator[str, None]:
         """A JSON array, piece by piece."""
@@ -130,7 +141,7 @@ class Application:
 
 def _json(data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> HttpResponse:
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return HttpResponse(text.encode(), status, _JSON, headers or {})
+    return HttpResponse(text_bytes(text), status, _JSON, headers or {})
 
 
 def _error(status: int, kind: str, message: str, headers: Mapping[str, str] | None = None) -> HttpResponse:

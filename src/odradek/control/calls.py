@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 import types
 import typing
@@ -14,14 +13,19 @@ from odradek.broker.clock import BrokerClock
 from odradek.broker.config.suggestion import did_you_mean
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.generated.blocking.groups import Group
+from odradek.broker.facade.generated.blocking.transactions import TransactionHold
 from odradek.broker.facade.generated.blocking.transcript import Transcript
 from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.records.watching import RecordFollow
 from odradek.broker.facade.remote.decoding import decoded
 from odradek.broker.facade.remote.encoding import encoded
 from odradek.broker.facade.remote.operations import HANDLES, ForkOperations, Operation, Parameter
+from odradek.broker.facade.verbs.broker import TrioBroker
+from odradek.broker.facade.verbs.transactions import TrioTransactionHold
+from odradek.http_text import json_of
 
 if TYPE_CHECKING:
+    from odradek.broker.facade.thread_bridge import Apart
     from odradek.broker.faults.fault import Fault
     from odradek.broker.schemas.record_schemas import RecordSchemas
     from odradek.broker.transcript.recorded_request import RecordedRequest
@@ -29,7 +33,7 @@ if TYPE_CHECKING:
 
 def of_body(operation: Operation, body: bytes) -> dict[str, Any]:
     """From a JSON object; an empty body is an empty object. ValueError or TypeError, in words."""
-    data = parsed(body) if body else {}
+    data = json_of(body) if body else {}
     if not isinstance(data, dict):
         raise TypeError("the body: expected a JSON object with the arguments")
     return _chosen(operation, data)
@@ -39,19 +43,6 @@ def of_query(operation: Operation, query: Mapping[str, str]) -> dict[str, Any]:
     """From the query of a URL, where all is text."""
     hints = {each.name: each.hint for each in operation.parameters}
     return _chosen(operation, {name: _of_text(hints.get(name), text) for name, text in query.items()})
-
-
-def parsed(body: bytes) -> Any:
-    """The JSON in it; ValueError, in words, if there is none."""
-    try:
-        return json.loads(body, parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise ValueError(f"the body is not JSON: {reason}") from None
-
-
-def _no_number(name: str) -> Any:
-    raise ValueError(f"{name} is not a JSON number")
 
 
 def _of_text(hint: Any, text: str) -> Any:
@@ -92,6 +83,14 @@ class UnknownHandleError(LookupError):
     """Nothing is kept under this id (any more)."""
 
 
+class _Waits(TrioBroker):
+    """The waits of a broker in another thread, as tasks of the server's trio run."""
+
+    def __init__(self, broker: BlockingBroker, apart: Apart) -> None:
+        super().__init__(broker.cluster, broker._look)
+        self._apart = apart
+
+
 class Calls:
     """The objects that can be called: the broker, its clock, its groups, and the handles that verbs have returned.
 
@@ -112,6 +111,19 @@ class Calls:
         if operation.method == "GET" and isinstance(getattr(type(owner), operation.member, None), property):
             return self._answer(getattr(owner, operation.member))
         return self._answer(getattr(owner, operation.member)(*self._positional(operation, arguments), **arguments))
+
+    async def wait(self, operation: Operation, identity: str | None, arguments: dict[str, Any], apart: Apart) -> Any:
+        """As `run`, for a wait, in a task of the server, which reads ``apart`` what has come."""
+        waits = _Waits(self._broker, apart)
+        owner: Any = waits
+        if operation.owner is TransactionHold:
+            owner = TrioTransactionHold(self._kept(TransactionHold, identity)._held, waits._always)
+        elif operation.owner is Group:
+            owner = waits.group(identity or "")
+        elif operation.owner is Transcript:
+            owner = waits.requests
+        result = await getattr(owner, operation.member)(*self._positional(operation, arguments), **arguments)
+        return await apart(lambda: self._answer(result))
 
     def follow(self, told: Callable[[RecordedRequest], None]) -> Undo:
         """Have a function called, in the broker's thread, with each request that has come to its end."""

@@ -13,7 +13,7 @@ import odradek
 from odradek.control.server import ControlServer
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from tests.fakes.wire_client import WireClient
-from tests.frontdoor.control.conftest import Ask
+from tests.frontdoor.control.conftest import Ask, ask
 
 
 def test_a_test_in_another_language_has_everything(control: Ask, broker: odradek.KafkaBroker) -> None:
@@ -55,6 +55,41 @@ def test_a_wait_ends_when_it_is_over_and_others_are_served_meanwhile(control: As
     assert [each["value"] for each in answers[0][1]] == ["x"]
 
 
+def begun(url: str, path: str, body: dict[str, Any]) -> http.client.HTTPConnection:
+    connection = http.client.HTTPConnection(url.partition("//")[2], timeout=60)
+    connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+    return connection
+
+
+@pytest.mark.long
+def test_hundreds_of_waits_take_no_threads_and_end_with_their_clients(broker: odradek.KafkaBroker) -> None:
+    broker.set_faults(odradek.Fault("Produce", delay_ms=1))
+    waits: list[tuple[str, dict[str, Any]]] = [
+        ("/v1/wait-records", {"topic": "t", "count": 5}),
+        ("/v1/groups/g/wait-stable", {}),
+        ("/v1/wait-hit", {"fault": 0}),
+        ("/v1/requests/wait-for", {"count": 10_000}),
+    ]
+    with ControlServer(broker) as server:
+        hold = ask(server.url, "POST", "/v1/hold", {"transactional_id": "tx", "at": "PrepareCommit"})[1]
+        waits.append((f"{hold['path']}/wait-reached", {}))
+        threads = threading.active_count()
+        clients = [begun(server.url, path, {**body, "timeout": 3600}) for path, body in waits for _ in range(60)]
+        while len(broker.cluster.recent.watchers) < 60:
+            ask(server.url, "GET", "/v1/topics")
+        assert threading.active_count() < threads + 30
+        assert ask(server.url, "POST", "/v1/produce", {"topic": "t", "value": "x", "partition": 0})[0] == 200
+        for each in clients[:59]:
+            each.close()
+        ask(server.url, "POST", "/v1/produce-all", {"topic": "t", "records": ["x"] * 4})
+        answer = clients[59].getresponse()
+        assert (answer.status, len(json.loads(answer.read()))) == (200, 5)
+        for each in clients:
+            each.close()
+        while broker.cluster.recent.watchers:
+            ask(server.url, "GET", "/v1/topics")
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body", "status", "message"),
     [
@@ -70,6 +105,15 @@ def test_a_wait_ends_when_it_is_over_and_others_are_served_meanwhile(control: As
         ("GET", "/v1/records?topic=no", None, 400, "no topic 'no'"),
         ("POST", "/v1/wait-records", {"topic": "t", "count": 1, "timeout": 0.01}, 409, "0 of 1 records"),
         ("POST", "/v1/produce", {"topic": "t", "value": {"a": 1}}, 400, "expected bytes, text or None as value"),
+        ("POST", "/v1/produce", {"topic": "t", "timestamp": 2**63}, 400, "expected milliseconds since 1970"),
+        ("POST", "/v1/produce", {"topic": "t", "transactional_id": "x" * 40_000}, 400, "at most 32767 are allowed"),
+        ("POST", "/v1/create-topic", b'{"name": "\\ud800"}', 400, "surrogates not allowed"),
+        ("POST", "/v1/create-topic", {"name": "new", "partitions": 10_001}, 409, "Excessively large number"),
+        ("POST", "/v1/clock/set-ms", {"now_ms": 2**63}, 400, "from 1970 to the year 9999"),
+        ("POST", "/v1/clock/set-ms", {"now_ms": -5}, 400, "from 1970 to the year 9999"),
+        ("POST", "/v1/clock/set-ms", b'{"now_ms": NaN}', 400, "NaN is not a JSON number"),
+        ("POST", "/v1/clock/set-ms", b'{"now_ms": 1e400}', 400, "expected a whole number"),
+        ("POST", "/v1/reload-coordinator", {"partition": 0, "topic": "__share_group_state"}, 400, "there are 0"),
     ],
 )
 def test_bad_input_is_told(control: Ask, method: str, path: str, body: Any, status: int, message: str) -> None:

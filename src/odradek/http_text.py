@@ -1,0 +1,33 @@
+"""JSON in requests, and text in answers. Nothing here needs the packages of a server."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+
+def json_of(body: bytes) -> Any:
+    """What a body says in JSON. ValueError, in words, for what is none, and for halves of characters."""
+    try:
+        text = body.decode("utf-8-sig")
+        found = json.loads(text, parse_constant=_no_number)
+        if _HALF.search(text):
+            json.dumps(found, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise ValueError(f"the body is not JSON: {reason}") from None
+    return found
+
+
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+"""The beginning of what may be half a character (a surrogate)."""
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def text_bytes(text: str) -> bytes:
+    """The bytes of a text to answer. Half a character, which has no bytes, stays an escape, as in JSON."""
+    return text.encode("utf-8", "backslashreplace")
