@@ -15,6 +15,7 @@ from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.broker.requests.exchange import RawExchange
 from odradek.http_access import Access
 from odradek.http_server import ClientGoneError, HttpError, HttpRequest, HttpResponse, Routes, UnansweredError
+from odradek.http_text import text_bytes
 from odradek.registry.endpoints import ENDPOINTS
 from odradek.registry.errors import RegistryError, too_large
 from odradek.registry.recording import Recording
@@ -30,6 +31,8 @@ MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
 _MEDIA_TYPES = (MEDIA_TYPE, "application/vnd.schemaregistry+json", "application/json", "application/octet-stream")
 _RANGES = ("*/*", "application/*", *_MEDIA_TYPES)
 _THREADS = 100
+_LONGEST_MESSAGE = 4000
+"""A parser may tell of all that is wrong with a schema, and cite all of it."""
 _TEXT = ("/schema",)
 _CONTEXTS = "/contexts/"
 
@@ -69,7 +72,7 @@ class Application:
         except BrokerClosedError as error:
             response = _refused(500, 50001, str(error))
         except Exception as error:
-            _log.error("bug in the registry: %s", head, exc_info=error)
+            _log.error("bug in the registry: %s", head[:200], exc_info=error)
             response = _refused(500, 500, f"bug in odradek: {error!r}")
         assert isinstance(response.body, bytes)
         await self._in_thread(self._recording.answered, exchange, response.status, response.body)
@@ -144,7 +147,7 @@ async def _body(request: HttpRequest) -> bytes:
 
 
 def _response(text: str, status: int = 200, headers: Mapping[str, str] | None = None) -> HttpResponse:
-    return HttpResponse(text.encode("utf-8", "surrogatepass"), status, MEDIA_TYPE, headers or {})
+    return HttpResponse(text_bytes(text), status, MEDIA_TYPE, headers or {})
 
 
 def _json(data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> HttpResponse:
@@ -152,4 +155,5 @@ def _json(data: Any, status: int = 200, headers: Mapping[str, str] | None = None
 
 
 def _refused(status: int, code: int, message: str, headers: Mapping[str, str] | None = None) -> HttpResponse:
-    return _json({"error_code": code, "message": message}, status, headers)
+    shown = message if len(message) <= _LONGEST_MESSAGE else f"{message[:_LONGEST_MESSAGE]}..."
+    return _json({"error_code": code, "message": shown}, status, headers)

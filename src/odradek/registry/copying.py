@@ -19,7 +19,8 @@ from odradek.registry.records import (
     schema_record,
     version_of,
 )
-from odradek.registry.state import LEVEL, READONLY_OVERRIDE, RegistryState
+from odradek.registry.rules import LEVEL
+from odradek.registry.state import READONLY_OVERRIDE, RegistryState
 from odradek.registry.subjects import DEFAULT_CONTEXT, context_subject
 
 _TIMEOUT_S = 30

@@ -25,7 +25,7 @@ from odradek.registry.errors import (
     version_not_soft_deleted,
     version_soft_deleted,
 )
-from odradek.registry.formats.parsed import LEVELS, Parsed, reasons_against
+from odradek.registry.formats.parsed import Parsed
 from odradek.registry.parsing import Parser
 from odradek.registry.records import (
     RegistryRecord,
@@ -38,15 +38,11 @@ from odradek.registry.records import (
     schema_record,
     schema_tombstone,
 )
-from odradek.registry.rules import check_rules, merged, merged_metadata
-from odradek.registry.state import LEVEL, READONLY_OVERRIDE, READWRITE, RegistryState
+from odradek.registry.rules import CONFIGS, LEVEL, check_config, check_rules, merged, merged_metadata
+from odradek.registry.state import IMPORT, MODES, READONLY, READONLY_OVERRIDE, READWRITE, RegistryState
 from odradek.registry.subjects import DEFAULT_CONTEXT, context_of, context_subject, is_valid
 
-READONLY, IMPORT = "READONLY", "IMPORT"
-MODES = (READWRITE, READONLY, READONLY_OVERRIDE, IMPORT)
 _VERSION_PROPERTY = "confluent:version"
-_CONFIGS = ("normalize", "compatibilityGroup")
-_OBJECTS = ("defaultMetadata", "overrideMetadata", "defaultRuleSet", "overrideRuleSet")
 
 
 class Decision(NamedTuple):
@@ -159,17 +155,22 @@ def _registered(version: Version, asked: Content) -> dict[str, Any]:
 
 
 def understood(
-    state: RegistryState, parser: Parser, subject: str, content: Content, normalize: bool
+    state: RegistryState, parser: Parser, subject: str, content: Content, normalize: bool, *, keep: bool = True
 ) -> tuple[Parsed, Content]:
-    """The parsed schema, and the content to store. A reference to the latest version gets its number."""
+    """The parsed schema, and the content to store. A reference to the latest version gets its number.
+
+    ``keep``: as `Parser.parsed` has it.
+    """
     fixed = []
     for each in content.references:
         found = state.latest(each.subject) if each.version == -1 else None
         fixed.append(each if found is None else each._replace(version=found.version))
     content = replace(content, references=tuple(sorted(fixed) if normalize else fixed))
-    parsed = parser.parsed(state, subject, content)
+    parsed = parser.parsed(state, subject, content, keep=keep)
     try:
-        return parsed, replace(content, schema=parsed.normalized if normalize else parsed.canonical)
+        text = parsed.normalized if normalize else parsed.canonical
+        text.encode()  # half a character, which JSON can write as an escape, is in no text
+        return parsed, replace(content, schema=text)
     except ValueError as error:
         raise invalid_schema(str(error)) from None
 
@@ -192,7 +193,7 @@ def _reasons(
     if level == "NONE" or not earlier:
         return []
     pairs = [(each.version, parser.parsed(state, each.subject, each.content)) for each in earlier]
-    return reasons_against(parsed, level, pairs)
+    return parser.reasons_against(parsed, level, pairs)
 
 
 def _property(content: Content, name: str) -> Any:
@@ -212,7 +213,7 @@ def compatibility(
         raise invalid_schema("the schema is empty")
     config = state.config_in_scope(subject)
     normal = normalize or config.get("normalize") is True
-    parsed, content = understood(state, parser, subject, asked.content, normal)
+    parsed, content = understood(state, parser, subject, asked.content, normal, keep=False)
     return _reasons(state, parser, subject, parsed, content, earlier, config)
 
 
@@ -278,7 +279,7 @@ def set_config(state: RegistryState, subject: str | None, body: dict[str, Any]) 
 
 
 def _config(body: dict[str, Any]) -> dict[str, Any]:
-    known = ("compatibility", *_CONFIGS, *_OBJECTS)
+    known = ("compatibility", *CONFIGS)
     changed: dict[str, Any] = {}
     for name, value in body.items():
         if name not in known:
@@ -287,18 +288,13 @@ def _config(body: dict[str, Any]) -> dict[str, Any]:
             changed[LEVEL if name == "compatibility" else name] = value
     if not changed:
         raise invalid_level(f"the request sets nothing: expected at least one of {', '.join(known)}")
-    if LEVEL in changed:
-        level = changed[LEVEL]
-        if not isinstance(level, str) or level.upper() not in LEVELS:
-            raise invalid_level(f"invalid compatibility level {level!r}: expected one of {', '.join(LEVELS)}")
-        changed[LEVEL] = level.upper()
-    if not isinstance(changed.get("normalize", False), bool):
-        raise invalid_level("normalize must be true or false")
-    if not isinstance(changed.get("compatibilityGroup", ""), str):
-        raise invalid_level("compatibilityGroup must be the name of a property")
-    for name in _OBJECTS:
-        if not isinstance(changed.get(name, {}), dict):
-            raise invalid_level(f"{name} must be an object")
+    if isinstance(changed.get(LEVEL), str):
+        changed[LEVEL] = changed[LEVEL].upper()
+    try:
+        check_config(changed)
+    except ValueError as error:
+        raise invalid_level(str(error)) from None
+    for name in CONFIGS:
         if name.endswith("RuleSet"):
             check_rules(changed.get(name))
     return changed

@@ -37,7 +37,7 @@ class Content:
     @cached_property
     def digest(self) -> bytes:
         """MD5 of the content, computed as in Confluent's registry: 16 bytes."""
-        digest = hashlib.md5(self.schema.encode("utf-8", "surrogatepass"), usedforsecurity=False)
+        digest = hashlib.md5(self.schema.encode(), usedforsecurity=False)
         for each in self.references:
             digest.update(each.name.encode() + each.subject.encode() + each.version.to_bytes(4, "big", signed=True))
         for text, pieces in ((self.metadata, _metadata_pieces), (self.rules, _rule_pieces)):

@@ -133,6 +133,16 @@ def bad_request(why: str) -> RegistryError:
     return RegistryError(422, why)
 
 
+def too_expensive(what: str, why: str) -> RegistryError:
+    """422: parsing or comparing takes more than a request may cost."""
+    return RegistryError(422, f"{what} is too expensive: {why}")
+
+
+def too_busy(what: str) -> RegistryError:
+    """429: many expensive requests wait already."""
+    return RegistryError(429, f"{what} has to wait: too many expensive schemas are asked for; try again")
+
+
 def version_text(version: int) -> str:
     """A version as a user names it: -1 is the latest."""
     return "latest" if version < 0 else str(version)

@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from odradek.registry.entries import Content
+from odradek.registry.effort import Effort
+from odradek.registry.entries import Content, Reference, Version
 from odradek.registry.errors import invalid_schema, version_text
-from odradek.registry.formats.parsed import Parse, Parsed
+from odradek.registry.formats.parsed import Parsed, Prepare, reasons_against
+from odradek.registry.kept import Kept
 from odradek.registry.state import RegistryState, in_context_of
 
 _FORMATS = {
-    "JSON": ("odradek.registry.formats.json_schema", "JsonSchema"),
-    "PROTOBUF": ("odradek.registry.formats.protobuf", "ProtobufSchema"),
-    "AVRO": ("odradek.registry.formats.avro", "AvroSchema"),
+    "JSON": "odradek.registry.formats.json_schema",
+    "PROTOBUF": "odradek.registry.formats.protobuf",
+    "AVRO": "odradek.registry.formats.avro",
 }
 TYPES = tuple(_FORMATS)
-_KEPT = 1000
+_KEPT_CHARACTERS = 2 * 1024 * 1024
+"""Of the texts whose parsed schemas are kept. Parsed they take up to 25 times as many bytes."""
+_MOST_REFERENCED = 4 * 1024 * 1024
+"""Characters of all schemas that one refers to."""
+
+Key = tuple[str, str, tuple[tuple[str, str], ...]]
 
 
 class Parser:
-    """Caches parsed schemas: every request about a subject meets its schemas again."""
+    """Caches parsed schemas: every request about a subject meets its schemas again. Any thread may call."""
 
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, str, tuple[tuple[str, str], ...]], Parsed] = {}
+    def __init__(self, effort: Effort | None = None) -> None:
+        self._effort = effort or Effort()
+        self._known: Kept[Key, Parsed] = Kept(_KEPT_CHARACTERS)
 
-    def parsed(self, state: RegistryState, subject: str, content: Content) -> Parsed:
-        """The schema of a subject. RegistryError (42201) if the schema is invalid or a reference is missing."""
+    def parsed(self, state: RegistryState, subject: str, content: Content, *, keep: bool = True) -> Parsed:
+        """The schema of a subject. RegistryError: 42201 if the schema is invalid or a reference is missing, 422 if it
+        is too expensive. ``keep``: it may be met again."""
         if content.kind not in _FORMATS:
             raise invalid_schema(f"unknown schema type {content.kind!r}: expected {', '.join(TYPES)}")
         needed = needed_by(state, subject, content)
@@ -33,47 +44,72 @@ class Parser:
         found = self._known.get(key)
         if found is None:
             try:
-                found = _parse(content.kind)(content.schema, needed)
+                prepare: Prepare = importlib.import_module(_FORMATS[content.kind]).prepared
+                found = self._effort.of("parsing the schema", prepare(content.schema, needed))
+            except RecursionError:
+                raise invalid_schema("the schema is nested too deeply") from None
             except (ValueError, ImportError) as error:
                 raise invalid_schema(str(error)) from None
-            if len(self._known) >= _KEPT:
-                self._known.clear()
-            self._known[key] = found
+            if keep:
+                self._known.put(key, found, len(content.schema) + sum(map(len, needed.values())))
         return found
 
-
-def _parse(kind: str) -> Parse:
-    module, name = _FORMATS[kind]
-    parse: Parse = getattr(importlib.import_module(module), name)
-    return parse
+    def reasons_against(self, new: Parsed, level: str, earlier: Sequence[tuple[int, Parsed]]) -> list[str]:
+        """As the function of this name. RegistryError (422) for a comparison that is too expensive."""
+        return self._effort.of("the comparison of the schemas", lambda: reasons_against(new, level, earlier))
 
 
 def needed_by(state: RegistryState, subject: str, content: Content) -> dict[str, str]:
     """The texts of all references by name; each text comes after the texts that it needs.
 
-    RegistryError (42201) if a reference is missing.
+    RegistryError (42201) if a reference is missing, or there are too many. Each referenced schema is visited once,
+    whichever ways lead to it.
     """
     needed: dict[str, str] = {}
-    _collect(state, subject, content, needed, ())
-    return needed
+    size = 0
+    visited: set[tuple[str, int]] = set()
+    way = [_Visit("", Version(subject, 0, 0, content), iter(content.references))]
+    under_way: set[tuple[str, int]] = set()
+    while True:
+        visit = way[-1]
+        each = next(visit.references, None)
+        if each is not None:
+            found = _referenced(state, visit.version, each)
+            place = found.subject, found.version
+            if place in under_way:
+                raise invalid_schema(f"version {found.version} of {found.subject!r} refers to itself")
+            under_way.add(place)
+            way.append(_Visit(each.name, found, iter(() if place in visited else found.content.references)))
+            visited.add(place)
+            continue
+        way.pop()
+        if not way:
+            return needed
+        name, text = visit.name, visit.version.content.schema
+        under_way.discard((visit.version.subject, visit.version.version))
+        if needed.get(name, text) != text:
+            raise invalid_schema(f"two referenced schemas have the name {name!r}")
+        size += 0 if name in needed else len(text)
+        if size > _MOST_REFERENCED:
+            raise invalid_schema(f"it refers to schemas of more than {_MOST_REFERENCED} characters")
+        needed[name] = text
 
 
-def _collect(
-    state: RegistryState, subject: str, content: Content, needed: dict[str, str], way: tuple[tuple[str, int], ...]
-) -> None:
-    """Collect the references depth first. ``way``: the references that led here, to find cycles."""
-    for each in content.references:
-        there = in_context_of(subject, each.subject)
-        found = state.version(there, each.version, deleted=True)
-        if found is None:
-            version = version_text(each.version)
-            raise invalid_schema(f"{each.name!r} refers to version {version} of {there!r}, which does not exist")
-        if found.content.kind != content.kind:
-            raise invalid_schema(f"{each.name!r} refers to a schema of the type {found.content.kind}")
-        place = found.subject, found.version
-        if place in way:
-            raise invalid_schema(f"version {found.version} of {found.subject!r} refers to itself")
-        _collect(state, found.subject, found.content, needed, (*way, place))
-        known = needed.setdefault(each.name, found.content.schema)
-        if known != found.content.schema:
-            raise invalid_schema(f"two referenced schemas have the name {each.name!r}")
+class _Visit(NamedTuple):
+    """A referenced version, by the name with which it is referred to, and the references in it that are left."""
+
+    name: str
+    version: Version
+    references: Iterator[Reference]
+
+
+def _referenced(state: RegistryState, by: Version, each: Reference) -> Version:
+    """The version that a reference names. RegistryError (42201) if there is none, or one of another type."""
+    there = in_context_of(by.subject, each.subject)
+    found = state.version(there, each.version, deleted=True)
+    if found is None:
+        version = version_text(each.version)
+        raise invalid_schema(f"{each.name!r} refers to version {version} of {there!r}, which does not exist")
+    if found.content.kind != by.content.kind:
+        raise invalid_schema(f"{each.name!r} refers to a schema of the type {found.content.kind}")
+    return found

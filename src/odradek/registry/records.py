@@ -6,9 +6,13 @@ import base64
 import json
 from typing import Any, NamedTuple
 
+from odradek.http_text import json_of
 from odradek.registry.entries import AVRO, Content, Reference, Version, sorted_text
+from odradek.registry.rules import check_metadata, check_rule_set
 
 TOPIC = "_schemas"
+LARGEST = 2**31 - 1
+"""The largest version and id."""
 
 
 class RegistryRecord(NamedTuple):
@@ -97,7 +101,7 @@ def parsed(key: bytes | None, value: bytes | None) -> RegistryRecord:
 def version_of(value: dict[str, Any]) -> Version:
     """The version in the value of a SCHEMA record. ValueError if a field is missing or of another type."""
     subject, version, number, schema = (value.get(name) for name in ("subject", "version", "id", "schema"))
-    if not (isinstance(subject, str) and isinstance(schema, str) and _is_int(version) and _is_int(number)):
+    if not (isinstance(subject, str) and isinstance(schema, str) and _is_number(version) and _is_number(number)):
         raise ValueError("a SCHEMA record needs subject, version, id and schema")
     assert isinstance(version, int)
     assert isinstance(number, int)
@@ -113,8 +117,8 @@ def content_of(data: dict[str, Any]) -> Content:
     if not isinstance(references, list):
         raise ValueError("references must be a list")
     extras = data.get("metadata"), data.get("ruleSet")
-    if not all(each is None or isinstance(each, dict) for each in extras):
-        raise ValueError("metadata and ruleSet must be objects")
+    check_metadata(extras[0])
+    check_rule_set(extras[1])
     return Content(schema, kind, tuple(map(_reference, references)), *map(sorted_text, extras))
 
 
@@ -124,6 +128,8 @@ def _reference(data: Any) -> Reference:
     name, subject, version = data.get("name"), data.get("subject"), data.get("version", -1)
     if not (isinstance(name, str) and isinstance(subject, str) and _is_int(version)):
         raise ValueError("a reference needs name, subject and version")
+    if not -1 <= version <= LARGEST:
+        raise ValueError(f"a reference to version {version}: expected -1 to {LARGEST}")
     return Reference(name, subject, version)
 
 
@@ -131,10 +137,14 @@ def _is_int(data: Any) -> bool:
     return isinstance(data, int) and not isinstance(data, bool)
 
 
+def _is_number(data: Any) -> bool:
+    return _is_int(data) and 0 <= data <= LARGEST
+
+
 def _object(data: bytes | None, what: str) -> dict[str, Any]:
     try:
-        found = json.loads(data or b"")
-    except (ValueError, RecursionError):
+        found = json_of(data or b"")
+    except ValueError:
         raise ValueError(f"the {what} is not JSON") from None
     if not isinstance(found, dict):
         raise ValueError(f"the {what} is not a JSON object")
@@ -142,4 +152,4 @@ def _object(data: bytes | None, what: str) -> dict[str, Any]:
 
 
 def _bytes(data: dict[str, Any]) -> bytes:
-    return json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode()

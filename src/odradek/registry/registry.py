@@ -25,7 +25,8 @@ _log = logging.getLogger("odradek.registry")
 
 
 class Registry:
-    """The registry. Any thread but the broker's may call it; calls run one after the other, each on the newest log."""
+    """The registry. Any thread but the broker's may call it. Only reading and writing the log is done by one at a time;
+    each call decides on a state that nobody changes."""
 
     def __init__(self, broker: BlockingBroker) -> None:
         self._kept = KeptLog(broker.cluster, broker._look, TOPIC)
@@ -50,39 +51,40 @@ class Registry:
 
     def look(self, function: Callable[[RegistryState], T]) -> T:
         """Ask the state, as it is now. RegistryError (50001) if the log cannot be read."""
-        with self._lock:
-            self._catch_up()
-            return function(self._state)
+        return function(self._newest())
 
     def change(self, decide: Callable[[RegistryState], Decision]) -> Any:
         """Decide, append the records, and answer. If somebody else has appended meanwhile, decide again."""
+        while True:
+            state = self._newest()
+            decision = decide(state)
+            rows = [(each.key_bytes, each.value_bytes) for each in decision.records]
+            if not rows or self._append(rows, state):
+                return decision.answer
+
+    def _append(self, rows: list[tuple[bytes, bytes | None]], state: RegistryState) -> bool:
+        """Whether the log still said what the state has, so that the records are in it now."""
         with self._lock:
-            while True:
-                self._catch_up()
-                decision = decide(self._state)
-                rows = [(each.key_bytes, each.value_bytes) for each in decision.records]
-                if not rows or self._append(rows):
-                    break
-            self._catch_up()
-            return decision.answer
-
-    def _append(self, rows: list[tuple[bytes, bytes | None]]) -> bool:
-        try:
-            return self._kept.append(rows)
-        except KafkaError as error:
-            raise store_failed(f"{error.code.name}: {error.message}") from None
-
-    def _catch_up(self) -> None:
-        try:
-            news = self._kept.news()
-        except KafkaError as error:
-            raise store_failed(f"{error.code.name}: {error.message}") from None
-        if news is None:
-            return
-        if news.anew:
-            self._state = RegistryState()
-        for each in news.records:
+            if self._state is not state:
+                return False
             try:
-                self._state.replay(parsed(each.key, each.value))
-            except ValueError as error:
-                _log.warning("%s at offset %d is left out: %s", TOPIC, each.offset, error)
+                return self._kept.append(rows)
+            except KafkaError as error:
+                raise store_failed(f"{error.code.name}: {error.message}") from None
+
+    def _newest(self) -> RegistryState:
+        """The state that the log describes now. Nobody changes it any more."""
+        with self._lock:
+            try:
+                news = self._kept.news()
+            except KafkaError as error:
+                raise store_failed(f"{error.code.name}: {error.message}") from None
+            if news is not None:
+                state = RegistryState() if news.anew else self._state.copied()
+                for each in news.records:
+                    try:
+                        state.replay(parsed(each.key, each.value))
+                    except ValueError as error:
+                        _log.warning("%s at offset %d is left out: %s", TOPIC, each.offset, error)
+                self._state = state
+            return self._state

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from odradek.http_text import json_of
 from odradek.registry.decisions import SchemaRequest
 from odradek.registry.errors import RegistryError, bad_request, invalid_schema, invalid_version
-from odradek.registry.records import content_of
+from odradek.registry.records import LARGEST, content_of
 from odradek.registry.subjects import in_context, normal
 
-_LARGEST = 2**31 - 1
 _OF_SCHEMA = ("schema", "schemaType", "references", "metadata", "ruleSet", "id", "version")
 
 
@@ -66,8 +65,8 @@ class Request:
     def number(self) -> int:
         """The id in the path. RegistryError (404) if it is not an id."""
         text = self.path["id"]
-        if not _is_number(text) or not 0 <= int(text) <= _LARGEST:
-            raise RegistryError(404, f"invalid id {text!r}: expected 0 to {_LARGEST}")
+        if not _is_number(text) or not 0 <= int(text) <= LARGEST:
+            raise RegistryError(404, f"invalid id {text!r}: expected 0 to {LARGEST}")
         return int(text)
 
     @property
@@ -76,7 +75,7 @@ class Request:
         text = self.path["version"].strip()
         if text.lower() == "latest" or text == "-1":
             return -1
-        if not _is_number(text) or not 1 <= int(text) <= _LARGEST:
+        if not _is_number(text) or not 1 <= int(text) <= LARGEST:
             raise invalid_version(text)
         return int(text)
 
@@ -111,10 +110,9 @@ class Request:
         if not self.body.strip():
             raise bad_request("the request has no body")
         try:
-            found = json.loads(self.body)
-        except (ValueError, RecursionError) as error:
-            reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-            raise RegistryError(400, f"the body is not JSON: {reason}") from None
+            found = json_of(self.body)
+        except ValueError as error:
+            raise RegistryError(400, str(error)) from None
         if not isinstance(found, dict):
             raise bad_request("the body is not a JSON object")
         return found
@@ -129,8 +127,8 @@ class Request:
         version, number = data.get("version") or 0, data.get("id")
         number = -1 if number is None else number
         for name, value, least in (("version", version, -1), ("id", number, -1)):
-            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _LARGEST:
-                raise bad_request(f"invalid {name} {value!r}: expected a number up to {_LARGEST}")
+            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST:
+                raise bad_request(f"invalid {name} {value!r}: expected a number up to {LARGEST}")
         try:
             return SchemaRequest(content_of(data), version, number)
         except ValueError as error:

@@ -1,11 +1,18 @@
-"""Rule sets: the registry checks and stores them, clients run them."""
+"""Configs, and the rule sets and metadata in them: the registry checks and stores rules, clients run them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from odradek.registry.entries import RULE_KINDS
 from odradek.registry.errors import invalid_rules
+from odradek.registry.formats.parsed import LEVELS
+
+LEVEL = "compatibilityLevel"
+_OBJECTS = ("defaultMetadata", "overrideMetadata", "defaultRuleSet", "overrideRuleSet")
+CONFIGS = ("normalize", "compatibilityGroup", *_OBJECTS)
+"""The settings of a config besides the level."""
 
 _MODES = {
     "migrationRules": ("UPGRADE", "DOWNGRADE", "UPDOWN"),
@@ -13,6 +20,62 @@ _MODES = {
     "encodingRules": ("WRITE", "READ", "WRITEREAD"),
 }
 _KINDS = ("TRANSFORM", "CONDITION")
+
+
+def check_config(config: dict[str, Any]) -> None:
+    """ValueError for settings that nobody could use, in a request or in the log."""
+    if LEVEL in config and config[LEVEL] not in LEVELS:
+        raise ValueError(f"invalid compatibility level {config[LEVEL]!r}: expected one of {', '.join(LEVELS)}")
+    if not isinstance(config.get("normalize", False), bool):
+        raise ValueError("normalize must be true or false")
+    if not isinstance(config.get("compatibilityGroup", ""), str):
+        raise ValueError("compatibilityGroup must be the name of a property")
+    for name in _OBJECTS:
+        check = check_rule_set if name.endswith("RuleSet") else check_metadata
+        check(config.get(name))
+
+
+_TEXTS_OF_RULE = ("name", "doc", "kind", "mode", "type", "expr", "onSuccess", "onFailure")
+
+
+def check_metadata(data: Any) -> None:
+    """ValueError for metadata that are not as the API has them; None is fine."""
+    _check(data, {"tags": _is_texts_by_name, "properties": _is_text_by_name, "sensitive": _is_texts}, "metadata")
+
+
+def check_rule_set(data: Any) -> None:
+    """ValueError for a rule set that is not as the API has it; None is fine. `check_rules` asks for more."""
+    _check(data, dict.fromkeys(RULE_KINDS, lambda value: isinstance(value, list)), "the rule set")
+    kinds = {**dict.fromkeys(_TEXTS_OF_RULE, _is_text), "tags": _is_texts, "params": _is_text_by_name}
+    for name in RULE_KINDS:
+        for each in (data or {}).get(name) or []:
+            _check(each, {**kinds, "disabled": lambda value: isinstance(value, bool)}, f"a rule of the {name}")
+
+
+def _check(data: Any, kinds: dict[str, Callable[[Any], bool]], what: str) -> None:
+    if data is None:
+        return
+    if not isinstance(data, dict):
+        raise ValueError(f"{what} must be an object")
+    for name, fits in kinds.items():
+        if data.get(name) is not None and not fits(data[name]):
+            raise ValueError(f"{name} of {what} is not of its type")
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _is_text_by_name(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_is_text, value.values()))
+
+
+def _is_texts_by_name(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_is_texts, value.values()))
 
 
 def check_rules(rules: dict[str, Any] | None) -> None:

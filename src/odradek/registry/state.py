@@ -4,20 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from odradek.registry.entries import Content, Version
 from odradek.registry.records import RegistryRecord, version_of
+from odradek.registry.rules import LEVEL, check_config
 from odradek.registry.subjects import DEFAULT_CONTEXT, Subject, begins, context_of, context_subject
 
 DEFAULT_LEVEL = "BACKWARD"
 READWRITE = "READWRITE"
-READONLY_OVERRIDE = "READONLY_OVERRIDE"
-LEVEL = "compatibilityLevel"
+READONLY, READONLY_OVERRIDE, IMPORT = "READONLY", "READONLY_OVERRIDE", "IMPORT"
+MODES = (READWRITE, READONLY, READONLY_OVERRIDE, IMPORT)
+
+K = TypeVar("K")
+L = TypeVar("L")
+V = TypeVar("V")
 
 
 class RegistryState:
-    """Changed by `replay` alone, record by record in the order of the log."""
+    """Changed by `replay` alone, record by record in the order of the log.
+
+    A state that others read is not changed any more: `copied` gives one to go on with, which shares what is not
+    changed. So a long look keeps nobody waiting.
+    """
 
     def __init__(self) -> None:
         self.versions: dict[str, dict[int, Version]] = {}
@@ -27,27 +36,27 @@ class RegistryState:
         self._places: dict[tuple[str, int], dict[tuple[str, int], None]] = {}
         self._ids: dict[tuple[str, Content], int] = {}
         self._largest: dict[str, int] = {}
-        self._kinds: dict[str, Callable[[RegistryRecord], None]] = {
-            "SCHEMA": self._schema,
-            "CONFIG": self._config,
-            "MODE": self._mode,
-            "DELETE_SUBJECT": self._delete_subject,
-            "CLEAR_SUBJECT": self._clear_subject,
-            "CONTEXT": self._context,
-            "NOOP": lambda written: None,
-        }
+        self._own: set[tuple[int, Any]] = set()
 
     def __repr__(self) -> str:
         return f"<RegistryState: {len(self.versions)} subjects>"
+
+    def copied(self) -> RegistryState:
+        """The same state, to be changed."""
+        other = RegistryState()
+        for name, table in vars(self).items():
+            if name != "_own":
+                setattr(other, name, table.copy())
+        return other
 
     # -- changes
 
     def replay(self, written: RegistryRecord) -> None:
         """Apply a record. ValueError for a record that this registry cannot use; the state is unchanged then."""
-        replay = self._kinds.get(written.kind)
+        replay = _KINDS.get(written.kind)
         if replay is None:
             raise ValueError(f"unknown kind of record {written.kind!r}")
-        replay(written)
+        replay(self, written)
 
     def _schema(self, written: RegistryRecord) -> None:
         if written.value is None:
@@ -60,7 +69,7 @@ class RegistryState:
             raise ValueError(f"another schema has the id {version.id} already")
         self._drop(version.subject, version.version)
         self._put(version)
-        self._places.setdefault((context, version.id), {})[version.subject, version.version] = None
+        self._inner(self._places, (context, version.id))[version.subject, version.version] = None
         self._ids[context, version.content] = version.id
         self._largest[context] = max(version.id, self._largest.get(context, 0))
 
@@ -69,13 +78,17 @@ class RegistryState:
             self.configs.pop(written.subject, None)
         else:
             kept = {name: each for name, each in written.value.items() if name != "subject" and each is not None}
+            check_config(kept)
             self.configs[written.subject] = kept
 
     def _mode(self, written: RegistryRecord) -> None:
         if written.value is None:
             self.modes.pop(written.subject, None)
         else:
-            self.modes[written.subject] = str(written.value.get("mode"))
+            mode = written.value.get("mode")
+            if mode not in MODES:
+                raise ValueError(f"unknown mode {mode!r}")
+            self.modes[written.subject] = mode
 
     def _delete_subject(self, written: RegistryRecord) -> None:
         up_to = (written.value or {}).get("version")
@@ -98,22 +111,30 @@ class RegistryState:
             self._contexts.add(written.subject or DEFAULT_CONTEXT)
 
     def _put(self, version: Version) -> None:
-        self.versions.setdefault(version.subject, {})[version.version] = version
+        self._inner(self.versions, version.subject)[version.version] = version
 
     def _drop(self, subject: str, version: int) -> None:
-        known = self.versions.get(subject, {})
-        gone = known.pop(version, None)
+        gone = self.versions.get(subject, {}).get(version)
         if gone is None:
             return
+        known = self._inner(self.versions, subject)
+        del known[version]
         if not known:
             del self.versions[subject]
         context = context_of(subject)
-        places = self._places[context, gone.id]
+        places = self._inner(self._places, (context, gone.id))
         del places[subject, version]
         if not places:
             del self._places[context, gone.id]
         if not any(self._at(*place).content == gone.content for place in places):
             self._ids.pop((context, gone.content), None)
+
+    def _inner(self, table: dict[K, dict[L, V]], key: K) -> dict[L, V]:
+        """A dictionary in a table, to be changed: copies of this state share those that were not."""
+        if key not in table or (id(table), key) not in self._own:
+            table[key] = {**table.get(key, {})}
+            self._own.add((id(table), key))
+        return table[key]
 
     def _at(self, subject: str, version: int) -> Version:
         return self.versions[subject][version]
@@ -242,3 +263,14 @@ def in_context_of(subject: str, referred: str) -> str:
 
 def _of_context(item: tuple[tuple[str, Content], int]) -> str:
     return item[0][0]
+
+
+_KINDS: dict[str, Callable[[RegistryState, RegistryRecord], None]] = {
+    "SCHEMA": RegistryState._schema,
+    "CONFIG": RegistryState._config,
+    "MODE": RegistryState._mode,
+    "DELETE_SUBJECT": RegistryState._delete_subject,
+    "CLEAR_SUBJECT": RegistryState._clear_subject,
+    "CONTEXT": RegistryState._context,
+    "NOOP": lambda state, written: None,
+}

@@ -40,6 +40,9 @@ def test_answers_have_the_media_type(registry: Ask, broker: odradek.KafkaBroker)
         ({"Content_Type": "application/json"}, 200),
         ({"Content_Type": "application/octet-stream"}, 200),
         ({"Content_Type": "text/plain"}, 415),
+        ({"Content_Type": "application/x-www-form-urlencoded"}, 415),
+        ({"Content_Type": "text/plain", "Origin": "http://evil.example"}, 415),
+        ({"Origin": "http://127.0.0.1"}, 200),
         ({"Content_Type": "application/xml"}, 415),
         ({"Accept": "text/html, application/*;q=0.5"}, 200),
         ({"Accept": "application/vnd.schemaregistry.v1+json, application/json"}, 200),
@@ -71,6 +74,46 @@ def test_bad_bodies_leave_nothing(
     assert (found, data["error_code"]) == (status, code)
     assert "_schemas" not in broker.topics
     assert registry("GET", "/subjects") == (200, [])
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ({"schema": '{"type":"enum","name":"E","symbols":["A"],"default":"\\ud800"}'}, "is not among its symbols"),
+        ({"schema": '{"type":"record","name":"R","doc":"\\ud800","fields":[]}'}, "surrogates not allowed"),
+        ({"schema": '{"title":"\\ud800"}', "schemaType": "JSON"}, "surrogates not allowed"),
+        ({"schema": '{"type":"\\ud800"}', "schemaType": "JSON"}, "invalid JSON Schema"),
+        ({"schema": '"int"', "references": [{"name": "n", "subject": "s", "version": 2**31}]}, "version 2147483648"),
+        ({"schema": '"int"', "metadata": {"properties": {"a": 5}}}, "properties of metadata is not of its type"),
+        ({"schema": '"int"', "ruleSet": {"domainRules": [{"name": []}]}}, "name of a rule of the domainRules"),
+    ],
+)
+def test_a_schema_that_makes_no_sense_is_refused_in_words(registry: Ask, asked: object, why: str) -> None:
+    status, data = registry("POST", VERSIONS, asked)
+    assert (status, data["error_code"]) == (422, 42201)
+    assert why in data["message"]
+
+
+@pytest.mark.long
+def test_names_of_referenced_files_that_cannot_be(registry: Ask) -> None:
+    proto = {"schema": 'syntax = "proto3"; message M {}', "schemaType": "PROTOBUF"}
+    assert registry("POST", "/subjects/p/versions", proto)[0] == 200
+    for name, why in (
+        ("x" * 256, "is not the path of a .proto file"),
+        ("x/" * 3000 + "x", "is too long for the path of a file"),
+        ("given.proto/x", "and another imported file cannot both be there"),
+        ("../x", "is not the path of a .proto file"),
+    ):
+        references = [{"name": name, "subject": "p", "version": 1}]
+        status, data = registry("POST", "/subjects/q/versions", {**proto, "references": references})
+        assert (status, data["error_code"]) == (422, 42201)
+        assert why in data["message"]
+        assert len(data["message"]) < 400
+
+
+def test_a_message_cites_no_megabyte(registry: Ask) -> None:
+    status, data = registry("POST", VERSIONS, {"schema": json.dumps({"type": "x" * 500_000})})
+    assert (status, len(data["message"])) == (422, 4003)
 
 
 def test_answers_are_left_to_the_caches_of_clients(registry: Ask, broker: odradek.KafkaBroker) -> None:
@@ -108,6 +151,16 @@ def test_paths_that_are_none(registry: Ask) -> None:
 
 def test_a_web_page_of_another_name_is_refused(registry: Ask) -> None:
     assert registry("GET", "/subjects", Host="evil.example")[0] == 421
+
+
+def test_a_web_page_of_another_server_registers_nothing(registry: Ask, broker: odradek.KafkaBroker) -> None:
+    """It can send a Blob without a type."""
+    connection = http.client.HTTPConnection(urlsplit(broker.schema_registry_url).netloc, timeout=60)
+    connection.request("POST", VERSIONS, json.dumps(INT), {"Origin": "http://evil.example"})
+    answer = connection.getresponse()
+    assert (answer.status, json.loads(answer.read())["error_code"]) == (415, 415)
+    connection.close()
+    assert registry("GET", "/subjects") == (200, [])
 
 
 def test_a_token_is_shown_as_clients_can() -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from odradek.registry import parsing
+from odradek.registry.effort import Effort
 from odradek.registry.entries import Content, Reference, Version
 from odradek.registry.errors import RegistryError
-from odradek.registry.parsing import Parser
+from odradek.registry.parsing import Parser, needed_by
 from odradek.registry.records import schema_record
 from odradek.registry.state import RegistryState
 
@@ -35,6 +37,54 @@ def test_what_was_understood_is_kept(state: RegistryState) -> None:
     parser = Parser()
     content = Content(OUTER, references=(TO_MIDDLE,))
     assert parser.parsed(state, "outer", content) is parser.parsed(state, "other", content)
+
+
+def test_what_is_asked_once_is_not_kept(state: RegistryState) -> None:
+    parser = Parser()
+    content = Content(OUTER, references=(TO_MIDDLE,))
+    assert parser.parsed(state, "s", content, keep=False) is not parser.parsed(state, "s", content)
+
+
+def test_a_schema_is_visited_once_whichever_ways_lead_to_it() -> None:
+    """Each refers twice to the one before it: there are 2^60 ways from the last to the first."""
+    state = RegistryState()
+    for level in range(60):
+        state.replay(schema_record(Version(f"s{level}", 1, level + 1, doubled(level))))
+    needed = needed_by(state, "t", doubled(60))
+    assert list(needed) == [f"{name}{level}" for level in range(60) for name in "ab"]
+
+
+def doubled(level: int) -> Content:
+    before = tuple(Reference(f"{name}{level - 1}", f"s{level - 1}", 1) for name in "ab")
+    return Content(str(level), "JSON", before if level else ())
+
+
+def test_a_chain_of_references_may_be_longer_than_the_stack() -> None:
+    state = RegistryState()
+    for level in range(3000):
+        before = (Reference(f"r{level - 1}", f"s{level - 1}", 1),) if level else ()
+        state.replay(schema_record(Version(f"s{level}", 1, level + 1, Content(str(level), "JSON", before))))
+    needed = needed_by(state, "t", Content("", "JSON", (Reference("last", "s2999", 1),)))
+    assert list(needed.values()) == list(map(str, range(3000)))
+
+
+def test_all_that_is_referenced_is_not_too_large(monkeypatch: pytest.MonkeyPatch, state: RegistryState) -> None:
+    monkeypatch.setattr(parsing, "_MOST_REFERENCED", 2 * len(INNER))
+    names = [Reference(name, "inner", 1) for name in "abc"]
+    assert len(needed_by(state, "t", Content(OUTER, references=tuple(names[:2])))) == 2
+    with pytest.raises(RegistryError, match=f"schemas of more than {2 * len(INNER)} characters"):
+        needed_by(state, "t", Content(OUTER, references=tuple(names)))
+
+
+@pytest.mark.parametrize("kind", ["AVRO", "JSON"])
+def test_what_is_too_deep_or_takes_too_long_is_said(state: RegistryState, kind: str) -> None:
+    deep = '{"type":"array","items":' * 2000 + '"int"' + "}" * 2000
+    with pytest.raises(RegistryError, match="nested too deeply") as refused:
+        Parser(Effort(60)).parsed(state, "s", Content(deep, kind))
+    assert refused.value.code == 42201
+    with pytest.raises(RegistryError, match="parsing the schema is too expensive") as refused:
+        Parser(Effort(0, 0)).parsed(state, "s", Content('{"type":"array","items":"int"}', kind))
+    assert refused.value.code == 422
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,28 @@ def test_what_comes_while_it_is_decided_is_decided_anew(broker: odradek.KafkaBro
     assert seen == [[], ["first"]]
 
 
+def test_a_question_that_takes_long_keeps_nobody_waiting(broker: odradek.KafkaBroker) -> None:
+    registry = Registry(broker)
+    asked = [SchemaRequest(Content(f'"{name}"')) for name in ("int", "long")]
+    reached, others_done = threading.Event(), threading.Event()
+    seen: list[list[str]] = []
+
+    def slow(state: RegistryState) -> Decision:
+        seen.append(state.subjects(""))
+        reached.set()
+        assert others_done.wait(60)
+        return register(state, registry.parser, "slow", asked[0], False)
+
+    thread = threading.Thread(target=registry.change, args=(slow,))
+    thread.start()
+    assert reached.wait(60)
+    registry.change(lambda state: register(state, registry.parser, "other", asked[1], False))
+    assert subjects(registry) == ["other"]
+    others_done.set()
+    thread.join()
+    assert (seen, subjects(registry)) == ([[], ["other"]], ["other", "slow"])
+
+
 def test_a_snapshot_carries_the_schemas(broker: odradek.KafkaBroker, registry: Ask) -> None:
     registry("POST", VERSIONS, INT)
     snapshot = broker.snapshot()
@@ -138,6 +160,10 @@ def test_records_that_say_nothing_are_left_out_with_a_warning(
     with caplog.at_level(logging.WARNING, "odradek.registry"):
         assert registry("GET", "/subjects") == (200, ["s"])
     assert "_schemas at offset 1 is left out: the key is not JSON" in caplog.text
+    broker.produce("_schemas", '{"compatibilityLevel":"WHAT"}', key='{"keytype":"CONFIG","subject":"s","magic":0}')
+    with caplog.at_level(logging.WARNING, "odradek.registry"):
+        assert registry("GET", "/config/s")[1]["error_code"] == 40408
+    assert "_schemas at offset 2 is left out: invalid compatibility level 'WHAT'" in caplog.text
 
 
 def test_a_topic_that_is_of_no_use_is_said() -> None:

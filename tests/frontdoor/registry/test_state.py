@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,17 @@ from odradek.registry.records import (
 )
 from odradek.registry.state import RegistryState, in_context_of
 
+ODD: list[dict[str, Any]] = [
+    {"references": [{"name": "n", "subject": "s", "version": 2**31}]},
+    {"references": [{"name": "n", "subject": "s", "version": -2}]},
+    {"metadata": {"tags": 5}},
+    {"metadata": {"properties": {"a": 5}}},
+    {"metadata": {"sensitive": [None]}},
+    {"ruleSet": {"domainRules": {}}},
+    {"ruleSet": {"domainRules": [{"name": "r", "params": {"a": 1}}]}},
+    {"ruleSet": {"migrationRules": [{"name": 1}]}},
+]
+"""Fields of schemas that are not of their type."""
 INT, STRING = Content('"int"'), Content('"string"')
 
 
@@ -117,11 +129,51 @@ def test_an_id_is_of_one_schema() -> None:
         RegistryRecord("ASSOCIATION", "s", 0, {}),
         RegistryRecord("DELETE_SUBJECT", "s", 0, {}),
         RegistryRecord("SCHEMA", "s", 1, {"subject": "s"}),
+        RegistryRecord("SCHEMA", "s", 1, {"subject": "s", "version": 2**40, "id": 1, "schema": "int"}),
+        RegistryRecord("SCHEMA", "s", 1, {"subject": "s", "version": 1, "id": -1, "schema": "int"}),
+        *(
+            RegistryRecord("SCHEMA", "s", 1, {"subject": "s", "version": 1, "id": 1, "schema": "int", **odd})
+            for odd in ODD
+        ),
+        RegistryRecord("CONFIG", "s", 0, {"compatibilityLevel": "WHAT"}),
+        RegistryRecord("CONFIG", None, 0, {"compatibilityLevel": 5}),
+        RegistryRecord("CONFIG", "s", 0, {"normalize": "yes"}),
+        RegistryRecord("CONFIG", "s", 0, {"compatibilityGroup": []}),
+        RegistryRecord("CONFIG", "s", 0, {"defaultMetadata": 5}),
+        RegistryRecord("CONFIG", "s", 0, {"overrideRuleSet": {"domainRules": [5]}}),
+        RegistryRecord("MODE", "s", 0, {"mode": "WHAT"}),
+        RegistryRecord("MODE", None, 0, {}),
     ],
 )
 def test_what_says_nothing_is_refused(record: RegistryRecord) -> None:
-    with pytest.raises(ValueError, match="record"):
-        RegistryState().replay(record)
+    state = RegistryState()
+    with pytest.raises(ValueError, match=r"\w"):
+        state.replay(record)
+    assert (state.versions, state.configs, state.modes) == ({}, {}, {})
+
+
+def test_a_state_goes_on_as_a_copy_that_shares_what_stays() -> None:
+    records = [of("s", 1, 1), of("s", 2, 2, STRING), of("t", 1, 1), config_record("s", {"normalize": True})]
+    later = [
+        of("s", 3, 3, Content('"long"')),
+        schema_tombstone("t", 1),
+        of(":.c:s", 1, 1),
+        config_record("s", None),
+        delete_subject_record("s", 2),
+        clear_subject_record("s"),
+    ]
+    before = state_of(*records)
+    copied = before.copied()
+    for each in later:
+        copied.replay(each)
+    assert known(copied) == known(state_of(*records, *later))
+    assert known(before) == known(state_of(*records))
+    assert copied.copied().versions["s"] is copied.versions["s"]
+
+
+def known(state: RegistryState) -> dict[str, object]:
+    """All that a state knows."""
+    return {name: each for name, each in vars(state).items() if name != "_own"}
 
 
 def test_ids_are_found_by_context_and_subject() -> None:

@@ -7,6 +7,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
+from avro.compatibility import ReaderWriterCompatibilityChecker, SchemaCompatibilityType
+from avro.errors import AvroException
+from avro.name import Names
+from avro.schema import make_avsc_object
+
+from odradek.registry.effort import Steps
 from odradek.registry.formats.parsed import ReferencedTexts
 
 _NAMED = ("record", "error", "enum", "fixed")
@@ -24,16 +30,17 @@ _NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _INT, _LONG = 2**31, 2**63
 
 
+def prepared(text: str, needed: ReferencedTexts) -> Callable[[], AvroSchema]:
+    """As `Prepare` says."""
+    return lambda: AvroSchema(text, needed)
+
+
 class AvroSchema:
     """A parsed schema. ValueError says why a text is invalid."""
 
     formats: ClassVar[Mapping[str, Callable[[], str]]] = {}
 
     def __init__(self, text: str, needed: ReferencedTexts) -> None:
-        from avro.errors import AvroException
-        from avro.name import Names
-        from avro.schema import make_avsc_object
-
         try:
             names, named = Names(), dict[str, Any]()
             for each in needed.values():
@@ -42,8 +49,6 @@ class AvroSchema:
             self.canonical = _text(_Writer(dict(named)).write(declared, None))
             self.normalized = _text(_Writer(dict(named), _sorted).write(declared, None))
             self._schema = make_avsc_object(_Writer(named, _no_others).write(declared, None), names)
-        except RecursionError:
-            raise ValueError("invalid Avro schema: it is nested too deeply") from None
         except KeyError as error:
             raise ValueError(f"invalid Avro schema: {error} is missing") from None
         except (AvroException, TypeError, AttributeError, ValueError) as error:
@@ -54,8 +59,6 @@ class AvroSchema:
 
     def reads(self, writer: AvroSchema) -> Sequence[str]:
         """By Avro's rules of schema resolution. Each reason names its place as a path in the reader."""
-        from avro.compatibility import ReaderWriterCompatibilityChecker, SchemaCompatibilityType
-
         found = ReaderWriterCompatibilityChecker().get_compatibility(self._schema, writer._schema)
         if found.compatibility is SchemaCompatibilityType.compatible:
             return []
@@ -74,6 +77,7 @@ class _Writer:
     def __init__(self, named: dict[str, Any], others: Callable[[dict[str, Any]], dict[str, Any]] = dict) -> None:
         self._named = named
         self._kept = others
+        self._steps = Steps()
 
     def write(self, declared: Any, space: str | None) -> Any:
         """The same schema. ValueError for errors that the library accepts and Avro's specification does not."""
@@ -152,6 +156,7 @@ class _Writer:
 
     def _fits(self, value: Any, declared: Any, space: str | None) -> bool:
         """Whether a default has a type, by the rules of Avro's Java library; for a union, one of its types."""
+        self._steps.take()
         if isinstance(declared, list):
             return any(self._fits(value, each, space) for each in declared)
         kind = declared if isinstance(declared, str) else declared["type"]

@@ -9,6 +9,13 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
+from jsonschema.exceptions import SchemaError
+from jsonschema.validators import Draft202012Validator, validator_for
+from referencing import Registry, Resource
+from referencing.exceptions import Unresolvable
+from referencing.jsonschema import specification_with
+
+from odradek.registry.effort import Steps
 from odradek.registry.formats.parsed import ReferencedTexts
 
 _TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
@@ -50,20 +57,20 @@ class _Place(NamedTuple):
         return _Place({} if schema is True else _NOTHING if schema is False else schema, self.resolver)
 
 
+def prepared(text: str, needed: ReferencedTexts) -> Callable[[], JsonSchema]:
+    """As `Prepare` says."""
+    return lambda: JsonSchema(text, needed)
+
+
 class JsonSchema:
     """A parsed schema, valid by its metaschema. ValueError says why a text is invalid."""
 
     formats: ClassVar[Mapping[str, Callable[[], str]]] = {}
 
     def __init__(self, text: str, needed: ReferencedTexts) -> None:
-        from jsonschema.exceptions import SchemaError
-        from jsonschema.validators import validator_for
-        from referencing import Registry
-        from referencing.exceptions import Unresolvable
-
         declared = _json(text)
         known = declared.get("$schema") if isinstance(declared, dict) else None
-        validator = validator_for(declared, default=None if known is not None else _newest())
+        validator = validator_for(declared, default=None if known is not None else Draft202012Validator)
         if validator is None:
             raise ValueError(f"invalid JSON Schema: the draft {known!r} is not supported")
         try:
@@ -79,8 +86,6 @@ class JsonSchema:
             raise ValueError(f"invalid JSON Schema: {error.json_path}: {error.message}") from None
         except Unresolvable as error:
             raise ValueError(f"invalid JSON Schema: it refers to {error.ref!r}, which does not exist") from None
-        except RecursionError:
-            raise ValueError("invalid JSON Schema: it is nested too deeply") from None
         self.canonical = json.dumps(declared, separators=(",", ":"), ensure_ascii=False)
         self.normalized = json.dumps(declared, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
 
@@ -101,10 +106,12 @@ class _Comparison:
 
     def __init__(self) -> None:
         self._under_way: set[tuple[int, tuple[int, ...]]] = set()
+        self._steps = Steps()
 
     def reason(self, reader: _Place, writers: Sequence[_Place], where: str) -> str | None:
         """The reason, or None. A pair that is being compared further up the recursion gives no reason."""
-        parts = list(_parts(writers))
+        self._steps.take()
+        parts = list(self._parts(writers))
         if not list(_references(reader.schema)) and any(_same(each.schema, reader.schema) for each in parts):
             return None
         key = id(reader.schema), tuple(id(each.schema) for each in writers)
@@ -115,6 +122,18 @@ class _Comparison:
             return self._reason(reader, parts, where)
         finally:
             self._under_way.discard(key)
+
+    def _parts(self, writers: Sequence[_Place]) -> Iterator[_Place]:
+        """Resolve references and allOf into schemas that all apply; empty ones are left out."""
+        for each in writers:
+            self._steps.take()
+            if "$ref" in each.schema:
+                yield from self._parts([_resolved(each)])
+            if "allOf" in each.schema:
+                yield from self._parts([each.at(inner) for inner in each.schema["allOf"]])
+            rest = {name: inner for name, inner in each.schema.items() if name not in ("$ref", "allOf")}
+            if rest:
+                yield each if len(rest) == len(each.schema) else each.at(rest)
 
     def _reason(self, reader: _Place, parts: list[_Place], where: str) -> str | None:
         for number, part in enumerate(parts):
@@ -198,18 +217,6 @@ class _Comparison:
             [each.at(each.schema.get("additionalProperties", True)) for each in parts],
             f"{where}/additionalProperties",
         )
-
-
-def _parts(writers: Sequence[_Place]) -> Iterator[_Place]:
-    """Resolve references and allOf into schemas that all apply; empty ones are left out."""
-    for each in writers:
-        if "$ref" in each.schema:
-            yield from _parts([_resolved(each)])
-        if "allOf" in each.schema:
-            yield from _parts([each.at(inner) for inner in each.schema["allOf"]])
-        rest = {name: inner for name, inner in each.schema.items() if name not in ("$ref", "allOf")}
-        if rest:
-            yield each if len(rest) == len(each.schema) else each.at(rest)
 
 
 def _resolved(place: _Place) -> _Place:
@@ -329,15 +336,6 @@ def _json(text: str) -> Any:
 
 
 def _resource(declared: Any, validator: Any) -> Any:
-    from referencing import Resource
-    from referencing.jsonschema import specification_with
-
     return Resource.from_contents(
         declared, default_specification=specification_with(validator.META_SCHEMA.get("$schema"))
     )
-
-
-def _newest() -> Any:
-    from jsonschema.validators import Draft202012Validator
-
-    return Draft202012Validator

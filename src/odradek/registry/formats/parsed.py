@@ -32,8 +32,11 @@ class Parsed(Protocol):
         ...
 
 
-Parse = Callable[[str, ReferencedTexts], Parsed]
-"""Parses a text. ValueError says why the schema is invalid."""
+Prepare = Callable[[str, ReferencedTexts], Callable[[], Parsed]]
+"""Imports what a text needs to be parsed, and gives what parses it. Both may raise ValueError: the schema is invalid.
+
+The first may wait for a process; the second may be interrupted, and called again.
+"""
 
 LEVELS = ("NONE", "BACKWARD", "BACKWARD_TRANSITIVE", "FORWARD", "FORWARD_TRANSITIVE", "FULL", "FULL_TRANSITIVE")
 

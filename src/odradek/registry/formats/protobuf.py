@@ -20,19 +20,22 @@ _ALIKE = (
 _REQUIRED, _REPEATED = 2, 3
 
 
+def prepared(text: str, needed: ReferencedTexts) -> Callable[[], ProtobufSchema]:
+    """As `Prepare` says."""
+    source, data = _compiled(text, needed)
+    return lambda: ProtobufSchema(source, needed, data)
+
+
 class ProtobufSchema:
-    """A parsed .proto file. ``text``: the file, or a FileDescriptorProto in base64, as some clients send.
+    """A parsed .proto file. ``text``: the file, or a FileDescriptorProto in base64, as some clients send. ``data``: the
+    file as protoc understands it, if it was asked before.
 
     ValueError, in words, for what is neither; ImportError, with what to install, without the libraries.
     """
 
-    def __init__(self, text: str, needed: ReferencedTexts) -> None:
-        described = _described(text)
-        if described is not None:
-            from odradek.registry.formats.proto_text import proto_text
-
-            text = proto_text(described)
-        files = _descriptors().FileDescriptorSet.FromString(compiled(text, needed)).file
+    def __init__(self, text: str, needed: ReferencedTexts, data: bytes | None = None) -> None:
+        text, data = _compiled(text, needed) if data is None else (text, data)
+        files = _descriptors().FileDescriptorSet.FromString(data).file
         self._file = next(each for each in files if each.name == FILE)
         self._messages = {name: each for file in files for name, each in _messages(file.message_type, file.package)}
         every = _messages(self._file.message_type, self._file.package)
@@ -165,6 +168,16 @@ def _messages(declared: Any, around: str) -> Iterator[tuple[str, Any]]:
         name = f"{around}.{each.name}" if around else each.name
         yield name, each
         yield from _messages(each.nested_type, name)
+
+
+def _compiled(text: str, needed: ReferencedTexts) -> tuple[str, bytes]:
+    """The text of a file, and its descriptor set."""
+    described = _described(text)
+    if described is not None:
+        from odradek.registry.formats.proto_text import proto_text
+
+        text = proto_text(described)
+    return text, compiled(text, needed)
 
 
 def _described(text: str) -> Any | None:

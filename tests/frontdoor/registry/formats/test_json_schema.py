@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from odradek.registry.effort import Steps, TooManyStepsError
 from odradek.registry.formats.json_schema import JsonSchema
 
 
@@ -277,3 +278,38 @@ def test_who_reads_another_admits_its_documents(one: Any, two: Any, alike: bool,
         admits, wrote = Draft202012Validator(reader), Draft202012Validator(writer)
         for each in documents:
             assert admits.is_valid(each) or not wrote.is_valid(each), (reader, writer, each)
+
+
+def all_of_pairs(most: int) -> dict[str, Any]:
+    """One of 2^40 combinations of branches."""
+    pairs = [{"anyOf": [{"minimum": n}, {"maximum": n + 100}]} for n in range(40)]
+    return {"type": "integer", "allOf": pairs, "maximum": most}
+
+
+def chain_of_pairs(least: int) -> dict[str, Any]:
+    """Each definition refers twice to the next one."""
+    pairs = {
+        f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}, {"$ref": f"#/$defs/d{n + 1}", "maxLength": n + 50}]}
+        for n in range(40)
+    }
+    return {"$ref": "#/$defs/d0", "$defs": {**pairs, "d40": {"type": "string", "minLength": least}}}
+
+
+def chain_of_all_of(title: str) -> dict[str, Any]:
+    """The parts of a writer double with each definition."""
+    defs = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}, {"$ref": f"#/$defs/d{n + 1}"}]} for n in range(40)}
+    return {"$ref": "#/$defs/d0", "title": title, "$defs": {**defs, "d40": {"type": "string"}}}
+
+
+@pytest.mark.parametrize(
+    ("reader", "writer"),
+    [
+        (chain_of_pairs(1), chain_of_pairs(2)),
+        (chain_of_all_of("a"), chain_of_all_of("b")),
+        ({"type": "integer", "maximum": 1000, "title": "x"}, all_of_pairs(1000)),
+    ],
+)
+def test_a_comparison_of_too_many_ways_is_given_up(reader: Any, writer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Steps, "MOST", 2000)
+    with pytest.raises(TooManyStepsError):
+        schema(reader).reads(schema(writer))

@@ -1,0 +1,139 @@
+"""What a question about schemas may cost.
+
+A schema of 2 kB can keep a parser busy for years, and the parsers are libraries that nobody can ask to stop. So they
+run in a thread of the server, and CPython raises an exception there when the time is over. All of them are written
+in Python, and no C function of theirs runs for long on an input of this size.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from odradek.registry.errors import too_busy, too_expensive
+
+T = TypeVar("T")
+
+_AGAIN_S = 0.1
+"""An exception may be lost: Python ignores those in finalizers."""
+_QUICK_AT_ONCE = 2
+_SLOW_WAITING = 8
+
+
+class TooLongError(Exception):
+    """The time is over."""
+
+
+class _InterruptError(BaseException):
+    """Raised in the thread that works; no library catches it."""
+
+
+class TooManyStepsError(Exception):
+    """A comparison of odradek's own has taken all its steps."""
+
+
+class Steps:
+    """Counts the steps of a comparison, so that the same ones are refused on every machine."""
+
+    MOST = 50_000
+
+    def __init__(self) -> None:
+        self._left = self.MOST
+
+    def take(self) -> None:
+        """TooManyStepsError when there were too many."""
+        self._left -= 1
+        if self._left < 0:
+            raise TooManyStepsError(f"it takes more than {self.MOST} steps")
+
+
+class Effort:
+    """Works questions out, in the threads that ask.
+
+    A question that takes longer than ``quick_s`` is asked again where one at a time may take ``slow_s``. So an
+    expensive one keeps no cheap ones waiting. Times are seconds.
+    """
+
+    def __init__(self, quick_s: float = 0.05, slow_s: float = 5.0) -> None:
+        self._times = quick_s, slow_s
+        self._quick = threading.Semaphore(_QUICK_AT_ONCE)
+        self._queue = threading.Semaphore(_SLOW_WAITING)
+        self._slow = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"<Effort of {self._times[1]} s>"
+
+    def of(self, what: str, work: Callable[[], T]) -> T:
+        """The result of ``work``, which may be called twice, or what it raises.
+
+        RegistryError: 422 for one that is too expensive, 429 while many such ones wait. ``what`` names it.
+        """
+        quick_s, slow_s = self._times
+        try:
+            try:
+                with self._quick:
+                    return within(quick_s, work)
+            except TooLongError:
+                pass
+            if not self._queue.acquire(blocking=False):
+                raise too_busy(what)
+            try:
+                with self._slow:
+                    return within(slow_s, work)
+            except TooLongError:
+                raise too_expensive(what, f"it takes longer than {slow_s:g} s") from None
+            finally:
+                self._queue.release()
+        except TooManyStepsError as error:
+            raise too_expensive(what, str(error)) from None
+
+
+def within(seconds: float, work: Callable[[], T]) -> T:
+    """The result of a function that may take so long, in this thread. TooLongError after that."""
+    watch = _Watch(seconds)
+    try:
+        try:
+            watch.start()
+            return work()
+        finally:
+            watch.stop()
+    except _InterruptError:
+        pass
+    while True:
+        try:
+            watch.stop()
+            break
+        except _InterruptError:
+            continue
+    raise TooLongError(f"it takes longer than {seconds:g} s")
+
+
+class _Watch(threading.Thread):
+    """Raises `_InterruptError` in the thread that made it, from a time on until it is stopped."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(name="odradek registry watch", daemon=True)
+        self._seconds = seconds
+        self._worker = threading.get_ident()
+        self._over = threading.Lock()
+        self._over.acquire()
+
+    def run(self) -> None:
+        wait_s = self._seconds
+        while not self._over.acquire(timeout=wait_s):
+            _raise_in(self._worker, _InterruptError)
+            wait_s = _AGAIN_S
+
+    def stop(self) -> None:
+        """Nothing is raised once this has returned. It may be called again, when it was interrupted itself."""
+        if self._over.locked():
+            self._over.release()
+        self.join()
+        _raise_in(self._worker, None)
+
+
+def _raise_in(thread: int, kind: type[BaseException] | None) -> None:
+    """Raise an exception in a thread at its next step; None takes back one that was not raised yet."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None if kind is None else ctypes.py_object(kind))
