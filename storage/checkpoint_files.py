@@ -17,7 +17,6 @@ Formats observed in log directories that Kafka 4.4.0 wrote.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -39,8 +38,14 @@ _NODE_ID_KEYS = {"0": "broker.id", "1": "node.id"}
 """The node's key in each version of meta.properties."""
 
 
+_SHOWN = 200
+
+
 class CheckpointFormatError(CorruptDataError):
-    """A file is no valid checkpoint; the text says where."""
+    """A file is no valid checkpoint; the text says where. It has what a line can show of the file."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message if len(message) <= _SHOWN else f"{message[:_SHOWN]}...")
 
 
 def format_offsets(offsets: Mapping[tuple[str, int], int]) -> bytes:
@@ -144,7 +149,7 @@ def _text(lines: Sequence[str]) -> bytes:
 
 def _lines(data: bytes) -> list[str]:
     try:
-        lines = re.split(r"\r\n|\r|\n", data.decode())
+        lines = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").decode().split("\n")
     except UnicodeDecodeError:
         raise CheckpointFormatError("not a text file") from None
     return lines if lines[-1] else lines[:-1]

@@ -42,11 +42,18 @@ from odradek.storage.checkpoint_files import (
     parse_offsets,
     parse_partition_metadata,
 )
-from odradek.storage.file_system import FileSystem
+from odradek.storage.file_system import LARGE, FileSystem
 from odradek.storage.formats.file_names import CLEANED, DELETED, LOG, SNAPSHOT, SWAP, file_name, parse_file_name
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.log_config import LogConfig
-from odradek.storage.log_directory import check_log_directory, lock_directory, unlock_directory
+from odradek.storage.log_directory import (
+    check_log_directory,
+    is_kafkas,
+    is_of_partition,
+    is_to_be_deleted,
+    lock_directory,
+    unlock_directory,
+)
 from odradek.storage.producer_state import ProducerStates
 from odradek.storage.recovery import finish_swaps, recover, restore_producers
 from odradek.storage.segment_stores import DiskSegmentStores
@@ -59,6 +66,7 @@ _DERIVABLE = {
 }
 """Checkpoints without which Kafka starts when it cannot read them, and the consequence."""
 _LONGEST_NAME = 255
+_LARGEST_SEGMENT = 2**31 - 1
 _log = logging.getLogger(__name__)
 
 
@@ -121,9 +129,10 @@ class DiskBackend:
     def _load_meta(self, cluster_id: str | None, node_id: int) -> MetaProperties:
         path = self.directory / META_PROPERTIES
         new_directory_id = uuid_to_text(new_uuid())
-        if path.exists():
+        data = self.fs.read_if_any(path)
+        if data is not None:
             try:
-                meta = parse_meta_properties(self.fs.read(path))
+                meta = parse_meta_properties(data)
             except CheckpointFormatError as error:
                 raise StorageError(f"{path}: {error}", str(path)) from None
             if meta.directory_id is not None:
@@ -136,10 +145,8 @@ class DiskBackend:
 
     def _read_offsets(self, name: str) -> dict[tuple[str, int], int]:
         path = self.directory / name
-        if not path.exists():
-            return {}
         try:
-            return parse_offsets(self.fs.read(path))
+            return parse_offsets(self.fs.read_if_any(path, LARGE) or b"")
         except CheckpointFormatError as error:
             if name in _DERIVABLE:
                 self.mended(f"{path}: {error}; {_DERIVABLE[name]}")
@@ -148,49 +155,73 @@ class DiskBackend:
 
     def _take_clean_mark(self) -> bool:
         path = self.directory / CLEAN_SHUTDOWN
-        clean = path.exists()
-        if clean:
-            self.last_broker_epoch = parse_clean_shutdown(self.fs.read(path))
-            self.fs.remove(path)
-            self.fs.sync_directory(self.directory)
-        return clean
+        mark = self.fs.read_if_any(path)
+        if mark is None:
+            return False
+        self.last_broker_epoch = parse_clean_shutdown(mark)
+        self.fs.remove(path)
+        self.fs.sync_directory(self.directory)
+        return True
+
+    def folder(self, topic: str, partition: int) -> Path:
+        """The path of a partition's folder; StorageError for a name that leads out of the directory."""
+        name = f"{topic}-{partition}"
+        if not is_of_partition(name):
+            raise StorageError(f"{self.directory}: no folder of a partition can have the name {name[:_LONGEST_NAME]!r}")
+        return self.directory / name
+
+    def has_folder(self, topic: str, partition: int) -> bool:
+        """Whether a partition has a folder, or something in its place."""
+        return os.path.lexists(self.folder(topic, partition))
 
     def partitions(self) -> dict[tuple[str, int], bytes | None]:
-        """(topic, partition) -> topic id of every partition folder; None without partition.metadata."""
+        """(topic, partition) -> topic id of every partition folder; None without partition.metadata.
+
+        A link in the place of a folder counts, and is not followed: whoever opens the log says what is wrong with it.
+        """
         found: dict[tuple[str, int], bytes | None] = {}
-        with os.scandir(self.directory) as entries:
-            folders = [entry.name for entry in entries if entry.is_dir()]
-        for name in sorted(folders):
-            topic, _, number = name.rpartition("-")
-            if topic and number.isdigit() and not topic.startswith("__cluster_metadata"):
-                found[topic, int(number)] = self._topic_id(self.directory / name)
+        for entry in sorted(self.fs.entries(self.directory), key=lambda entry: entry.name):
+            if is_of_partition(entry.name) and not entry.name.startswith("__cluster_metadata"):
+                topic, _, number = entry.name.rpartition("-")
+                if entry.is_dir(follow_symlinks=False):
+                    found[topic, int(number)] = self._topic_id(self.directory / entry.name)
+                elif entry.is_symlink():
+                    found[topic, int(number)] = None
         return found
 
     def _topic_id(self, folder: Path) -> bytes | None:
         path = folder / PARTITION_METADATA
-        if not path.exists():
-            return None
+        data = self.fs.read_if_any(path)
         try:
-            return parse_partition_metadata(self.fs.read(path))
+            return None if data is None else parse_partition_metadata(data)
         except CheckpointFormatError as error:
             raise StorageError(f"{path}: {error}", str(path)) from None
 
     def remove_leftovers(self) -> None:
         """Remove the folders of topics whose deletion was interrupted."""
-        with os.scandir(self.directory) as entries:
-            folders = [Path(entry.path) for entry in entries if entry.is_dir() and entry.name.endswith("-delete")]
-        for folder in folders:
-            self.remove_folder(folder)
+        for entry in self.fs.entries(self.directory):
+            if is_to_be_deleted(entry.name):
+                self.remove_folder(self.directory / entry.name)
 
     def remove_folder(self, folder: Path) -> None:
-        """Remove a folder of files."""
-        for path in folder.iterdir():
-            self.fs.remove(path)
-        self.fs.remove_directory(folder)
+        """Remove the files of a partition, and the folder unless it has others. Of a link the link alone goes."""
+        if folder.is_symlink():
+            self.fs.remove(folder)
+        elif self.fs.is_folder(folder):
+            foreign = []
+            for entry in self.fs.entries(folder):
+                if is_kafkas(entry.name) and not entry.is_dir(follow_symlinks=False):
+                    self.fs.remove(folder / entry.name)
+                else:
+                    foreign.append(entry.name)
+            if foreign:
+                _log.warning("%s stays: it holds %r, which is not Kafka's", folder, min(foreign))
+            else:
+                self.fs.remove_directory(folder)
 
     def put_aside(self, topic: str, partition: int) -> None:
         """Rename the folder of an unknown partition, as Kafka does (`topic-0.<id>-stray`)."""
-        folder = self.directory / f"{topic}-{partition}"
+        folder = self.folder(topic, partition)
         target = folder.with_name(name_with_suffix(folder.name, "stray"))
         self.fs.rename(folder, target)
         self.forget((topic, partition))
@@ -203,8 +234,8 @@ class DiskBackend:
 
     def delete_log(self, topic: str, partition: int, delay_ms: int) -> None:
         """Rename the folder as Kafka does (`topic-0.<id>-delete`) and remove it once `delay_ms` have passed."""
-        folder = self.directory / f"{topic}-{partition}"
-        if folder.exists():
+        folder = self.folder(topic, partition)
+        if self.has_folder(topic, partition):
             target = folder.with_name(name_with_suffix(folder.name, "delete"))
             self.fs.rename(folder, target)
             self.doom([target], delay_ms)
@@ -242,7 +273,7 @@ class DiskBackend:
     def forget_absent(self) -> None:
         """Remove partitions from the checkpoints whose folder is not here: it moved away, or never arrived."""
         for key in {key for offsets in self._offsets.values() for key in offsets}:
-            if not (self.directory / f"{key[0]}-{key[1]}").exists():
+            if not self.has_folder(*key):
                 self.forget(key)
 
     def write_checkpoints(self, names: Iterable[str] = _CHECKPOINTS, *, durable: bool = True) -> None:
@@ -263,11 +294,11 @@ class DiskBackend:
         due = [path for at, path in self._doomed if at <= now]
         self._doomed = [entry for entry in self._doomed if entry[0] > now]
         for path in due:
-            if path.is_dir():
-                self.remove_folder(path)
-            else:
-                self.fs.remove(path)
+            self._remove(path)
         return min((at for at, _ in self._doomed), default=None)
+
+    def _remove(self, path: Path) -> None:
+        self.remove_folder(path) if is_to_be_deleted(path.name) else self.fs.remove(path)
 
     def close(self, *, clean: bool = True) -> None:
         """Write the remaining checkpoints and unlock the directory. All logs must be closed before."""
@@ -276,7 +307,7 @@ class DiskBackend:
         try:
             if clean:
                 for _, path in self._doomed:
-                    self.remove_folder(path) if path.is_dir() else self.fs.remove(path)
+                    self._remove(path)
                 self._doomed = []
                 self.write_checkpoints()
                 self.fs.write_atomically(self.directory / CLEAN_SHUTDOWN, format_clean_shutdown(self.broker_epoch))
@@ -320,9 +351,9 @@ class DiskLogStore:
         self._config = config
         self._found = found
         self._snapshots: list[int] = []
-        self.folder = folder or backend.directory / f"{topic}-{partition}"
+        self.folder = folder or backend.folder(topic, partition)
         self._directory_changed = False
-        if not self.folder.exists():
+        if not self._fs.is_folder(self.folder):
             self._fs.make_directory(self.folder)
             self._fs.write_atomically(
                 self.folder / PARTITION_METADATA, format_partition_metadata(topic_id), durable=False
@@ -336,9 +367,9 @@ class DiskLogStore:
         if self._found is not None:
             found, self._found = self._found, None
             return found
-        names = os.listdir(self.folder)
+        names = self._names()
         if finish_swaps(self._fs, self.folder, names):
-            names = os.listdir(self.folder)
+            names = self._names()
         parsed = [parts for name in names if (parts := parse_file_name(name)) is not None]
         bases = sorted(offset for offset, kind, _ in parsed if kind == LOG)
         self._snapshots = sorted(offset for offset, kind, _ in parsed if kind == SNAPSHOT)
@@ -349,6 +380,14 @@ class DiskLogStore:
             return self._load_segments([self._open(base) for base in bases], log_start)
         except CorruptDataError as error:
             raise StorageError(f"{self.folder} can't be opened: {error}", str(self.folder)) from error
+
+    def _names(self) -> list[str]:
+        """The names of Kafka's files in the folder; StorageError where one is no file."""
+        entries = [entry for entry in self._fs.entries(self.folder) if is_kafkas(entry.name)]
+        for entry in entries:
+            if not entry.is_file(follow_symlinks=False):
+                self._fs.size(self.folder / entry.name)  # it says what there is
+        return [entry.name for entry in entries]
 
     def _load_segments(self, found: list[DiskSegmentStores], log_start: int) -> LoadedLog:
         epochs = self._read_leader_epochs()
@@ -371,12 +410,15 @@ class DiskLogStore:
             recovery_point if end is None else min(recovery_point, end),
             epochs.entries(),
             producers,
-            {stores.base_offset: int(stores.batches.path.stat().st_mtime * 1000) for stores in segments},
+            {stores.base_offset: self._fs.modified_ms(stores.batches.path) for stores in segments},
             self.backend.offset(CLEANER_OFFSETS, self._key),
         )
 
     def _open(self, base: int) -> DiskSegmentStores:
-        size = self._fs.size(self.folder / file_name(base, LOG))
+        path = self.folder / file_name(base, LOG)
+        size = self._fs.size(path)
+        if size > _LARGEST_SEGMENT:
+            raise StorageError(f"{path}: has {size} bytes, more than a segment can have", str(path))
         return DiskSegmentStores(self._fs, self.folder, base, self._config.segment_index_bytes, size=size)
 
     def _drop_snapshots_outside(self, first: int, end: int | None) -> None:
@@ -385,10 +427,8 @@ class DiskLogStore:
 
     def _read_leader_epochs(self) -> LeaderEpochs:
         path = self.folder / LEADER_EPOCHS
-        if not path.exists():
-            return LeaderEpochs()
         try:
-            return LeaderEpochs(parse_leader_epochs(self._fs.read(path)))
+            return LeaderEpochs(parse_leader_epochs(self._fs.read_if_any(path, LARGE) or b""))
         except CheckpointFormatError as error:
             raise StorageError(f"{path}: {error}", str(path)) from None
 

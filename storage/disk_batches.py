@@ -68,7 +68,7 @@ class DiskBatchStore:
         at = tail.append(batch, base_offset, leader_epoch)
         try:
             if self._descriptor < 0:
-                self._open()
+                self._descriptor = self._fs.open(self.path)
             self._fs.write_at(self._descriptor, tail.read(at, tail.size - at), position, self.path)
         except StorageError:
             tail.truncate(at)
@@ -77,12 +77,6 @@ class DiskBatchStore:
         self._unsynced = True
         self.size = position + tail.size - at
         return position
-
-    def _open(self) -> None:
-        """Open the file to change it. A file that other logs share (`linked_log`) is copied first."""
-        if self._fs.is_linked(self.path):
-            self._fs.unlink_others(self.path)
-        self._descriptor = self._fs.open(self.path)
 
     def _cut_file(self, size: int) -> None:
         """Remove a partly written batch. If that fails too, the next start cuts the torn batch."""
@@ -142,7 +136,7 @@ class DiskBatchStore:
         else:
             self._tail, self._tail_start = MemoryBatchStore(), size
         if self._descriptor < 0:
-            self._open()
+            self._descriptor = self._fs.open(self.path)
         self._fs.truncate(self._descriptor, size, self.path)
         self.size = size
         self._unsynced = True
@@ -153,11 +147,7 @@ class DiskBatchStore:
         if self._descriptor >= 0:
             self._fs.sync(self._descriptor, self.path)
         else:
-            descriptor = self._fs.open(self.path)
-            try:
-                self._fs.sync(descriptor, self.path)
-            finally:
-                self._fs.close(descriptor)
+            self._fs.sync_file(self.path)
         self._unsynced = False
 
     def begin_sync(self) -> Callable[[], None] | None:

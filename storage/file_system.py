@@ -2,6 +2,10 @@
 
 Every failure becomes a `StorageError` that names the file, and tests put a `FileSystem` with faults (short writes,
 ENOSPC, EIO, a stop at a chosen call) in its place. Writes are whole or raise: a short write is continued.
+
+A log directory may come from anywhere, so nothing in it leads out of it. Its files are regular files: a link, a FIFO, a
+device in a file's place is refused before it is opened, also if it comes there in between. A file that has a second
+name gets a copy of its own before it is written to. Files that are read as a whole have a limit.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ import errno
 import mmap
 import os
 import shutil
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,24 +22,117 @@ from pathlib import Path
 from odradek.protocol.records import Buffer
 from odradek.storage.backend import StorageError
 
+SMALL = 1024 * 1024
+"""More than the files need that have some lines: `meta.properties`, `quorum-state`, `partition.metadata`."""
+LARGE = 64 * 1024 * 1024
+"""More than the tables need that have a line or some bytes a partition, an epoch or a producer."""
+
+_SAFELY = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_KINDS = {
+    stat.S_IFREG: "a file",
+    stat.S_IFDIR: "a folder",
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+}
+_ADVICE = {
+    errno.EMFILE: "out of file descriptors: raise the limit (ulimit -n)",
+    errno.ENFILE: "the system is out of file descriptors",
+    errno.ELOOP: "is a symbolic link, and has to be a file",  # of O_NOFOLLOW
+}
+
 
 class FileSystem:
     """Files and directories of a log directory; stateless, shared by all logs of a node."""
 
     __slots__ = ()
 
+    # -- looking
+
+    def is_file(self, path: Path) -> bool:
+        """Whether there is a file; StorageError if there is something else."""
+        return _found(path, stat.S_IFREG) is not None
+
+    def is_folder(self, path: Path) -> bool:
+        """Whether there is a folder; StorageError if there is something else."""
+        return _found(path, stat.S_IFDIR) is not None
+
+    def entries(self, folder: Path) -> list[os.DirEntry[str]]:
+        """What is in a folder."""
+        with _naming(folder), os.scandir(folder) as entries:
+            return list(entries)
+
+    def size(self, path: Path) -> int:
+        return self._status(path).st_size
+
+    def modified_ms(self, path: Path) -> int:
+        """When a file was last written to."""
+        return int(self._status(path).st_mtime * 1000)
+
+    def _status(self, path: Path) -> os.stat_result:
+        status = _found(path, stat.S_IFREG)
+        if status is None:
+            raise _error(path, OSError(errno.ENOENT, os.strerror(errno.ENOENT)))
+        return status
+
+    # -- opening
+
     def open(self, path: Path, *, create: bool = True) -> int:
         """A descriptor for reading and writing, created when absent; the caller closes it."""
-        flags = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | (os.O_CREAT if create else 0)
+        status = _found(path, stat.S_IFREG)
+        if status is not None and status.st_nlink > 1:
+            self._unlink_others(path)
         with _naming(path):
-            return os.open(path, flags, 0o644)
+            return os.open(path, os.O_RDWR | _SAFELY | (os.O_CREAT if create else 0), 0o644)
 
     def open_read(self, path: Path) -> int:
+        _found(path, stat.S_IFREG)
         with _naming(path):
-            return os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+            return os.open(path, os.O_RDONLY | _SAFELY)
+
+    def create(self, path: Path) -> int:
+        """A descriptor of a new and empty file, which takes the place of one that is there."""
+        if _found(path, stat.S_IFREG) is not None:
+            self.remove(path)
+        with _naming(path):
+            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _SAFELY, 0o644)
 
     def close(self, descriptor: int) -> None:
         os.close(descriptor)
+
+    # -- reading
+
+    def read(self, path: Path, limit: int = SMALL) -> bytes:
+        """The whole file; StorageError if it has more than `limit` bytes."""
+        descriptor = self.open_read(path)
+        try:
+            with _naming(path):
+                size = os.fstat(descriptor).st_size
+                if size > limit:
+                    raise StorageError(f"{path}: has {size} bytes, more than {limit}", str(path))
+                return _whole(descriptor, size)
+        finally:
+            self.close(descriptor)
+
+    def read_if_any(self, path: Path, limit: int = SMALL) -> bytes | None:
+        """The same; None without the file."""
+        return self.read(path, limit) if self.is_file(path) else None
+
+    def map(self, descriptor: int, length: int, path: Path) -> memoryview:
+        """The first `length` bytes of a file as a read-only view; pages are read when they are touched."""
+        with _naming(path):
+            return memoryview(mmap.mmap(descriptor, length, access=mmap.ACCESS_READ))
+
+    def view(self, path: Path) -> memoryview:
+        """All bytes of a file as such a view."""
+        descriptor = self.open_read(path)
+        try:
+            size = os.fstat(descriptor).st_size
+            return self.map(descriptor, size, path) if size else memoryview(b"")
+        finally:
+            self.close(descriptor)
+
+    # -- writing
 
     def write_at(self, descriptor: int, parts: Sequence[Buffer], position: int, path: Path) -> None:
         """Write all of `parts` one after the other from `position` on."""
@@ -53,43 +151,12 @@ class FileSystem:
             position += written
             rest = rest[written:]
 
-    def sync(self, descriptor: int, path: Path) -> None:
-        """Make a file's bytes durable."""
-        with _naming(path):
-            os.fsync(descriptor)
-
-    def sync_directory(self, path: Path) -> None:
-        """Make created, renamed and removed entries of a directory durable."""
-        with _naming(path):
-            descriptor = os.open(path, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-
-    def truncate(self, descriptor: int, size: int, path: Path) -> None:
-        with _naming(path):
-            os.ftruncate(descriptor, size)
-
-    def map(self, descriptor: int, length: int, path: Path) -> memoryview:
-        """The first `length` bytes of a file as a read-only view; pages are read when they are touched."""
-        with _naming(path):
-            return memoryview(mmap.mmap(descriptor, length, access=mmap.ACCESS_READ))
-
-    def size(self, path: Path) -> int:
-        with _naming(path):
-            return path.stat().st_size
-
-    def read(self, path: Path) -> bytes:
-        with _naming(path):
-            return path.read_bytes()
-
     def write_atomically(self, path: Path, data: bytes, *, durable: bool = True) -> None:
         """Replace a small file: write it as `.tmp`, sync it, rename it over the old one."""
+        _found(path, stat.S_IFREG)
         temporary = path.with_name(path.name + ".tmp")
-        descriptor = self.open(temporary)
+        descriptor = self.create(temporary)
         try:
-            self.truncate(descriptor, 0, temporary)
             self.write_at(descriptor, [data], 0, temporary)
             if durable:
                 self.sync(descriptor, temporary)
@@ -99,33 +166,59 @@ class FileSystem:
         if durable:
             self.sync_directory(path.parent)
 
+    def truncate(self, descriptor: int, size: int, path: Path) -> None:
+        with _naming(path):
+            os.ftruncate(descriptor, size)
+
+    def sync(self, descriptor: int, path: Path) -> None:
+        """Make a file's bytes durable."""
+        with _naming(path):
+            os.fsync(descriptor)
+
+    def sync_file(self, path: Path) -> None:
+        """The same for a file that is not open."""
+        descriptor = self.open_read(path)
+        try:
+            self.sync(descriptor, path)
+        finally:
+            self.close(descriptor)
+
+    def sync_directory(self, path: Path) -> None:
+        """Make created, renamed and removed entries of a directory durable."""
+        with _naming(path):
+            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+    # -- names
+
     def copy(self, source: Path, target: Path) -> None:
         """Copy a file; the copy is not yet durable."""
-        with _naming(target):
-            shutil.copyfile(source, target)
+        read = self.open_read(source)
+        try:
+            written = self.create(target)
+            try:
+                with _naming(target), open(read, "rb", closefd=False) as old, open(written, "wb", closefd=False) as new:
+                    shutil.copyfileobj(old, new, SMALL)
+            finally:
+                self.close(written)
+        finally:
+            self.close(read)
 
     def link(self, source: Path, target: Path) -> None:
         """Give a file that no longer changes a second name, or copy it where the medium has no hard links."""
-        with _naming(target):
-            try:
-                os.link(source, target)
-            except OSError:
-                shutil.copyfile(source, target)
+        try:
+            os.link(source, target)
+        except OSError:
+            self.copy(source, target)
 
-    def is_linked(self, path: Path) -> bool:
-        """Whether a file has more than one name (`link`)."""
-        with _naming(path):
-            return path.exists() and path.stat().st_nlink > 1
-
-    def unlink_others(self, path: Path) -> None:
+    def _unlink_others(self, path: Path) -> None:
         """Give this name its own copy of the file; the other names keep theirs."""
         temporary = path.with_name(path.name + ".tmp")
         self.copy(path, temporary)
-        descriptor = self.open(temporary)
-        try:
-            self.sync(descriptor, temporary)
-        finally:
-            self.close(descriptor)
+        self.sync_file(temporary)
         self.rename(temporary, path)
         self.sync_directory(path.parent)
 
@@ -134,7 +227,7 @@ class FileSystem:
             os.replace(source, target)
 
     def remove(self, path: Path) -> None:
-        """Remove a file. It is no error if the file is gone already."""
+        """Remove a file, or a link and not what it leads to. It is no error if it is gone already."""
         with _naming(path):
             path.unlink(missing_ok=True)
 
@@ -147,9 +240,32 @@ class FileSystem:
             path.mkdir(parents=True, exist_ok=True)
 
 
+def _found(path: Path, kind: int) -> os.stat_result | None:
+    """What there is of this kind at the path itself, whatever a link leads to; StorageError for another kind."""
+    with _naming(path):
+        try:
+            status = os.lstat(path)
+        except FileNotFoundError:
+            return None
+    if stat.S_IFMT(status.st_mode) != kind:
+        there = _KINDS.get(stat.S_IFMT(status.st_mode), "a device")
+        raise StorageError(f"{path}: is {there}, and has to be {_KINDS[kind]}", str(path))
+    return status
+
+
+def _whole(descriptor: int, size: int) -> bytes:
+    with open(descriptor, "rb", closefd=False) as file:
+        return file.read(size)
+
+
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StorageError(f"{path}: {error.strerror or error}", str(path)) from error
+        raise _error(path, error) from error
+
+
+def _error(path: Path, error: OSError) -> StorageError:
+    what = _ADVICE.get(error.errno or 0) or error.strerror or str(error)
+    return StorageError(f"{path}: {what}", str(path))

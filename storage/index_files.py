@@ -6,7 +6,6 @@ nothing: the scan of the log behind the recovery point rebuilds the index.
 
 from __future__ import annotations
 
-import os
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -27,31 +26,35 @@ from odradek.storage.formats.indexes import (
     parse_txn_index,
 )
 
+_LIMIT = 16 * 1024 * 1024
+"""Bytes in the file of an index that are read although `segment.index.bytes` is less."""
+
 
 class _IndexFile:
     """The file of an index: read once, with the first use; appended to or rewritten by a flush."""
 
-    __slots__ = ("_dirty", "_fs", "_loaded", "_rewrite", "_written", "path")
+    __slots__ = ("_dirty", "_fs", "_limit", "_loaded", "_rewrite", "_written", "path")
 
     _ENTRY_BYTES: ClassVar[int]
 
-    def __init__(self, fs: FileSystem, path: Path, *, new: bool) -> None:
+    def __init__(self, fs: FileSystem, path: Path, max_bytes: int = 0, *, new: bool) -> None:
         self._fs = fs
         self.path = path
+        self._limit = max(max_bytes, _LIMIT)
         self._loaded = new
         self._written = 0
         self._dirty = self._rewrite = new
 
     def is_whole(self) -> bool:
-        """Whether the file is there and holds a whole number of entries."""
-        try:
-            return os.stat(self.path).st_size % self._ENTRY_BYTES == 0
-        except FileNotFoundError:
+        """Whether the file is there and holds a whole number of entries, no more than an index may have."""
+        if not self._fs.is_file(self.path):
             return False
+        size = self._fs.size(self.path)
+        return size <= self._limit and size % self._ENTRY_BYTES == 0
 
     def read(self) -> bytes:
         self._loaded = True
-        return self._fs.read(self.path) if self.path.exists() else b""
+        return self._fs.read_if_any(self.path, self._limit) or b""
 
     def write(self, data: bytes) -> None:
         """`data` is the whole index. Entries that the file has already are not written again."""
@@ -79,7 +82,7 @@ class DiskOffsetIndex(_IndexFile):
     _ENTRY_BYTES = OFFSET_ENTRY.size
 
     def __init__(self, fs: FileSystem, path: Path, base_offset: int, max_bytes: int, *, new: bool) -> None:
-        super().__init__(fs, path, new=new)
+        super().__init__(fs, path, max_bytes, new=new)
         self._base = base_offset
         self._max_entries = max(1, max_bytes // OFFSET_ENTRY.size)
         self._offsets = array("q")
@@ -160,7 +163,7 @@ class DiskTimeIndex(_IndexFile):
     _ENTRY_BYTES = TIME_ENTRY.size
 
     def __init__(self, fs: FileSystem, path: Path, base_offset: int, max_bytes: int, *, new: bool) -> None:
-        super().__init__(fs, path, new=new)
+        super().__init__(fs, path, max_bytes, new=new)
         self._base = base_offset
         self._max_entries = max(1, max_bytes // TIME_ENTRY.size)
         self._timestamps = array("q")
@@ -265,7 +268,7 @@ class DiskTxnIndex(_IndexFile):
     def clear(self) -> None:
         """Forget everything: the segment is scanned again."""
         self._loaded = True
-        self._dirty = self._rewrite = bool(self._entries) or self.path.exists()
+        self._dirty = self._rewrite = bool(self._entries) or self._fs.is_file(self.path)
         self._entries = []
 
     def take(self, other: DiskTxnIndex) -> None:

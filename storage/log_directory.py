@@ -1,4 +1,4 @@
-"""Log directories: the check whether a folder is one, and its lock."""
+"""Log directories: the check whether a folder is one, its lock, and which names in it are Kafka's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from odradek.storage.checkpoint_files import (
     PARTITION_METADATA,
     RECOVERY_POINTS,
 )
+from odradek.storage.file_system import FileSystem
 from odradek.storage.formats.file_names import parse_file_name
+from odradek.storage.quorum_state import QUORUM_STATE
 
 LOCK = ".lock"
 _FILES = {
@@ -33,6 +35,8 @@ _FILES = {
     "odradek.metadata.json",
 }
 _PARTITION_FOLDER = re.compile(r".+-\d+(\.[0-9a-f]{32}-(delete|future|stray))?")
+_DELETED_FOLDER = re.compile(r".+\.[0-9a-f]{32}-delete")
+_METADATA_SNAPSHOT = re.compile(r"\d{20}-\d{10}.*\.checkpoint(\.part|\.deleted)?")
 _SHOWN = 3
 
 _locked_here: set[Path] = set()
@@ -50,7 +54,7 @@ def check_log_directory(directory: Path) -> None:
         raise StorageError(text, str(directory))
     try:
         with os.scandir(directory) as entries:
-            found = {entry.name: entry.is_dir() for entry in entries}
+            found = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
     except FileNotFoundError:
         return
     except NotADirectoryError:
@@ -77,11 +81,25 @@ def _belongs(path: Path, is_folder: bool) -> bool:
         return path.name.removesuffix(".tmp") in _FILES
     if path.name == "lost+found":
         return True
-    return _PARTITION_FOLDER.fullmatch(path.name) is not None and any(map(_is_of_partition, os.listdir(path)))
+    return _PARTITION_FOLDER.fullmatch(path.name) is not None and any(map(is_kafkas, os.listdir(path)))
 
 
-def _is_of_partition(name: str) -> bool:
-    return name in (PARTITION_METADATA, LEADER_EPOCHS) or parse_file_name(name) is not None
+def is_kafkas(name: str) -> bool:
+    """Whether Kafka gives this name to a file in the folder of a partition."""
+    name = name.removesuffix(".tmp")
+    of_log = name in (PARTITION_METADATA, LEADER_EPOCHS) or parse_file_name(name) is not None
+    return of_log or name == QUORUM_STATE or _METADATA_SNAPSHOT.fullmatch(name) is not None
+
+
+def is_to_be_deleted(name: str) -> bool:
+    """Whether Kafka gives this name to the folder of a deleted partition."""
+    return _DELETED_FOLDER.fullmatch(name) is not None
+
+
+def is_of_partition(name: str) -> bool:
+    """Whether this may name the folder of a partition."""
+    topic, _, number = name.rpartition("-")
+    return bool(topic) and number.isdecimal() and number.isascii() and "/" not in name and "\0" not in name
 
 
 def lock_directory(directory: Path) -> int:
@@ -90,10 +108,7 @@ def lock_directory(directory: Path) -> int:
     held = StorageError(f"{path}: another broker uses this data directory", str(path))
     if directory in _locked_here:
         raise held
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise StorageError(f"{path}: {error.strerror}", str(path)) from error
+    descriptor = FileSystem().open(path)
     if sys.platform != "win32":
         import fcntl
 

@@ -7,6 +7,7 @@ voters), data batches, a control batch with a SnapshotFooterRecord. All carry th
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -59,7 +60,7 @@ def parse_snapshot_name(name: str) -> SnapshotId | None:
 
 def newest_snapshot(folder: Path) -> SnapshotId | None:
     """The snapshot with the highest end offset among the files of `__cluster_metadata-0`."""
-    return max(filter(None, (parse_snapshot_name(path.name) for path in folder.iterdir())), default=None)
+    return max(filter(None, map(parse_snapshot_name, os.listdir(folder))), default=None)
 
 
 @dataclass(slots=True)
@@ -198,8 +199,7 @@ def write_bootstrap_checkpoint(
 
 def read_metadata_snapshot(fs: FileSystem, path: Path) -> MetadataSnapshot:
     """A snapshot or a `bootstrap.checkpoint`. Raises StorageError with the path if the file is no whole snapshot."""
-    data = fs.read(path)
     try:
-        return parse_metadata_snapshot(data)
+        return parse_metadata_snapshot(fs.view(path))
     except CorruptDataError as error:
         raise StorageError(f"{path}: {error}", str(path)) from error

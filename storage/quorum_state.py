@@ -95,9 +95,8 @@ def write_quorum_state(fs: FileSystem, folder: Path, state: QuorumState) -> None
 def read_quorum_state(fs: FileSystem, folder: Path) -> QuorumState | None:
     """The state; None without a file. Raises StorageError with the path if the file is invalid."""
     path = folder / QUORUM_STATE
-    if not path.exists():
-        return None
+    data = fs.read_if_any(path)
     try:
-        return parse_quorum_state(fs.read(path))
+        return None if data is None else parse_quorum_state(data)
     except CheckpointFormatError as error:
         raise StorageError(f"{path}: {error}", str(path)) from None

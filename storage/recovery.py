@@ -22,7 +22,7 @@ from typing import NamedTuple
 from odradek.protocol.errors import CorruptDataError
 from odradek.protocol.record_batch import CorruptBatchError, RecordBatch, check_crc
 from odradek.storage.backend import SegmentStores, StorageError
-from odradek.storage.file_system import FileSystem
+from odradek.storage.file_system import LARGE, FileSystem
 from odradek.storage.formats.file_names import CLEANED, LOG, SEGMENT_PARTS, SNAPSHOT, SWAP, file_name, parse_file_name
 from odradek.storage.formats.indexes import AbortedTxn
 from odradek.storage.formats.log_file import stored_batch_at, stored_batches
@@ -37,6 +37,8 @@ _log = logging.getLogger(__name__)
 
 def finish_swaps(fs: FileSystem, directory: Path, names: Sequence[str]) -> bool:
     """Complete swaps that had begun, undo the others, and remove `.deleted`, `.cleaned` and `.tmp` files.
+
+    `names`: those of Kafka's files.
 
     Cleaned segments become `.swap` from the highest offset down. So a remaining `.cleaned` log means that the swap from
     its offset on had not begun, and that the old segments are whole. Returns whether there was anything to do.
@@ -63,18 +65,18 @@ def finish_swaps(fs: FileSystem, directory: Path, names: Sequence[str]) -> bool:
 
 def _finish_swap(fs: FileSystem, directory: Path, base_offset: int, present: Sequence[int]) -> None:
     swapped = directory / file_name(base_offset, LOG, SWAP)
-    end = _end_offset(fs.read(swapped), base_offset)
+    end = _end_offset(fs.view(swapped), base_offset)
     for offset in present:
         if base_offset <= offset < max(end, base_offset + 1):
             for kind in SEGMENT_PARTS:
                 fs.remove(directory / file_name(offset, kind))
     for kind in SEGMENT_PARTS:
         source = directory / file_name(base_offset, kind, SWAP)
-        if source.exists():
+        if fs.is_file(source):
             fs.rename(source, directory / file_name(base_offset, kind))
 
 
-def _end_offset(data: bytes, base_offset: int) -> int:
+def _end_offset(data: memoryview, base_offset: int) -> int:
     """The offset behind the last whole batch."""
     end = base_offset
     for _, batch in stored_batches(data):
@@ -255,7 +257,7 @@ def _load_snapshot(fs: FileSystem, directory: Path, producers: ProducerStates, o
     for offset in sorted(offsets, reverse=True):
         path = directory / file_name(offset, SNAPSHOT)
         try:
-            states = parse_snapshot(fs.read(path))
+            states = parse_snapshot(fs.read(path, LARGE))
         except (SnapshotFormatError, StorageError) as error:
             _log.warning("%s is not read: %s", path, error)
             fs.remove(path)

@@ -9,6 +9,7 @@ completes the rest, or drops the folders.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,8 @@ from pathlib import Path
 from odradek.storage.backend import StorageError
 from odradek.storage.checkpoint_files import CLEANER_OFFSETS, LOG_START_OFFSETS, RECOVERY_POINTS
 from odradek.storage.disk_backend import DiskBackend, name_with_suffix
+from odradek.storage.file_system import LARGE
+from odradek.storage.log_directory import is_of_partition, is_to_be_deleted
 
 MARK = "odradek.restore.json"
 _CHECKPOINTS = (LOG_START_OFFSETS, RECOVERY_POINTS, CLEANER_OFFSETS)
@@ -51,16 +54,21 @@ def write_mark(backend: DiskBackend, mark: RestoreMark) -> None:
 def read_mark(backend: DiskBackend) -> RestoreMark | None:
     """The mark of a process that died; StorageError if the file is no mark."""
     path = backend.directory / MARK
-    if not path.exists():
+    text = backend.fs.read_if_any(path, LARGE)
+    if text is None:
         return None
     try:
-        data = json.loads(backend.fs.read(path))
+        data = json.loads(text)
         offsets = {
             name: (int(start), int(point), int(clean)) for name, (start, point, clean) in data["offsets"].items()
         }
-        return RestoreMark(int(data["metadata_end"]), dict(data["folders"]), offsets)
+        mark = RestoreMark(int(data["metadata_end"]), dict(data["folders"]), offsets)
+        for name, prepared in mark.folders.items():
+            if not (is_of_partition(name) and (prepared is None or is_to_be_deleted(prepared))):
+                raise ValueError(f"{name!r} cannot become {prepared!r}")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise StorageError(f"{path}: is not a mark of a restore: {error!r}", str(path)) from None
+    return mark
 
 
 def carry_out(backend: DiskBackend, mark: RestoreMark) -> None:
@@ -68,9 +76,9 @@ def carry_out(backend: DiskBackend, mark: RestoreMark) -> None:
     fs, directory = backend.fs, backend.directory
     for name, prepared in mark.folders.items():
         live = directory / name
-        if prepared is not None and not (directory / prepared).exists():
+        if prepared is not None and not fs.is_folder(directory / prepared):
             continue
-        if live.exists():
+        if os.path.lexists(live):
             gone = directory / name_with_suffix(name, "delete")
             fs.rename(live, gone)
             backend.doom([gone], 0)
@@ -85,9 +93,7 @@ def give_up(backend: DiskBackend, mark: RestoreMark) -> None:
     """Remove the mark, then the new folders. Nothing has changed."""
     _remove_mark(backend)
     for prepared in filter(None, mark.folders.values()):
-        folder = backend.directory / prepared
-        if folder.exists():
-            backend.remove_folder(folder)
+        backend.remove_folder(backend.directory / prepared)
 
 
 def finish(backend: DiskBackend, metadata_end: int) -> None:

@@ -28,7 +28,7 @@ class DiskSegmentStores(SegmentStores):
         new = size is None
         paths = {kind: directory / file_name(base_offset, kind, suffix) for kind in SEGMENT_PARTS}
         if new:
-            _make_empty(fs, paths[LOG])
+            fs.close(fs.create(paths[LOG]))
         super().__init__(
             base_offset,
             DiskBatchStore(fs, paths[LOG], size or 0),
@@ -45,7 +45,7 @@ class DiskSegmentStores(SegmentStores):
         renamed = []
         for part, kind in self._parts():
             target = self.directory / file_name(self.base_offset, kind, suffix)
-            if part.path.exists():
+            if self.fs.is_file(part.path):
                 self.fs.rename(part.path, target)
                 renamed.append(target)
             part.path = target
@@ -81,11 +81,3 @@ class DiskSegmentStores(SegmentStores):
             (self.txn_index, TXN_INDEX),
             (self.batches, LOG),
         ]
-
-
-def _make_empty(fs: FileSystem, path: Path) -> None:
-    descriptor = fs.open(path)
-    try:
-        fs.truncate(descriptor, 0, path)
-    finally:
-        fs.close(descriptor)

@@ -17,13 +17,14 @@ from odradek.broker.controller.controller import OtherReleaseError
 from odradek.broker.controller.disk_metadata_log import FOLDER, DiskMetadataLog
 from odradek.broker.controller.log_directories import LogDirectories
 from odradek.broker.controller.membership import CONTROLLER_LISTENER, Membership
-from odradek.broker.controller.node_directories import NodeDirectories, Place, copy_folder
+from odradek.broker.controller.node_directories import NodeDirectories, Place
 from odradek.broker.controller.restored_logs import RestoredLogs
 from odradek.broker.controller.several_directories import (
     check_complete,
     check_same_cluster,
     directory_id,
     stored_cluster_id,
+    stored_identities,
 )
 from odradek.broker.controller.snapshot_files import KeptLogs, remove_left
 from odradek.broker.controller.takeover import records_of_folders, records_of_old_format, retire_old_format
@@ -34,10 +35,10 @@ from odradek.protocol.generated.stored.voters_record import Endpoint, KRaftVersi
 from odradek.protocol.message import MetadataRecord
 from odradek.storage import restored_folders
 from odradek.storage.backend import StorageError
-from odradek.storage.checkpoint_files import META_PROPERTIES, CheckpointFormatError, parse_meta_properties
+from odradek.storage.checkpoint_files import META_PROPERTIES
 from odradek.storage.disk_backend import DiskBackend, DiskLogStore
 from odradek.storage.file_system import FileSystem
-from odradek.storage.folder_move import remove_unfinished
+from odradek.storage.folder_move import copy_folder, remove_unfinished
 from odradek.storage.quorum_state import read_quorum_state
 
 if TYPE_CHECKING:
@@ -53,11 +54,7 @@ _NODE = "node-"
 
 def stored_node_id(path: Path) -> int | None:
     """The (first) node that a data directory belongs to; None for a new one, or one that cannot be read."""
-    found = [meta for folder in (path, *path.glob(f"{_NODE}*")) if (meta := folder / META_PROPERTIES).is_file()]
-    try:
-        return min((parse_meta_properties(meta.read_bytes()).node_id for meta in found), default=None)
-    except (CheckpointFormatError, OSError):
-        return None  # whoever opens the directory says what is wrong with it
+    return min((meta.node_id for meta in stored_identities((path, *path.glob(f"{_NODE}*")))), default=None)
 
 
 class DataDirectory:
@@ -259,6 +256,8 @@ class DataDirectory:
         for path in () if self._is_alone else self._paths:
             if not path.exists():
                 continue
+            for name in known:
+                self._fs.is_folder(path / name)
             if (path / META_PROPERTIES).exists():
                 self._move_to_first_node(path)
             strangers = sorted(entry.name for entry in path.iterdir() if not entry.name.startswith(_NODE))
@@ -326,7 +325,7 @@ class DataDirectory:
 
         def reached(node_id: int) -> tuple[int, int]:
             folder = self._backends[node_id].directory / FOLDER
-            state = read_quorum_state(self._fs, folder) if folder.exists() else None
+            state = read_quorum_state(self._fs, folder) if self._fs.is_folder(folder) else None
             epoch = -1 if state is None else state.leader_epoch
             return epoch, sum(self._fs.size(path) for path in folder.glob("*.log"))
 
@@ -438,7 +437,7 @@ class DataDirectory:
         """Every node is a voter and has the whole metadata log."""
         for backend in self._backends.values():
             if backend.directory / FOLDER != source:
-                copy_folder(backend, source)
+                copy_folder(backend, source, backend.directory / FOLDER)
 
 
 def _founders(directory_ids: dict[int, bytes]) -> VotersRecord | None:

@@ -17,9 +17,10 @@ from odradek.broker.controller.machine import StoredRecord
 from odradek.broker.controller.metadata_log import runs
 from odradek.broker.metadata.image import METADATA_VERSION, MetadataImage
 from odradek.broker.metadata.snapshot import records_of
-from odradek.broker.metadata.topic_name_rules import CLUSTER_METADATA
+from odradek.broker.metadata.topic_name_rules import CLUSTER_METADATA, is_topic_name
 from odradek.broker.runtime.machine import Machine, Producer
 from odradek.protocol import metadata_records
+from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
 from odradek.protocol.generated.stored.k_raft_version_record import KRaftVersionRecord
 from odradek.protocol.generated.stored.leader_change_message import LeaderChangeMessage
 from odradek.protocol.generated.stored.leader_change_message import Voter as NamedVoter
@@ -31,9 +32,9 @@ from odradek.protocol.metadata_batch import metadata_records as records_in
 from odradek.protocol.record_batch import RecordBatch, iter_batches
 from odradek.storage import retention
 from odradek.storage.backend import StorageError
-from odradek.storage.checkpoint_files import LOG_START_OFFSETS
+from odradek.storage.checkpoint_files import LEADER_EPOCHS, LOG_START_OFFSETS
 from odradek.storage.disk_backend import DiskBackend
-from odradek.storage.formats.file_names import LOG, file_name
+from odradek.storage.formats.file_names import LOG, file_name, parse_file_name
 from odradek.storage.log_config import LogConfig
 from odradek.storage.metadata_snapshot import (
     NO_SNAPSHOT,
@@ -125,10 +126,10 @@ class DiskMetadataLog:
     def _begin_at_snapshot(self) -> None:
         """The log ends before the newest snapshot: everything in it is in the snapshot, so it begins there anew."""
         self.log.close()
-        for path in self.folder.iterdir():
-            if path.suffix in (".log", ".index", ".timeindex", ".txnindex", ".snapshot"):
-                self._fs.remove(path)
-        self._fs.remove(self.folder / "leader-epoch-checkpoint")
+        for entry in self._fs.entries(self.folder):
+            if parse_file_name(entry.name) is not None:
+                self._fs.remove(self.folder / entry.name)
+        self._fs.remove(self.folder / LEADER_EPOCHS)
         self._backend.set_offset(LOG_START_OFFSETS, _KEY, self._snapshot.end_offset)
         self.log = self._open_log()
 
@@ -195,11 +196,13 @@ class DiskMetadataLog:
 
     def _load_snapshot(self, machine: Machine) -> None:
         end_offset, epoch = self._snapshot
-        if (self.folder / self._snapshot.file_name).exists():
-            snapshot = read_metadata_snapshot(self._fs, self.folder / self._snapshot.file_name)
+        path = self.folder / self._snapshot.file_name
+        if self._fs.is_file(path):
+            snapshot = read_metadata_snapshot(self._fs, path)
             self.kraft_version, self._voters = snapshot.kraft_version, snapshot.voters
             # The records of a snapshot have no offsets in the log: all stand for the last one that it covers.
             for record in snapshot.records:
+                _check_name(record, path)
                 machine.replay(StoredRecord(record, end_offset - 1, epoch))
         elif self.start_offset > 0:
             path = self.folder / SnapshotId(self.start_offset, 0).file_name
@@ -221,6 +224,7 @@ class DiskMetadataLog:
             return
         self._loaded += batch.record_count
         for offset, record in enumerate(records_in(batch), batch.base_offset):
+            _check_name(record, self.folder)
             machine.replay(StoredRecord(record, offset, batch.partition_leader_epoch))
 
     def _take_control(self, message: KRaftControl) -> None:
@@ -326,13 +330,13 @@ class DiskMetadataLog:
 
     def _drop_old(self, now_ms: int) -> None:
         """Drop the oldest snapshots, and the log before the next one, while there is too much or they are too old."""
-        named = ((parse_snapshot_name(path.name), path) for path in self.folder.iterdir())
+        named = ((parse_snapshot_name(e.name), self.folder / e.name) for e in self._fs.entries(self.folder))
         found = sorted((snapshot_id, path) for snapshot_id, path in named if snapshot_id is not None)
         size = self.log.size_bytes + sum(self._fs.size(path) for _, path in found)
         max_bytes, max_ms = (self._config.get_int(f"metadata.max.retention.{kind}") for kind in ("bytes", "ms"))
         for (_, path), (following, _) in itertools.pairwise(found):
             too_large = 0 <= max_bytes < size
-            if not too_large and not 0 <= max_ms < now_ms - _modified_ms(path):
+            if not too_large and not 0 <= max_ms < now_ms - self._fs.modified_ms(path):
                 return
             size -= self._fs.size(path)
             self._fs.remove(path)
@@ -366,5 +370,7 @@ class _SnapshotUnderWay:
         self.parts: list[bytes] = []
 
 
-def _modified_ms(path: Path) -> int:
-    return int(path.stat().st_mtime * 1000)
+def _check_name(record: MetadataRecord, path: Path) -> None:
+    """The names become paths, so what wrote them is not trusted. Kafka does not look at the names in its metadata log."""
+    if isinstance(record, TopicRecord) and not is_topic_name(record.name):
+        raise StorageError(f"{path}: no topic can have the name {record.name!r:.300}", str(path))

@@ -238,17 +238,16 @@ class LogDirectories(NodeDirectories):
         if partition.replica_set is not None:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{name}-{index} has replicas that differ")
         home = self.home(name, index)
-        folder = self.backends[home].directory / f"{name}-{index}"
         if self._owners[home] is not mine:
             mine.settle(place, target)
-        elif folder.exists():
+        elif self.backends[home].has_folder(*place):
             delay_ms = partition.log.config.file_delete_delay_ms
 
             def move() -> None:
                 try:
                     move_folder(self.backends[home], self.backends[target], name, index, delay_ms)
                 finally:
-                    if not folder.exists():
+                    if not self.backends[home].has_folder(*place):
                         self.settle(place, target)
 
             partition.relocate(move)

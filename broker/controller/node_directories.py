@@ -7,15 +7,15 @@ picks a home and removes the copies.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from odradek.broker.metadata.registrations import PartitionRegistration
 from odradek.storage.backend import LoadedLog, LogStore, StorageError
 from odradek.storage.checkpoint_files import LEADER_EPOCHS, CheckpointFormatError, parse_leader_epochs
 from odradek.storage.disk_backend import DiskBackend
+from odradek.storage.file_system import LARGE
+from odradek.storage.folder_move import copy_folder
 from odradek.storage.log_config import LogConfig
 
 Place = tuple[str, int]
@@ -162,11 +162,11 @@ class NodeDirectories(DirectoryGroup):
 
     def part(self, place: Place, node: int) -> None:
         """The partition's next log is for this node, beside others that there are: it gets a directory without one."""
-        name = f"{place[0]}-{place[1]}"
         for one in (self.number_for(node, place), *self.backends) if node in self.node_ids else self.backends:
-            if not (self.backends[one].directory / name).exists():
+            if not self.backends[one].has_folder(*place):
                 self._homes[place] = one
                 return
+        name = f"{place[0]}-{place[1]}"
         raise StorageError(f"no directory is left for another log of {name}", name)
 
     def move_home(self, place: Place, folder: Path) -> None:
@@ -179,8 +179,8 @@ class NodeDirectories(DirectoryGroup):
         """
         for (topic, index), home in self._homes.items():
             registration = self._registration_of(topic, index)
-            source = self.backends[home].directory / f"{topic}-{index}"
-            if registration is None or not source.exists():
+            source = self.backends[home].folder(topic, index)
+            if registration is None or not self.backends[home].fs.is_folder(source):
                 continue
             replicas = [node for node in registration.replicas if node in self.node_ids]
             targets = [self.number_for(node, (topic, index)) for node in replicas]
@@ -191,33 +191,16 @@ class NodeDirectories(DirectoryGroup):
                 self.backends[home].delete_log(topic, index, 0)
 
     def _copy(self, place: Place, source: Path, home: int, target: int) -> None:
-        copy_folder(self.backends[target], source)
+        copy_folder(self.backends[target], source, self.backends[target].directory / source.name)
         self.backends[target].take_offsets(self.backends[home], place)
 
 
 def latest_epoch(backend: DiskBackend, topic: str, index: int) -> int:
     """The newest leader epoch of a folder, -1 without one. Opening the log reports a damaged file."""
-    path = backend.directory / f"{topic}-{index}" / LEADER_EPOCHS
-    if not path.exists():
-        return -1
+    folder = backend.folder(topic, index)
     try:
-        entries: Any = parse_leader_epochs(backend.fs.read(path))
-    except CheckpointFormatError:
+        known = backend.fs.is_folder(folder) and backend.fs.read_if_any(folder / LEADER_EPOCHS, LARGE)
+        entries = parse_leader_epochs(known or b"")
+    except (CheckpointFormatError, StorageError):
         return -1
     return entries[-1][0] if entries else -1
-
-
-def copy_folder(backend: DiskBackend, source: Path) -> None:
-    """Put a durable copy of a log's folder into another log directory, replacing a folder of that name."""
-    target = backend.directory / source.name
-    shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(source, target)
-    fs = backend.fs
-    for path in target.iterdir():
-        descriptor = fs.open_read(path)
-        try:
-            fs.sync(descriptor, path)
-        finally:
-            fs.close(descriptor)
-    fs.sync_directory(target)
-    fs.sync_directory(backend.directory)

@@ -45,10 +45,9 @@ class RestoredLogs:
     def drop(self, place: Place) -> None:
         """This partition is to have nothing."""
         self._homes.setdefault(place, None)
-        name = f"{place[0]}-{place[1]}"
         for number, backend in self._directories.backends.items():
-            if (backend.directory / name).exists():
-                self._marks[number].folders[name] = None
+            if backend.has_folder(*place):
+                self._marks[number].folders[f"{place[0]}-{place[1]}"] = None
 
     @property
     def is_empty(self) -> bool:

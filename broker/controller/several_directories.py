@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odradek.protocol.uuids import uuid_from_text
 from odradek.storage.backend import StorageError
-from odradek.storage.checkpoint_files import META_PROPERTIES, CheckpointFormatError, parse_meta_properties
+from odradek.storage.checkpoint_files import (
+    META_PROPERTIES,
+    CheckpointFormatError,
+    MetaProperties,
+    parse_meta_properties,
+)
 from odradek.storage.disk_backend import DiskBackend
+from odradek.storage.file_system import FileSystem
 
 if TYPE_CHECKING:
     from odradek.broker.metadata.image import MetadataImage
@@ -31,11 +37,20 @@ def recorded_directory(registration: PartitionRegistration, node_id: int) -> byt
 
 def stored_cluster_id(paths: Sequence[Path]) -> str | None:
     """The cluster's id in the first directory that has one."""
-    found = [meta for path in paths if (meta := path / META_PROPERTIES).is_file()]
-    try:
-        return next((parse_meta_properties(meta.read_bytes()).cluster_id for meta in found), None)
-    except (CheckpointFormatError, OSError):
-        return None  # whoever opens the directory says what is wrong with it
+    return next((meta.cluster_id for meta in stored_identities(paths)), None)
+
+
+def stored_identities(paths: Iterable[Path]) -> list[MetaProperties]:
+    """The `meta.properties` of directories. Whoever opens a directory says what is wrong with one that is left out."""
+    found = []
+    for path in paths:
+        try:
+            data = FileSystem().read_if_any(path / META_PROPERTIES)
+            if data is not None:
+                found.append(parse_meta_properties(data))
+        except (CheckpointFormatError, StorageError):
+            pass
+    return found
 
 
 def check_same_cluster(backends: Sequence[DiskBackend]) -> None:

@@ -11,6 +11,7 @@ from odradek.broker.controller.node_directories import latest_epoch
 from odradek.broker.controller.producer_ids import BLOCK_SIZE
 from odradek.broker.controller.topic_records import records_of_topic
 from odradek.broker.metadata.image import ResourceType
+from odradek.broker.metadata.topic_name_rules import is_topic_name
 from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
 from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
 from odradek.protocol.generated.metadata_records.producer_ids_record import ProducerIdsRecord
@@ -18,6 +19,7 @@ from odradek.protocol.message import MetadataRecord
 from odradek.protocol.uuids import uuid_from_text
 from odradek.storage.backend import StorageError
 from odradek.storage.disk_backend import DiskBackend
+from odradek.storage.file_system import LARGE
 from odradek.storage.log_config import LogConfig
 from odradek.storage.partition_log import PartitionLog
 
@@ -29,10 +31,11 @@ _FORMAT = 1
 def records_of_old_format(backend: DiskBackend, directory_ids: Mapping[int, bytes]) -> list[MetadataRecord]:
     """What `odradek.metadata.json` says, as records of the metadata log; nothing without that file."""
     path = backend.directory / OLD_FILE
-    if not path.exists():
+    data = backend.fs.read_if_any(path, LARGE)
+    if data is None:
         return []
     try:
-        metadata = json.loads(backend.fs.read(path))
+        metadata = json.loads(data)
     except ValueError as error:
         raise StorageError(f"{path}: {error}", str(path)) from None
     if not isinstance(metadata, dict) or metadata.get("format") != _FORMAT:
@@ -42,6 +45,8 @@ def records_of_old_format(backend: DiskBackend, directory_ids: Mapping[int, byte
     records += _configs(ResourceType.GROUP, metadata.get("groups", {}))
     records += _configs(ResourceType.CLIENT_METRICS, metadata.get("client_metrics", {}))
     for topic in metadata["topics"]:
+        if not is_topic_name(topic["name"]):
+            raise StorageError(f"{path}: no topic can have the name {topic['name']!r:.300}", str(path))
         topic_id = uuid_from_text(topic["id"])
         placed = _on_nodes(topic["partitions"], directory_ids)
         records += _topic(backend, topic["name"], topic_id, placed, topic["config"], directory_ids)
@@ -53,7 +58,7 @@ def records_of_old_format(backend: DiskBackend, directory_ids: Mapping[int, byte
 def retire_old_format(backend: DiskBackend) -> None:
     """Rename the old file, once the metadata log has all of it, so that no later start reads it."""
     path = backend.directory / OLD_FILE
-    if path.exists():
+    if backend.fs.is_file(path):
         backend.fs.rename(path, backend.directory / RETIRED_FILE)
         backend.fs.sync_directory(backend.directory)
 
@@ -65,7 +70,7 @@ def records_of_folders(
     nodes = list(directory_ids)
     found: dict[str, dict[int, bytes | None]] = {}
     for (name, index), topic_id in backend.partitions().items():
-        if name not in known:
+        if name not in known and is_topic_name(name):
             found.setdefault(name, {})[index] = topic_id
     records: list[MetadataRecord] = []
     next_producer_id = 0

@@ -47,6 +47,15 @@ def check_topic_name(name: str, wording: Wording = _as_ever) -> None:
     raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, text)
 
 
+def is_topic_name(name: str) -> bool:
+    """Whether clients can create a topic of that name, or brokers for themselves."""
+    try:
+        check_topic_name(name)
+    except KafkaError:
+        return False
+    return name != CLUSTER_METADATA
+
+
 def collision_key(name: str) -> str | None:
     """The form that names share which metrics cannot distinguish (`a.b` and `a_b`); None for a name without either."""
     return name.replace(".", "_") if "." in name or "_" in name else None

@@ -77,9 +77,14 @@ def parse_txn_index(data: bytes) -> list[AbortedTxn]:
     """The aborted transactions of a `.txnindex` file; IndexFormatError for anything else."""
     if len(data) % TXN_ENTRY.size:
         raise IndexFormatError(f"{len(data)} bytes are not a whole number of entries")
-    entries = []
+    entries: list[AbortedTxn] = []
     for number, (version, *fields) in enumerate(TXN_ENTRY.iter_unpack(data)):
         if version != TXN_INDEX_VERSION:
             raise IndexFormatError(f"entry {number} has version {version}")
-        entries.append(AbortedTxn(*fields))
+        entry = AbortedTxn(*fields)
+        if entries and entry.last_offset <= entries[-1].last_offset:
+            raise IndexFormatError(
+                f"entry {number} ends at offset {entry.last_offset}, as the one before it or earlier"
+            )
+        entries.append(entry)
     return entries

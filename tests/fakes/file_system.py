@@ -46,6 +46,13 @@ class FaultyFileSystem(FileSystem):
         self.descriptors.add(descriptor)
         return descriptor
 
+    def create(self, path: Path) -> int:
+        if self._before("create", path):
+            raise Crash
+        descriptor = super().create(path)
+        self.descriptors.add(descriptor)
+        return descriptor
+
     def close(self, descriptor: int) -> None:
         self.descriptors.discard(descriptor)
         super().close(descriptor)

@@ -8,18 +8,19 @@ from pathlib import Path
 import pytest
 
 from odradek.storage.backend import StorageError
-from odradek.storage.checkpoint_files import CLEANER_OFFSETS, LOG_START_OFFSETS, RECOVERY_POINTS
+from odradek.storage.checkpoint_files import CLEANER_OFFSETS, LEADER_EPOCHS, LOG_START_OFFSETS, RECOVERY_POINTS
 from odradek.storage.disk_backend import DiskBackend
+from odradek.storage.formats.file_names import LOG, file_name
 from odradek.storage.restored_folders import MARK, RestoreMark, carry_out, finish, give_up, new_folder, write_mark
 
 
 @pytest.fixture
 def backend(tmp_path: Path) -> DiskBackend:
-    """A directory with the partitions t-0, u-1 and v-2, each with a file of its name."""
+    """A directory with the partitions t-0, u-1 and v-2, each with a segment of its number."""
     backend = DiskBackend(tmp_path, now_ms=lambda: 0)
     for name in ("t-0", "u-1", "v-2"):
         (tmp_path / name).mkdir()
-        (tmp_path / name / name).touch()
+        (tmp_path / name / file_name(int(name[-1]), LOG)).touch()
     backend.set_offset(RECOVERY_POINTS, ("u", 1), 9)
     backend.set_offset(RECOVERY_POINTS, ("v", 2), 9)
     return backend
@@ -31,7 +32,7 @@ def marked(backend: DiskBackend) -> RestoreMark:
     for name in ("t-0", "w-0"):
         folder = new_folder(backend, name)
         folder.mkdir()
-        (folder / "new").touch()
+        (folder / LEADER_EPOCHS).touch()
         mark.folders[name] = folder.name
         mark.offsets[name] = (1, 2, 3)
     mark.folders["u-1"] = None
@@ -45,8 +46,8 @@ def found(backend: DiskBackend) -> dict[str, list[str]]:
     }
 
 
-BEFORE = {"t-0": ["t-0"], "u-1": ["u-1"], "v-2": ["v-2"]}
-AFTER = {"t-0": ["new"], "v-2": ["v-2"], "w-0": ["new"]}
+BEFORE = {"t-0": [file_name(0, LOG)], "u-1": [file_name(1, LOG)], "v-2": [file_name(2, LOG)]}
+AFTER = {"t-0": [LEADER_EPOCHS], "v-2": [file_name(2, LOG)], "w-0": [LEADER_EPOCHS]}
 
 
 def test_folders_and_checkpoints_change(backend: DiskBackend) -> None:

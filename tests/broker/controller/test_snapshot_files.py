@@ -52,7 +52,7 @@ def test_they_are_temporary_where_there_is_no_room_beside_it(tmp_path: Path, mon
 def test_a_disk_that_takes_no_new_segment_has_no_snapshot(tmp_path: Path) -> None:
     fs = FaultyFileSystem()
     log = log_in(tmp_path / "a", fs)
-    fs.refuse = lambda call, path: 28 if call == "truncate" else None
+    fs.refuse = lambda call, path: 28 if call == "create" else None
     with pytest.raises(StorageError, match="No space left"):
         KeptLogs().keep(log, bytes(16), 0)
 

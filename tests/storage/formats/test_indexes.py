@@ -37,7 +37,10 @@ def test_an_unused_index() -> None:
 
 def test_a_transaction_index() -> None:
     data = struct.pack(">hqqqq", 0, 29, 6, 11, 12)
-    assert parse_txn_index(data * 2) == [AbortedTxn(29, 6, 11, 12)] * 2
+    later = struct.pack(">hqqqq", 0, 29, 13, 14, 15)
+    assert parse_txn_index(data + later) == [AbortedTxn(29, 6, 11, 12), AbortedTxn(29, 13, 14, 15)]
+    with pytest.raises(IndexFormatError, match="entry 1 ends at offset 11, as the one before it or earlier"):
+        parse_txn_index(data * 2)
     with pytest.raises(IndexFormatError, match="33 bytes are not a whole number of entries"):
         parse_txn_index(data[:-1])
     with pytest.raises(IndexFormatError, match="entry 0 has version 7"):
