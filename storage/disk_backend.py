@@ -301,7 +301,10 @@ class DiskBackend:
         self.remove_folder(path) if is_to_be_deleted(path.name) else self.fs.remove(path)
 
     def close(self, *, clean: bool = True) -> None:
-        """Write the remaining checkpoints and unlock the directory. All logs must be closed before."""
+        """Write the remaining checkpoints and unlock the directory. All logs must be closed before.
+
+        If that fails, the directory has no mark of a clean stop.
+        """
         if self._lock < 0:
             return
         try:
@@ -311,6 +314,8 @@ class DiskBackend:
                 self._doomed = []
                 self.write_checkpoints()
                 self.fs.write_atomically(self.directory / CLEAN_SHUTDOWN, format_clean_shutdown(self.broker_epoch))
+        except StorageError as error:
+            _log.error("%s is not closed cleanly: %s", self.directory, error.message)
         finally:
             self._unlock()
 
@@ -367,6 +372,12 @@ class DiskLogStore:
         if self._found is not None:
             found, self._found = self._found, None
             return found
+        try:
+            return self._load()
+        except CorruptDataError as error:
+            raise StorageError(f"{self.folder} can't be opened: {error}", str(self.folder)) from error
+
+    def _load(self) -> LoadedLog | None:
         names = self._names()
         if finish_swaps(self._fs, self.folder, names):
             names = self._names()
@@ -376,10 +387,7 @@ class DiskLogStore:
         log_start = self.backend.offset(LOG_START_OFFSETS, self._key)
         if not bases:
             return LoadedLog([], log_start, log_start) if log_start else None
-        try:
-            return self._load_segments([self._open(base) for base in bases], log_start)
-        except CorruptDataError as error:
-            raise StorageError(f"{self.folder} can't be opened: {error}", str(self.folder)) from error
+        return self._load_segments([self._open(base) for base in bases], log_start)
 
     def _names(self) -> list[str]:
         """The names of Kafka's files in the folder; StorageError where one is no file."""

@@ -91,8 +91,8 @@ class FileSystem:
             return os.open(path, os.O_RDONLY | _SAFELY)
 
     def create(self, path: Path) -> int:
-        """A descriptor of a new and empty file, which takes the place of one that is there."""
-        if _found(path, stat.S_IFREG) is not None:
+        """A descriptor of a new and empty file, which takes the place of what there is but a folder."""
+        if os.path.lexists(path):
             self.remove(path)
         with _naming(path):
             return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _SAFELY, 0o644)

@@ -67,7 +67,7 @@ def read_mark(backend: DiskBackend) -> RestoreMark | None:
             if not (is_of_partition(name) and (prepared is None or is_to_be_deleted(prepared))):
                 raise ValueError(f"{name!r} cannot become {prepared!r}")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StorageError(f"{path}: is not a mark of a restore: {error!r}", str(path)) from None
+        raise StorageError(f"{path}: is not a mark of a restore: {error!r:.200}", str(path)) from None
     return mark
 
 

@@ -371,6 +371,6 @@ class _SnapshotUnderWay:
 
 
 def _check_name(record: MetadataRecord, path: Path) -> None:
-    """The names become paths, so what wrote them is not trusted. Kafka does not look at the names in its metadata log."""
+    """Names become paths, so what wrote them is not trusted. Kafka does not look at the names in its metadata log."""
     if isinstance(record, TopicRecord) and not is_topic_name(record.name):
         raise StorageError(f"{path}: no topic can have the name {record.name!r:.300}", str(path))

@@ -47,7 +47,9 @@ class KeptLogs:
 
 def remove_left(directory: Path) -> None:
     """Remove the snapshots of a process that died with this log directory, which must be locked."""
-    shutil.rmtree(_beside(directory), ignore_errors=True)
+    left = _beside(directory)
+    if left.is_dir() and not left.is_symlink():
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def _beside(directory: Path) -> Path:
@@ -55,9 +57,11 @@ def _beside(directory: Path) -> Path:
 
 
 def _new_folder(backend: DiskBackend) -> Path:
+    beside = _beside(backend.directory)
     try:
-        backend.fs.make_directory(_beside(backend.directory))
-        return Path(tempfile.mkdtemp(dir=_beside(backend.directory)))
+        if not backend.fs.is_folder(beside):
+            backend.fs.make_directory(beside)
+        return Path(tempfile.mkdtemp(dir=beside))
     except (StorageError, OSError):
         return Path(tempfile.mkdtemp(prefix="odradek-snapshot-"))
 
