@@ -6,17 +6,25 @@ shows them through `one_line`: at the edge, not where they are kept.
 
 from __future__ import annotations
 
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
 
 def one_line(text: str) -> str:
     """Escape what is not printable: line breaks, control sequences of terminals, marks of direction, half characters.
 
-    A name must not write a line of its own, move a cursor, or change what stands beside it.
+    A name must not write a line of its own, move a cursor, or change what stands beside it. The escapes are those of
+    JSON, so that JSON stays what it is.
     """
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+    return text if text.isprintable() else "".join(map(_escaped, text))
 
 
 def printable(text: str) -> str:
-    """The same for a text of several lines: its own line breaks stay."""
+    """The same for a text of several lines: its line breaks stay."""
     return "\n".join(map(one_line, text.split("\n")))
+
+
+def _escaped(char: str) -> str:
+    if char.isprintable():
+        return char
+    units = char.encode("utf-16-be", "surrogatepass").hex()
+    return _SHORT.get(char) or "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))

@@ -11,6 +11,7 @@ from odradek.broker.transcript.topic_positions import TopicPosition, topic_name
 from odradek.protocol.file_slice import joined
 from odradek.protocol.message import ApiMessage, Records
 from odradek.protocol.record_batch import CONTROL_FLAG, HEADER, HEADER_SIZE, LOG_OVERHEAD
+from odradek.protocol.shown import one_line
 
 _WIDEST = 40
 _SLOW_MS = 20
@@ -20,7 +21,7 @@ def line_of(recorded: Recorded) -> str:
     """The request as one line."""
     about = subject_of(recorded)
     begin = f"{recorded.at:+.3f} {api_of(recorded)} {client_of(recorded)}"
-    return f"{begin} {about + ' ' if about else ''}-> {outcome(recorded)}"
+    return one_line(f"{begin} {about + ' ' if about else ''}-> {outcome(recorded)}")
 
 
 def lines_of(requests: Sequence[Recorded]) -> list[str]:
@@ -31,7 +32,7 @@ def lines_of(requests: Sequence[Recorded]) -> list[str]:
     for each, (at, api, client) in zip(requests, cells, strict=True):
         about = subject_of(each)
         begin = f"{at:>{widths[0]}} {api:<{widths[1]}} {client:<{widths[2]}}"
-        lines.append(f"{begin} {about + ' ' if about else ''}-> {outcome(each)}")
+        lines.append(one_line(f"{begin} {about + ' ' if about else ''}-> {outcome(each)}"))
     return lines
 
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from odradek._compiled import compiled
 from odradek._version import __version__
 from odradek.commands import COMMANDS, CommandError
+from odradek.protocol.shown import printable
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -33,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         status: int = module.run(arguments)
     except CommandError as error:
-        print(f"odradek {arguments.command}: {error}", file=sys.stderr)
+        print(printable(f"odradek {arguments.command}: {error}"), file=sys.stderr)
         return 2
     except BrokenPipeError:
         sys.stderr.close()

@@ -12,6 +12,7 @@ from odradek.broker.facade.report.situation import Situation
 from odradek.broker.facade.topics import TopicInfo
 from odradek.broker.transcript.recorded_request import RecordedRequest
 from odradek.broker.transcript.request_text import few, lines_of
+from odradek.protocol.shown import one_line
 
 _PARTITIONS = 24
 _GROUPS = 8
@@ -33,11 +34,12 @@ def report_text(situation: Situation, title: str = "", *, hints: bool = True) ->
         ("transactions", list(_transactions(situation))),
         ("requests", _requests(situation)),
     ]
-    lines = [", ".join(filter(None, (title, _clock(situation))))]
+    lines = [one_line(", ".join(filter(None, (title, _clock(situation)))))]
     for name, content in sections:
         if content:
             lines.append(f"{name}:")
-            lines += [f"  {line}" if len(line) <= _WIDEST else f"  {line[: _WIDEST - 1]}…" for line in content]
+            shown = map(one_line, content)
+            lines += [f"  {line}" if len(line) <= _WIDEST else f"  {line[: _WIDEST - 1]}…" for line in shown]
     return "\n".join(lines)
 
 
@@ -179,8 +181,8 @@ def why_text(situation: Situation, group_id: str) -> str:
     group = situation.groups.get(group_id)
     if group is None or group.state == "Dead":
         known = f"the groups: {', '.join(sorted(situation.groups))}" if situation.groups else "there are no groups"
-        return f"group '{group_id}' does not exist{did_you_mean(group_id, situation.groups)}; {known}"
-    lines = [f"- {each}" for each in (*reasons(group), *_about(situation, group))]
+        return one_line(f"group '{group_id}' does not exist{did_you_mean(group_id, situation.groups)}; {known}")
+    lines = [one_line(f"- {each}") for each in (*reasons(group), *_about(situation, group))]
     topics = {topic for member in group.members for topic in member.subscription} | {name for name, _ in group.offsets}
     clients = {each.client_id for each in situation.requests if group_id in each.summary.groups}
     seen = Situation(

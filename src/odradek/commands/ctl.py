@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
 from odradek.commands import CommandError
+from odradek.protocol.shown import one_line, printable
 
 _PATIENCE_S = 3600.0
 _LINES = "application/x-ndjson"
@@ -67,9 +68,9 @@ def run(arguments: argparse.Namespace) -> int:
     answer = _ask(arguments, chosen.method, path, None if chosen.method == "GET" else given)
     if isinstance(answer, Iterator):
         for line in answer:
-            print(line, flush=True)  # whoever reads behind a pipe waits for it
+            print(one_line(line), flush=True)  # whoever reads behind a pipe waits for it
     elif answer is not None:
-        print(answer if isinstance(answer, str) else json.dumps(answer, indent=2, ensure_ascii=False))
+        print(printable(answer if isinstance(answer, str) else json.dumps(answer, indent=2, ensure_ascii=False)))
     return 0
 
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from odradek.commands import CommandError
+from odradek.protocol.shown import one_line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     for item in dump(arguments.path):
         found = True
         bad = bad or item["kind"] == "error" or item.get("valid") is False
-        sys.stdout.write((json.dumps(item) if arguments.json else render_text(item)) + "\n")
+        sys.stdout.write((json.dumps(item) if arguments.json else one_line(render_text(item))) + "\n")
     if not found:
         raise CommandError(f"{arguments.path}: no files of a Kafka log directory here")
     return int(bad)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.fast.collector import lasting_imports
 from odradek.commands import CommandError
+from odradek.protocol.shown import one_line, printable
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from odradek.protocol.generated.metadata_records.user_scram_credential_record import UserScramCredentialRecord
 
 _HOST, _PORT = "127.0.0.1", 9092
+_LOGGER = "odradek"
 _LEVELS = ("debug", "info", "warning", "error", "critical")
 
 KAFKAS_WORDS = "[KafkaServer id={node}] started. Kafka Server started. Transitioning from RECOVERY to RUNNING."
@@ -165,6 +167,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--log-level", choices=_LEVELS, help="lowest level to log (default warning)")
 
 
+class _Formatter(logging.Formatter):
+    """Escapes what clients have sent. Several lines are those of bugs, which have a traceback."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        is_bug = record.name == _LOGGER or record.exc_info
+        return (printable if is_bug else one_line)(super().format(record))
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Serve until SIGINT or SIGTERM."""
     with lasting_imports():
@@ -176,11 +186,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     environment = _environment(arguments)
     level = arguments.log_level or (environment and environment.log_level) or "warning"
-    logging.basicConfig(level=level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=level.upper(), handlers=[handler])
     for note in environment.notes if environment else ():
-        logging.getLogger("odradek").info("%s", note)
+        logging.getLogger(_LOGGER).info("%s", note)
     for warning in environment.warnings if environment else ():
-        logging.getLogger("odradek").warning("%s", warning)
+        logging.getLogger(_LOGGER).warning("%s", warning)
     topics = _topics([*(environment.topics if environment else ()), *arguments.topic])
     values = dict(_pair(text, "--config") for text in arguments.config)
     if arguments.no_transcript:
@@ -209,7 +221,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise CommandError(_one_line(error)) from error
     registry = _registry(arguments)
     control = _with_strictness(_control(arguments), arguments.strict)
-    cluster.bug_log.on_bug = lambda bug: logging.getLogger("odradek").error("%s", bug)
+    cluster.bug_log.on_bug = lambda bug: logging.getLogger(_LOGGER).error("%s", bug)
     try:
         said = KAFKAS_WORDS if arguments.from_env else ""
         trio.run(_serve, cluster, topics, users, (host, port), control, registry, said, clock=cluster.clock)

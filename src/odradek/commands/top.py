@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.commands import CommandError
+from odradek.protocol.shown import one_line
 
 if TYPE_CHECKING:
     from odradek.broker.facade.broker import Broker
@@ -119,7 +120,7 @@ def look(broker: Broker, at_s: float) -> Look:
 def lines(seen: Look, before: Look, rows: int | None = None) -> list[str]:
     """The screen, busiest first; `rows`: the tables are cut so that it has no more lines."""
     clock = datetime.fromtimestamp(seen.now_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    head = f"{seen.servers}   {clock}{', stopped' if seen.frozen else ''}"
+    head = f"{one_line(seen.servers)}   {clock}{', stopped' if seen.frozen else ''}"
     if seen.faults:
         head += f"   {seen.faults} fault{'s' if seen.faults > 1 else ''} set"
     tables = [_topics(seen, before), _groups(seen), _transactions(seen)]
@@ -169,6 +170,7 @@ def _transactions(seen: Look) -> list[tuple[str, ...]]:
 
 
 def _aligned(table: Sequence[tuple[str, ...]]) -> list[str]:
+    table = [tuple(map(one_line, row)) for row in table]
     widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
     return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in table]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from odradek.commands import CommandError
+from odradek.protocol.shown import one_line
 
 if TYPE_CHECKING:
     from odradek.broker.transcript.recorded_request import RecordedRequest
@@ -98,7 +99,7 @@ def _chosen(requests: Requests, arguments: argparse.Namespace) -> Requests:
 def _print_json(recorded: RecordedRequest) -> None:
     from odradek.broker.transcript.json_lines import to_line
 
-    print(to_line(recorded))
+    print(one_line(to_line(recorded)))
 
 
 def _print_messages(recorded: RecordedRequest) -> None:
