@@ -23,6 +23,7 @@ _OF_ALL = frozenset(
         "ApiVersions/finalizedFeatures",
         "Metadata/topics",
         "DescribeAcls/resources",
+        "DescribeUserScramCredentials/results/credentialInfos",
         "DescribeAcls/resources/acls",
         "DeleteAcls/filterResults/matchingAcls",
         "Produce/responses",
@@ -30,6 +31,8 @@ _OF_ALL = frozenset(
     }
 )
 """Hash maps in Kafka: those of the cluster, which other conversations have grown, and that of what was produced."""
+
+_SETS = ("/isrNodes", "/offlineReplicas")
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ def _is_time(name: str) -> bool:
 
 def _ordered(elements: list[Any], path: str) -> list[Any]:
     """The elements; those whose order in Kafka has no meaning are put in one of our own."""
-    if path in _OF_ALL:
+    if path in _OF_ALL or path.endswith(_SETS):
         return sorted(elements, key=str)
     for name in _HASHED:
         if all(isinstance(each, dict) and name in each for each in elements):

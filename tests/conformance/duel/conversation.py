@@ -5,15 +5,18 @@ from __future__ import annotations
 import secrets
 import time
 from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 from tests.conformance.duel.comparing import Difference, differences
 from tests.conformance.duel.known import known
+from tests.conformance.duel.nodes import NODE_OF, STATE_LINES, VERBS
 from tests.conformance.duel.pairing import Form, Pairing
 from tests.conformance.duel.side import NO_ANSWER, Side, wait_all
 from tests.conformance.duel.steps import Answered, Step
-from tests.conformance.duel.stored_records import INTERNAL_PARTITIONS, LOGS, StoredRecords
+from tests.conformance.duel.stored_records import FAMILIES, INTERNAL_PARTITIONS, LOGS, StoredRecords
 
 ANSWER_S = 4.0
 """No answer within this time is an outcome of its own."""
@@ -21,6 +24,8 @@ PARKED_S = 0.06
 """A request that may wait and has no answer on either side by then does wait."""
 PATIENCE_S = 3.0
 """How long a side is asked again whose answer only timing decides."""
+NODES_S = 30.0
+"""How long nodes may take until all know what became of one."""
 READ_AGAIN_S = 0.5
 """How long both are asked again, where that changes nothing."""
 _BUSY = frozenset({14, 15, 16, 51})
@@ -93,9 +98,11 @@ class Conversation:
         self.pairing = Pairing(f"r{secrets.token_hex(3)}r", int(time.time() * 1000) - 60_000)
         self.parked: dict[str, Step] = {}
         self.topics: set[str] = set()
+        self.down: set[int] = set()
+        """Nodes."""
         self.passed: Counter[str] = Counter()
         """Known differences that were met."""
-        self._records = [StoredRecords(side, INTERNAL_PARTITIONS) for side in sides]
+        self._records = [StoredRecords(side, INTERNAL_PARTITIONS) for side in sides if side.cluster is None]
         for records in self._records:
             records.skip()
 
@@ -103,10 +110,13 @@ class Conversation:
         """Send one step; the answers that came: usually its own, and those of waiting ones. Raises `Differs`."""
         if step.api in LOGS:
             return [self._stored(step)]
+        if step.api in VERBS:
+            self._act(step.api, step.body["node"])
+            return []
         if not step.api:
             time.sleep(step.pause_s)
             return self._awaited()
-        if step.on in self.parked:
+        if step.on in self.parked or NODE_OF.get(step.on) in self.down:
             return []
         self._send(step)
         if step.waits:
@@ -118,11 +128,27 @@ class Conversation:
 
     def close(self) -> None:
         """End the connections, and delete the topics."""
+        for node in sorted(self.down):
+            self._act("start", node)
         for at, side in enumerate(self.sides):
             side.hang_up()
             names = [self.pairing.resolved(name, at) for name in sorted(self.topics)]
             side.ask("DeleteTopics", 5, {"topicNames": names, "timeoutMs": 10_000})
             side.ask("DeleteAcls", 3, {"filters": [_ALL_ACLS]})
+
+    def _act(self, verb: str, node: int) -> None:
+        """Stop, kill or start a node on both sides, and wait until both clusters have the same leaders and ISRs."""
+        if (verb == "start") != (node in self.down):
+            return
+        for on in [each for each, at in NODE_OF.items() if at == node]:
+            self.parked.pop(on, None)
+            for side in self.sides:
+                side.due.pop(on, None)
+                side.drop(on)
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(lambda side: getattr(side.cluster, verb)(node), self.sides))
+        self.down ^= {node}
+        self._until(self._equal_metadata, NODES_S)
 
     def _send(self, step: Step) -> None:
         for at, side in enumerate(self.sides):
@@ -228,27 +254,40 @@ class Conversation:
             self.topics |= {name for name in names if "${run}" in name}
             self._until(self._equal_metadata)
 
-    def _until(self, probe: Any) -> None:
-        deadline = time.monotonic() + PATIENCE_S
+    def _until(self, probe: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
+        deadline = time.monotonic() + patience_s
         while not probe() and time.monotonic() < deadline:
             time.sleep(0.004)
 
     def _equal_metadata(self) -> bool:
-        names = [{"topicId": "AAAAAAAAAAAAAAAAAAAAAA", "name": name} for name in sorted(self.topics)]
+        """Whether both brokers, and all of their nodes, know the same topics, and serve their partitions."""
+        if self.sides[0].cluster is None:
+            return self._knows_the_same("own")
+        return all(self._knows_the_same(on) for on in STATE_LINES if NODE_OF[on] not in self.down)
+
+    def _knows_the_same(self, on: str) -> bool:
+        names = [{"topicId": "AAAAAAAAAAAAAAAAAAAAAA", "name": name} for name in (*sorted(self.topics), *FAMILIES)]
         body = {"topics": names, "allowAutoTopicCreation": False, "includeTopicAuthorizedOperations": False}
-        forms = [side.ask("Metadata", 12, self.pairing.resolved(body, at)) for at, side in enumerate(self.sides)]
+        forms = [side.ask("Metadata", 12, self.pairing.resolved(body, at), on) for at, side in enumerate(self.sides)]
         if any(error_codes(form) - {0, 3} for form in forms):
             return False
         self.pairing.learn(0, *forms)
         shown = [self.pairing.shown(form, at) for at, form in enumerate(forms)]
-        if any(differences(shown[0], shown[1], "Metadata")):
+        if any(any(differences(shown[0][name], shown[1][name], name)) for name in ("brokers", "topics")):
             return False
         logs = [
-            {"name": topic["name"], "partitions": [_log(each["partitionIndex"]) for each in topic["partitions"]]}
+            {
+                "name": topic["name"],
+                "partitions": [
+                    {"partitionIndex": each["partitionIndex"], "currentLeaderEpoch": -1, "timestamp": -1}
+                    for each in topic["partitions"]
+                    if on == "own" or each["leaderId"] == NODE_OF[on]
+                ],
+            }
             for topic in forms[1]["topics"]
         ]
         asked = {"replicaId": -1, "isolationLevel": 0, "topics": logs}
-        return not any(error_codes(side.ask("ListOffsets", 4, asked)) - {0, 3} for side in self.sides)
+        return not any(error_codes(side.ask("ListOffsets", 4, asked, on)) - {0, 3} for side in self.sides)
 
     def _equal_rights(self) -> bool:
         forms = [side.ask("DescribeAcls", 3, _ALL_ACLS) for side in self.sides]
@@ -267,10 +306,6 @@ class Conversation:
         forms = [side.ask("DescribeTransactions", 0, body) for side in self.sides]
         states = [each.get("transactionState", "") for form in forms for each in form.get("transactionStates", ())]
         return not any(state.startswith(("Prepare",)) for state in states)
-
-
-def _log(partition: int) -> Form:
-    return {"partitionIndex": partition, "currentLeaderEpoch": -1, "timestamp": -1}
 
 
 def wait_any(sides: tuple[Side, Side], on: str) -> bool:

@@ -15,15 +15,19 @@ from tests.conformance.duel.comparing import plain
 from tests.conformance.duel.conversation import Conversation, Differs, Parted
 from tests.conformance.duel.drawing import Drawing
 from tests.conformance.duel.learning import learn
+from tests.conformance.duel.nodes import MOVING, assignments
+from tests.conformance.duel.pairing import Form
 from tests.conformance.duel.shrinking import outcome, shrunk, with_less
 from tests.conformance.duel.side import Side
 from tests.conformance.duel.state import State
 from tests.conformance.duel.steps import Answered, Step
 from tests.conformance.duel.ways import CHANGES_RIGHTS, MAY_WAIT, Way
 from tests.conformance.duel.world import TOPICS, World
+from tests.scenarios.failures.targets import NODES
 
 MOST_PARTITIONS = 5
 """Partitions of a topic whose state is compared, and one more."""
+_A_NODE_MOVES = 0.02
 TRIES = 3
 """How often a difference is looked for again."""
 
@@ -59,7 +63,7 @@ class Duel:
     def hold(self, seed: str) -> Found | None:
         """One conversation; what it found that is new."""
         rng = random.Random(seed)
-        world = World(rng)
+        world = World(rng, NODES if self.way.nodes else (0,))
         drawing = Drawing(world, rng.choice(self.way.oddness))
         weights = {api: weight for api, weight in self.way.themes(rng).items() if api in self.versions}
         conversation = Conversation(self.sides)
@@ -79,7 +83,9 @@ class Duel:
                     _heard(world, answered)
                 if step.on in conversation.parked and step.body.get("memberId"):
                     world.waiting.add(step.body["memberId"])
-            for step in State(sorted(conversation.topics), MOST_PARTITIONS, self.versions).steps():
+            for step in State(
+                sorted(conversation.topics), MOST_PARTITIONS, self.versions, self.way.state_lines
+            ).steps():
                 steps.append(step)
                 self.requests += 1
                 conversation.say(step)
@@ -95,6 +101,10 @@ class Duel:
     def _step(
         self, number: int, world: World, drawing: Drawing, weights: dict[str, int], conversation: Conversation
     ) -> Step | None:
+        if self.way.nodes and world.chance(_A_NODE_MOVES):
+            node = world.one(MOVING)
+            verb = "start" if node in conversation.down else world.one(("stop", "kill"))
+            return Step(number, "", verb, 0, {"node": node})
         free = [on for on in self.way.lines if on not in conversation.parked]
         api = world.rng.choices(list(weights), list(weights.values()))[0]
         if not free or (api in MAY_WAIT and len(free) == 1):
@@ -124,10 +134,13 @@ def _heard(world: World, answered: Answered) -> None:
 
 def first_step(way: Way) -> Step:
     """A conversation begins with three topics."""
-    wanted = [
+    wanted: list[Form] = [
         {"name": name, "numPartitions": at + 1, "replicationFactor": 1, "assignments": [], "configs": []}
         for at, name in enumerate(TOPICS)
     ]
+    if way.nodes:
+        for topic in wanted:
+            topic |= {"numPartitions": -1, "replicationFactor": -1, "assignments": assignments(topic["numPartitions"])}
     return Step(0, way.lines[-1], "CreateTopics", 7, {"topics": wanted, "timeoutMs": 10_000, "validateOnly": False})
 
 

@@ -76,6 +76,7 @@ CHANCE: tuple[Known, ...] = (
         "DescribeQuorum/topics/partitions/(leaderEpoch|highWatermark|(currentVoters|observers)/(logEndOffset|last.*Timestamp))",
         "Each cluster counts its metadata log for itself.",
     ),
+    Known("(Metadata|DescribeCluster)/controllerId", "A broker beside a controller of its own names any broker."),
     Known("DescribeLogDirs/results/(totalBytes|usableBytes)", "The disk is used by others, too."),
 )
 """What Kafka leaves to chance, and why. No line of DIFFERENCES.md is about it."""

@@ -29,6 +29,7 @@ KINDS: Mapping[str, str] = {
     "tokenId": "tokenId",
     "hmac": "hmac",
     "port": "port",
+    "clusterId": "clusterId",
     "logDir": "logDir",
     "replicaDirectoryId": "directoryId",
     "voterDirectoryId": "directoryId",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.conformance.duel.meaning import CONFIGS
+from tests.conformance.duel.nodes import assignments
 from tests.conformance.duel.pairing import Form
 from tests.conformance.duel.world import GROUPS, MORE_TOPICS, TOPICS, TRANSACTIONAL_IDS, Member, Producer, World
 
@@ -376,7 +377,9 @@ def _write_markers(world: World, version: int) -> Form:
 def _create_topics(world: World, version: int) -> Form:
     wanted: Form = {"name": world.one(MORE_TOPICS), "numPartitions": world.one((1, 2)), "replicationFactor": 1}
     configs = [_config(world, 2)] if world.chance(0.5) else []
-    return {"topics": [{**wanted, "assignments": [], "configs": configs}]}
+    if len(world.nodes) > 1:  # Kafka would choose the nodes by chance
+        wanted |= {"numPartitions": -1, "replicationFactor": -1, "assignments": assignments(wanted["numPartitions"])}
+    return {"topics": [{"assignments": [], **wanted, "configs": configs}]}
 
 
 def _delete_topics(world: World, version: int) -> Form:
@@ -388,7 +391,13 @@ def _delete_topics(world: World, version: int) -> Form:
 
 def _create_partitions(world: World, version: int) -> Form:
     topic = world.topic()
-    return {"topics": [{"name": topic, "count": world.topics[topic] + 1, "assignments": None}]}
+    count = world.topics[topic] + 1
+    placed = [{"brokerIds": _some_nodes(world)}] if len(world.nodes) > 1 else None
+    return {"topics": [{"name": topic, "count": count, "assignments": placed}]}
+
+
+def _some_nodes(world: World) -> list[int]:
+    return world.rng.sample(list(world.nodes), len(world.nodes))
 
 
 def _config(world: World, kind: int) -> Form:
@@ -431,7 +440,7 @@ def _feature(world: World) -> Form:
 
 def _reassign(world: World, version: int) -> Form:
     topic = world.topic()
-    moved = {"partitionIndex": world.partition(topic), "replicas": world.one(([0], None))}
+    moved = {"partitionIndex": world.partition(topic), "replicas": world.one((_some_nodes(world), None))}
     return {"topics": [{"name": topic, "partitions": [moved]}]}
 
 

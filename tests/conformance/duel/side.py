@@ -17,6 +17,7 @@ from odradek.wire_client import WireError
 from tests.conformance.duel.pairing import Form
 from tests.conformance.duel.record_data import described
 from tests.fakes.wire_client import WireClient
+from tests.scenarios.failures.targets import FailingCluster
 
 NO_ANSWER: Form = {"outcome": "no answer"}
 CLOSED: Form = {"outcome": "the connection is closed"}
@@ -51,6 +52,8 @@ class Side:
     door: Door
     doors: Mapping[str, Door] = field(default_factory=dict)
     complaints: Callable[[], str] = lambda: ""
+    cluster: FailingCluster | None = None
+    """What stops and starts its nodes, where there are several."""
     folder: Path | None = None
     """Its log directory, where that can be read."""
     lines: dict[str, WireClient] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tests.conformance.duel.pairing import Form
@@ -17,20 +17,30 @@ _MOST = 0x7FFFFFFF
 
 
 class State:
-    """Asks for the state of `topics`, which have so many partitions at most; `served`: the APIs that are drawn."""
+    """Asks for the state of `topics`, which have so many partitions at most.
 
-    def __init__(self, topics: Sequence[str], partitions: int, served: dict[str, tuple[int, int]]) -> None:
+    `served`: the APIs that are drawn. `lines`: the connections that ask, one to each node.
+    """
+
+    def __init__(
+        self, topics: Sequence[str], partitions: int, served: Mapping[str, tuple[int, int]], lines: str = "s"
+    ) -> None:
         self._topics = list(topics)
         self._partitions = partitions
         self._served = served
+        self._lines = lines
 
     def steps(self) -> Iterator[Step]:
         """All of them."""
-        for number, (api, body) in enumerate(self._questions()):
-            if api in LOGS:
-                yield Step(FIRST + number, "s", api, 0, {})
-            elif api in self._served:
-                yield Step(FIRST + number, "s", api, _VERSIONS[api], body)
+        number = FIRST
+        for on in self._lines:
+            for api, body in self._questions():
+                number += 1
+                low, high = self._served.get(api, (0, -1))
+                if api in LOGS and len(self._lines) == 1:
+                    yield Step(number, on, api, 0, {})
+                elif low <= _VERSIONS.get(api, -1) <= high:
+                    yield Step(number, on, api, _VERSIONS[api], body)
 
     def _questions(self) -> Iterator[tuple[str, Form]]:
         yield from self._of_topics()

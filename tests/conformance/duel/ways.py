@@ -6,6 +6,8 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tests.conformance.duel.nodes import STATE_LINES
+
 THEMES: Mapping[str, Mapping[str, int]] = {
     "classic": {
         "JoinGroup": 8,
@@ -136,18 +138,25 @@ MAY_WAIT = frozenset({"JoinGroup", "SyncGroup"})
 class Way:
     """How requests are drawn. `oddness`: the parts of odd requests in conversations; `length`: requests of one.
 
-    `rights`: there is an authorizer, and the connections are those of three users and of a super user.
+    `rights`: there is an authorizer, and the connections are those of three users and of a super user. `nodes`: there
+    are three nodes, which come and go.
     """
 
     name: str
     oddness: Sequence[float]
     length: int
     rights: bool = False
+    nodes: bool = False
 
     @property
     def lines(self) -> str:
         """The connections, by letter. `r`: that of the super user."""
-        return "abcdefrrrr" if self.rights else "abcdef"
+        return "abcdefrrrr" if self.rights else "abcdefaada" if self.nodes else "abcdef"
+
+    @property
+    def state_lines(self) -> str:
+        """The connections that ask for the state."""
+        return STATE_LINES if self.nodes else "s"
 
     def themes(self, rng: random.Random) -> dict[str, int]:
         """The APIs of a conversation and their weights."""
@@ -165,5 +174,6 @@ WAYS = {
         Way("sane", (0.0,), 60),
         Way("odd", (0.05, 0.2, 0.5, 0.9), 40),
         Way("rights", (0.0, 0.05), 60, rights=True),
+        Way("nodes", (0.0,), 150, nodes=True),
     )
 }

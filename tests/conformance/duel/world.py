@@ -53,8 +53,9 @@ class Producer:
 class World:
     """The pools that requests are drawn from."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, nodes: Sequence[int] = (0,)) -> None:
         self.rng = rng
+        self.nodes = nodes
         self.topics: dict[str, int] = dict(zip(TOPICS, (1, 2, 3), strict=True))
         self.topic_ids: dict[str, str] = {
             name: f"${{id of {name.replace('${run}', 'run')}.topicId}}" for name in TOPICS

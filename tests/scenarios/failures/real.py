@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import combinations
 
@@ -13,6 +13,8 @@ from tests.conformance.real_cluster import RealCluster
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.failures.targets import CONFIG, NODES, STEP_S, FailingCluster
 from tests.scenarios.target import wait_until
+
+NOTHING: Mapping[str, str] = {}
 
 
 class KafkaCluster:
@@ -80,7 +82,7 @@ class KafkaCluster:
 
 
 @contextmanager
-def kafka_cluster() -> Iterator[FailingCluster]:
-    """A real Kafka of three brokers; Unavailable without what it needs."""
-    with RealCluster({**CONFIG, "num.network.threads": "1", "num.io.threads": "4"}) as real:
+def kafka_cluster(more: Mapping[str, str] = NOTHING) -> Iterator[FailingCluster]:
+    """A real Kafka of three brokers, with `more` configs; Unavailable without what it needs."""
+    with RealCluster({**CONFIG, "num.network.threads": "1", "num.io.threads": "4", **more}) as real:
         yield KafkaCluster(real)
