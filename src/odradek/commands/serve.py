@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.fast.collector import lasting_imports
 from odradek.commands import CommandError
+from odradek.output import loose_output
 from odradek.protocol.shown import one_line, printable
 
 if TYPE_CHECKING:
@@ -176,7 +177,12 @@ class _Formatter(logging.Formatter):
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until SIGINT or SIGTERM."""
+    """Serve until SIGINT, SIGTERM or SIGHUP."""
+    with loose_output():
+        return _run(arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
     with lasting_imports():
         import trio
 
@@ -287,7 +293,7 @@ async def _serve(
 ) -> None:
     import trio
 
-    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+    with trio.open_signal_receiver(*_ending_signals()) as signals:
         async with cluster.run():
             if topics:
                 _create(cluster, topics)
@@ -304,6 +310,14 @@ async def _serve(
                     print(said.format(node=next(iter(cluster.nodes))), flush=True)
                 async for _ in signals:
                     break
+
+
+def _ending_signals() -> list[signal.Signals]:
+    """As a JVM, a broker that was started by `nohup` does not end with its terminal."""
+    ending = [signal.SIGINT, signal.SIGTERM]
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        ending.append(signal.SIGHUP)
+    return ending
 
 
 def _create(cluster: Cluster, topics: dict[str, TopicSpec]) -> None:

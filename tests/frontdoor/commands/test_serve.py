@@ -42,9 +42,55 @@ def serving(*words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
         process.communicate()
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_serve_says_where_and_ends_cleanly(how: signal.Signals) -> None:
     assert any(serve_and_end(how) < 1.5 for _ in range(5))  # once is enough: the machine may be busy
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP])
+def test_a_data_directory_has_the_mark_of_a_clean_stop(tmp_path: Path, how: signal.Signals) -> None:
+    with serving("--data-dir", str(tmp_path), "--topic", "t:1") as (process, _):
+        process.send_signal(how)
+        assert process.wait(60) == 0
+    assert (tmp_path / ".kafka_cleanshutdown").exists()
+
+
+def test_started_by_nohup_it_outlives_its_terminal() -> None:
+    ignored = f"import os, signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); os.execv({sys.executable!r}, "
+    words = [sys.executable, "-c", f"{ignored}{command('serve', '--port', '0')!r})"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("odradek ready on ")
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)  # ends it in the usual way, unless the other has killed it
+        process.communicate(timeout=60)
+    assert process.returncode == 0
+
+
+def test_who_does_not_read_its_log_does_not_stop_it() -> None:
+    """A pipe takes 64 KiB, and five hundred connections log twice as much."""
+    with serving("--log-level", "debug") as (process, line):
+        port = int(line.rpartition(":")[2])
+        for _ in range(500):
+            with WireClient("127.0.0.1", port) as client:
+                client.request(ApiVersionsRequest("x" * 200, "1"))
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+
+
+def test_who_hangs_up_does_not_stop_it() -> None:
+    """As `odradek serve | head -1` does."""
+    with serving("--registry-port", "0", "--log-level", "debug") as (process, line):
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert line.startswith("odradek schema registry on")
+        process.stderr.close()
+        port = int(process.stdout.readline().rpartition(":")[2])
+        process.stdout.close()
+        with WireClient("127.0.0.1", port) as client:
+            client.request(ApiVersionsRequest("x", "1"))
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
 
 
 def test_a_start_imports_only_what_it_needs() -> None:

@@ -1,0 +1,60 @@
+"""Output to readers that are slow, stuck or gone."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from odradek.output import LooseStream, loose_output
+
+LINE = "x" * 99 + "\n"
+
+
+def test_text_arrives_in_order() -> None:
+    read, write = os.pipe()
+    stream = LooseStream(write)
+    for number in range(100):
+        print(number, "\ud800", file=stream, flush=True)
+    stream.drain(60)
+    os.close(write)
+    with open(read) as file:
+        assert file.read().split("\n")[:-1] == [f"{number} \\ud800" for number in range(100)]
+
+
+def test_a_reader_that_is_stuck_loses_lines_and_is_told() -> None:
+    read, write = os.pipe()
+    stream = LooseStream(write)
+    for _ in range(20_000):  # 2 MB
+        stream.write(LINE)
+    stream.drain(0.01)
+    with open(read) as file:
+        first = [file.readline() for _ in range(5_000)]
+        stream.write("more\n")
+        while (line := file.readline()) == LINE:
+            first.append(line)
+        assert file.readline() == "more\n"
+    lost = 20_000 - len(first)
+    assert line == f"odradek: {lost} lines are lost, nobody has read them\n"
+    assert 5_000 < lost < 15_000
+    stream.drain(60)
+    os.close(write)
+
+
+def test_a_reader_that_is_gone_disturbs_nobody() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    stream = LooseStream(write)
+    for _ in range(3):
+        stream.write(LINE)
+        stream.drain(60)
+    os.close(write)
+
+
+def test_streams_without_a_descriptor_stay(capsys: pytest.CaptureFixture[str]) -> None:
+    before = sys.stdout
+    with loose_output():
+        assert sys.stdout is before
+        print("seen")
+    assert capsys.readouterr().out == "seen\n"
