@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import trio
 
 from odradek.broker.config.definition import ConfigError
+from odradek.broker.security.named_files import MOST_BYTES, read_named
 from odradek.broker.security.sasl.bearer_tokens import TokenRefused, json_object
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
 
 _FETCH_LIMIT_S = 20.0
-_MAX_BYTES = 4 << 20
 _PIECE_BYTES = 1 << 16
 _MOST_RSA_BITS = 16384  # with larger keys a signature takes seconds
 _MISSING_IDS = 16
@@ -110,36 +110,50 @@ class FileKeys:
         self._path = path
         self._stamp: tuple[int, int] | None = None
         self._keys: list[Jwk] = []
+        self._thread = trio.CapacityLimiter(1)
         self._read()
 
     def keys(self) -> Sequence[Jwk]:
-        """The keys of the file. If the file has become invalid, the earlier keys stay, and the log says so."""
-        try:
-            self._read()
-        except ConfigError as error:
-            _log.warning("%s", error)
+        """The keys of the file."""
         return self._keys
 
     async def prepare(self) -> None:
-        """Nothing to wait for."""
+        """Read the file if it has changed. If it has become invalid, the earlier keys stay, and the log says so."""
+        try:
+            if self._changed() is not None:
+                await trio.to_thread.run_sync(self._read, limiter=self._thread)
+        except ConfigError as error:
+            _log.warning("%s", error)
 
     async def missing(self, kid: str) -> None:
         """The file is always up to date."""
 
-    def _read(self) -> None:
+    def _changed(self) -> tuple[int, int] | None:
+        """The file's time and size if they are not those of the keys."""
         try:
             status = os.stat(self._path)
-            stamp = (status.st_mtime_ns, status.st_size)
-            if stamp == self._stamp:
-                return
-            data = self._path.read_bytes()
         except OSError as error:
-            raise ConfigError(f"the JWKS file {self._path} cannot be read: {error.strerror or error}") from None
+            raise self._unreadable(error) from None
+        stamp = (status.st_mtime_ns, status.st_size)
+        return None if stamp == self._stamp else stamp
+
+    def _read(self) -> None:
+        """In a thread, as many keys take seconds."""
+        stamp = self._changed()
+        if stamp is None:
+            return
+        try:
+            data = read_named(self._path)
+        except OSError as error:
+            raise self._unreadable(error) from None
         self._stamp = stamp
         try:
             self._keys = parse_jwks(data)
         except ConfigError as error:
             raise ConfigError(f"{self._path}: {error}") from None
+
+    def _unreadable(self, error: OSError) -> ConfigError:
+        return ConfigError(f"the JWKS file {self._path} cannot be read: {error.strerror or error}")
 
 
 class Pace(NamedTuple):
@@ -196,8 +210,7 @@ class HttpKeys:
     async def _fetch(self) -> None:
         self._fetching = trio.Event()
         try:
-            data = await self._fetched()
-            self._keys = parse_jwks(data)
+            self._keys = await self._fetched()
         except (OSError, ValueError, ConfigError) as error:
             self._failures += 1
             pause = min(self._pace.retry_ms << min(self._failures - 1, 20), self._pace.retry_max_ms)
@@ -212,9 +225,13 @@ class HttpKeys:
             self._fetching.set()
             self._fetching = None
 
-    async def _fetched(self) -> bytes:
+    async def _fetched(self) -> list[Jwk]:
         with self._clock.move_on_after(_FETCH_LIMIT_S):
-            return await trio.to_thread.run_sync(self._read, abandon_on_cancel=True, limiter=self._thread)
+            read = self._read
+            # The thread makes the keys, too: many take seconds.
+            return await trio.to_thread.run_sync(
+                lambda: parse_jwks(read()), abandon_on_cancel=True, limiter=self._thread
+            )
         raise TimeoutError(f"no answer within {_FETCH_LIMIT_S:.0f} s")
 
 
@@ -253,8 +270,8 @@ def _get(url: str, context: ssl.SSLContext | None) -> bytes:
         with opener.open(request, timeout=_FETCH_LIMIT_S) as answer:
             while piece := answer.read1(_PIECE_BYTES):
                 data += piece
-                if len(data) > _MAX_BYTES:
-                    raise ValueError(f"more than {_MAX_BYTES} bytes")
+                if len(data) > MOST_BYTES:
+                    raise ValueError(f"more than {MOST_BYTES} bytes")
                 trio.from_thread.check_cancelled()  # a server that sends a byte now and then must not keep the thread
     except urllib.error.HTTPError as error:
         error.close()

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _SASL_NAME = r"(?:[\x01-+\--<>-\x7F]|=2C|=3D)+"  # ASCII but "=" and ","
 _PAIR = r"[A-Za-z]+=[\x21-\x7E \t\r\n]+\x01"
 _MESSAGE = re.compile(rf"n,(?:a=(?P<authzid>{_SASL_NAME}))?,\x01(?P<pairs>(?:{_PAIR})*)\x01")
+_HALF = re.compile("[\ud800-\udfff]")  # JSON may escape one, and no request or record can have it
 _AUTH = re.compile(r"(?P<scheme>\w+) +(?P<token>[-_~+/.a-zA-Z0-9]+=*)", re.ASCII)
 
 
@@ -111,6 +112,8 @@ class OAuthBearerServer:
     def _decide(self, first: FirstMessage) -> bytes:
         try:
             token = self._validator.validate(first.token, self._clock.now_ms())
+            if not token.principal_name.isprintable() and _HALF.search(token.principal_name):
+                raise TokenRefused("half of a character in the subject")
         except TokenRefused as refused:
             _log.warning("OAUTHBEARER: a token is refused: %s", refused.reason)
             self._refusal = _refusal(refused.scope)

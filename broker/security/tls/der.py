@@ -28,7 +28,7 @@ class Element(NamedTuple):
         return list(elements(self.content))
 
 
-def read(data: bytes) -> Element:
+def read(data: bytes | memoryview) -> Element:
     """The first element of `data`; CorruptDataError if it is not whole."""
     if len(data) < 2:
         raise CorruptDataError("DER: no element")
@@ -41,15 +41,16 @@ def read(data: bytes) -> Element:
         size = int.from_bytes(data[2:start], "big")
     if len(data) < start + size:
         raise CorruptDataError("DER: an element is cut off")
-    return Element(data[0], data[start : start + size], data[: start + size])
+    return Element(data[0], bytes(data[start : start + size]), bytes(data[: start + size]))
 
 
 def elements(data: bytes) -> Iterator[Element]:
     """All elements of `data`, one after the other."""
-    while data:
-        element = read(data)
+    left = memoryview(data)  # as copies of what is left would take as long as a square
+    while left:
+        element = read(left)
         yield element
-        data = data[len(element.encoded) :]
+        left = left[len(element.encoded) :]
 
 
 def object_id(content: bytes) -> str:

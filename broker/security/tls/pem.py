@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from contextlib import suppress
 
-from odradek.broker.security.tls.der import OCTET_STRING, SEQUENCE, read
+from odradek.broker.security.tls.der import OCTET_STRING, SEQUENCE, Element, read
 from odradek.broker.security.tls.entries import KeyEntry, Store, StoreError
 from odradek.protocol.errors import CorruptDataError
 
 _INTEGER = 0x02
+_MOST_ITERATIONS = 1_000_000  # half a second; OpenSSL's default is 2,048
 
 
 def key_store(key_text: str, chain_text: str, key_password: str | None) -> Store:
@@ -37,6 +39,8 @@ def _private_key(text: str, password: str | None) -> bytes:
         raise StoreError(
             "Private key could not be loaded: it is not in PKCS#8 form (`openssl pkcs8 -topk8` makes it so)"
         )
+    if kind == "encrypted" and _iterations(read(found[0])) > _MOST_ITERATIONS:
+        raise StoreError(f"Private key could not be loaded: its encryption takes more than {_MOST_ITERATIONS} rounds")
     if kind == "encrypted" and password is None:
         raise StoreError("Private key could not be loaded: it is encrypted, and ssl.key.password is not specified")
     if kind == "plain" and password is not None:
@@ -53,6 +57,19 @@ def _kind_of_key(key: bytes) -> str:
     if parts == [SEQUENCE, OCTET_STRING]:
         return "encrypted"
     return "plain" if parts[:3] == [_INTEGER, SEQUENCE, OCTET_STRING] else "other"
+
+
+def _iterations(encrypted: Element) -> int:
+    """The largest number among the parameters of the encryption (RFC 8018), which is that of the rounds."""
+    largest, left = 0, encrypted.children()[:1]
+    with suppress(CorruptDataError):  # OpenSSL will say so
+        while left:
+            part = left.pop()
+            if part.tag == SEQUENCE:
+                left += part.children()
+            elif part.tag == _INTEGER:
+                largest = max(largest, int.from_bytes(part.content))
+    return largest
 
 
 def _entries(name: str, text: str) -> list[bytes]:

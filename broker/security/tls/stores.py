@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import NamedTuple
 
+from odradek.broker.security.named_files import read_named
 from odradek.broker.security.tls import jks, pem
 from odradek.broker.security.tls.entries import Store, StoreError, UnreadableStoreError
 from odradek.broker.security.tls.pkcs12 import read_pkcs12
@@ -116,9 +116,9 @@ def _java_store(kind: str, path: str, password: str | None, key_password: str | 
 
 def _bytes(path: str) -> bytes:
     try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise StoreError(error.strerror or "it cannot be read") from None
+        return read_named(path)
+    except (OSError, ValueError) as error:  # ValueError: a null character in the name
+        raise StoreError(getattr(error, "strerror", None) or "it cannot be read") from None
 
 
 def _text(path: str) -> str:

@@ -19,6 +19,7 @@ from joserfc.jwk import RSAKey
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.definition import ConfigError
+from odradek.broker.security.sasl import jwks
 from odradek.broker.security.sasl.jwks import FileKeys, HttpKeys, Pace, key_source, parse_jwks
 from tests.fakes.clocks import clock_at
 
@@ -31,6 +32,8 @@ def key_set(*kids: str) -> bytes:
 
 
 def kids(source: FileKeys | HttpKeys) -> list[str | None]:
+    if isinstance(source, FileKeys):
+        trio.run(source.prepare)
     known = source.keys()
     return [key.kid for key in known]
 
@@ -94,6 +97,26 @@ def test_a_file_that_went_bad_leaves_the_old_keys(tmp_path: Path, caplog: pytest
     assert "cannot be read" in caplog.text
     write(path, key_set("b"), 3)
     assert kids(source) == ["b"]
+
+
+@pytest.mark.parametrize("name", ["file", "server"])
+def test_keys_are_made_in_a_thread(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "jwks.json"
+    write(path, key_set("a"), 1)
+    clock = clock_at(0)
+    source = FileKeys(path) if name == "file" else HttpKeys("http://a", path.read_bytes, Pace(), clock)
+    write(path, key_set("b"), 2)
+    threads: list[threading.Thread] = []
+
+    def parse(data: bytes) -> list[jwks.Jwk]:
+        threads.append(threading.current_thread())
+        return parse_jwks(data)
+
+    monkeypatch.setattr(jwks, "parse_jwks", parse)
+    trio.run(source.prepare, clock=clock)
+    assert [key.kid for key in source.keys()] == ["b"]  # noqa: SIM118
+    assert len(threads) == 1
+    assert threads[0] is not threading.main_thread()
 
 
 # --- servers ----------------------------------------------------------------------------------------------------------

@@ -171,3 +171,21 @@ def test_what_cannot_be_served_is_refused(values: dict[str, str], message: str) 
         made(values)
     with pytest.raises(ConfigError, match="login module"):
         made({}, "org.apache.kafka.common.security.plain.PlainLoginModule required;")
+
+
+class Accepts:
+    """A validator that knows one name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def validate(self, token: str, now_ms: int) -> BearerToken:
+        return BearerToken(self._name, now_ms + 1000)
+
+
+@pytest.mark.parametrize(("name", "accepted"), [("a\ud800", False), ("\udc00", False), ("a\x1b\0\n\u202e", True)])
+def test_half_a_character_is_in_no_name(name: str, accepted: bool) -> None:
+    server = OAuthBearerServer(Accepts(name), BrokerClock())
+    answer = server.evaluate(b"n,,\x01auth=bearer a.b.c\x01\x01")
+    assert server.complete is accepted
+    assert answer == (b"" if accepted else b'{"status":"invalid_token"}')

@@ -59,3 +59,19 @@ def test_what_kafka_does_not_take_is_refused(key: str, chain: str, password: str
     with pytest.raises(StoreError, match=words) as caught:
         key_store(key, chain, password)
     assert "secret" not in str(caught.value)
+
+
+def der(tag: int, *parts: bytes) -> bytes:
+    content = b"".join(parts)
+    return bytes((tag, 0x82)) + len(content).to_bytes(2, "big") + content
+
+
+@pytest.mark.parametrize("rounds", [1_000_001, 2**31 - 1, 2**64])
+def test_a_key_whose_encryption_takes_long_is_refused(rounds: int) -> None:
+    """PBES2 with PBKDF2, as RFC 8018 has them: to try the password alone would take the broker hours."""
+    derivation = der(0x30, der(0x04, b"salt"), der(0x02, rounds.to_bytes(9, "big")))
+    methods = der(0x30, der(0x30, bytes.fromhex("06092a864886f70d01050c"), derivation), der(0x30, der(0x04, bytes(16))))
+    algorithm = der(0x30, bytes.fromhex("06092a864886f70d01050d"), methods)
+    key = to_pem("ENCRYPTED PRIVATE KEY", der(0x30, algorithm, der(0x04, bytes(32))))
+    with pytest.raises(StoreError, match="takes more than 1000000 rounds"):
+        key_store(key, LEAF.chain_pem, "secret")

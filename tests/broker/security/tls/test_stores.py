@@ -149,3 +149,13 @@ def test_wrong_passwords_are_told_and_never_shown(
     for text in (str(caught.value), repr(settings)):
         assert "wr0ng" not in text
         assert "storepass" not in text
+
+
+@pytest.mark.parametrize("kind", ["PEM", "JKS", "PKCS12"])
+def test_what_is_no_regular_file_is_not_opened(kind: str) -> None:
+    password = None if kind == "PEM" else "secret"
+    for path in ("/dev/zero", "/dev/stdin", "/", "\0"):
+        with pytest.raises(StoreError, match="Failed to load"):
+            open_key_store(Keys(kind, path, password))
+        with pytest.raises(StoreError, match="Failed to load"):
+            open_trust_store(Trusted(kind, path, password))
