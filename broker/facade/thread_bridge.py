@@ -32,11 +32,6 @@ class Apart(Protocol):
     async def __call__(self, function: Callable[[], T], /) -> T: ...
 
 
-async def here(function: Callable[[], T]) -> T:
-    """An `Apart` for work in steps that are short enough."""
-    return function()
-
-
 class HandOver:
     """A `Call` for any thread; in the broker's own thread it calls directly. Create it in the broker's trio run."""
 
@@ -49,21 +44,26 @@ class HandOver:
         if threading.get_ident() == self.thread.ident:
             return function()
         answer: Future[T] = Future()
-
-        def run() -> None:
-            try:
-                answer.set_result(function())
-            except BaseException as error:
-                answer.set_exception(error)
-
         try:
-            self.token.run_sync_soon(run)
+            self.token.run_sync_soon(_answer, answer, function)
         except trio.RunFinishedError:
             raise BrokerClosedError("the broker is closed") from None
-        while not wait([answer], timeout=0.2).done:
-            if not self.thread.is_alive():
-                raise BrokerClosedError("the broker is closed")
-        return answer.result()
+        try:
+            while not wait([answer], timeout=0.2).done:
+                if not self.thread.is_alive():
+                    raise BrokerClosedError("the broker is closed")
+            return answer.result()
+        finally:
+            del answer  # it has the exception, whose traceback has this frame
+
+
+def _answer(answer: Future[T], function: Callable[[], T]) -> None:
+    try:
+        answer.set_result(function())
+    except BaseException as error:
+        answer.set_exception(error)
+    finally:
+        del answer  # as above
 
 
 WAIT_TIMEOUT_S = 30.0

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack, overload
 
-from odradek.broker.facade.thread_bridge import BrokerClosedError, blocking_settled, here, trio_settled
+from odradek.broker.facade.thread_bridge import BrokerClosedError, blocking_settled, trio_settled
 from odradek.broker.requests.exchange import RawExchange
 from odradek.broker.transcript.recorded_request import RecordedRequest, TranscriptReader
 from odradek.broker.transcript.request_list import Conditions, Requests
@@ -80,6 +80,7 @@ class RequestWait:
             self._look_in(self._watcher.stop)
         except BrokerClosedError:
             pass
+        del self._watcher  # which refers to this wait
 
     def blocking_wait(self, timeout_s: float) -> Requests:
         """Block this thread."""
@@ -92,7 +93,7 @@ class RequestWait:
                 self._look_in(_nothing)
         return self._answer()
 
-    async def trio_wait(self, timeout_s: float, apart: Apart = here) -> Requests:
+    async def trio_wait(self, timeout_s: float, apart: Apart) -> Requests:
         """Wait in trio; requests are read ``apart``."""
         end_s = _now_s() + timeout_s
         while (changed := await apart(self._look)) is not None:

@@ -16,7 +16,6 @@ import trio
 
 from odradek.broker.facade.broker import Broker
 from odradek.broker.facade.generated.blocking.undo import Undo
-from odradek.broker.facade.thread_bridge import Apart, here
 from odradek.broker.facade.verbs.undo import TrioUndo
 
 
@@ -70,11 +69,12 @@ Steps = Generator[None, None, T]
 class TrioVerbs(Broker):
     """Verbs in the caller's trio run. Each verb is a checkpoint; if it is cancelled there, it does nothing."""
 
-    _apart: Apart = staticmethod(here)
-    """Where waits read what has come."""
-
     async def _call(self, function: Callable[[], T]) -> T:
         await trio.lowlevel.checkpoint()
+        return function()
+
+    async def _apart(self, function: Callable[[], T]) -> T:
+        """Call a function that reads what a wait waits for, which may take a while."""
         return function()
 
     async def _always(self, function: Callable[[], T]) -> T:

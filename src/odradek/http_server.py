@@ -16,6 +16,7 @@ import h11
 import trio
 
 from odradek.http_text import text_bytes
+from odradek.protocol.errors import as_value
 
 T = TypeVar("T")
 
@@ -166,16 +167,18 @@ class HttpConnection:
             except UnansweredError as error:
                 while error.stays_open and await self._received():
                     pass
-            except (ClientGoneError, trio.BrokenResourceError):
-                pass
+            except (ClientGoneError, trio.BrokenResourceError) as error:
+                as_value(error)
             except Exception as error:
                 self._log.error("bug in the answer to a request", exc_info=error)
+                as_value(error)
 
     async def _serve_one(self) -> bool:
         """Answer a request. Whether another one may follow."""
         try:
             event = await self._next_event()
         except h11.RemoteProtocolError as error:
+            as_value(error)
             await self._answer(HttpResponse(text_bytes(f"{error}\n"), error.error_status_hint, "text/plain"))
             return False
         if not isinstance(event, h11.Request):
@@ -183,8 +186,10 @@ class HttpConnection:
         request = self._request(event)
         response = await self._application(request)
         if self._http.their_state is h11.SEND_BODY:
-            with suppress(h11.RemoteProtocolError):
+            try:
                 self._http.next_event()  # the end, if there is no body that nobody asked for
+            except h11.RemoteProtocolError as error:
+                as_value(error)
         await self._answer(response, only_head=request.method == "HEAD")
         return self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
 
@@ -206,6 +211,7 @@ class HttpConnection:
         try:
             event = await self._next_event()
         except h11.RemoteProtocolError as error:
+            as_value(error)
             if self._http.trailing_data[1]:
                 raise ClientGoneError from None
             raise HttpError(400, str(error)) from None

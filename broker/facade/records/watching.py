@@ -13,7 +13,7 @@ import trio
 
 from odradek.broker.facade.records.reading import Bounds, bounds_of, read_records
 from odradek.broker.facade.records.record import Isolation, StoredRecord
-from odradek.broker.facade.thread_bridge import BrokerClosedError, here, trio_settled
+from odradek.broker.facade.thread_bridge import BrokerClosedError, trio_settled
 from odradek.broker.facade.topics import find_partition, find_topic
 from odradek.broker.partitions.waiters import Waiter
 
@@ -104,7 +104,7 @@ class RecordWait:
                 return self._last_look()
         return self._records()
 
-    async def trio_wait(self, apart: Apart = here) -> list[StoredRecord]:
+    async def trio_wait(self, apart: Apart) -> list[StoredRecord]:
         """Wait in trio; records are read ``apart``."""
         with trio.move_on_after(self._timeout_s):
             while (changed := await apart(self._look)) is not None:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 import trio
 
@@ -21,21 +21,18 @@ from odradek.control.streams import RECORDS, REQUESTS, RecordStream, RequestStre
 from odradek.http_access import Access
 from odradek.http_server import ClientGoneError, HttpError, HttpRequest, HttpResponse, Routes
 from odradek.http_text import text_bytes
-from odradek.protocol.errors import KafkaError, ProtocolError
+from odradek.protocol.errors import KafkaError, ProtocolError, as_value
 
 _log = logging.getLogger("odradek.control")
 _JSON = "application/json"
 _MAX_BODY_BYTES = 64 * 1024 * 1024
 _THREADS = 200
 """How many operations may run at the same time."""
-_READERS = 4
-"""How many waits may read at the same time what has come."""
 _AT_ONCE = 500
 _REFUSALS = (KafkaError, TimeoutError, BrokerClosedError, RuntimeError, ImportError, OSError)
 _KINDS = {401: "TokenError", 421: "HostError"}
 _MISTAKES = (TypeError, ValueError, LookupError, ArithmeticError, ProtocolError)
 
-T = TypeVar("T")
 Endpoint = Callable[[HttpRequest, dict[str, str]], Awaitable[HttpResponse]]
 
 
@@ -49,7 +46,6 @@ class Application:
         self._calls = calls
         self._access = Access(hosts, token, (_JSON,), free=PATHS)
         self._limiter = trio.CapacityLimiter(_THREADS)
-        self._readers = trio.CapacityLimiter(_READERS)
         self._routes: Routes[Endpoint] = Routes(
             [
                 *(("GET", path, self._file) for path in PATHS),
@@ -66,12 +62,14 @@ class Application:
             endpoint, names = self._routes.find(request.method, request.path)
             return await endpoint(request, names)
         except HttpError as error:
+            as_value(error)
             hint = "; GET /openapi.json lists what there is" if error.status == 404 else ""
             return _error(error.status, _KINDS.get(error.status, "HTTPError"), f"{error}{hint}", error.headers)
         except ClientGoneError:
             raise
         except Exception as error:
             _log.error("bug in the control API: %s %s", request.method, request.path, exc_info=error)
+            as_value(error)
             return _error(500, type(error).__name__, f"bug in odradek: {error}")
 
     async def _file(self, request: HttpRequest, names: dict[str, str]) -> HttpResponse:
@@ -107,11 +105,12 @@ class Application:
                 else:
                     arguments = of_body(operation, await request.body(_MAX_BODY_BYTES))
                 if operation.waits:
-                    wait = partial(self._calls.wait, operation, names.get("id"), arguments, self._apart)
+                    wait = partial(self._calls.wait, operation, names.get("id"), arguments)
                     return _json(await request.attended(wait))
                 call = partial(self._calls.run, operation, names.get("id"), arguments)
                 result = await trio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._limiter)
             except UnknownHandleError as error:
+                as_value(error)
                 return _error(404, "LookupError", str(error))
             except _REFUSALS as error:
                 return _refused(409, error)
@@ -122,9 +121,6 @@ class Application:
             return _json(result)
 
         return answer
-
-    async def _apart(self, function: Callable[[], T]) -> T:
-        return await trio.to_thread.run_sync(function, limiter=self._readers)
 
     async def _listed(self, items: Iterator[Any]) -> AsyncGenerator[str, None]:
         """A JSON array, piece by piece."""
@@ -149,4 +145,4 @@ def _error(status: int, kind: str, message: str, headers: Mapping[str, str] | No
 
 
 def _refused(status: int, error: Exception) -> HttpResponse:
-    return _json({"error": error_told(error)}, status)
+    return _json({"error": error_told(as_value(error))}, status)

@@ -7,7 +7,9 @@ import types
 import typing
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import trio
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.suggestion import did_you_mean
@@ -25,7 +27,6 @@ from odradek.broker.facade.verbs.transactions import TrioTransactionHold
 from odradek.http_text import json_of
 
 if TYPE_CHECKING:
-    from odradek.broker.facade.thread_bridge import Apart
     from odradek.broker.faults.fault import Fault
     from odradek.broker.schemas.record_schemas import RecordSchemas
     from odradek.broker.transcript.recorded_request import RecordedRequest
@@ -76,7 +77,11 @@ def _value(parameter: Parameter, data: Any) -> Any:
     return decoded(str if parameter.handle else parameter.hint, data, parameter.name)
 
 
+T = TypeVar("T")
+
 _KEPT = 10_000
+_READERS = 4
+"""How many waits may read at the same time what has come."""
 
 
 class UnknownHandleError(LookupError):
@@ -86,9 +91,12 @@ class UnknownHandleError(LookupError):
 class _Waits(TrioBroker):
     """The waits of a broker in another thread, as tasks of the server's trio run."""
 
-    def __init__(self, broker: BlockingBroker, apart: Apart) -> None:
+    def __init__(self, broker: BlockingBroker) -> None:
         super().__init__(broker.cluster, broker._look)
-        self._apart = apart
+        self._readers = trio.CapacityLimiter(_READERS)
+
+    async def _apart(self, function: Callable[[], T]) -> T:
+        return await trio.to_thread.run_sync(function, limiter=self._readers)
 
 
 class Calls:
@@ -100,6 +108,7 @@ class Calls:
     def __init__(self, broker: BlockingBroker, forks: ForkOperations) -> None:
         self._broker = broker
         self._forks = forks
+        self._waits = _Waits(broker)
         self._handles: OrderedDict[str, Any] = OrderedDict()
 
     def run(self, operation: Operation, identity: str | None, arguments: dict[str, Any]) -> Any:
@@ -112,9 +121,9 @@ class Calls:
             return self._answer(getattr(owner, operation.member))
         return self._answer(getattr(owner, operation.member)(*self._positional(operation, arguments), **arguments))
 
-    async def wait(self, operation: Operation, identity: str | None, arguments: dict[str, Any], apart: Apart) -> Any:
-        """As `run`, for a wait, in a task of the server, which reads ``apart`` what has come."""
-        waits = _Waits(self._broker, apart)
+    async def wait(self, operation: Operation, identity: str | None, arguments: dict[str, Any]) -> Any:
+        """As `run`, for a wait, in a task of the server; a thread only reads what has come."""
+        waits = self._waits
         owner: Any = waits
         if operation.owner is TransactionHold:
             owner = TrioTransactionHold(self._kept(TransactionHold, identity)._held, waits._always)
@@ -123,7 +132,7 @@ class Calls:
         elif operation.owner is Transcript:
             owner = waits.requests
         result = await getattr(owner, operation.member)(*self._positional(operation, arguments), **arguments)
-        return await apart(lambda: self._answer(result))
+        return await waits._apart(lambda: self._answer(result))
 
     def follow(self, told: Callable[[RecordedRequest], None]) -> Undo:
         """Have a function called, in the broker's thread, with each request that has come to its end."""

@@ -22,7 +22,7 @@ from odradek.broker.facade.remote.operations import Operation, Parameter, operat
 from odradek.broker.facade.thread_bridge import BrokerClosedError, trio_settled
 from odradek.broker.transcript.request_list import Selection
 from odradek.http_server import HttpResponse
-from odradek.protocol.errors import KafkaError
+from odradek.protocol.errors import KafkaError, as_value
 
 if TYPE_CHECKING:
     from odradek.broker.facade.generated.blocking.undo import Undo
@@ -156,7 +156,7 @@ class RecordStream:
                 await trio_settled(changed, math.inf)
                 text, changed = await trio.to_thread.run_sync(self._look)
         except (KafkaError, RuntimeError) as error:
-            yield line({"error": error_told(error)})
+            yield line({"error": error_told(as_value(error))})
 
     async def end(self) -> None:
         """Follow no longer."""

@@ -16,6 +16,7 @@ from odradek.broker.requests.exchange import RawExchange
 from odradek.http_access import Access
 from odradek.http_server import ClientGoneError, HttpError, HttpRequest, HttpResponse, Routes, UnansweredError
 from odradek.http_text import text_bytes
+from odradek.protocol.errors import as_value
 from odradek.registry.endpoints import ENDPOINTS
 from odradek.registry.errors import RegistryError, too_large
 from odradek.registry.recording import Recording
@@ -57,23 +58,12 @@ class Application:
         exchange = self._recording.began(head, _connection(request), request.headers.get("user-agent"))
         try:
             response = await self._answer(request, exchange)
-        except RegistryError as error:
-            response = _refused(error.status, error.code, error.message)
-        except HttpError as error:
-            response = _refused(error.status, error.status, str(error), error.headers)
-            if error.status == 405 and request.method == "OPTIONS":
-                response = HttpResponse(headers={"Allow": f"{error.headers['Allow']}, OPTIONS"})
-        except ClientGoneError:
-            await self._in_thread(self._recording.cut, exchange, "the client has gone")
+        except (ClientGoneError, UnansweredError) as error:
+            await self._in_thread(self._recording.cut, exchange, str(error) or "the client has gone")
             raise
-        except UnansweredError as error:
-            await self._in_thread(self._recording.cut, exchange, str(error))
-            raise
-        except BrokerClosedError as error:
-            response = _refused(500, 50001, str(error))
         except Exception as error:
-            _log.error("bug in the registry: %s", head[:200], exc_info=error)
-            response = _refused(500, 500, f"bug in odradek: {error!r}")
+            response = _answer_to(error, request)
+            as_value(error)
         assert isinstance(response.body, bytes)
         await self._in_thread(self._recording.answered, exchange, response.status, response.body)
         return response
@@ -122,6 +112,20 @@ class Application:
         accepted = request.headers.get("accept", "*/*")
         if not any(each.partition(";")[0].strip().lower() in (*_RANGES, "") for each in accepted.split(",")):
             raise HttpError(406, f"cannot answer as {accepted}: answers are {MEDIA_TYPE}")
+
+
+def _answer_to(error: Exception, request: HttpRequest) -> HttpResponse:
+    """What a client is told of an error."""
+    if isinstance(error, RegistryError):
+        return _refused(error.status, error.code, error.message)
+    if isinstance(error, HttpError):
+        if error.status == 405 and request.method == "OPTIONS":
+            return HttpResponse(headers={"Allow": f"{error.headers['Allow']}, OPTIONS"})
+        return _refused(error.status, error.status, str(error), error.headers)
+    if isinstance(error, BrokerClosedError):
+        return _refused(500, 50001, str(error))
+    _log.error("bug in the registry: %s %s", request.method, request.target[:200], exc_info=error)
+    return _refused(500, 500, f"bug in odradek: {error!r}")
 
 
 def _context_and_path(path: str) -> tuple[str | None, str]:

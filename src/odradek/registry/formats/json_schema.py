@@ -15,6 +15,7 @@ from referencing import Registry, Resource
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import specification_with
 
+from odradek.protocol.errors import as_value
 from odradek.registry.effort import Steps
 from odradek.registry.formats.parsed import ReferencedTexts
 
@@ -83,9 +84,11 @@ class JsonSchema:
             for each in _references(declared):
                 _check_end(_Place({"$ref": each}, self._place.resolver))
         except SchemaError as error:
-            raise ValueError(f"invalid JSON Schema: {error.json_path}: {error.message}") from None
+            path = error.json_path
+            raise ValueError(f"invalid JSON Schema: {path}: {_apart(error).message}") from None
         except Unresolvable as error:
-            raise ValueError(f"invalid JSON Schema: it refers to {error.ref!r}, which does not exist") from None
+            ref = as_value(error).ref
+            raise ValueError(f"invalid JSON Schema: it refers to {ref!r}, which does not exist") from None
         self.canonical = json.dumps(declared, separators=(",", ":"), ensure_ascii=False)
         self.normalized = json.dumps(declared, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
 
@@ -333,6 +336,18 @@ def _json(text: str) -> Any:
     if not isinstance(found, dict | bool):
         raise ValueError("invalid JSON Schema: expected an object, true or false")
     return found
+
+
+def _apart(error: SchemaError) -> SchemaError:
+    """The error, without the circles of references between it and others: each has parts of the schema."""
+    todo: list[Any] = [error]
+    while todo[-1].parent is not None:
+        todo.append(todo[-1].parent)
+    while todo:
+        each = todo.pop()
+        todo += each.context
+        each.parent, each.context = None, []
+    return as_value(error)
 
 
 def _resource(declared: Any, validator: Any) -> Any:
