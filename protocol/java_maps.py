@@ -47,8 +47,8 @@ def hash_of_partition(partition: tuple[str, int]) -> int:
 
 
 def hash_of_number(number: int) -> int:
-    """`Integer.hashCode` of a number that is not negative."""
-    return number
+    """`Integer.hashCode`, as an unsigned number of 32 bits."""
+    return number & _MASK
 
 
 def hash_of_uuid(uuid: bytes) -> int:

@@ -40,13 +40,15 @@ def fetch(
     ctx: RequestContext, request: FetchRequest, new_reader: type[FetchReader] = FetchReader
 ) -> FetchResponse | Parked:
     """Read now; park only when there is less than the client wants to wait for."""
-    if not 0 <= request.isolation_level <= READ_COMMITTED or not is_session_id(request.session_id):
+    if not is_session_id(request.session_id):
         return _refuse_everywhere(ctx, request)
     reader = new_reader(ctx, request)
     try:
         reader.open()
     except KafkaError as error:
         return FetchResponse(error_code=error.code)
+    if not 0 <= request.isolation_level <= READ_COMMITTED and reader.finds_any():
+        return _refuse_everywhere(ctx, request)
     if reader.read() or request.max_wait_ms <= 0:
         return reader.answer()
     parked = ParkedFetch(reader)
@@ -54,7 +56,10 @@ def fetch(
 
 
 def _refuse_everywhere(ctx: RequestContext, request: FetchRequest) -> FetchResponse:
-    """Kafka answers an isolation level or a session id out of its range with UNKNOWN_SERVER_ERROR, everywhere."""
+    """Kafka answers a session id out of its range with UNKNOWN_SERVER_ERROR, everywhere.
+
+    So it does with an isolation level, which it looks at when there is something to read.
+    """
     response: FetchResponse = error_response(request, ctx.api_version, ErrorCode.UNKNOWN_SERVER_ERROR)
     if ctx.api_version >= _FIRST_VERSION_WITH_SESSIONS:
         response.session_id = request.session_id

@@ -133,6 +133,13 @@ class FetchReader:
 
     # -- reading
 
+    def finds_any(self) -> bool:
+        """Whether any of the partitions exists."""
+        try:
+            return any(self._resolve(item) is not None for item in self.items)
+        except KafkaError:  # counts as a failed read
+            return True
+
     def read(self) -> bool:
         """Read all partitions into `self.results`; return whether to answer now.
 

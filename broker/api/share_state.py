@@ -31,6 +31,7 @@ from odradek.protocol.generated.messages import initialize_share_group_state as 
 from odradek.protocol.generated.messages import read_share_group_state as read
 from odradek.protocol.generated.messages import read_share_group_state_summary as summary
 from odradek.protocol.generated.messages import write_share_group_state as write
+from odradek.protocol.java_maps import hash_of_number, hash_of_uuid, java_order
 
 Make = Callable[[ShareKey, Any], Command[Any]]
 """The command for a partition of a request."""
@@ -127,16 +128,18 @@ def _ask_all(
     command: Make,
     fill: Fill | None = None,
 ) -> Any:
-    """The response with its results by topics; none if the request names no group, or a topic without partitions."""
+    """The response with its results by topics; none if the request names no group, or a topic without partitions.
+
+    Kafka keeps the results in hash maps: a topic or a partition that is named again has one, that of the last time.
+    """
     response, topic_result, partition_result = answers
     if not request.group_id or not all(topic.partitions for topic in request.topics):
         return response(results=[])
     service = ctx.services.share_states()
     service.topic.ensure()
-    results = []
+    rows: dict[bytes, dict[int, Any]] = {}
     replies = []
     for topic in request.topics:
-        rows = []
         for asked in topic.partitions:
             key = ShareKey(request.group_id, topic.topic_id, asked.partition)
             row = partition_result(partition=asked.partition)
@@ -146,8 +149,14 @@ def _ask_all(
                 row.error_code, row.error_message = error.code, error.message
             else:
                 replies.append((reply, partial(fill or _nothing, row), partial(_refuse, row)))
-            rows.append(row)
-        results.append(topic_result(topic_id=topic.topic_id, partitions=rows))
+            rows.setdefault(topic.topic_id, {})[asked.partition] = row
+    results = [
+        topic_result(
+            topic_id=topic_id,
+            partitions=[rows[topic_id][index] for index in java_order(rows[topic_id], hash_of_number)],
+        )
+        for topic_id in java_order(rows, hash_of_uuid)
+    ]
     return later_all(replies, response(results=results))
 
 

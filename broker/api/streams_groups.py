@@ -266,12 +266,13 @@ def _tasks(rows: Sequence[h.TaskIds]) -> dict[str, list[int]]:
 
 
 def _response(release: Release, reply: HeartbeatReply) -> h.StreamsGroupHeartbeatResponse:
+    left = reply.member_epoch < 0  # such a member needs to know nothing of its tasks
     response = h.StreamsGroupHeartbeatResponse(
         member_id=reply.member_id,
         member_epoch=reply.member_epoch,
         heartbeat_interval_ms=reply.heartbeat_interval_ms,
-        task_offset_interval_ms=0 if reply.member_epoch < 0 else release.task_offset_interval_ms,
-        acceptable_recovery_lag=_ACCEPTABLE_RECOVERY_LAG,
+        task_offset_interval_ms=0 if left else release.task_offset_interval_ms,
+        acceptable_recovery_lag=-1 if left else _ACCEPTABLE_RECOVERY_LAG,
         status=[h.Status(status.code, status.detail) for status in reply.statuses],
         endpoint_information_epoch=reply.endpoint_epoch,
         topology_description_required=reply.wants_description,

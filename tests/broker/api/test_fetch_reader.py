@@ -112,6 +112,11 @@ def test_an_unknown_isolation_level(plane: DataPlane) -> None:
     assert shape(one(response)) == (ErrorCode.UNKNOWN_SERVER_ERROR, -1, -1, -1)
 
 
+def test_an_unknown_isolation_level_is_nothing_where_there_is_nothing_to_read(plane: DataPlane) -> None:
+    assert plane.fetch({}, isolation_level=9).error_code == 0
+    assert one(plane.fetch({"nonesuch": 0}, isolation_level=9)).error_code == 3
+
+
 def test_nothing_asked_for_is_answered_at_once(plane: DataPlane) -> None:
     assert plane.fetch({}, max_wait_ms=60_000) == FetchResponse()
 

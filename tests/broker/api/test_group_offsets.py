@@ -87,6 +87,16 @@ def test_offsets_of_a_topic_that_is_gone_are_not_named_by_id(plane: DataPlane) -
     assert [topic.topic_id for topic in by_id] == [plane.cluster.topics.get(place[0]).topic_id]  # type: ignore[union-attr]
 
 
+def test_everything_is_listed_in_the_order_of_the_first_commits(plane: DataPlane) -> None:
+    """Kafka lists partitions 0 and 1 in this order, whichever was committed first."""
+    commit(plane, ("t", [1]))
+    commit(plane, ("t", [0]))
+    commit(plane, ("t", [1]))
+    request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=None)])
+    ((topic,),) = [group.topics for group in plane.call(request, 9, node=home(plane)).groups]
+    assert [row.partition_index for row in topic.partitions] == [1, 0]
+
+
 def test_fetching_by_id(plane: DataPlane) -> None:
     commit(plane, ("t", [1]))
     topic = plane.cluster.topics.get("t")

@@ -138,3 +138,11 @@ def test_nothing_is_served_while_the_broker_does_not_offer_the_protocol() -> Non
         (group,) = talk.ask(StreamsGroupDescribeRequest(["g"])).groups
         assert group.error_code == ErrorCode.UNSUPPORTED_VERSION
         talk.client.close()
+
+
+def test_a_member_that_leaves_is_told_nothing_of_tasks(talk: Talk) -> None:
+    joined = talk.ask(joining())
+    assert joined.acceptable_recovery_lag == 10_000
+    left = talk.ask(StreamsGroupHeartbeatRequest("g", "m", -1, rebalance_timeout_ms=-1))
+    assert (left.error_code, left.member_epoch, left.acceptable_recovery_lag) == (0, -1, -1)
+    assert left.task_offset_interval_ms == 0

@@ -26,11 +26,15 @@ _OF_ALL = frozenset(
         "DescribeUserScramCredentials/results/credentialInfos",
         "DescribeAcls/resources/acls",
         "DeleteAcls/filterResults/matchingAcls",
+        "OffsetFetch/topics",
+        "OffsetFetch/topics/partitions",
+        "OffsetFetch/groups/topics",
+        "OffsetFetch/groups/topics/partitions",
         "Produce/responses",
         "Produce/responses/partitionResponses",
     }
 )
-"""Hash maps in Kafka: those of the cluster, which other conversations have grown, and that of what was produced."""
+"""Hash maps in Kafka: of the cluster, which other conversations have grown, of what was produced and of offsets."""
 
 _SETS = ("/isrNodes", "/offlineReplicas")
 

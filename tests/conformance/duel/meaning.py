@@ -129,7 +129,7 @@ _BY_NAME: dict[str, Value] = {
     "retentionTimeMs": _of(-1),
     "currentLeaderEpoch": _of(-1, 0),
     "leaderEpoch": _of(0, -1),
-    "lastFetchedEpoch": _of(-1, 0),
+    "lastFetchedEpoch": _of(-1),
     "logStartOffset": _of(-1),
     "replicaId": _of(-1),
     "replicaEpoch": _of(-1),
