@@ -18,18 +18,18 @@ class DecoderFunctions:
         self._module = module
 
     def entry(self, message: type[VersionedMessage]) -> None:
-        """`decode_<message>(version, buf, offset=0) -> (message, offset after it)`."""
+        """`decode_<message>(version, buf, offset=0, most=ANY_NUMBER) -> (message, offset after it)`."""
         module = self._module
         branches = module.by_version(message, self.struct)
         name = module.use_message(message)
-        lines = ["    reader = Reader(buf, offset)", "    try:"]
+        lines = ["    reader = Reader(buf, offset, most)", "    try:"]
         for condition, function in branches:
             indent = "            " if condition else "        "
             lines += [f"        {condition}"] if condition else []
             lines.append(f"{indent}message = {function}(reader)")
         lines += ["        return message, reader.offset", "    except (IndexError, ProtocolError):", "        pass"]
-        lines.append(f"    return decoded_again({name}, version, buf, offset)")
-        parameters = ["version: int", "buf: Buffer", "offset: int = 0"]
+        lines.append(f"    return decoded_again({name}, version, buf, offset, most)")
+        parameters = ["version: int", "buf: Buffer", "offset: int = 0", "most: int = ANY_NUMBER"]
         module.function(f"decode_{snake_case(name)}", parameters, f"tuple[{name}, int]", lines)
 
     def struct(self, body: p.StructBody, version: int) -> str:

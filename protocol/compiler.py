@@ -18,12 +18,13 @@ from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part, joined
 from odradek.protocol.message import Message
 from odradek.protocol.primitives import StructBody
+from odradek.protocol.varint import ANY_NUMBER
 
 
 def compile_decoder(body: StructBody, version: int) -> Callable[..., tuple[Any, int]]:
-    """`decode(buf, offset=0) -> (message, offset after it)`."""
+    """`decode(buf, offset=0, most=ANY_NUMBER) -> (message, offset after it)`."""
     source = DecoderSource(body, f"{body.message.__name__} version {version}")
-    return source.function("def generated(buf, offset=0):")  # type: ignore[no-any-return]
+    return source.function(f"def generated(buf, offset=0, most={ANY_NUMBER}):")  # type: ignore[no-any-return]
 
 
 def compile_encoders(body: StructBody, version: int) -> tuple[Callable[[Any], bytes], Callable[[Any], list[Part]]]:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from construct import Construct
 
 from odradek.protocol import primitives as p
-from odradek.protocol.errors import ProtocolError
+from odradek.protocol.errors import ProtocolError, TooManyElementsError
 from odradek.protocol.source_code import RUN_LIMIT, SIZES, Source, format_of, has_records, minimum_size
 from odradek.protocol.varint import (
     MAX_ELEMENTS,
@@ -29,8 +29,10 @@ def too_long(what: str, size: int, left: int) -> NoReturn:
     raise ProtocolError(f"{what}: {size} announced, {left} bytes are left")
 
 
-def too_many(what: str, length: int) -> NoReturn:
-    raise ProtocolError(f"{what}: {length} elements, at most {MAX_ELEMENTS} are allowed")
+def too_many(what: str, length: int, most: int) -> NoReturn:
+    if length > MAX_ELEMENTS:
+        raise ProtocolError(f"{what}: {length} elements, at most {MAX_ELEMENTS} are allowed")
+    raise TooManyElementsError(f"{what}: more than {most} elements in all arrays together")
 
 
 def is_null(what: str) -> NoReturn:
@@ -84,7 +86,7 @@ class DecoderSource(Source):
         self._text = piece + ".decode('utf-8', 'replace')"
         kind, convert = ("memoryview", "memoryview(buf)") if with_records else ("bytes", "bytes(buf)")
         self.add(f"if type(buf) is not {kind}:", f"    buf = {convert}")
-        self.add("pos = offset", "end = len(buf)")
+        self.add("pos = offset", "end = len(buf)", "left = most")
         with self.block("try:"):
             self.struct(body, "message")
             self.flush()
@@ -176,7 +178,7 @@ class DecoderSource(Source):
                 self.add(f"{length} -= 1")
             with self.block(f"if {length} * {minimum_size(body.element)} > end - pos:"):
                 self.add(f"too_long({what!r}, {length}, end - pos)")
-            self._limit(length, "", what)
+            self._limit(length, what)
             items, append = self.name("l"), self.name("a")
             self.add(f"{target} = {items} = []", f"{append} = {items}.append")
             with self.block(f"for _ in range({length}):"):
@@ -190,17 +192,23 @@ class DecoderSource(Source):
         runs = self.number_runs(code, "unpack_from")
         size = SIZES[code]
         with self._length(body, target, what, "long_length") as (length, shift):
+            self._limit(f"{length}{shift}", what)
             with self.block(f"if {length} < {RUN_LIMIT}:"):
                 self.add(f"{target} = list({runs}[{length}{shift}](buf, pos))")
             with self.block("else:"):
-                self._limit(length, shift, what)
                 self.add(f"{target} = list(unpack_from('>%d{code}' % ({length}{shift}), buf, pos))")
             less = f" - {size}" if shift else ""
             self.add(f"pos += {length} * {size}{less}")
 
-    def _limit(self, length: str, shift: str, what: str) -> None:
-        with self.block(f"if {length}{shift} > {MAX_ELEMENTS}:"):
-            self.add(f"too_many({what!r}, {length}{shift})")
+    def _limit(self, length: str, what: str) -> None:
+        self.add(f"left -= {length}")
+        with self.block(f"if left < 0 or {length} > {MAX_ELEMENTS}:"):
+            self.add(f"too_many({what!r}, {length}, most)")
+
+    def _unknown_fields(self, instance: str, pos: str) -> None:
+        """Tagged fields count as elements: each takes as much memory."""
+        self.add(f"{instance}.unknown_tagged_fields, pos = read_unknown_fields(buf, {pos})")
+        self._limit(f"len({instance}.unknown_tagged_fields)", "tagged fields")
 
     def struct(self, body: p.StructBody, target: str) -> None:
         """Read a struct into a new object; its last fixed-size fields may stay pending."""
@@ -227,7 +235,7 @@ class DecoderSource(Source):
     def _tagged(self, body: p.StructBody, instance: str) -> None:
         if not self._run and not body.tagged:
             with self.block("if buf[pos]:"):
-                self.add(f"{instance}.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)")
+                self._unknown_fields(instance, "pos")
             with self.block("else:"):
                 self.add(f"{instance}.unknown_tagged_fields = ()", "pos += 1")
             return
@@ -238,7 +246,7 @@ class DecoderSource(Source):
             if body.tagged:
                 self._known_tags(body, instance, count)
             else:
-                self.add(f"{instance}.unknown_tagged_fields, pos = read_unknown_fields(buf, pos - 1)")
+                self._unknown_fields(instance, "pos - 1")
         with self.block("else:"):
             self.add(f"{instance}.unknown_tagged_fields = ()")
 
@@ -246,6 +254,7 @@ class DecoderSource(Source):
         unknown, tag, size, data = (self.name(prefix) for prefix in ("u", "t", "s", "d"))
         with self.block(f"if {count} > 127:"):
             self.add(f"{count}, pos = read_uvarint(buf, pos - 1)", f"checked_tags({count})")
+        self._limit(count, "tagged fields")
         self.add(f"{unknown} = []")
         with self.block(f"for _ in range({count}):"):
             self.add(f"{tag}, {size}, pos = read_tagged_field(buf, pos)")

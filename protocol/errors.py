@@ -13,13 +13,25 @@ from typing import ClassVar, Final, TypeVar
 
 from odradek.protocol.generated.error_codes import ErrorCode
 
-__all__ = ["ENCODING_ERRORS", "CorruptDataError", "ErrorCode", "KafkaError", "ProtocolError", "as_value"]
+__all__ = [
+    "ENCODING_ERRORS",
+    "CorruptDataError",
+    "ErrorCode",
+    "KafkaError",
+    "ProtocolError",
+    "TooManyElementsError",
+    "as_value",
+]
 
 E = TypeVar("E", bound=BaseException)
 
 
 class ProtocolError(Exception):
     """Bytes that are not what the protocol says, or a value that it cannot express. A connection ends on it."""
+
+
+class TooManyElementsError(ProtocolError):
+    """More elements in all arrays of a message together than its reader takes."""
 
 
 ENCODING_ERRORS: Final = (ProtocolError, struct_error, TypeError, AttributeError, ValueError, OverflowError)

@@ -105,14 +105,13 @@ def scala_trie_order(keys: Iterable[K], hash_of: Hash[K]) -> list[K]:
 
 def scala_order_by_topic(partitions: Iterable[tuple[str, int]]) -> list[tuple[str, list[int]]]:
     """Partitions grouped by topic, as a mutable map of Scala and then its `groupBy` would give them."""
-    by_topic: dict[str, list[int]] = {}
-    placed = scala_order(partitions, hash_of_partition)
-    for topic, _ in placed:
-        by_topic.setdefault(topic, [])
-    for topic, indexes in by_topic.items():
-        own = [partition for partition in placed if partition[0] == topic]
-        indexes += [index for _, index in scala_order(own, hash_of_partition)]
-    return [(topic, by_topic[topic]) for topic in scala_trie_order(by_topic, hash_of_text)]
+    by_topic: dict[str, list[tuple[str, int]]] = {}
+    for partition in scala_order(partitions, hash_of_partition):
+        by_topic.setdefault(partition[0], []).append(partition)
+    return [
+        (topic, [index for _, index in scala_order(by_topic[topic], hash_of_partition)])
+        for topic in scala_trie_order(by_topic, hash_of_text)
+    ]
 
 
 def _trie(entries: list[tuple[int, K]], shift: int) -> list[K]:

@@ -14,6 +14,7 @@ from odradek._compiled import compiled
 from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.codecs.index import DECODED, ENCODED
 from odradek.protocol.message import Buffer, VersionedMessage, check_version
+from odradek.protocol.varint import ANY_NUMBER
 
 if TYPE_CHECKING:
     from odradek.protocol.primitives import StructBody
@@ -34,9 +35,10 @@ class MessageCodec(Generic[M]):
     """
 
     decode: Callable[..., tuple[M, int]]
-    """`decode(buf, offset=0) -> (message, offset after it)`. More bytes may follow.
+    """`decode(buf, offset=0, most=ANY_NUMBER) -> (message, offset after it)`. More bytes may follow.
 
-    Records are slices of `buf`; small ones of `bytes` may be copies.
+    `most`: how many elements all arrays may have together; TooManyElementsError if they have more. Records are slices
+    of `buf`; small ones of `bytes` may be copies.
     """
     encode: Callable[[M], bytes]
     """`encode(message) -> bytes`."""
@@ -58,12 +60,12 @@ class MessageCodec(Generic[M]):
 
         return fold(self.message, self.version)
 
-    def _decode_first(self, buf: Buffer, offset: int = 0) -> tuple[M, int]:
+    def _decode_first(self, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER) -> tuple[M, int]:
         written = written_decoder(self.message, self.version)
         if written is None:
-            return self._compile_and_decode(buf, offset)
+            return self._compile_and_decode(buf, offset, most)
         self.decode = written if compiled else self._compile_and_decode
-        return written(buf, offset)
+        return written(buf, offset, most)
 
     def _encode_first(self, message: M) -> bytes:
         return self._first_encoders()[0](message)
@@ -81,11 +83,11 @@ class MessageCodec(Generic[M]):
             self.encode, self.encode_parts = self._compile_and_encode, self._compile_and_encode_parts
         return written
 
-    def _compile_and_decode(self, buf: Buffer, offset: int = 0) -> tuple[M, int]:
+    def _compile_and_decode(self, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER) -> tuple[M, int]:
         from odradek.protocol.compiler import compile_decoder
 
         self.decode = compile_decoder(self.construct, self.version)
-        return self.decode(buf, offset)
+        return self.decode(buf, offset, most)
 
     def _compile_and_encode(self, message: M) -> bytes:
         return self._compile_encoders()[0](message)
@@ -101,7 +103,7 @@ class MessageCodec(Generic[M]):
 
 
 def written_decoder(message: type[VersionedMessage], version: int) -> Callable[..., tuple[Any, int]] | None:
-    """`decode(buf, offset=0)` of a message that is written out; None for another one."""
+    """`decode(buf, offset=0, most=ANY_NUMBER)` of a message that is written out; None for another one."""
     name = message.__name__
     if name not in DECODED:
         return None

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar, final
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.message import Buffer, UnknownTaggedFields, VersionedMessage
 from odradek.protocol.native import i64, mypyc_attr
-from odradek.protocol.varint import MAX_ELEMENTS, MAX_STRING_BYTES, MAX_TAGGED_FIELDS
+from odradek.protocol.varint import ANY_NUMBER, MAX_ELEMENTS, MAX_STRING_BYTES, MAX_TAGGED_FIELDS
 
 M = TypeVar("M", bound=VersionedMessage)
 
@@ -27,15 +27,17 @@ _WORTH_A_VIEW: Final = 4096
 @final
 @mypyc_attr(acyclic=True, free_list_len=1)
 class Reader:
-    """Reads on from `offset` of a buffer.
+    """Reads on from `offset` of a buffer; `most`: how many elements all arrays may have together.
 
     Numbers and text are read fastest from `bytes`: from the buffer itself, or from a copy of it, window by window.
     """
 
-    __slots__ = ("_base", "_bytes", "_pos", "_source", "_stop", "_total")
+    __slots__ = ("_base", "_bytes", "_left", "_pos", "_source", "_stop", "_total")
 
-    def __init__(self, source: Buffer, offset: int) -> None:
+    def __init__(self, source: Buffer, offset: int, most: int = ANY_NUMBER) -> None:
         self._source: Any = source
+        self._left: i64 = most
+        """How many elements may still come."""
         self._total: i64 = len(source)
         self._base: i64 = 0
         """Where the window begins in the source."""
@@ -168,7 +170,8 @@ class Reader:
         return length if length < 0 else self._elements(length, minimum)
 
     def _elements(self, length: i64, minimum: i64) -> i64:
-        if length > MAX_ELEMENTS:
+        self._left -= length
+        if self._left < 0 or length > MAX_ELEMENTS:
             raise ProtocolError
         return self._possible(length, minimum)
 
@@ -261,7 +264,10 @@ class Reader:
 
     def _tags(self) -> i64:
         count: i64 = self._uvarint()
-        if count > MAX_TAGGED_FIELDS:
+        if count == 0:
+            return 0
+        self._left -= count
+        if self._left < 0 or count > MAX_TAGGED_FIELDS:
             raise ProtocolError
         return count
 
@@ -282,12 +288,12 @@ class Reader:
         return self._content(size)
 
 
-def decoded_again(message: type[M], version: int, buf: Buffer, offset: int) -> tuple[M, int]:
+def decoded_again(message: type[M], version: int, buf: Buffer, offset: int, most: int = ANY_NUMBER) -> tuple[M, int]:
     """Decode bytes that a generated decoder refuses with the one compiled at run time, which raises an error with a
     text.
     """
     kind: Any = message  # as a key: classes are hashable, messages are not
-    decoded: tuple[M, int] = _generated(kind, version)(buf, offset)
+    decoded: tuple[M, int] = _generated(kind, version)(buf, offset, most)
     return decoded
 
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from odradek.broker.controller.feature_levels import KRAFT_VERSION, UNSTABLE_FEATURES_ENABLE, supported_features
 from odradek.broker.requests.access import OPEN
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import NEVER_LONG, handles
 from odradek.broker.requests.response import EncodedBody
 from odradek.broker.requests.services import Services
 from odradek.protocol.errors import ErrorCode
@@ -40,7 +40,7 @@ _NO_NODE = -1
 _TELEMETRY_KEYS = (71, 72)
 
 
-@handles(ApiVersionsRequest, access=OPEN)
+@handles(ApiVersionsRequest, access=OPEN, long_bytes=NEVER_LONG)
 def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse | EncodedBody:
     """Tell what is served and which features are on; remember the client and its software."""
     return told_versions(ctx, request, "ApiVersions", served_by_brokers, UNSTABLE_FEATURES_ENABLE)

@@ -33,7 +33,7 @@ from odradek.broker.metadata.image import ResourceType
 from odradek.broker.metadata.topic_name_rules import check_topic_name
 from odradek.broker.requests.access import ByItem, Whole
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import COSTLY_ELEMENTS, handles
 from odradek.broker.security.acl import CLUSTER_NAME, REFUSAL_TEXTS, REFUSALS, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.messages import alter_configs as alter
@@ -72,6 +72,8 @@ _Outcome = tuple[ErrorCode, str | None]
         (Operation.DESCRIBE_CONFIGS, Resource.TOPIC),
         (Operation.DESCRIBE_CONFIGS, Resource.GROUP),
     ),
+    in_parts=True,
+    long_bytes=512,
 )
 def describe_configs(ctx: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
     """The configs of each resource, with where they come from."""
@@ -80,11 +82,16 @@ def describe_configs(ctx: RequestContext, request: DescribeConfigsRequest) -> De
     if any(resource.resource_type not in described for resource in request.resources):
         raise KafkaError(ErrorCode.INVALID_REQUEST, _MALFORMED)
     denied = [_denied(ctx, Operation.DESCRIBE_CONFIGS, r.resource_type, r.resource_name) for r in request.resources]
-    results = [
-        _describe(ctx, resource, request)
-        for resource, kind in zip(request.resources, denied, strict=True)
-        if kind is None
-    ]
+    described_once: dict[tuple[int, str, tuple[str, ...] | None], DescribeConfigsResult] = {}
+    results = []
+    for resource, kind in zip(request.resources, denied, strict=True):
+        if kind is None:
+            keys = resource.configuration_keys
+            asked = (resource.resource_type, resource.resource_name, None if keys is None else tuple(keys))
+            known = described_once.get(asked)
+            if known is None:
+                known = described_once[asked] = _describe(ctx, resource, request)
+            results.append(known)
     return DescribeConfigsResponse(
         results=results
         + [
@@ -197,6 +204,7 @@ def _check_node(name: str, node_id: int, wrong: str) -> None:
         (Operation.ALTER_CONFIGS, Resource.TOPIC),
         (Operation.ALTER_CONFIGS, Resource.GROUP),
     ),
+    most_elements=COSTLY_ELEMENTS,
 )
 def alter_configs(ctx: RequestContext, request: alter.AlterConfigsRequest) -> alter.AlterConfigsResponse:
     """Replace all settings of each resource by the given ones."""
@@ -240,6 +248,7 @@ def _altered(changes: Sequence[Change], outcomes: Sequence[_Outcome]) -> alter.A
         (Operation.ALTER_CONFIGS, Resource.TOPIC),
         (Operation.ALTER_CONFIGS, Resource.GROUP),
     ),
+    most_elements=COSTLY_ELEMENTS,
 )
 def incremental_alter_configs(
     ctx: RequestContext, request: incremental.IncrementalAlterConfigsRequest

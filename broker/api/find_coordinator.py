@@ -54,6 +54,7 @@ _REFUSED = {
         (Operation.CLUSTER_ACTION, Resource.CLUSTER),
     ),
     differs="the coordinator topic is created at once: no COORDINATOR_NOT_AVAILABLE first",
+    in_parts=True,
 )
 def find_coordinator(ctx: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
     """Which node coordinates a group, a transactional id or a share partition."""

@@ -182,6 +182,7 @@ def _commit(
     OffsetFetchRequest,
     access=ByItem((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)),
     older="group_offsets.fetch",
+    in_parts=True,
 )
 def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetchResponse | Later:
     """The committed offsets of groups. A client that asks for stable offsets waits for replication."""

@@ -198,6 +198,7 @@ def _not_available(ctx: RequestContext) -> KafkaError:
 @handles(
     OffsetForLeaderEpochRequest,
     access=ByItem((Operation.CLUSTER_ACTION, Resource.CLUSTER), (Operation.DESCRIBE, Resource.TOPIC)),
+    in_parts=True,
 )
 def offset_for_leader_epoch(ctx: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
     """The end offset of each leader epoch, for clients that check for a truncated log."""

@@ -34,5 +34,7 @@ def _join(known: dict[Hashable, T], key: Hashable, topic: T) -> None:
 
 def together(partitions: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
     """Partitions (topic, number) in their order, those of a topic together; the topics as in a Java map."""
-    topics = java_order((topic for topic, _ in partitions), hash_of_text)
-    return [partition for topic in topics for partition in partitions if partition[0] == topic]
+    by_topic: dict[str, list[tuple[str, int]]] = {}
+    for partition in partitions:
+        by_topic.setdefault(partition[0], []).append(partition)
+    return [partition for topic in java_order(by_topic, hash_of_text) for partition in by_topic[topic]]

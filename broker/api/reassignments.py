@@ -40,7 +40,7 @@ from odradek.protocol.generated.messages.list_partition_reassignments import (
 _PREFERRED, _UNCLEAN = 0, 1
 
 
-@handles(ElectLeadersRequest, access=Whole(Operation.ALTER))
+@handles(ElectLeadersRequest, access=Whole(Operation.ALTER), in_parts=True)
 def elect_leaders(ctx: RequestContext, request: ElectLeadersRequest) -> ElectLeadersResponse:
     """Hand leadership to the preferred replica, or (unclean) to any live one where there is no leader (KIP-460)."""
     if request.topic_partitions == []:
@@ -79,7 +79,7 @@ def _elected(
     return results
 
 
-@handles(AlterPartitionReassignmentsRequest, access=Whole(Operation.ALTER))
+@handles(AlterPartitionReassignmentsRequest, access=Whole(Operation.ALTER), in_parts=True)
 def alter_partition_reassignments(
     ctx: RequestContext, request: AlterPartitionReassignmentsRequest
 ) -> AlterPartitionReassignmentsResponse:

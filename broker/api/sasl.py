@@ -10,13 +10,13 @@ from typing import Any
 
 from odradek.broker.requests.access import OPEN
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import NEVER_LONG, handles
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
 
-@handles(SaslHandshakeRequest, access=OPEN)
+@handles(SaslHandshakeRequest, access=OPEN, long_bytes=NEVER_LONG)
 def sasl_handshake(ctx: RequestContext, request: SaslHandshakeRequest) -> Any:
     """Name the mechanism of the log-in."""
     login = ctx.connection.login
@@ -25,7 +25,7 @@ def sasl_handshake(ctx: RequestContext, request: SaslHandshakeRequest) -> Any:
     return login.handshake(ctx, request.mechanism)
 
 
-@handles(SaslAuthenticateRequest, access=OPEN)
+@handles(SaslAuthenticateRequest, access=OPEN, long_bytes=NEVER_LONG)
 def sasl_authenticate(ctx: RequestContext, request: SaslAuthenticateRequest) -> Any:
     """One token of the log-in, and the broker's answer to it."""
     login = ctx.connection.login

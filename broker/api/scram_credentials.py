@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from odradek.broker.api.active_controller import is_for_another
 from odradek.broker.controller.commands import AlterScramUsers, ScramDeletion, ScramUpsertion
 from odradek.broker.requests.access import Whole
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import COSTLY_ELEMENTS, handles
 from odradek.broker.security.acl import Operation
 from odradek.broker.security.sasl.credentials import SCRAM_HASHES
 from odradek.protocol.errors import ErrorCode
@@ -33,7 +35,7 @@ def describe_user_scram_credentials(
     scram = ctx.services.image.scram
     named = [user.name for user in request.users or ()]
     names = named or [name for mechanism in SCRAM_HASHES for name, number in scram if number == mechanism]
-    twice = {name for name in named if named.count(name) > 1}
+    twice = {name for name, count in Counter(named).items() if count > 1}
     return DescribeUserScramCredentialsResponse(
         results=[_described(ctx, name, name in twice) for name in HashTable(hash_of_text, names)]
     )
@@ -55,7 +57,7 @@ def _described(ctx: RequestContext, name: str, twice: bool) -> DescribeUserScram
     return DescribeUserScramCredentialsResult(name, credential_infos=found)
 
 
-@handles(AlterUserScramCredentialsRequest, access=Whole(Operation.ALTER))
+@handles(AlterUserScramCredentialsRequest, access=Whole(Operation.ALTER), most_elements=COSTLY_ELEMENTS)
 def alter_user_scram_credentials(
     ctx: RequestContext, request: AlterUserScramCredentialsRequest
 ) -> AlterUserScramCredentialsResponse:

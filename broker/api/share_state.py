@@ -39,7 +39,11 @@ Fill = Callable[[Any, Any], None]
 """Put a reply into the result of a partition."""
 
 
-@handles(initialize.InitializeShareGroupStateRequest, access=Whole(Operation.CLUSTER_ACTION, message=CLUSTER_REFUSED))
+@handles(
+    initialize.InitializeShareGroupStateRequest,
+    access=Whole(Operation.CLUSTER_ACTION, message=CLUSTER_REFUSED),
+    in_parts=True,
+)
 def initialize_state(ctx: RequestContext, request: initialize.InitializeShareGroupStateRequest) -> Any:
     """Begin to store share partitions."""
     return _ask_all(
@@ -50,7 +54,9 @@ def initialize_state(ctx: RequestContext, request: initialize.InitializeShareGro
     )
 
 
-@handles(read.ReadShareGroupStateRequest, access=Whole(Operation.CLUSTER_ACTION, message=CLUSTER_REFUSED))
+@handles(
+    read.ReadShareGroupStateRequest, access=Whole(Operation.CLUSTER_ACTION, message=CLUSTER_REFUSED), in_parts=True
+)
 def read_state(ctx: RequestContext, request: read.ReadShareGroupStateRequest) -> Any:
     """The stored states of share partitions, for their new leaders."""
 
@@ -68,7 +74,9 @@ def read_state(ctx: RequestContext, request: read.ReadShareGroupStateRequest) ->
     )
 
 
-@handles(write.WriteShareGroupStateRequest, access=Whole(Operation.CLUSTER_ACTION, message=CLUSTER_REFUSED))
+@handles(
+    write.WriteShareGroupStateRequest, access=Whole(Operation.CLUSTER_ACTION, message=CLUSTER_REFUSED), in_parts=True
+)
 def write_state(ctx: RequestContext, request: write.WriteShareGroupStateRequest) -> Any:
     """Store what members have decided."""
 
@@ -91,7 +99,9 @@ def write_state(ctx: RequestContext, request: write.WriteShareGroupStateRequest)
     )
 
 
-@handles(delete.DeleteShareGroupStateRequest, access=Whole(Operation.CLUSTER_ACTION, message=CLUSTER_REFUSED))
+@handles(
+    delete.DeleteShareGroupStateRequest, access=Whole(Operation.CLUSTER_ACTION, message=CLUSTER_REFUSED), in_parts=True
+)
 def delete_state(ctx: RequestContext, request: delete.DeleteShareGroupStateRequest) -> Any:
     """Forget share partitions."""
     return _ask_all(
@@ -102,7 +112,11 @@ def delete_state(ctx: RequestContext, request: delete.DeleteShareGroupStateReque
     )
 
 
-@handles(summary.ReadShareGroupStateSummaryRequest, access=Whole(Operation.CLUSTER_ACTION, message=CLUSTER_REFUSED))
+@handles(
+    summary.ReadShareGroupStateSummaryRequest,
+    access=Whole(Operation.CLUSTER_ACTION, message=CLUSTER_REFUSED),
+    in_parts=True,
+)
 def read_summary(ctx: RequestContext, request: summary.ReadShareGroupStateSummaryRequest) -> Any:
     """The progress of share partitions."""
 

@@ -30,6 +30,7 @@ from odradek.protocol.java_maps import hash_of_partition, java_order
 @handles(
     DescribeTransactionsRequest,
     access=ByItem((Operation.DESCRIBE, Resource.TRANSACTIONAL_ID), (Operation.DESCRIBE, Resource.TOPIC)),
+    in_parts=True,
 )
 def describe_transactions(ctx: RequestContext, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
     """The state of transactional ids that this node coordinates."""

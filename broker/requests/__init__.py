@@ -8,6 +8,9 @@ Waiting. A handler that has to wait returns a coroutine or a `Parked`, so reques
 coroutine starts a little later, when other requests may have been served. A `Parked` needs no task: it registers for
 changes before the handler returns, and is asked again when it is woken or its deadline has come.
 
+Length. A request with many elements is not decoded at once: `finish` serves it in its turn, in slices, so that others
+are served meanwhile (`long_requests`).
+
 Errors. A `KafkaError` becomes the error at the level where the API carries it: `error_answers` is the only place that
 knows which response list repeats which request list. Any other exception is a bug: the client gets
 UNKNOWN_SERVER_ERROR, `BugLog` keeps the traceback and the last requests, and the pytest plugin fails the test.

@@ -4,28 +4,41 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from odradek.broker.requests.bugs import BugLog
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
-from odradek.broker.requests.exchange import ANSWER, ANSWER_SIZE, ANSWERED, CUT, Frame, RawExchange
-from odradek.broker.requests.handlers import Handler
+from odradek.broker.requests.exchange import (
+    ANSWER,
+    ANSWER_SIZE,
+    ANSWERED,
+    API_KEY,
+    CONNECTION,
+    CUT,
+    VERSION,
+    Frame,
+    RawExchange,
+)
+from odradek.broker.requests.handlers import NEVER_LONG, Handler
 from odradek.broker.requests.parked_request import Parked
 from odradek.broker.requests.recent_requests import LONGEST_KEPT_TEXT, RecentRequests
-from odradek.broker.requests.response import EncodedBody, is_coroutine
+from odradek.broker.requests.response import EncodedBody, EncodedParts, is_coroutine
 from odradek.protocol.apis import API_BY_KEY, API_VERSIONS_KEY
-from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError, ProtocolError
+from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError, ProtocolError, TooManyElementsError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.headers import CLIENT_ID_AT, REQUEST_HEADER
 from odradek.protocol.native import mypyc_attr
-from odradek.protocol.varint import read_unknown_fields
+from odradek.protocol.secrets import SECRET_REQUESTS
+from odradek.protocol.varint import ANY_NUMBER, read_unknown_fields
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.metadata.node import Node
     from odradek.broker.releases.release import Release
     from odradek.broker.requests.handlers import HandlerRegistry
+    from odradek.broker.requests.long_requests import Turns
     from odradek.broker.requests.metering import Meter
     from odradek.broker.requests.services import Services
     from odradek.broker.security.quotas.quotas import Quotas
@@ -36,6 +49,10 @@ _INFO: Final = logging.INFO
 _CLIENT_ID_AT: Final = CLIENT_ID_AT
 _read_head: Final = REQUEST_HEADER.unpack_from
 _SIZED_CORRELATION: Final = Struct(">ii")
+_ELEMENTS_BEFORE_A_LOGIN: Final = 1000
+
+_DECODED_AT_ONCE: Final = 64 * 1024
+"""Bytes of a request that are decoded without a thread."""
 
 Parts = list[Part]
 Begin = Callable[["Node", ConnectionInfo, Frame], "Parts | Pending | None"]
@@ -48,7 +65,8 @@ class Route:
     """Everything that one (key, version) needs, looked up once.
 
     `guarded`: whether the cluster has an authorizer, so that rights are checked; without one the plain handler is
-    called. `release`: one with versions that newer ones removed. `writer`: writes the API's most frequent answer with
+    called. `most_elements`: how many all arrays of a request may have. `release`: one with versions that newer ones
+    removed. `writer`: writes the API's most frequent answer with
     its header, if the lane has such a function.
     `whole_bytes`: see `RecentRequests`.
     """
@@ -59,6 +77,8 @@ class Route:
         "flexible_response",
         "function",
         "handler",
+        "long_bytes",
+        "most_elements",
         "request",
         "response",
         "whole_bytes",
@@ -71,6 +91,7 @@ class Route:
         version: int,
         whole_bytes: int,
         *,
+        most_elements: int = ANY_NUMBER,
         guarded: bool = False,
         writer: AnswerWriter | None = None,
         release: Release | None = None,
@@ -88,6 +109,8 @@ class Route:
         self.flexible_request = spec.request_header_version(version) >= 2
         self.flexible_response = spec.response_header_version(version) >= 1
         self.whole_bytes = whole_bytes
+        self.long_bytes = handler.long_bytes
+        self.most_elements = min(handler.most_elements, most_elements)
         self.writer = writer
 
 
@@ -110,6 +133,16 @@ class Pending:
         self.frame = frame
         self.response = response
         self.appended = appended
+
+
+class Long(Pending):
+    """A request that is not even decoded yet; its body begins at `position` of the frame. See `long_requests`."""
+
+    __slots__ = ("position",)
+
+    def __init__(self, route: Route, context: RequestContext, frame: Frame, position: int, appended: int) -> None:
+        super().__init__(route, context, route.request.message(), frame, None, appended)
+        self.position = position
 
 
 class Unreached(Pending):
@@ -229,6 +262,8 @@ class Dispatcher:
         self._instead: Callable[..., Any] | None = None
         self._routes: dict[int, Route] = {}
         self._client_ids: dict[bytes, str] = {}
+        self._most_elements = services.config.get_int("odradek.request.max.elements")
+        self._turns: Turns | None = None
 
     def refused_login(self, connection: ConnectionInfo, reason: str) -> None:
         """Note and log that a client was cut before it could send requests."""
@@ -253,6 +288,7 @@ class Dispatcher:
         """Read a request as `begin` does, and give it to a handler that refuses it."""
         other = Dispatcher(self._services, self.recent, self._bugs, handlers=self._handlers)
         other._instead = instead
+        other._most_elements = _ELEMENTS_BEFORE_A_LOGIN
         try:
             return other.begin(node, connection, frame)
         finally:
@@ -280,8 +316,11 @@ class Dispatcher:
         size = len(frame)
         whole_bytes = route.whole_bytes
         kept: bytes | None = None
+        is_long = False
         if size <= whole_bytes:
             kept = frame if isinstance(frame, bytes) else frame.tobytes()
+        else:
+            is_long = size > route.long_bytes
         if id_length >= 0:
             position += id_length
             raw = bytes(frame[_CLIENT_ID_AT:position]) if kept is None else kept[_CLIENT_ID_AT:position]
@@ -314,17 +353,20 @@ class Dispatcher:
                     position += 1
                 else:
                     position = skip_tagged_fields(frame, position)
-            request, _ = route.request.decode(frame if kept is None else kept, position)
+            if is_long:
+                request = None
+            else:
+                request, _ = route.request.decode(frame if kept is None else kept, position, route.most_elements)
         except ProtocolError as unreadable:
-            raise self._cut(
-                exchange, CloseConnection(f"{route.handler.spec.name} v{version}: {unreadable}")
-            ) from unreadable
+            raise self._unreadable(route, exchange, unreadable) from unreadable
         context = RequestContext(self._services, node, connection, key, version, correlation_id, client_id)
         context.exchange = exchange
-        if size > whole_bytes >= 0:
-            self.recent.keep_request(exchange, request, frame, self._services.topics)
         watch = self.append_watch
         appended = 0 if watch is None else watch.appended
+        if is_long:
+            return Long(route, context, frame, position, appended)
+        if size > whole_bytes >= 0:
+            self.recent.keep_request(exchange, request, frame, self._services.topics)
         if self.faults is not None:
             if self.meter is not None:
                 context.charge = self.meter.charge_of(frame)
@@ -342,6 +384,84 @@ class Dispatcher:
         ):
             return Pending(route, context, request, frame, response, appended)
         return self._answer(route, context, request, response)
+
+    def _unreadable(self, route: Route, exchange: RawExchange, error: ProtocolError) -> CloseConnection:
+        """What ends the connection of a request that cannot be decoded."""
+        text = f"{route.handler.spec.name} v{exchange[VERSION]}: {error}"
+        if isinstance(error, TooManyElementsError):
+            if route.most_elements == self._most_elements:
+                text += " (odradek.request.max.elements)"
+            _log.warning("%s is cut: %s", exchange[CONNECTION], text)
+        return self._cut(exchange, CloseConnection(text))
+
+    async def _finish_long(self, pending: Long) -> Parts | Throttled | Disturbed | None:
+        """Serve a long request in its turn; see `long_requests`."""
+        from odradek.broker.requests import long_requests
+
+        if self._turns is None:
+            self._turns = long_requests.Turns()
+        async with self._turns:
+            await self._decode_long(pending)
+            response = await self._served_long(pending)
+            if not (isinstance(response, Parked) or is_coroutine(response)):
+                return await self._answer_long(pending, response)
+        response = await self._response_of(response)
+        async with self._turns:
+            return await self._answer_long(pending, response)
+
+    async def _decode_long(self, pending: Long) -> None:
+        from odradek.broker.requests.long_requests import in_thread
+
+        decode, exchange = pending.route.request.decode, pending.context.exchange
+        arguments = (pending.frame, pending.position, pending.route.most_elements)
+        small = len(pending.frame) <= _DECODED_AT_ONCE
+        try:
+            decoded: Any = decode(*arguments) if small else await in_thread(decode, *arguments)
+        except ProtocolError as unreadable:
+            raise self._unreadable(pending.route, exchange, unreadable) from unreadable
+        pending.request = decoded[0]
+        if pending.route.whole_bytes >= 0:
+            keep = (exchange, pending.request, pending.frame, self._services.topics)
+            if exchange[API_KEY] in SECRET_REQUESTS:  # all of it is looked at
+                await in_thread(self.recent.keep_request, *keep)
+            else:
+                self.recent.keep_request(*keep)
+
+    async def _served_long(self, pending: Long) -> Any:
+        """What the handler returns, or the answer of one that is called for some elements at a time."""
+        route, context, request = pending.route, pending.context, pending.request
+        services = self._services
+        open_to_all = services.authorizer is None and services.controller_authorizer is None  # refusals come last
+        in_parts = route.handler.in_parts and open_to_all
+        serve = partial(self._serve_in_parts, route.function) if in_parts else route.function
+        if self.faults is not None:
+            if self.meter is not None:
+                context.charge = self.meter.charge_of(pending.frame)
+            return self._serve_with_faults(serve, context, request)
+        response = serve(context, request)
+        return await response if in_parts and is_coroutine(response) else response
+
+    def _serve_in_parts(self, function: Callable[..., Any], context: RequestContext, request: Any) -> Any:
+        from odradek.broker.requests.error_answers import levels_of
+        from odradek.broker.requests.long_requests import served_in_parts
+
+        if not levels_of(request, context.api_version):
+            return function(context, request)
+        return served_in_parts(partial(function, context), self._response_of, request, context.api_version)
+
+    async def _answer_long(self, pending: Long, response: Any) -> Parts | Throttled | Disturbed | None:
+        from odradek.broker.requests.long_requests import encoded_in_chunks, in_thread
+
+        watch = self.append_watch
+        if response is not None and watch is not None and watch.must_wait(pending.appended):
+            await watch.flushed()
+        if response.__class__ is _Tampered:
+            return self._disturb(pending, response)
+        codec = pending.route.response
+        if response.__class__ is pending.route.answer and self.meter is None:
+            most = self._services.config.get_int("socket.request.max.bytes")
+            response = EncodedParts(response, await in_thread(encoded_in_chunks, codec, response, most))
+        return self._answer(pending.route, pending.context, pending.request, response)
 
     def resume(self, pending: Pending) -> Parts | Pending | None:
         """Look again at a request that is parked; `pending` itself when there is still something to wait for."""
@@ -366,6 +486,8 @@ class Dispatcher:
         route, context = pending.route, pending.context
         watch = self.append_watch
         try:
+            if isinstance(pending, Long):
+                return await self._finish_long(pending)
             response = await self._response_of(pending.response)
             if response is not None and watch is not None and watch.must_wait(pending.appended):
                 await watch.flushed()
@@ -486,6 +608,8 @@ class Dispatcher:
                 parts: Parts = []
             elif response.__class__ is EncodedBody:
                 parts = [response.body]
+            elif response.__class__ is EncodedParts:
+                parts, response = response.parts, response.response
             else:
                 parts = route.response.encode_parts(response)
         except Exception as error:
@@ -550,11 +674,19 @@ class Dispatcher:
         guarded = self._services.authorizer is not None or self._services.controller_authorizer is not None
         writer = self._answer_writer(key, version_read)
         older = node.release if node.release.has_removed_versions else None
-        route = Route(handler, version_read, whole_bytes, guarded=guarded, writer=writer, release=older)
+        route = Route(
+            handler,
+            version_read,
+            whole_bytes,
+            most_elements=self._most_elements,
+            guarded=guarded,
+            writer=writer,
+            release=older,
+        )
         if self.meter is not None:
             route.function = self.meter.metered(route.function)
         if self._instead is not None:
-            route.function = self._instead
+            route.function, route.long_bytes = self._instead, NEVER_LONG
         self._routes[node.route_base | key << 16 | version] = route
         return route
 

@@ -199,6 +199,11 @@ def error_response(request: Any, version: int, code: ErrorCode, message: str | N
     return response
 
 
+def levels_of(request: Any, version: int) -> tuple[Level, ...]:
+    """The lists of the response that repeat those of the request; none where the error stands at the top alone."""
+    return _shape(API_BY_KEY[request.API_KEY].name, version).levels
+
+
 def _shape(name: str, version: int) -> Shape:
     chosen = Shape(0, ())
     for shape in SHAPES.get(name, ()):

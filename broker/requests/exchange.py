@@ -91,6 +91,7 @@ def api_name(api_key: int) -> str:
 
 CONNECTION: Final = 1
 API_KEY: Final = 3
+VERSION: Final = 4
 CLIENT_ID: Final = 6
 SIZE: Final = 7
 FRAME: Final = 8

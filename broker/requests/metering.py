@@ -61,7 +61,7 @@ class Meter:
             try:
                 return function(ctx, request)
             finally:
-                charge.busy_ns = self.work_ns() - began_ns
+                charge.busy_ns += self.work_ns() - began_ns
 
         return serve
 

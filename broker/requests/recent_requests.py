@@ -109,7 +109,7 @@ class RecentRequests:
 
             self._keep_told(exchange, FRAME, Told(subjects_of(request, topics) if size <= LARGE_BYTES else None, ()))
         else:
-            self._keep_parts(exchange, FRAME, [bytes(frame)], size)
+            self._keep_parts(exchange, FRAME, [bytes(frame[: LARGE_BYTES + 1])], size)
 
     def keep_answer(self, exchange: RawExchange, response: Any, parts: list[Part], size: int) -> None:
         """Keep the useful part of an answer above `whole_bytes`; `size` includes the four bytes of it."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.error_summary import label, problems_of
-from odradek.broker.requests.response import EncodedBody
+from odradek.broker.requests.response import EncodedBody, EncodedParts
 from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.message import Message
@@ -48,6 +48,8 @@ def _title(context: RequestContext, request: Message) -> str:
 
 
 def _decoded(context: RequestContext, response: Any) -> Message:
+    if isinstance(response, EncodedParts):
+        response = response.response
     if isinstance(response, EncodedBody):
         spec = API_BY_KEY[context.api_key]
         decoded: Message = codec(spec.response, context.api_version).decode(response.body)[0]

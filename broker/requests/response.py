@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any, TypeGuard
 
+from odradek.protocol.file_slice import Part
+
 
 class EncodedBody:
     """A response body that is encoded already, for the version that was asked."""
@@ -13,6 +15,16 @@ class EncodedBody:
 
     def __init__(self, body: bytes) -> None:
         self.body = body
+
+
+class EncodedParts:
+    """The parts of a response's body, encoded already, and the response."""
+
+    __slots__ = ("parts", "response")
+
+    def __init__(self, response: Any, parts: list[Part]) -> None:
+        self.response = response
+        self.parts = parts
 
 
 def is_coroutine(returned: object) -> TypeGuard[Coroutine[Any, Any, Any]]:

@@ -11,6 +11,7 @@ from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 from odradek.protocol.message import Buffer
 from odradek.protocol.reader import Reader, decoded_again
+from odradek.protocol.varint import ANY_NUMBER
 from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 _pack_lh: Final = Struct(">lh").pack
@@ -32,8 +33,10 @@ def _read_add_offsets_to_txn_request_3(r: Reader) -> AddOffsetsToTxnRequest:
     )
 
 
-def decode_add_offsets_to_txn_request(version: int, buf: Buffer, offset: int = 0) -> tuple[AddOffsetsToTxnRequest, int]:
-    reader = Reader(buf, offset)
+def decode_add_offsets_to_txn_request(
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[AddOffsetsToTxnRequest, int]:
+    reader = Reader(buf, offset, most)
     try:
         if version >= 3:
             message = _read_add_offsets_to_txn_request_3(reader)
@@ -42,7 +45,7 @@ def decode_add_offsets_to_txn_request(version: int, buf: Buffer, offset: int = 0
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(AddOffsetsToTxnRequest, version, buf, offset)
+    return decoded_again(AddOffsetsToTxnRequest, version, buf, offset, most)
 
 
 def _write_add_offsets_to_txn_response_0(w: Writer, m: AddOffsetsToTxnResponse) -> None:

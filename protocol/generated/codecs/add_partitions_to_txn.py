@@ -19,6 +19,7 @@ from odradek.protocol.generated.messages.add_partitions_to_txn import (
 )
 from odradek.protocol.message import Buffer
 from odradek.protocol.reader import Reader, decoded_again
+from odradek.protocol.varint import ANY_NUMBER
 from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 _pack_l: Final = Struct(">l").pack
@@ -75,9 +76,9 @@ def _read_add_partitions_to_txn_request_4(r: Reader) -> AddPartitionsToTxnReques
 
 
 def decode_add_partitions_to_txn_request(
-    version: int, buf: Buffer, offset: int = 0
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
 ) -> tuple[AddPartitionsToTxnRequest, int]:
-    reader = Reader(buf, offset)
+    reader = Reader(buf, offset, most)
     try:
         if version >= 4:
             message = _read_add_partitions_to_txn_request_4(reader)
@@ -88,7 +89,7 @@ def decode_add_partitions_to_txn_request(
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(AddPartitionsToTxnRequest, version, buf, offset)
+    return decoded_again(AddPartitionsToTxnRequest, version, buf, offset, most)
 
 
 def _write_add_partitions_to_txn_partition_result_0(w: Writer, m: AddPartitionsToTxnPartitionResult) -> None:

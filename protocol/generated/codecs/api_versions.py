@@ -17,6 +17,7 @@ from odradek.protocol.generated.messages.api_versions import (
 )
 from odradek.protocol.message import Buffer
 from odradek.protocol.reader import Reader, decoded_again
+from odradek.protocol.varint import ANY_NUMBER
 from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 _pack_o: Final = Struct(">?").pack
@@ -49,8 +50,10 @@ def _read_api_versions_request_5(r: Reader) -> ApiVersionsRequest:
     )
 
 
-def decode_api_versions_request(version: int, buf: Buffer, offset: int = 0) -> tuple[ApiVersionsRequest, int]:
-    reader = Reader(buf, offset)
+def decode_api_versions_request(
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[ApiVersionsRequest, int]:
+    reader = Reader(buf, offset, most)
     try:
         if version >= 5:
             message = _read_api_versions_request_5(reader)
@@ -61,7 +64,7 @@ def decode_api_versions_request(version: int, buf: Buffer, offset: int = 0) -> t
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(ApiVersionsRequest, version, buf, offset)
+    return decoded_again(ApiVersionsRequest, version, buf, offset, most)
 
 
 def _write_api_version_0(w: Writer, m: ApiVersion) -> None:

@@ -17,6 +17,7 @@ from odradek.protocol.generated.messages.consumer_group_heartbeat import (
 )
 from odradek.protocol.message import Buffer
 from odradek.protocol.reader import Reader, decoded_again
+from odradek.protocol.varint import ANY_NUMBER
 from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 _pack_lh: Final = Struct(">lh").pack
@@ -73,9 +74,9 @@ def _read_consumer_group_heartbeat_request_1(r: Reader) -> ConsumerGroupHeartbea
 
 
 def decode_consumer_group_heartbeat_request(
-    version: int, buf: Buffer, offset: int = 0
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
 ) -> tuple[ConsumerGroupHeartbeatRequest, int]:
-    reader = Reader(buf, offset)
+    reader = Reader(buf, offset, most)
     try:
         if version >= 1:
             message = _read_consumer_group_heartbeat_request_1(reader)
@@ -84,7 +85,7 @@ def decode_consumer_group_heartbeat_request(
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(ConsumerGroupHeartbeatRequest, version, buf, offset)
+    return decoded_again(ConsumerGroupHeartbeatRequest, version, buf, offset, most)
 
 
 def _write_response_topic_partitions_0(w: Writer, m: ResponseTopicPartitions) -> None:

@@ -11,6 +11,7 @@ from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.messages.end_txn import EndTxnRequest, EndTxnResponse
 from odradek.protocol.message import Buffer
 from odradek.protocol.reader import Reader, decoded_again
+from odradek.protocol.varint import ANY_NUMBER
 from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 _pack_lh: Final = Struct(">lh").pack
@@ -33,8 +34,10 @@ def _read_end_txn_request_3(r: Reader) -> EndTxnRequest:
     )
 
 
-def decode_end_txn_request(version: int, buf: Buffer, offset: int = 0) -> tuple[EndTxnRequest, int]:
-    reader = Reader(buf, offset)
+def decode_end_txn_request(
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[EndTxnRequest, int]:
+    reader = Reader(buf, offset, most)
     try:
         if version >= 3:
             message = _read_end_txn_request_3(reader)
@@ -43,7 +46,7 @@ def decode_end_txn_request(version: int, buf: Buffer, offset: int = 0) -> tuple[
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(EndTxnRequest, version, buf, offset)
+    return decoded_again(EndTxnRequest, version, buf, offset, most)
 
 
 def _write_end_txn_response_0(w: Writer, m: EndTxnResponse) -> None:

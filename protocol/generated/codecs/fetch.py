@@ -25,6 +25,7 @@ from odradek.protocol.generated.messages.fetch import (
 )
 from odradek.protocol.message import Buffer
 from odradek.protocol.reader import Reader, decoded_again
+from odradek.protocol.varint import ANY_NUMBER
 from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 _pack_l: Final = Struct(">l").pack
@@ -408,8 +409,10 @@ def _read_fetch_request_18(r: Reader) -> FetchRequest:
     return message
 
 
-def decode_fetch_request(version: int, buf: Buffer, offset: int = 0) -> tuple[FetchRequest, int]:
-    reader = Reader(buf, offset)
+def decode_fetch_request(
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[FetchRequest, int]:
+    reader = Reader(buf, offset, most)
     try:
         if version >= 18:
             message = _read_fetch_request_18(reader)
@@ -438,7 +441,7 @@ def decode_fetch_request(version: int, buf: Buffer, offset: int = 0) -> tuple[Fe
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(FetchRequest, version, buf, offset)
+    return decoded_again(FetchRequest, version, buf, offset, most)
 
 
 def _write_partition_data_0(w: Writer, m: PartitionData) -> None:

@@ -11,6 +11,7 @@ from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.protocol.message import Buffer
 from odradek.protocol.reader import Reader, decoded_again
+from odradek.protocol.varint import ANY_NUMBER
 from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 _pack_h: Final = Struct(">h").pack
@@ -37,8 +38,10 @@ def _read_heartbeat_request_4(r: Reader) -> HeartbeatRequest:
     )
 
 
-def decode_heartbeat_request(version: int, buf: Buffer, offset: int = 0) -> tuple[HeartbeatRequest, int]:
-    reader = Reader(buf, offset)
+def decode_heartbeat_request(
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[HeartbeatRequest, int]:
+    reader = Reader(buf, offset, most)
     try:
         if version >= 4:
             message = _read_heartbeat_request_4(reader)
@@ -49,7 +52,7 @@ def decode_heartbeat_request(version: int, buf: Buffer, offset: int = 0) -> tupl
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(HeartbeatRequest, version, buf, offset)
+    return decoded_again(HeartbeatRequest, version, buf, offset, most)
 
 
 def _write_heartbeat_response_0(w: Writer, m: HeartbeatResponse) -> None:

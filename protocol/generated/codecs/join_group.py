@@ -16,6 +16,7 @@ from odradek.protocol.generated.messages.join_group import (
 )
 from odradek.protocol.message import Buffer
 from odradek.protocol.reader import Reader, decoded_again
+from odradek.protocol.varint import ANY_NUMBER
 from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 _pack_o: Final = Struct(">?").pack
@@ -93,8 +94,10 @@ def _read_join_group_request_8(r: Reader) -> JoinGroupRequest:
     )
 
 
-def decode_join_group_request(version: int, buf: Buffer, offset: int = 0) -> tuple[JoinGroupRequest, int]:
-    reader = Reader(buf, offset)
+def decode_join_group_request(
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[JoinGroupRequest, int]:
+    reader = Reader(buf, offset, most)
     try:
         if version >= 8:
             message = _read_join_group_request_8(reader)
@@ -109,7 +112,7 @@ def decode_join_group_request(version: int, buf: Buffer, offset: int = 0) -> tup
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(JoinGroupRequest, version, buf, offset)
+    return decoded_again(JoinGroupRequest, version, buf, offset, most)
 
 
 def _write_join_group_response_member_0(w: Writer, m: JoinGroupResponseMember) -> None:

@@ -18,6 +18,7 @@ from odradek.protocol.generated.messages.offset_commit import (
 )
 from odradek.protocol.message import Buffer
 from odradek.protocol.reader import Reader, decoded_again
+from odradek.protocol.varint import ANY_NUMBER
 from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 _pack_l: Final = Struct(">l").pack
@@ -167,8 +168,10 @@ def _read_offset_commit_request_10(r: Reader) -> OffsetCommitRequest:
     )
 
 
-def decode_offset_commit_request(version: int, buf: Buffer, offset: int = 0) -> tuple[OffsetCommitRequest, int]:
-    reader = Reader(buf, offset)
+def decode_offset_commit_request(
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[OffsetCommitRequest, int]:
+    reader = Reader(buf, offset, most)
     try:
         if version >= 10:
             message = _read_offset_commit_request_10(reader)
@@ -189,7 +192,7 @@ def decode_offset_commit_request(version: int, buf: Buffer, offset: int = 0) -> 
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(OffsetCommitRequest, version, buf, offset)
+    return decoded_again(OffsetCommitRequest, version, buf, offset, most)
 
 
 def _write_offset_commit_response_partition_0(w: Writer, m: OffsetCommitResponsePartition) -> None:

@@ -21,6 +21,7 @@ from odradek.protocol.generated.messages.produce import (
 )
 from odradek.protocol.message import Buffer
 from odradek.protocol.reader import Reader, decoded_again
+from odradek.protocol.varint import ANY_NUMBER
 from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 _pack_l: Final = Struct(">l").pack
@@ -97,8 +98,10 @@ def _read_produce_request_13(r: Reader) -> ProduceRequest:
     )
 
 
-def decode_produce_request(version: int, buf: Buffer, offset: int = 0) -> tuple[ProduceRequest, int]:
-    reader = Reader(buf, offset)
+def decode_produce_request(
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[ProduceRequest, int]:
+    reader = Reader(buf, offset, most)
     try:
         if version >= 13:
             message = _read_produce_request_13(reader)
@@ -111,7 +114,7 @@ def decode_produce_request(version: int, buf: Buffer, offset: int = 0) -> tuple[
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(ProduceRequest, version, buf, offset)
+    return decoded_again(ProduceRequest, version, buf, offset, most)
 
 
 def _write_partition_produce_response_0(w: Writer, m: PartitionProduceResponse) -> None:

@@ -21,6 +21,7 @@ from odradek.protocol.generated.messages.share_acknowledge import (
 )
 from odradek.protocol.message import Buffer
 from odradek.protocol.reader import Reader, decoded_again
+from odradek.protocol.varint import ANY_NUMBER
 from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 _pack_l: Final = Struct(">l").pack
@@ -74,8 +75,10 @@ def _read_share_acknowledge_request_2(r: Reader) -> ShareAcknowledgeRequest:
     )
 
 
-def decode_share_acknowledge_request(version: int, buf: Buffer, offset: int = 0) -> tuple[ShareAcknowledgeRequest, int]:
-    reader = Reader(buf, offset)
+def decode_share_acknowledge_request(
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[ShareAcknowledgeRequest, int]:
+    reader = Reader(buf, offset, most)
     try:
         if version >= 2:
             message = _read_share_acknowledge_request_2(reader)
@@ -84,7 +87,7 @@ def decode_share_acknowledge_request(version: int, buf: Buffer, offset: int = 0)
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(ShareAcknowledgeRequest, version, buf, offset)
+    return decoded_again(ShareAcknowledgeRequest, version, buf, offset, most)
 
 
 def _write_leader_id_and_epoch_1(w: Writer, m: LeaderIdAndEpoch) -> None:

@@ -23,6 +23,7 @@ from odradek.protocol.generated.messages.share_fetch import (
 )
 from odradek.protocol.message import Buffer
 from odradek.protocol.reader import Reader, decoded_again
+from odradek.protocol.varint import ANY_NUMBER
 from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 _pack_h: Final = Struct(">h").pack
@@ -99,8 +100,10 @@ def _read_share_fetch_request_2(r: Reader) -> ShareFetchRequest:
     )
 
 
-def decode_share_fetch_request(version: int, buf: Buffer, offset: int = 0) -> tuple[ShareFetchRequest, int]:
-    reader = Reader(buf, offset)
+def decode_share_fetch_request(
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[ShareFetchRequest, int]:
+    reader = Reader(buf, offset, most)
     try:
         if version >= 2:
             message = _read_share_fetch_request_2(reader)
@@ -109,7 +112,7 @@ def decode_share_fetch_request(version: int, buf: Buffer, offset: int = 0) -> tu
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(ShareFetchRequest, version, buf, offset)
+    return decoded_again(ShareFetchRequest, version, buf, offset, most)
 
 
 def _write_leader_id_and_epoch_1(w: Writer, m: LeaderIdAndEpoch) -> None:

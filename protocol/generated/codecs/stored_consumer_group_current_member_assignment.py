@@ -15,6 +15,7 @@ from odradek.protocol.generated.stored.consumer_group_current_member_assignment 
 )
 from odradek.protocol.message import Buffer
 from odradek.protocol.reader import Reader, decoded_again
+from odradek.protocol.varint import ANY_NUMBER
 from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 _pack_llb: Final = Struct(">llb").pack
@@ -25,15 +26,15 @@ def _read_consumer_group_current_member_assignment_key_0(r: Reader) -> ConsumerG
 
 
 def decode_consumer_group_current_member_assignment_key(
-    version: int, buf: Buffer, offset: int = 0
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
 ) -> tuple[ConsumerGroupCurrentMemberAssignmentKey, int]:
-    reader = Reader(buf, offset)
+    reader = Reader(buf, offset, most)
     try:
         message = _read_consumer_group_current_member_assignment_key_0(reader)
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(ConsumerGroupCurrentMemberAssignmentKey, version, buf, offset)
+    return decoded_again(ConsumerGroupCurrentMemberAssignmentKey, version, buf, offset, most)
 
 
 def _read_assignment_epochs_or_null_0(r: Reader) -> list[int] | None:
@@ -69,15 +70,15 @@ def _read_consumer_group_current_member_assignment_value_0(r: Reader) -> Consume
 
 
 def decode_consumer_group_current_member_assignment_value(
-    version: int, buf: Buffer, offset: int = 0
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
 ) -> tuple[ConsumerGroupCurrentMemberAssignmentValue, int]:
-    reader = Reader(buf, offset)
+    reader = Reader(buf, offset, most)
     try:
         message = _read_consumer_group_current_member_assignment_value_0(reader)
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(ConsumerGroupCurrentMemberAssignmentValue, version, buf, offset)
+    return decoded_again(ConsumerGroupCurrentMemberAssignmentValue, version, buf, offset, most)
 
 
 def _write_consumer_group_current_member_assignment_key_0(

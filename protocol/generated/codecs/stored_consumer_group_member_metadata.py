@@ -16,6 +16,7 @@ from odradek.protocol.generated.stored.consumer_group_member_metadata import (
 )
 from odradek.protocol.message import Buffer
 from odradek.protocol.reader import Reader, decoded_again
+from odradek.protocol.varint import ANY_NUMBER
 from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 _pack_l: Final = Struct(">l").pack
@@ -26,15 +27,15 @@ def _read_consumer_group_member_metadata_key_0(r: Reader) -> ConsumerGroupMember
 
 
 def decode_consumer_group_member_metadata_key(
-    version: int, buf: Buffer, offset: int = 0
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
 ) -> tuple[ConsumerGroupMemberMetadataKey, int]:
-    reader = Reader(buf, offset)
+    reader = Reader(buf, offset, most)
     try:
         message = _read_consumer_group_member_metadata_key_0(reader)
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(ConsumerGroupMemberMetadataKey, version, buf, offset)
+    return decoded_again(ConsumerGroupMemberMetadataKey, version, buf, offset, most)
 
 
 def _read_classic_protocol_0(r: Reader) -> ClassicProtocol:
@@ -81,15 +82,15 @@ def _read_consumer_group_member_metadata_value_0(r: Reader) -> ConsumerGroupMemb
 
 
 def decode_consumer_group_member_metadata_value(
-    version: int, buf: Buffer, offset: int = 0
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
 ) -> tuple[ConsumerGroupMemberMetadataValue, int]:
-    reader = Reader(buf, offset)
+    reader = Reader(buf, offset, most)
     try:
         message = _read_consumer_group_member_metadata_value_0(reader)
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(ConsumerGroupMemberMetadataValue, version, buf, offset)
+    return decoded_again(ConsumerGroupMemberMetadataValue, version, buf, offset, most)
 
 
 def _write_consumer_group_member_metadata_key_0(w: Writer, m: ConsumerGroupMemberMetadataKey) -> None:

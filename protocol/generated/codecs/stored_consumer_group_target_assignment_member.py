@@ -14,6 +14,7 @@ from odradek.protocol.generated.stored.consumer_group_target_assignment_member i
 )
 from odradek.protocol.message import Buffer
 from odradek.protocol.reader import Reader, decoded_again
+from odradek.protocol.varint import ANY_NUMBER
 from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 
@@ -22,15 +23,15 @@ def _read_consumer_group_target_assignment_member_key_0(r: Reader) -> ConsumerGr
 
 
 def decode_consumer_group_target_assignment_member_key(
-    version: int, buf: Buffer, offset: int = 0
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
 ) -> tuple[ConsumerGroupTargetAssignmentMemberKey, int]:
-    reader = Reader(buf, offset)
+    reader = Reader(buf, offset, most)
     try:
         message = _read_consumer_group_target_assignment_member_key_0(reader)
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(ConsumerGroupTargetAssignmentMemberKey, version, buf, offset)
+    return decoded_again(ConsumerGroupTargetAssignmentMemberKey, version, buf, offset, most)
 
 
 def _read_topic_partition_0(r: Reader) -> TopicPartition:
@@ -49,15 +50,15 @@ def _read_consumer_group_target_assignment_member_value_0(r: Reader) -> Consumer
 
 
 def decode_consumer_group_target_assignment_member_value(
-    version: int, buf: Buffer, offset: int = 0
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
 ) -> tuple[ConsumerGroupTargetAssignmentMemberValue, int]:
-    reader = Reader(buf, offset)
+    reader = Reader(buf, offset, most)
     try:
         message = _read_consumer_group_target_assignment_member_value_0(reader)
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(ConsumerGroupTargetAssignmentMemberValue, version, buf, offset)
+    return decoded_again(ConsumerGroupTargetAssignmentMemberValue, version, buf, offset, most)
 
 
 def _write_consumer_group_target_assignment_member_key_0(w: Writer, m: ConsumerGroupTargetAssignmentMemberKey) -> None:

@@ -14,6 +14,7 @@ from odradek.protocol.generated.stored.consumer_group_target_assignment_metadata
 )
 from odradek.protocol.message import Buffer
 from odradek.protocol.reader import Reader, decoded_again
+from odradek.protocol.varint import ANY_NUMBER
 from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 _pack_l: Final = Struct(">l").pack
@@ -25,15 +26,15 @@ def _read_consumer_group_target_assignment_metadata_key_0(r: Reader) -> Consumer
 
 
 def decode_consumer_group_target_assignment_metadata_key(
-    version: int, buf: Buffer, offset: int = 0
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
 ) -> tuple[ConsumerGroupTargetAssignmentMetadataKey, int]:
-    reader = Reader(buf, offset)
+    reader = Reader(buf, offset, most)
     try:
         message = _read_consumer_group_target_assignment_metadata_key_0(reader)
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(ConsumerGroupTargetAssignmentMetadataKey, version, buf, offset)
+    return decoded_again(ConsumerGroupTargetAssignmentMetadataKey, version, buf, offset, most)
 
 
 def _read_consumer_group_target_assignment_metadata_value_0(r: Reader) -> ConsumerGroupTargetAssignmentMetadataValue:
@@ -53,15 +54,15 @@ def _read_consumer_group_target_assignment_metadata_value_0(r: Reader) -> Consum
 
 
 def decode_consumer_group_target_assignment_metadata_value(
-    version: int, buf: Buffer, offset: int = 0
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
 ) -> tuple[ConsumerGroupTargetAssignmentMetadataValue, int]:
-    reader = Reader(buf, offset)
+    reader = Reader(buf, offset, most)
     try:
         message = _read_consumer_group_target_assignment_metadata_value_0(reader)
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(ConsumerGroupTargetAssignmentMetadataValue, version, buf, offset)
+    return decoded_again(ConsumerGroupTargetAssignmentMetadataValue, version, buf, offset, most)
 
 
 def _write_consumer_group_target_assignment_metadata_key_0(

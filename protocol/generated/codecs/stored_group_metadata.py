@@ -11,6 +11,7 @@ from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.stored.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from odradek.protocol.message import Buffer
 from odradek.protocol.reader import Reader, decoded_again
+from odradek.protocol.varint import ANY_NUMBER
 from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 _pack_l: Final = Struct(">l").pack
@@ -22,14 +23,16 @@ def _read_group_metadata_key_0(r: Reader) -> GroupMetadataKey:
     return GroupMetadataKey(group=r.string())
 
 
-def decode_group_metadata_key(version: int, buf: Buffer, offset: int = 0) -> tuple[GroupMetadataKey, int]:
-    reader = Reader(buf, offset)
+def decode_group_metadata_key(
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[GroupMetadataKey, int]:
+    reader = Reader(buf, offset, most)
     try:
         message = _read_group_metadata_key_0(reader)
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(GroupMetadataKey, version, buf, offset)
+    return decoded_again(GroupMetadataKey, version, buf, offset, most)
 
 
 def _read_member_metadata_0(r: Reader) -> MemberMetadata:
@@ -136,8 +139,10 @@ def _read_group_metadata_value_4(r: Reader) -> GroupMetadataValue:
     )
 
 
-def decode_group_metadata_value(version: int, buf: Buffer, offset: int = 0) -> tuple[GroupMetadataValue, int]:
-    reader = Reader(buf, offset)
+def decode_group_metadata_value(
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[GroupMetadataValue, int]:
+    reader = Reader(buf, offset, most)
     try:
         if version >= 4:
             message = _read_group_metadata_value_4(reader)
@@ -152,7 +157,7 @@ def decode_group_metadata_value(version: int, buf: Buffer, offset: int = 0) -> t
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(GroupMetadataValue, version, buf, offset)
+    return decoded_again(GroupMetadataValue, version, buf, offset, most)
 
 
 def _write_group_metadata_key_0(w: Writer, m: GroupMetadataKey) -> None:

@@ -11,6 +11,7 @@ from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 from odradek.protocol.message import ZERO_UUID, Buffer
 from odradek.protocol.reader import Reader, decoded_again
+from odradek.protocol.varint import ANY_NUMBER
 from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 _pack_l: Final = Struct(">l").pack
@@ -23,14 +24,16 @@ def _read_offset_commit_key_0(r: Reader) -> OffsetCommitKey:
     return OffsetCommitKey(group=r.string(), topic=r.string(), partition=r.int32())
 
 
-def decode_offset_commit_key(version: int, buf: Buffer, offset: int = 0) -> tuple[OffsetCommitKey, int]:
-    reader = Reader(buf, offset)
+def decode_offset_commit_key(
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[OffsetCommitKey, int]:
+    reader = Reader(buf, offset, most)
     try:
         message = _read_offset_commit_key_0(reader)
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(OffsetCommitKey, version, buf, offset)
+    return decoded_again(OffsetCommitKey, version, buf, offset, most)
 
 
 def _read_offset_commit_value_0(r: Reader) -> OffsetCommitValue:
@@ -65,8 +68,10 @@ def _read_offset_commit_value_4(r: Reader) -> OffsetCommitValue:
     return message
 
 
-def decode_offset_commit_value(version: int, buf: Buffer, offset: int = 0) -> tuple[OffsetCommitValue, int]:
-    reader = Reader(buf, offset)
+def decode_offset_commit_value(
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[OffsetCommitValue, int]:
+    reader = Reader(buf, offset, most)
     try:
         if version >= 4:
             message = _read_offset_commit_value_4(reader)
@@ -81,7 +86,7 @@ def decode_offset_commit_value(version: int, buf: Buffer, offset: int = 0) -> tu
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(OffsetCommitValue, version, buf, offset)
+    return decoded_again(OffsetCommitValue, version, buf, offset, most)
 
 
 def _write_offset_commit_key_0(w: Writer, m: OffsetCommitKey) -> None:

@@ -11,6 +11,7 @@ from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.stored.transaction_log import PartitionsSchema, TransactionLogKey, TransactionLogValue
 from odradek.protocol.message import Buffer
 from odradek.protocol.reader import Reader, decoded_again
+from odradek.protocol.varint import ANY_NUMBER
 from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 _pack_h: Final = Struct(">h").pack
@@ -23,14 +24,16 @@ def _read_transaction_log_key_0(r: Reader) -> TransactionLogKey:
     return TransactionLogKey(transactional_id=r.string())
 
 
-def decode_transaction_log_key(version: int, buf: Buffer, offset: int = 0) -> tuple[TransactionLogKey, int]:
-    reader = Reader(buf, offset)
+def decode_transaction_log_key(
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[TransactionLogKey, int]:
+    reader = Reader(buf, offset, most)
     try:
         message = _read_transaction_log_key_0(reader)
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(TransactionLogKey, version, buf, offset)
+    return decoded_again(TransactionLogKey, version, buf, offset, most)
 
 
 def _read_partitions_schema_0(r: Reader) -> PartitionsSchema:
@@ -97,8 +100,10 @@ def _read_transaction_log_value_1(r: Reader) -> TransactionLogValue:
     return message
 
 
-def decode_transaction_log_value(version: int, buf: Buffer, offset: int = 0) -> tuple[TransactionLogValue, int]:
-    reader = Reader(buf, offset)
+def decode_transaction_log_value(
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[TransactionLogValue, int]:
+    reader = Reader(buf, offset, most)
     try:
         if version >= 1:
             message = _read_transaction_log_value_1(reader)
@@ -107,7 +112,7 @@ def decode_transaction_log_value(version: int, buf: Buffer, offset: int = 0) -> 
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(TransactionLogValue, version, buf, offset)
+    return decoded_again(TransactionLogValue, version, buf, offset, most)
 
 
 def _write_transaction_log_key_0(w: Writer, m: TransactionLogKey) -> None:

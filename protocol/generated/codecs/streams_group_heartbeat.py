@@ -27,6 +27,7 @@ from odradek.protocol.generated.messages.streams_group_heartbeat import (
 )
 from odradek.protocol.message import Buffer
 from odradek.protocol.reader import Reader, decoded_again
+from odradek.protocol.varint import ANY_NUMBER
 from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 _pack_ol: Final = Struct(">?l").pack
@@ -162,15 +163,15 @@ def _read_streams_group_heartbeat_request_0(r: Reader) -> StreamsGroupHeartbeatR
 
 
 def decode_streams_group_heartbeat_request(
-    version: int, buf: Buffer, offset: int = 0
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
 ) -> tuple[StreamsGroupHeartbeatRequest, int]:
-    reader = Reader(buf, offset)
+    reader = Reader(buf, offset, most)
     try:
         message = _read_streams_group_heartbeat_request_0(reader)
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(StreamsGroupHeartbeatRequest, version, buf, offset)
+    return decoded_again(StreamsGroupHeartbeatRequest, version, buf, offset, most)
 
 
 def _write_status_0(w: Writer, m: Status) -> None:

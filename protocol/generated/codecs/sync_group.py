@@ -15,6 +15,7 @@ from odradek.protocol.generated.messages.sync_group import (
 )
 from odradek.protocol.message import Buffer
 from odradek.protocol.reader import Reader, decoded_again
+from odradek.protocol.varint import ANY_NUMBER
 from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 _pack_h: Final = Struct(">h").pack
@@ -74,8 +75,10 @@ def _read_sync_group_request_5(r: Reader) -> SyncGroupRequest:
     )
 
 
-def decode_sync_group_request(version: int, buf: Buffer, offset: int = 0) -> tuple[SyncGroupRequest, int]:
-    reader = Reader(buf, offset)
+def decode_sync_group_request(
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[SyncGroupRequest, int]:
+    reader = Reader(buf, offset, most)
     try:
         if version >= 5:
             message = _read_sync_group_request_5(reader)
@@ -88,7 +91,7 @@ def decode_sync_group_request(version: int, buf: Buffer, offset: int = 0) -> tup
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(SyncGroupRequest, version, buf, offset)
+    return decoded_again(SyncGroupRequest, version, buf, offset, most)
 
 
 def _write_sync_group_response_0(w: Writer, m: SyncGroupResponse) -> None:

@@ -18,6 +18,7 @@ from odradek.protocol.generated.messages.txn_offset_commit import (
 )
 from odradek.protocol.message import Buffer
 from odradek.protocol.reader import Reader, decoded_again
+from odradek.protocol.varint import ANY_NUMBER
 from odradek.protocol.writer import Writer, encoded_again, in_one_piece
 
 _pack_l: Final = Struct(">l").pack
@@ -125,8 +126,10 @@ def _read_txn_offset_commit_request_6(r: Reader) -> TxnOffsetCommitRequest:
     )
 
 
-def decode_txn_offset_commit_request(version: int, buf: Buffer, offset: int = 0) -> tuple[TxnOffsetCommitRequest, int]:
-    reader = Reader(buf, offset)
+def decode_txn_offset_commit_request(
+    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[TxnOffsetCommitRequest, int]:
+    reader = Reader(buf, offset, most)
     try:
         if version >= 6:
             message = _read_txn_offset_commit_request_6(reader)
@@ -139,7 +142,7 @@ def decode_txn_offset_commit_request(version: int, buf: Buffer, offset: int = 0)
         return message, reader.offset
     except (IndexError, ProtocolError):
         pass
-    return decoded_again(TxnOffsetCommitRequest, version, buf, offset)
+    return decoded_again(TxnOffsetCommitRequest, version, buf, offset, most)
 
 
 def _write_txn_offset_commit_response_partition_0(w: Writer, m: TxnOffsetCommitResponsePartition) -> None:

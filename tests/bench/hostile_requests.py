@@ -1,0 +1,137 @@
+"""Requests with as many elements as fit, for each array of all APIs, drawn from their declarations."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from odradek.broker.api.served import SERVED
+from odradek.protocol.generated.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from odradek.protocol.generated.messages.describe_groups import DescribeGroupsRequest
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
+from odradek.protocol.generated.messages.metadata import MetadataRequest
+from odradek.protocol.message import Message
+from odradek.protocol.message_codec import codec
+from odradek.protocol.schema import ArrayOf, Field, Int32, String, StructOf, Uuid
+
+KNOWN = "known"
+"""The topic, with one partition, that the broker of the bench has."""
+_VALUES: dict[str, Any] = {"resource_type": 2, "timestamp": -1, "group_id": KNOWN}
+NAMES_OF: dict[str, Callable[[int], str]] = {
+    "unknown": lambda number: f"{number:x}",
+    "bad": lambda number: f"{number:x}/",
+    "known": lambda number: KNOWN,
+    "same": lambda number: "u",
+}
+"""What an element is called, by its number."""
+
+
+class Row(NamedTuple):
+    """One hostile request. `make`: from the size in bytes that it should have, and the most elements of all arrays."""
+
+    name: str
+    version: int
+    make: Callable[[int, int], Any]
+
+
+def rows() -> Iterator[Row]:
+    """The cases of `named_rows`, then each array of each API, in the highest and the lowest version."""
+    yield from named_rows()
+    for handler in SERVED.all().values():
+        request = handler.spec.request
+        for version in sorted({handler.min_version, handler.max_version}, reverse=True):
+            for path in paths(request, version):
+                for kind, name_of in NAMES_OF.items():
+                    name = f"{handler.spec.name} {'.'.join(field.name for field in path)} {kind}"
+                    yield Row(name, version, partial(filled, request, version, path, name_of))
+
+
+def named_rows() -> Iterator[Row]:
+    """What the declarations do not say. A new case is a row here."""
+    broker, topic = DescribeConfigsResource(4, "0", None), DescribeConfigsResource(2, KNOWN, None)
+    tagged = HeartbeatRequest(KNOWN, unknown_tagged_fields=tuple((tag, b"") for tag in range(9_999)))
+    yield Row(
+        "configs of a broker", 4, lambda size, most: DescribeConfigsRequest([broker] * min(size // 5, most), True, True)
+    )
+    yield Row(
+        "configs of 30,000 topics",
+        4,
+        lambda size, most: DescribeConfigsRequest([topic] * min(30_000, most), True, True),
+    )
+    yield Row("a group, again and again", 5, lambda size, most: DescribeGroupsRequest([KNOWN] * min(size // 7, most)))
+    yield Row("tagged fields", 4, lambda size, most: tagged)
+    yield Row("all topics", 12, lambda size, most: MetadataRequest(None))
+
+
+def paths(message: type[Message], version: int) -> Iterator[tuple[Field, ...]]:
+    """Each array, behind the arrays that it is in."""
+    for field in message.declare():
+        if version in field.versions and isinstance(field.type, ArrayOf):
+            yield (field,)
+            element = field.type.element
+            if isinstance(element, StructOf):
+                for inner in paths(element.message, version):
+                    yield (field, *inner)
+
+
+def filled(
+    message: type[Any], version: int, path: tuple[Field, ...], name_of: Callable[[int], str], size: int, most: int
+) -> Any:
+    """A request of so many bytes: the last array of the path is full, the outer ones have one element."""
+    request = _struct(message, version, name_of, 0, inner=False)
+    target: Any = request
+    for field in path[:-1]:
+        target_of = _element(field, version, name_of, 0)
+        setattr(target, field.name, [target_of])
+        target = target_of
+    last = path[-1]
+    setattr(target, last.name, [_element(last, version, name_of, number) for number in range(9000, 9100)])
+    coded = codec(message, version)
+    hundred = len(coded.encode(request))
+    setattr(target, last.name, [])
+    count = int(size / max((hundred - len(coded.encode(request))) / 100, 1))
+    count = min(count, (most - len(path)) // _elements_of(last, version))
+    setattr(target, last.name, [_element(last, version, name_of, number) for number in range(count)])
+    return request
+
+
+def _elements_of(field: Field, version: int) -> int:
+    """How many elements an element of an array is: itself, and one of each array in it."""
+    assert isinstance(field.type, ArrayOf)
+    kind = field.type.element
+    return 1 + (sum(1 for _ in paths(kind.message, version)) if isinstance(kind, StructOf) else 0)
+
+
+def _element(field: Field, version: int, name_of: Callable[[int], str], number: int) -> Any:
+    assert isinstance(field.type, ArrayOf)
+    kind = field.type.element
+    if isinstance(kind, StructOf):
+        return _struct(kind.message, version, name_of, number, inner=True)
+    if kind is String:
+        return name_of(number)
+    return _uuid(name_of(number)) if kind is Uuid else number % 100
+
+
+def _struct(message: type[Any], version: int, name_of: Callable[[int], str], number: int, *, inner: bool) -> Any:
+    """`inner`: an element of an array, whose names are from `name_of`, and whose arrays have one element."""
+    made = message()
+    for field in message.declare():
+        if version not in field.versions:
+            continue
+        if field.name in _VALUES:
+            setattr(made, field.name, _VALUES[field.name])
+        elif inner and field.type is String:
+            setattr(made, field.name, name_of(number))
+        elif inner and field.type is Uuid:
+            setattr(made, field.name, _uuid(name_of(number)))
+        elif inner and field.type is Int32 and ("partition" in field.name or "index" in field.name):
+            setattr(made, field.name, 0 if name_of(0) == name_of(1) else number)
+        elif isinstance(field.type, ArrayOf):
+            setattr(made, field.name, [_element(field, version, name_of, number)] if inner else [])
+    return made
+
+
+def _uuid(name: str) -> bytes:
+    return hashlib.md5(name.encode(), usedforsecurity=False).digest()
