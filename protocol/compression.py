@@ -9,6 +9,7 @@ cramjam, the library behind them, is loaded with the first batch that is compres
 
 from __future__ import annotations
 
+import mmap
 import struct
 import zlib
 from enum import IntEnum
@@ -16,15 +17,20 @@ from enum import IntEnum
 from odradek.protocol.errors import CorruptDataError, ErrorCode
 from odradek.protocol.records import Buffer
 
-DEFAULT_MAX_INFLATED = 256 * 1024 * 1024
+DEFAULT_MAX_INFLATED = 128 * 1024 * 1024
 """Largest record body, in bytes, that a compressed batch may inflate to."""
 
 _XERIAL_MAGIC = b"\x82SNAPPY\0"
+_XERIAL_START = int.from_bytes(_XERIAL_MAGIC[:4], signed=True)
 _XERIAL_HEADER = struct.Struct(">8sii")
 _XERIAL_BLOCK = 32 * 1024
 _INT = struct.Struct(">i")
 _LZ4_MAGIC = struct.Struct("<I")
 _FIRST_GUESS = 64 * 1024
+_LARGE = 8 * 1024 * 1024
+"""From here on the memory is mapped: it costs what is written to it, and neither zeroing nor a second try."""
+_SMALLEST_PART = 16 * 1024
+"""What a block or a gzip member counts at least, so that millions of empty ones are no work for ever."""
 
 
 class Codec(IntEnum):
@@ -45,6 +51,13 @@ class CompressionError(CorruptDataError):
     """Unknown codec, corrupt compressed data or data that inflates beyond the bound."""
 
     code = ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+class InflatesTooFarError(CompressionError):
+    """The data inflate beyond the bound. They may be corrupt, too."""
+
+    def __init__(self, codec: Codec, max_size: int) -> None:
+        super().__init__(f"{codec.name.lower()}: data inflates beyond {max_size} bytes")
 
 
 def codec_of(attributes: int) -> Codec:
@@ -69,7 +82,9 @@ def compress(codec: Codec, data: Buffer, level: int | None = None) -> bytes:
     if codec is Codec.SNAPPY:
         return _compress_xerial(data)
     stream = cramjam.lz4.Compressor(level=chosen, content_checksum=False, block_linked=False)
-    stream.compress(bytes(data))  # it takes nothing but bytes
+    view = memoryview(data)
+    for start in range(0, len(view), _LARGE):
+        stream.compress(bytes(view[start : start + _LARGE]))  # it takes nothing but bytes
     return bytes(stream.finish())
 
 
@@ -97,19 +112,25 @@ def _inflate(module: object, codec: Codec, data: Buffer, max_size: int) -> Buffe
         raise CompressionError(f"{codec.name.lower()}: no compressed data")
     size = min(max_size, _size_hint(codec, data))
     while True:
-        out = bytearray(size)
+        out = _room(size)
         try:
             written = module.decompress_into(data, out)  # type: ignore[attr-defined]
         except cramjam.DecompressionError as exc:
+            if isinstance(out, mmap.mmap):
+                out.close()  # the error that is raised may live on
             if "whole buffer" not in str(exc):
                 if codec is Codec.GZIP:
                     return _gunzip(data, max_size)
                 raise CompressionError(f"{codec.name.lower()}: corrupt data: {exc}") from None
             if size >= max_size:
-                raise CompressionError(f"{codec.name.lower()}: data inflates beyond {max_size} bytes") from None
-            size = min(max_size, size * 8)
+                raise InflatesTooFarError(codec, max_size) from None
+            size = max_size if size * 8 > _LARGE else min(max_size, size * 8)
             continue
         return memoryview(out)[:written]
+
+
+def _room(size: int) -> bytearray | mmap.mmap:
+    return bytearray(size) if size <= _LARGE else mmap.mmap(-1, size)
 
 
 def _size_hint(codec: Codec, data: Buffer) -> int:
@@ -125,21 +146,28 @@ def _size_hint(codec: Codec, data: Buffer) -> int:
 
 def _gunzip(data: Buffer, max_size: int) -> bytes:
     """Inflate the leading gzip members and ignore what follows them, as Java's reader does."""
+    view = memoryview(data)
     out: list[bytes] = []
-    rest = bytes(data)
     left = max_size
-    while not out or rest[:2] == b"\x1f\x8b":
-        member = zlib.decompressobj(wbits=31)
-        try:
-            out.append(member.decompress(rest, left + 1))
-        except zlib.error as exc:
-            raise CompressionError(f"gzip: corrupt data: {exc}") from None
-        left -= len(out[-1])
+    pos = 0
+    while not out or bytes(view[pos : pos + 2]) == b"\x1f\x8b":
         if left < 0:
-            raise CompressionError(f"gzip: data inflates beyond {max_size} bytes")
-        if not member.eof:
-            raise CompressionError("gzip: the data is cut off")
-        rest = member.unused_data
+            raise InflatesTooFarError(Codec.GZIP, max_size)
+        member = zlib.decompressobj(wbits=31)
+        size = 0
+        while not member.eof:
+            if pos >= len(view):
+                raise CompressionError("gzip: the data is cut off")
+            fed = view[pos : pos + _FIRST_GUESS]
+            try:
+                out.append(member.decompress(fed, left + 1 - size))
+            except zlib.error as exc:
+                raise CompressionError(f"gzip: corrupt data: {exc}") from None
+            size += len(out[-1])
+            if size > left:
+                raise InflatesTooFarError(Codec.GZIP, max_size)
+            pos += len(fed) - len(member.unused_data)
+        left -= max(size, _SMALLEST_PART)
     return b"".join(out)
 
 
@@ -174,41 +202,54 @@ def _compress_xerial(data: Buffer) -> bytes:
 
 
 def _decompress_snappy(data: Buffer, max_size: int) -> Buffer:
-    view = memoryview(data)
-    if bytes(view[:8]) != _XERIAL_MAGIC:
-        return _decompress_block(view, max_size, max_size)
-    if len(view) < _XERIAL_HEADER.size:
-        raise CompressionError("snappy: the framing header is cut off")
-    out: list[Buffer] = []
-    left = max_size
-    pos = _XERIAL_HEADER.size
-    while pos + 4 <= len(view):  # Java's reader drops up to three bytes at the end
-        if bytes(view[pos : pos + 8]) == _XERIAL_MAGIC:
-            pos += _XERIAL_HEADER.size  # framed data behind framed data goes on
-            continue
-        size = _INT.unpack_from(view, pos)[0]
-        pos += 4
-        if size < 0 or size > len(view) - pos:
-            raise CompressionError(f"snappy: a block claims {size} bytes, {len(view) - pos} remain")
-        block = _decompress_block(view[pos : pos + size], left, max_size)
-        left -= len(block)
-        out.append(block)
-        pos += size
-    return out[0] if len(out) == 1 else b"".join(out)
-
-
-def _decompress_block(block: memoryview, left: int, max_size: int) -> Buffer:
     import cramjam
 
+    view = memoryview(data)
+    blocks = [view] if bytes(view[:8]) != _XERIAL_MAGIC else _snappy_blocks(view)
     try:
-        size = cramjam.snappy.decompress_raw_len(block)
-        if size > left:
-            raise CompressionError(f"snappy: data inflates beyond {max_size} bytes")
-        # A stated length far beyond what the format can reach is corrupt: do not allocate for it.
-        if size > len(block) * 64 + 64:
-            raise CompressionError("snappy: the stated length cannot come from this block")
-        out = bytearray(size)
-        written = cramjam.snappy.decompress_raw_into(block, out)
+        if len(blocks) == 1:
+            out = memoryview(_room(_stated_size(blocks[0], max_size, max_size)))
+            return out[: cramjam.snappy.decompress_raw_into(blocks[0], out)]
+        sizes = []
+        left = max_size
+        for block in blocks:
+            sizes.append(_stated_size(block, left, max_size))
+            left -= max(sizes[-1], _SMALLEST_PART)
+        out = memoryview(_room(sum(sizes)))
+        pos = 0
+        for block, size in zip(blocks, sizes, strict=True):
+            pos += cramjam.snappy.decompress_raw_into(block, out[pos : pos + size])
     except cramjam.DecompressionError as exc:
         raise CompressionError(f"snappy: corrupt data: {exc}") from None
-    return memoryview(out)[:written]
+    return out[:pos]
+
+
+def _stated_size(block: memoryview, left: int, max_size: int) -> int:
+    import cramjam
+
+    size: int = cramjam.snappy.decompress_raw_len(block)
+    # A stated length far beyond what the format can reach is corrupt: do not allocate for it.
+    if size > len(block) * 64 + 64:
+        raise CompressionError("snappy: the stated length cannot come from this block")
+    if size > left:
+        raise InflatesTooFarError(Codec.SNAPPY, max_size)
+    return size
+
+
+def _snappy_blocks(view: memoryview) -> list[memoryview]:
+    if len(view) < _XERIAL_HEADER.size:
+        raise CompressionError("snappy: the framing header is cut off")
+    blocks = []
+    end = len(view)
+    pos = _XERIAL_HEADER.size
+    while pos + 4 <= end:  # Java's reader drops up to three bytes at the end
+        size = _INT.unpack_from(view, pos)[0]
+        if size == _XERIAL_START and bytes(view[pos : pos + 8]) == _XERIAL_MAGIC:
+            pos += _XERIAL_HEADER.size  # framed data behind framed data goes on
+            continue
+        pos += 4
+        if size < 0 or size > end - pos:
+            raise CompressionError(f"snappy: a block claims {size} bytes, {end - pos} remain")
+        blocks.append(view[pos : pos + size])
+        pos += size
+    return blocks

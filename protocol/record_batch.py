@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeAlias
 from odradek.protocol.checksum import crc32c
 from odradek.protocol.compression import DEFAULT_MAX_INFLATED, Codec, codec_of, compress, decompress
 from odradek.protocol.errors import CorruptDataError
-from odradek.protocol.records import Buffer, InvalidRecordError, Record, encode_records, iter_keys, iter_records
+from odradek.protocol.records import Buffer, InvalidRecordError, Record, encode_record, iter_keys, iter_records
 
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 """base_offset, batch_length, partition_leader_epoch, magic, crc, attributes, last_offset_delta, base_timestamp,
@@ -55,6 +55,13 @@ _pack_up_to_crc: Final = struct.Struct(">qiibI").pack
 _pack_after_crc: Final = struct.Struct(">hiqqqhii").pack
 _OFFSET: Final = struct.Struct(">q")
 _EPOCH: Final = struct.Struct(">i")
+_COUNT_OF: Final = struct.Struct(">57xi").unpack_from
+LEAST_EFFORT: Final = 40
+"""The `effort` for a batch of a few bytes."""
+_LARGEST_EFFORT: Final = 20_000
+_RUN: Final = 1000
+"""So many encoded records are joined at a time."""
+_EFFORT_OF_INFLATING: Final = 1000
 
 
 CODEC_MASK: Final = 0x07
@@ -184,6 +191,15 @@ def codec_number(buf: Buffer) -> int | None:
     return buf[_FLAGS_AT] & CODEC_MASK if len(buf) > _FLAGS_AT else None
 
 
+def effort(buf: Buffer | None) -> int:
+    """What it takes to look at the records of a batch, in records: an estimate from its header and its size."""
+    if buf is None or len(buf) < HEADER_SIZE:
+        return LEAST_EFFORT
+    count: int = _COUNT_OF(buf)[0]
+    inflating = _EFFORT_OF_INFLATING if buf[_FLAGS_AT] & CODEC_MASK else 0
+    return LEAST_EFFORT + (len(buf) >> 6) + max(0, min(count, _LARGEST_EFFORT)) + inflating
+
+
 def next_sequence(sequence: int, increment: int) -> int:
     """Advance a producer's sequence; it wraps from 2^31-1 to 0."""
     return (sequence + increment) & MAX_SEQUENCE
@@ -260,21 +276,36 @@ def build_batch(
     Offsets run from `base_offset`; with `keep_offsets` every record keeps its own (as after compaction, where
     `last_offset` may lie beyond the last record). With LOG_APPEND_TIME the batch carries `log_append_time_ms`.
     """
-    rows = list(records)
-    if not keep_offsets:
-        rows = [r if r.offset == base_offset + i else r._replace(offset=base_offset + i) for i, r in enumerate(rows)]
-    end = last_offset if last_offset is not None else (rows[-1].offset if rows else base_offset)
-    max_timestamp = max((r.timestamp for r in rows), default=NO_TIMESTAMP)
-    base_timestamp = rows[0].timestamp if rows else NO_TIMESTAMP
+    parts: list[bytes] = []
+    runs: list[bytes] = []
+    count = 0
+    end = base_offset
+    base_timestamp = NO_TIMESTAMP if delete_horizon_ms is None else delete_horizon_ms
+    max_timestamp = NO_TIMESTAMP
+    for record in records:  # one by one: there may be millions
+        timestamp = record.timestamp
+        end = record.offset if keep_offsets else base_offset + count
+        if not count:
+            max_timestamp = timestamp
+            if delete_horizon_ms is None:
+                base_timestamp = timestamp
+        elif timestamp > max_timestamp:
+            max_timestamp = timestamp
+        count += 1
+        parts.append(encode_record(record, timestamp - base_timestamp, end - base_offset))
+        if len(parts) == _RUN:
+            runs.append(b"".join(parts))
+            parts.clear()
+    if last_offset is not None:
+        end = last_offset
     attributes = int(codec)
     if timestamp_type is TimestampType.LOG_APPEND_TIME:
         attributes |= TIMESTAMP_TYPE_FLAG
         max_timestamp = log_append_time_ms
     if delete_horizon_ms is not None:
         attributes |= DELETE_HORIZON_FLAG
-        base_timestamp = delete_horizon_ms
     attributes |= (TRANSACTIONAL_FLAG if transactional else 0) | (CONTROL_FLAG if control else 0)
-    body = encode_records(rows, base_offset, base_timestamp)
+    body = b"".join(runs + parts)
     if codec:
         body = compress(codec, body, compression_level)
     tail = (
@@ -285,7 +316,7 @@ def build_batch(
         producer_id,
         producer_epoch,
         base_sequence,
-        len(rows),
+        count,
     )
     return assemble(base_offset, leader_epoch, tail, body)
 

@@ -8,8 +8,8 @@ Source: KIP-98 (message format v2), KIP-82 (headers).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple, TypeAlias
 
 from odradek.protocol.errors import CorruptDataError, ErrorCode
 
@@ -32,6 +32,14 @@ class Record(NamedTuple):
     value: bytes | None = None
     headers: tuple[RecordHeader, ...] = ()
 
+
+GiveWay: TypeAlias = Callable[[], None]
+"""Called between the steps of long work in a thread: others may run, and the work may end with an exception."""
+
+PIECE_BYTES: Final = 128 * 1024
+"""Larger record bodies are read in pieces of about this size: nothing is copied whole."""
+MAX_HEADERS: Final = 100_000
+"""Largest number of headers of a record."""
 
 _new = tuple.__new__  # a NamedTuple's own constructor costs three times as much
 
@@ -116,6 +124,10 @@ def iter_records(
 
     `log_append_time` (the batch's max timestamp) replaces every record's own timestamp when the batch says so.
     """
+    if len(body) > PIECE_BYTES and count > 1:
+        for number, piece in record_pieces(body, count):
+            yield from iter_records(piece, number, base_offset, base_timestamp, log_append_time)
+        return
     data = bytes(body)
     end = len(data)
     pos = 0
@@ -184,6 +196,7 @@ def _read_bytes(data: bytes, pos: int, end: int) -> tuple[bytes | None, int]:
 def _read_headers(data: bytes, pos: int, end: int, count: int) -> tuple[tuple[RecordHeader, ...], int]:
     if count < 0 or count > end - pos:
         raise InvalidRecordError(f"a record claims {count} headers")
+    _check_headers(count)
     headers: list[RecordHeader] = []
     for _ in range(count):
         name, pos = _read_bytes(data, pos, end)
@@ -195,11 +208,20 @@ def _read_headers(data: bytes, pos: int, end: int, count: int) -> tuple[tuple[Re
     return tuple(headers), pos
 
 
+def _check_headers(count: int) -> None:
+    if count > MAX_HEADERS:
+        raise InvalidRecordError(f"a record has {count} headers, more than {MAX_HEADERS}")
+
+
 def iter_keys(body: Buffer, count: int) -> Iterator[tuple[int, bytes | None, bool]]:
     """(offset delta, key, whether there is a value) of each record: what compaction asks, without the rest.
 
     The body must be one that was checked before; InvalidRecordError where it is visibly not.
     """
+    if len(body) > PIECE_BYTES and count > 1:
+        for number, piece in record_pieces(body, count):
+            yield from iter_keys(piece, number)
+        return
     data = bytes(body)
     end = len(data)
     pos = 0
@@ -227,6 +249,65 @@ def iter_keys(body: Buffer, count: int) -> Iterator[tuple[int, bytes | None, boo
         if stop > end or pos >= stop:
             raise InvalidRecordError("a record's fields run past its end")
         pos = stop
+
+
+def record_pieces(body: Buffer, count: int) -> Iterator[tuple[int, bytes]]:
+    """Cut a body between records: the number of records and the bytes of each piece, which are about `PIECE_BYTES`, or
+    one larger record.
+
+    Raises InvalidRecordError unless exactly `count` length-prefixed records fill the body.
+    """
+    end = len(body)
+    start = 0
+    left = count
+    while left:
+        piece = bytes(body[start : start + PIECE_BYTES])
+        number, size = _whole_records(piece, left)
+        if number:
+            piece = piece[:size]
+        else:
+            number = 1
+            size = _record_size(piece)
+            if size > end - start:
+                raise InvalidRecordError(f"the batch ends before its {count} declared records do")
+            piece = bytes(body[start : start + size])
+        yield number, piece
+        start += size
+        left -= number
+    if start != end:
+        raise InvalidRecordError(f"{end - start} bytes remain after the {count} declared records")
+
+
+def _whole_records(data: bytes, limit: int) -> tuple[int, int]:
+    """How many records, at most `limit`, lie whole in `data`, and where the last of them ends."""
+    stop = len(data)
+    step = _STEP
+    pos = number = 0
+    while number < limit and pos < stop:
+        first = data[pos]
+        if first < 0x80:
+            next_pos = pos + step[first]
+        else:
+            try:
+                next_pos = pos + _record_size(data[pos : pos + 10])
+            except InvalidRecordError:
+                break
+        if next_pos > stop:
+            break
+        pos = next_pos
+        number += 1
+    return number, pos
+
+
+def _record_size(data: bytes) -> int:
+    """The size of the first record in `data`, with its length in front."""
+    try:
+        size, pos = read_varint(data, 0)
+    except IndexError:
+        raise InvalidRecordError("a record ends early") from None
+    if size < 0:
+        raise InvalidRecordError("a record has a negative length")
+    return pos + size
 
 
 # --- checking without decoding ---------------------------------------------------------------------------------------
@@ -302,8 +383,24 @@ def _run_stride(body: Buffer, pos: int) -> int:
     return stride
 
 
-def scan_records(body: Buffer, count: int, start: int = 0) -> RecordScan:
-    """Walk every field of every record from byte `start` of `body` on.
+def scan_in_pieces(body: Buffer, count: int, give_way: GiveWay) -> RecordScan:
+    """Do the same as `scan_records` for a body of any size, and give way between pieces."""
+    newest = oldest = first = 0
+    sequential = True
+    keyless = False
+    for number, piece in record_pieces(body, count):
+        largest, smallest, in_order, lacks_key = scan_records(piece, number, 0, first)
+        newest = largest if not first or largest > newest else newest
+        oldest = smallest if not first or smallest < oldest else oldest
+        sequential = sequential and in_order
+        keyless = keyless or lacks_key
+        first += number
+        give_way()
+    return newest, oldest, sequential, keyless
+
+
+def scan_records(body: Buffer, count: int, start: int = 0, first: int = 0) -> RecordScan:
+    """Walk every field of every record from byte `start` of `body` on. `first`: the number of its first record.
 
     Raises InvalidRecordError when one is malformed or the count is wrong.
     """
@@ -316,7 +413,7 @@ def scan_records(body: Buffer, count: int, start: int = 0) -> RecordScan:
     sequential = True
     keyless = False
     try:
-        for index in range(count):
+        for index in range(first, first + count):
             size = data[pos]
             pos += 1
             if size > 0x7F:
@@ -339,7 +436,7 @@ def scan_records(body: Buffer, count: int, start: int = 0) -> RecordScan:
                 else:
                     delta, pos = _more(data, pos, delta)
             delta = -(delta >> 1) - 1 if delta & 1 else delta >> 1
-            if not index:
+            if index == first:
                 max_delta = min_delta = delta
             elif delta > max_delta:
                 max_delta = delta
@@ -408,6 +505,7 @@ def _more(data: bytes, pos: int, first: int) -> tuple[int, int]:
 def _skip_headers(data: bytes, pos: int, count: int) -> int:
     if count < 0 or count > len(data) - pos:
         raise InvalidRecordError(f"a record claims {count} headers")
+    _check_headers(count)
     for _ in range(count):
         size, pos = read_varint(data, pos)
         if size < 0:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from odradek.protocol.control import read_end_txn_batch
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
 from odradek.protocol.file_slice import WORTH_SENDING, FileSlice
+from odradek.protocol.long_work import LargeBatch, LongWork
 from odradek.protocol.record_batch import (
     CONTROL_FLAG,
     MAX_SEQUENCE,
@@ -27,6 +28,7 @@ from odradek.protocol.record_batch import (
 from odradek.protocol.records import Buffer
 from odradek.storage import loading, retention, segment_lookup, tiering
 from odradek.storage.backend import BatchStore, LogBackend, LogStore, SegmentStores, StorageError
+from odradek.storage.checked_records import CheckedRecords
 from odradek.storage.formats.indexes import AbortedTxn
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.log_config import LogConfig
@@ -38,6 +40,8 @@ from odradek.storage.tiering import Tier
 from odradek.storage.validation import (
     RecordsRefused,
     RecordValidationError,
+    check_large,
+    checked_before,
     validate_client_batch,
     validate_coordinator_batch,
     validate_copied_batches,
@@ -270,15 +274,26 @@ class PartitionLog:
     ) -> AppendInfo:
         """Check and append.
 
-        Returns the assigned offsets. AppendOrigin says what each origin may append. Raises as `append_plainly` does.
+        Returns the assigned offsets. AppendOrigin says what each origin may append. Raises as `append_plainly` does,
+        but takes large batches.
         """
-        return _new(AppendInfo, self.append_plainly(records, now_ms, leader_epoch, origin))
+        try:
+            return _new(AppendInfo, self.append_plainly(records, now_ms, leader_epoch, origin))
+        except LargeBatch:
+            return _new(
+                AppendInfo, self.append_plainly(self.check_large(records, now_ms), now_ms, leader_epoch, origin)
+            )
+
+    def check_large(self, records: Buffer, now_ms: int) -> CheckedRecords:
+        """Check a client's batch, however long that takes, before it is appended."""
+        return check_large(records, self._config, now_ms, self.name, LongWork())
 
     def append_plainly(self, records: Buffer, now_ms: int, leader_epoch: int, origin: AppendOrigin) -> Appended:
         """Check and append; returns the fields of an `AppendInfo`.
 
         Raises RecordsRefused (RecordValidationError when single records are at fault) for clients, KafkaError for
-        coordinators, StorageError when the medium fails. Nothing has changed then.
+        coordinators, StorageError when the medium fails, LargeBatch for a client's batch whose records have to be
+        checked before (`check_large`). Nothing has changed then.
         """
         if origin is _CLIENT:
             try:
@@ -297,8 +312,10 @@ class PartitionLog:
 
     def _append_client(self, records: Buffer, now_ms: int, leader_epoch: int) -> Appended:
         config = self._config
-        data, attributes, delta, newest, producer_id, epoch, sequence, count = validate_client_batch(
-            records, config, now_ms, self.name
+        data, attributes, delta, newest, producer_id, epoch, sequence, count = (
+            validate_client_batch(records, config, now_ms, self.name)
+            if records.__class__ is not CheckedRecords
+            else checked_before(records, config, now_ms)
         )
         base_offset = self.log_end_offset
         transactional = attributes & TRANSACTIONAL_FLAG != 0

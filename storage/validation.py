@@ -11,11 +11,19 @@ Cost: a large batch is checked by its header, its checksum and the chain of reco
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
 from odradek.protocol.checksum import crc32c
-from odradek.protocol.compression import Codec, CompressionError, compress
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.compression import (
+    DEFAULT_MAX_INFLATED,
+    Codec,
+    CompressionError,
+    InflatesTooFarError,
+    compress,
+)
+from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError, as_value
+from odradek.protocol.long_work import MAX_INFLATED_OF_REQUEST, LargeBatch, LongWork
 from odradek.protocol.record_batch import (
     CODEC_MASK,
     CONTROL_FLAG,
@@ -39,13 +47,32 @@ from odradek.protocol.record_batch import (
     iter_batches,
     read_batch,
 )
-from odradek.protocol.records import Buffer, Record, check_record_chain, iter_records, scan_records
+from odradek.protocol.records import (
+    Buffer,
+    Record,
+    check_record_chain,
+    iter_records,
+    record_pieces,
+    scan_in_pieces,
+    scan_records,
+)
+from odradek.storage.checked_records import CheckedRecords
 from odradek.storage.log_config import LogConfig
 
 _FULL_SCAN: Final = 32
 """Batches of up to so many records are read field by field. Larger ones are read by the lengths of their records only
 (a few ns to 0.2 us a record instead of 1 us), unless the topic's rules need keys or smallest timestamps.
 """
+
+_MOST_RECORDS: Final = 20_000
+"""A batch of more records that have to be read field by field is a large one."""
+_MOST_INFLATED: Final = 4 * 1024 * 1024
+_LEAST_INFLATED: Final = 256 * 1024
+"""A compressed batch is a large one if it inflates to more than this and 32 times its size, or to the number above."""
+_MOST_RECOMPRESSED: Final = 256 * 1024
+"""A batch with a body of more bytes that is to be compressed anew is a large one."""
+_MOST_ERRORS: Final = 1000
+"""So many records of a batch are named with what is wrong with them."""
 
 _KEPT_ATTRIBUTES: Final = CODEC_MASK | TRANSACTIONAL_FLAG | CONTROL_FLAG | DELETE_HORIZON_FLAG
 """The producer's attributes that a rewritten header keeps; the timestamp type is set anew."""
@@ -100,11 +127,36 @@ epoch, base sequence, record count. A plain tuple, because each append makes one
 """
 
 
-def validate_client_batch(buf: Buffer, config: LogConfig, now_ms: int, name: str) -> CheckedBatch:
+def check_large(buf: Buffer, config: LogConfig, now_ms: int, name: str, work: LongWork) -> CheckedRecords:
+    """Check a batch for which `validate_client_batch` raises `LargeBatch`; uses no state, so that a thread may do it.
+
+    The log takes the result in place of the client's batch.
+    """
+    try:
+        return CheckedRecords(buf, validate_client_batch(buf, config, now_ms, name, work)[0])
+    except (KafkaError, CorruptDataError) as error:
+        return CheckedRecords(buf, b"", as_value(error))  # its frames have what was inflated
+
+
+def checked_before(records: CheckedRecords, config: LogConfig, now_ms: int) -> CheckedBatch:
+    """The batch to store of one that was checked before. Raises what was found then."""
+    if records.error is not None:
+        raise records.error
+    batch = read_batch(records.stored)
+    if config.message_timestamp_type and config.message_format == FORMAT_OF_BATCHES:
+        # It is appended now, and not when it was checked.
+        batch = _restamp(batch, batch.data[HEADER_SIZE:], batch.attributes, config, now_ms, batch.max_timestamp)
+    return _checked(batch)
+
+
+def validate_client_batch(
+    buf: Buffer, config: LogConfig, now_ms: int, name: str, work: LongWork | None = None
+) -> CheckedBatch:
     """Check the records of one partition of a Produce request.
 
     Returns the batch to store. `name` is the partition's (`topic-0`), for messages. Offsets and leader epoch are not
-    assigned yet. Raises RecordsRefused or RecordValidationError, CompressionError, InvalidRecordError.
+    assigned yet. Raises RecordsRefused or RecordValidationError, CompressionError, InvalidRecordError. Without `work`
+    it takes some milliseconds at most, and raises LargeBatch for a batch that would take longer.
     """
     if len(buf) < HEADER_SIZE:
         buf = single_batch(buf)
@@ -131,9 +183,9 @@ def validate_client_batch(buf: Buffer, config: LogConfig, now_ms: int, name: str
     if codec or config.rewrites:
         batch = _new(RecordBatch, (*header, buf))
         if config.message_format < FORMAT_OF_BATCHES:
-            return _checked(_in_older_format(batch, config, now_ms, name))
-        return _checked(_validate_compressed(batch, config, now_ms, name))
-    max_timestamp = _check_records(header, buf, buf, HEADER_SIZE, config, now_ms, name, False)
+            return _checked(_in_older_format(batch, config, now_ms, name, work))
+        return _checked(_validate_compressed(batch, config, now_ms, name, work))
+    max_timestamp = _check_records(header, buf, buf, HEADER_SIZE, config, now_ms, name, False, work)
     if max_timestamp == newest and not config.message_timestamp_type and not attributes & TIMESTAMP_TYPE_FLAG:
         return buf, attributes, last_delta, newest, producer_id, epoch, sequence, count
     batch = _new(RecordBatch, (*header, buf))
@@ -195,6 +247,7 @@ def _check_records(
     now_ms: int,
     name: str,
     kept_compressed: bool,
+    work: LongWork | None,
 ) -> int:
     """Check the records of the batch `data`, which begin at byte `start` of `body`; returns their largest timestamp.
 
@@ -203,10 +256,19 @@ def _check_records(
     """
     attributes, base_timestamp, max_timestamp, count = header[5], header[7], header[8], header[12]
     if count > _FULL_SCAN and not config.compact and config.any_age:
-        check_record_chain(body[start:], count)
+        if work is None:
+            check_record_chain(body[start:], count)
+        else:
+            for _ in record_pieces(body[start:], count):
+                work.give_way()
         if max_timestamp - now_ms <= config.message_timestamp_after_max_ms and not attributes & TIMESTAMP_TYPE_FLAG:
             return max_timestamp
-    newest, oldest, sequential, keyless = scan_records(body, count, start)
+    if work is not None:
+        newest, oldest, sequential, keyless = scan_in_pieces(body[start:], count, work.give_way)
+    elif count > _MOST_RECORDS:
+        raise LargeBatch
+    else:
+        newest, oldest, sequential, keyless = scan_records(body, count, start)
     has_append_time = attributes & TIMESTAMP_TYPE_FLAG
     largest, smallest = base_timestamp + newest, base_timestamp + oldest
     if not (
@@ -219,7 +281,7 @@ def _check_records(
     ):
         batch = _new(RecordBatch, (*header, data))
         if _records_refused(batch, largest, smallest, keyless, config, now_ms):
-            _raise_record_errors(batch, body[start:], config, now_ms, name, partial=kept_compressed)
+            _raise_record_errors(batch, body[start:], config, now_ms, name, work, partial=kept_compressed)
     if kept_compressed and not sequential:
         raise CompressionError(f"The records of a compressed batch for {name} do not have consecutive offsets")
     if has_append_time:
@@ -227,7 +289,9 @@ def _check_records(
     return largest if largest > NO_TIMESTAMP else NO_TIMESTAMP
 
 
-def _in_older_format(batch: RecordBatch, config: LogConfig, now_ms: int, name: str) -> RecordBatch:
+def _in_older_format(
+    batch: RecordBatch, config: LogConfig, now_ms: int, name: str, work: LongWork | None
+) -> RecordBatch:
     """The batch as a log of message format 0 or 1 has it, see `odradek.protocol.message_sets`."""
     from odradek.protocol.message_sets import in_format
 
@@ -236,47 +300,80 @@ def _in_older_format(batch: RecordBatch, config: LogConfig, now_ms: int, name: s
     if batch.has_producer_id:
         raise KafkaError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, "Older message formats have no producer ids")
     if batch.codec or config.compression_type:
-        stored = _validate_compressed(batch, config, now_ms, name)
+        stored = _validate_compressed(batch, config, now_ms, name, work)
     else:
         header: Any = batch[:13]
-        largest = _check_records(header, batch.data, batch.data, HEADER_SIZE, config, now_ms, name, False)
+        largest = _check_records(header, batch.data, batch.data, HEADER_SIZE, config, now_ms, name, False, work)
         stored = _stamped(batch, config, now_ms, largest)
     if stored.codec is Codec.ZSTD:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "Older message formats do not have zstd")
-    if any(record.headers for record in stored.records()):
+    records = stored.records()
+    if any(record.headers for record in (records if work is None else work.slowly(records))):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "Older message formats have no headers")
     return in_format(stored, config.message_format)
 
 
-def _validate_compressed(batch: RecordBatch, config: LogConfig, now_ms: int, name: str) -> RecordBatch:
+def _validate_compressed(
+    batch: RecordBatch, config: LogConfig, now_ms: int, name: str, work: LongWork | None
+) -> RecordBatch:
     source = batch.codec
     target = source if config.compression_type is None else config.compression_type
-    body = batch.body()
-    if len(body) > config.max_decompressed_message_bytes:
-        limit = config.max_decompressed_message_bytes
-        raise _invalid(f"The batch for {name} has {len(body)} bytes decompressed, and the topic takes {limit}")
+    body = _inflated(batch, config, name, work)
     kept = target == source
     header: Any = batch[:13]
-    max_timestamp = _check_records(header, batch.data, body, 0, config, now_ms, name, kept)
+    max_timestamp = _check_records(header, batch.data, body, 0, config, now_ms, name, kept, work)
     if kept:
         return _stamped(batch, config, now_ms, max_timestamp)
-    stored = _recompressed(batch, body, target, config, now_ms)
+    if work is None and (len(body) > _MOST_RECOMPRESSED or batch.record_count > _MOST_RECORDS):
+        raise LargeBatch
+    if target is Codec.NONE and len(body) > config.max_message_bytes:
+        raise too_large(HEADER_SIZE + len(body), config, name)
+    stored = _recompressed(batch, body, target, config, now_ms, work or LongWork())
     if len(stored) > config.max_message_bytes:
         raise too_large(len(stored), config, name)
     return read_batch(stored)
 
 
-def _recompressed(batch: RecordBatch, body: Buffer, target: Codec, config: LogConfig, now_ms: int) -> bytes:
+def _inflated(batch: RecordBatch, config: LogConfig, name: str, work: LongWork | None) -> Buffer:
+    limit = min(config.max_decompressed_message_bytes, DEFAULT_MAX_INFLATED)
+    allowed = min(_LEAST_INFLATED + 32 * len(batch.data), _MOST_INFLATED) if work is None else work.left
+    try:
+        body = batch.body(min(limit, allowed))
+    except InflatesTooFarError:
+        if limit <= allowed:
+            if work is not None:
+                work.left -= limit
+            raise _inflates_too_far(name, limit, config) from None
+        if work is None:
+            raise LargeBatch from None
+        work.left = 0  # the next large batches need not be inflated to be refused
+        text = f"The batches of a request inflate to more than {MAX_INFLATED_OF_REQUEST} bytes together"
+        raise RecordsRefused(ErrorCode.MESSAGE_TOO_LARGE, text, client_message=text) from None
+    if len(body) > config.max_decompressed_message_bytes:  # also without a codec, where nothing is inflated
+        raise _inflates_too_far(name, config.max_decompressed_message_bytes, config)
+    if work is not None:
+        work.left -= len(body)
+    return body
+
+
+def _inflates_too_far(name: str, limit: int, config: LogConfig) -> RecordsRefused:
+    if limit == config.max_decompressed_message_bytes:
+        return _invalid(f"The batch for {name} has more than {limit} bytes decompressed, which the topic does not take")
+    text = f"The batch for {name} has more than {limit} bytes decompressed"
+    return RecordsRefused(ErrorCode.INVALID_RECORD, text, client_message=text, in_log=True)
+
+
+def _recompressed(
+    batch: RecordBatch, body: Buffer, target: Codec, config: LogConfig, now_ms: int, work: LongWork
+) -> bytes:
     """Rebuild the batch with the topic's codec. Kafka's builder is stricter than its other checks."""
-    appended = batch.max_timestamp if batch.has_append_time else None
-    records = list(iter_records(body, batch.record_count, 0, batch.base_timestamp, appended))
     producer_id, epoch = batch.producer_id, batch.producer_epoch
     if producer_id != -1 and (epoch == -1 or batch.base_sequence < 0):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"No batch can be of producer {producer_id}, epoch {epoch}")
-    if any(record.timestamp < NO_TIMESTAMP for record in records):
-        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "A record's timestamp is negative")
+    appended = batch.max_timestamp if batch.has_append_time else None
+    records = iter_records(body, batch.record_count, 0, batch.base_timestamp, appended)
     return build_batch(
-        records,
+        _not_before_the_epoch(work.slowly(records)),
         codec=target,
         compression_level=config.compression_level(target),
         producer_id=producer_id,
@@ -286,6 +383,13 @@ def _recompressed(batch: RecordBatch, body: Buffer, target: Codec, config: LogCo
         timestamp_type=config.message_timestamp_type,
         log_append_time_ms=now_ms,
     )
+
+
+def _not_before_the_epoch(records: Iterator[Record]) -> Iterator[Record]:
+    for record in records:
+        if record.timestamp < NO_TIMESTAMP:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "A record's timestamp is negative")
+        yield record
 
 
 def _stamped(batch: RecordBatch, config: LogConfig, now_ms: int, max_timestamp: int) -> RecordBatch:
@@ -341,25 +445,41 @@ def _records_refused(
 
 
 def _raise_record_errors(
-    batch: RecordBatch, body: Buffer, config: LogConfig, now_ms: int, name: str, *, partial: bool = False
+    batch: RecordBatch,
+    body: Buffer,
+    config: LogConfig,
+    now_ms: int,
+    name: str,
+    work: LongWork | None,
+    *,
+    partial: bool = False,
 ) -> None:
     """Decode the records and raise the reason for each refused one, in Kafka's words."""
     appended = batch.max_timestamp if batch.has_append_time else None
     errors: list[tuple[int, str | None]] = []
+    refused = 0
     bad_time = False
-    for index, record in enumerate(iter_records(body, batch.record_count, 0, batch.base_timestamp, appended)):
+    records = iter_records(body, batch.record_count, 0, batch.base_timestamp, appended)
+    for index, record in enumerate(records if work is None else work.slowly(records)):
         if config.compact and record.key is None:
-            errors.append((index, f"Compacted topic cannot accept message without key in topic partition {name}"))
-        elif message := _timestamp_error(batch, record, config, now_ms, partial):
-            errors.append((index, message))
+            message = f"Compacted topic cannot accept message without key in topic partition {name}"
+        else:
+            message = _timestamp_error(batch, record, config, now_ms, partial) or ""
+            if not message:
+                continue
             bad_time = True
+        refused += 1
+        if refused <= _MOST_ERRORS:
+            errors.append((index, message))
+        elif bad_time:
+            break
     if bad_time:
         text = "One or more records have been rejected due to invalid timestamp"
         raise RecordValidationError(ErrorCode.INVALID_TIMESTAMP, text, errors)
     if errors:
         first = ", ".join(f"RecordError(batchIndex={i}, message='{m}')" for i, m in errors[:3])
         text = (
-            f"One or more records have been rejected due to {len(errors)} record errors in total, "
+            f"One or more records have been rejected due to {refused} record errors in total, "
             f"and only showing the first three errors at most: [{first}]"
         )
         raise RecordValidationError(ErrorCode.INVALID_RECORD, text, errors)
@@ -444,6 +564,8 @@ __all__ = [
     "Codec",
     "RecordValidationError",
     "RecordsRefused",
+    "check_large",
+    "checked_before",
     "single_batch",
     "validate_client_batch",
     "validate_coordinator_batch",

@@ -8,7 +8,9 @@ TRANSACTION_ABORTABLE, and v12 registers partitions in the transaction by itself
 
 acks=0 is never answered: an error closes the connection. acks=all is held against `min.insync.replicas`, and waits
 where a test keeps records from replicas in sync; elsewhere records are on all of them at once. A partition may carry
-one batch of format v2. If a partition is named twice, the last one counts.
+one batch of format v2. If a partition is named twice, the last one counts. A request with more than some milliseconds
+of work is served in slices, and the records of large batches are looked at in a thread before they are appended
+(`produce_slices`).
 Difference from Kafka: null records are answered INVALID_RECORD (Kafka never answers).
 """
 
@@ -18,6 +20,7 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Final
 
 from odradek.broker.api.leader_hints import leader_endpoints
+from odradek.broker.api.produce_slices import SLICE, Rest, append_rest
 from odradek.broker.api.produce_transaction import (
     Refusals,
     may_retry,
@@ -31,6 +34,7 @@ from odradek.broker.requests.context import CloseConnection, RequestContext
 from odradek.broker.requests.error_answers import error_response
 from odradek.broker.requests.handlers import COSTLY_ELEMENTS, NEVER_LONG, handles
 from odradek.broker.requests.parked_request import Parked
+from odradek.broker.requests.response import is_coroutine
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.compression import Codec
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -45,12 +49,15 @@ from odradek.protocol.generated.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
+from odradek.protocol.long_work import LargeBatch
 from odradek.protocol.record_batch import (
     CODEC_MASK,
     HEADER_SIZE,
+    LEAST_EFFORT,
     CorruptBatchError,
     batch_size_at,
     codec_number,
+    effort,
     is_transactional_batch,
     read_batch,
 )
@@ -65,6 +72,7 @@ ACKS_ALL: Final = -1
 ADMIN_CLIENT_ID: Final = "__admin_client"
 """The one client id that may write to internal topics (Kafka's own tools use it)."""
 
+_SMALL: Final = 1024
 _FIRST_VERSION_WITH_ZSTD: Final = 7
 _FIRST_VERSION_WITH_LEADER: Final = 10
 FIRST_VERSION_WITH_TOPIC_ID: Final = 13
@@ -84,6 +92,8 @@ _WITHOUT_LOG_START: Final = frozenset(
 # Shared by all answers for partitions that took their batch: made once, never changed.
 _NO_ERRORS: Final[list[BatchIndexAndErrorMessage]] = []
 _NO_LEADER: Final = LeaderIdAndEpoch()
+_LATER: Final = PartitionProduceResponse()
+"""In the place of an answer that is made in a later slice."""
 
 
 @handles(
@@ -149,15 +159,21 @@ async def _produce_when_added(
     refusals = await verify_when_added(ctx, request, asked)
     if may_retry(refusals):
         return await _produce_later(ctx, request)
-    return _append_all(ctx, request, refusals or None)
+    served: Any = _append_all(ctx, request, refusals or None)
+    answer: Answer = await served if is_coroutine(served) else served
+    return answer
 
 
 async def _produce_later(ctx: RequestContext, request: ProduceRequest) -> Answer:
     """Append when the producer's last transaction has ended."""
-    return _append_all(ctx, request, await verify_patiently(ctx, request))
+    served: Any = _append_all(ctx, request, await verify_patiently(ctx, request))
+    answer: Answer = await served if is_coroutine(served) else served
+    return answer
 
 
-def _append_all(ctx: RequestContext, request: ProduceRequest, refusals: Refusals | None) -> Answer:
+def _append_all(
+    ctx: RequestContext, request: ProduceRequest, refusals: Refusals | None
+) -> Answer | Coroutine[Any, Any, Any]:
     """Append to one partition after the other. This is the hot path: what is unusual is looked into by `_check`."""
     version = ctx.api_version
     by_id = version >= FIRST_VERSION_WITH_TOPIC_ID
@@ -170,13 +186,25 @@ def _append_all(ctx: RequestContext, request: ProduceRequest, refusals: Refusals
     responses = []
     failed = False
     waiting: list[Uncommitted] = []
+    rest: list[Rest] = []
+    alone = len(request.topic_data) == 1 and len(request.topic_data[0].partition_data) == 1
+    spent = 0
     for asked in request.topic_data:
         topic = topics.by_id(asked.topic_id) if by_id else topics.get(asked.name)
         partitions = () if topic is None else topic.partitions
-        answers = []
+        answers: list[PartitionProduceResponse] = []
         for data in asked.partition_data:
             index = data.index
             records: Any = data.records
+            if not alone:
+                if spent > SLICE:
+                    rest.append((asked, data, answers, len(answers), False))
+                    answers.append(_LATER)
+                    continue
+                if records is None or len(records) > _SMALL or codec_number(records):
+                    spent += effort(records)
+                else:
+                    spent += LEAST_EFFORT
             try:
                 if not 0 <= index < len(partitions):
                     raise _unknown(topic, by_id)
@@ -203,15 +231,29 @@ def _append_all(ctx: RequestContext, request: ProduceRequest, refusals: Refusals
             except KafkaError as error:
                 failed = True
                 answers.append(_refused(ctx, topic, data, error))
+            except LargeBatch:
+                rest.append((asked, data, answers, len(answers), True))
+                answers.append(_LATER)
         if answers:
             name = asked.name if topic is None or by_id else topic.name  # equal, and hashed already
             responses.append(TopicProduceResponse(name, asked.topic_id, answers))
     response = ProduceResponse(responses)
+    if rest:
+        begun = ReplicationWait(ctx, request, response, waiting, _unchanged) if waiting else None
+        return append_rest(ctx, request, response, begun, rest, produce, _failed)
     if waiting:
         return ReplicationWait(ctx, request, response, waiting, _name_leaders)
     if not failed:
         return response if acks else None
+    return _failed(ctx, request, response)
+
+
+def _failed(ctx: RequestContext, request: ProduceRequest, response: ProduceResponse) -> Answer:
     return finish(request, _name_leaders(ctx, response))
+
+
+def _unchanged(ctx: RequestContext, response: ProduceResponse) -> ProduceResponse:
+    return response
 
 
 def _name_leaders(ctx: RequestContext, response: ProduceResponse) -> ProduceResponse:

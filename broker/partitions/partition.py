@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from odradek.broker.partitions.waiters import WaiterSet
 from odradek.protocol.errors import ErrorCode, KafkaError, as_value
+from odradek.protocol.long_work import LargeBatch
 from odradek.storage.backend import StorageError
 from odradek.storage.partition_log import Appended, AppendInfo, AppendOrigin, PartitionLog
 
@@ -166,10 +167,16 @@ class Partition:
 
         Raises KafkaError (RecordsRefused with the contents of the Produce response). A refused append changes nothing.
         """
-        return _new(AppendInfo, self.append_plainly(records, now_ms, origin))
+        try:
+            return _new(AppendInfo, self.append_plainly(records, now_ms, origin))
+        except LargeBatch:
+            return _new(AppendInfo, self.append_plainly(self.log.check_large(records, now_ms), now_ms, origin))
 
     def append_plainly(self, records: Buffer, now_ms: int, origin: AppendOrigin = _CLIENT) -> Appended:
-        """The same for callers that append with each request; returns the fields of an `AppendInfo`."""
+        """The same for callers that append with each request; returns the fields of an `AppendInfo`.
+
+        Raises LargeBatch for a client's batch whose records have to be checked before.
+        """
         if self.held is not None:
             self.write_held()
         if self.deleted:

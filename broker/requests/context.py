@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from odradek.broker.requests.services import Services
     from odradek.broker.security.acl import Operation, Resource
     from odradek.broker.security.authorizer import Authorizer
+    from odradek.protocol.long_work import LongWork
 
 _FORWARDED = frozenset({19, 20, 30, 31, 33, 37, 38, 39, 40, 43, 44, 45, 46, 49, 51, 55, 57, 64, 80, 81})
 """The APIs that a broker forwards to the controller, by key."""
@@ -115,11 +116,14 @@ class RequestContext:
         "connection",
         "correlation_id",
         "exchange",
+        "long_work",
         "node",
         "services",
     )
     exchange: RawExchange
     """The kept exchange of the request; set by the dispatcher."""
+    long_work: LongWork | None
+    """What the large batches of the request may inflate to, once it met one."""
     charge: RequestCost
     """The cost of the request. Only a meter sets it (`metering`), so nothing is paid for it without quotas."""
 
@@ -140,6 +144,7 @@ class RequestContext:
         self.api_version = api_version
         self.correlation_id = correlation_id
         self.client_id = client_id
+        self.long_work = None
 
     @property
     def release(self) -> Release:

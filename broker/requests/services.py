@@ -10,6 +10,7 @@ from odradek.broker.requests.answer_cache import AnswerCache, NoAnswerCache
 from odradek.broker.requests.unsupported_requests import KEPT as UNSERVED_KEPT
 from odradek.broker.requests.unsupported_requests import UnsupportedRequest
 from odradek.broker.security.denials import Denials
+from odradek.broker.worker import Worker
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
@@ -43,6 +44,7 @@ class Services:
     that were created as a client asked for them -> its id. `unserved`: the last requests in versions that are not
     served. `share_persister` keeps the states of share groups: `share_states`, or nobody. `quotas` is None unless some
     user or client id has a quota.
+    `worker` does what takes long with large batches.
     `zookeeper_offsets`: (group, topic, partition) to the offset that OffsetCommit version 0 has put into ZooKeeper.
     """
 
@@ -72,6 +74,7 @@ class Services:
         "topics",
         "transactions",
         "unserved",
+        "worker",
         "zookeeper_offsets",
     )
 
@@ -97,6 +100,7 @@ class Services:
         answers: AnswerCache | None = None,
         authorizer: Authorizer | None = None,
         controller_authorizer: Authorizer | None = None,
+        worker: Worker | None = None,
     ) -> None:
         self.authorizer = authorizer
         self.controller_authorizer = controller_authorizer
@@ -124,6 +128,7 @@ class Services:
         self.telemetry = telemetry
         self.topics = topics
         self.transactions = transactions
+        self.worker = Worker() if worker is None else worker
 
     def up_nodes(self) -> list[Node]:
         """The nodes that are up, in the order of their ids."""

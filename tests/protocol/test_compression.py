@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odradek.protocol.compression import Codec, CompressionError, codec_of, compress, decompress
+from odradek.protocol.compression import Codec, CompressionError, InflatesTooFarError, codec_of, compress, decompress
 from tests.fakes.examples import examples
 
 PACKED = [c for c in Codec if c]
@@ -153,3 +153,27 @@ def test_data_behind_data() -> None:
 def test_a_gzip_bomb_with_trailing_bytes_is_bounded() -> None:
     with pytest.raises(CompressionError, match="beyond 1000 bytes"):
         decompress(Codec.GZIP, compress(Codec.GZIP, bytes(1_000_000)) + b"xx", 1000)
+
+
+@pytest.mark.parametrize("codec", PACKED)
+def test_data_that_inflate_beyond_the_bound_are_told_from_damaged_ones(codec: Codec) -> None:
+    with pytest.raises(InflatesTooFarError):
+        decompress(codec, compress(codec, bytes(1000)), 999)
+    with pytest.raises(CompressionError) as damaged:
+        decompress(codec, b"\xff" * 50, 999)
+    assert not isinstance(damaged.value, InflatesTooFarError)
+
+
+@pytest.mark.parametrize(
+    ("codec", "one"),
+    [
+        (Codec.GZIP, gzip.compress(b"a")),
+        (Codec.SNAPPY, struct.pack(">i", 3) + bytes(cramjam.snappy.compress_raw(b"a"))),
+    ],
+)
+def test_many_parts_of_next_to_nothing_count_as_much(codec: Codec, one: bytes) -> None:
+    """Each costs a call; the trailing byte lets the members of gzip be read one by one."""
+    head = struct.pack(">8sii", b"\x82SNAPPY\0", 1, 1) if codec is Codec.SNAPPY else b""
+    assert bytes(decompress(codec, head + one * 10 + b"x", 1_000_000)) == b"a" * 10
+    with pytest.raises(InflatesTooFarError):
+        decompress(codec, head + one * 100 + b"x", 1_000_000)

@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odradek.protocol.records import (
+    MAX_HEADERS,
+    PIECE_BYTES,
     InvalidRecordError,
     Record,
     check_record_chain,
@@ -15,6 +17,8 @@ from odradek.protocol.records import (
     iter_keys,
     iter_records,
     read_varint,
+    record_pieces,
+    scan_in_pieces,
     scan_records,
 )
 from tests.fakes.examples import examples
@@ -138,3 +142,72 @@ def test_keys_of_garbage_raise_one_kind_of_error(body: bytes, count: int) -> Non
         list(iter_keys(body, count))
     except InvalidRecordError:
         pass
+
+
+# -- large bodies
+
+
+def body_of(sizes: list[int]) -> tuple[bytes, list[Record]]:
+    records = [Record(index, 5 + index % 7, b"%d" % index, b"v" * size) for index, size in enumerate(sizes)]
+    return encode_records(records, 0, 5), records
+
+
+LARGE_BODIES = {
+    "small records": [index % 90 for index in range(4000)],
+    "records larger than a piece": [10, PIECE_BYTES * 2, 10, PIECE_BYTES + 1, 10],
+    "one record": [PIECE_BYTES * 2],
+}
+
+
+@pytest.mark.parametrize("sizes", LARGE_BODIES.values(), ids=list(LARGE_BODIES))
+def test_a_large_body_is_read_in_pieces_as_a_small_one_is(sizes: list[int]) -> None:
+    body, records = body_of(sizes)
+    assert len(body) > PIECE_BYTES
+    pieces = list(record_pieces(memoryview(body), len(records)))
+    assert b"".join(piece for _, piece in pieces) == body
+    assert sum(number for number, _ in pieces) == len(records)
+    assert all(len(piece) <= PIECE_BYTES or number == 1 for number, piece in pieces)
+    assert list(iter_records(body, len(records), 0, 5)) == records
+    assert [key for _, key, _ in iter_keys(body, len(records))] == [record.key for record in records]
+    gave_way: list[int] = []
+    assert scan_in_pieces(body, len(records), lambda: gave_way.append(1)) == scan_records(body, len(records))
+    assert len(gave_way) == len(pieces)
+
+
+@pytest.mark.parametrize("off_by", [-1, 1])
+def test_a_wrong_count_of_a_large_body_is_refused(off_by: int) -> None:
+    body, records = body_of(LARGE_BODIES["small records"])
+    for walk in (
+        lambda count: list(record_pieces(body, count)),
+        lambda count: list(iter_records(body, count, 0, 0)),
+        lambda count: list(iter_keys(body, count)),
+        lambda count: scan_in_pieces(body, count, lambda: None),
+    ):
+        with pytest.raises(InvalidRecordError):
+            walk(len(records) + off_by)
+
+
+@pytest.mark.parametrize("damage", [b"\x01", b"\xff" * 11, b"\xff\xff\xff\xff\x0f"])
+def test_a_damaged_length_in_a_large_body_is_refused(damage: bytes) -> None:
+    body, records = body_of(LARGE_BODIES["small records"])
+    second = len(encode_records(records[:3000], 0, 5))
+    broken = body[:second] + damage + body[second + len(damage) :]
+    with pytest.raises(InvalidRecordError):
+        list(record_pieces(broken, len(records)))
+
+
+def test_the_offsets_and_times_of_a_large_body_are_compared_across_pieces() -> None:
+    sizes = LARGE_BODIES["small records"]
+    records = [Record(index, 5, b"k", b"v" * size) for index, size in enumerate(sizes)]
+    records[-1] = records[-1]._replace(offset=7, timestamp=1, key=None)
+    records[2000] = records[2000]._replace(timestamp=9)
+    body = encode_records(records, 0, 5)
+    assert scan_in_pieces(body, len(records), lambda: None) == (4, -4, False, True)
+
+
+def test_a_record_with_too_many_headers_is_refused() -> None:
+    rest = b"\0\0\0\x01\x01" + encode_varint(MAX_HEADERS + 1) + b"\0\0" * (MAX_HEADERS + 1)
+    body = encode_varint(len(rest)) + rest
+    for walk in (lambda: scan_records(body, 1), lambda: list(iter_records(body, 1, 0, 0))):
+        with pytest.raises(InvalidRecordError, match="more than 100000"):
+            walk()
