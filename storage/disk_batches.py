@@ -1,9 +1,10 @@
 """The batches of one segment in a `.log` file, and slices of the file that answers are sent from.
 
-An append writes to the file at once, and stays in memory chunks until they have 4 MiB. Older bytes are read through a
-read-only map of the file, or sent by its descriptor. So a consumer at the end of the log never waits for a map, a log
-that is only written is never mapped, and nothing is copied on the way to a socket. Maps stay valid while views of them
-are held, even after the file is removed.
+An append writes to the file at once, and stays in memory chunks until they have 4 MiB, or until the tails of all
+segments have more than a quarter of `odradek.memory.bytes`: then the one that grew least recently is dropped. Older
+bytes are read through a read-only map of the file, or sent by its descriptor. So a consumer at the end of a busy log
+never waits for a map, a log that is only written is never mapped, and nothing is copied on the way to a socket. Maps
+stay valid while views of them are held, even after the file is removed.
 """
 
 from __future__ import annotations
@@ -42,12 +43,13 @@ class SentFile:
 
 
 _TAIL_LIMIT = 4 * 1024 * 1024
+_LEAST_COUNTED = 4 * 1024
 
 
 class DiskBatchStore:
     """A segment's file. Owner: its SegmentStores; the descriptor is open from the first append to `seal` or `close`."""
 
-    __slots__ = ("_descriptor", "_fs", "_map", "_tail", "_tail_start", "_unsynced", "path", "size")
+    __slots__ = ("_counted", "_descriptor", "_fs", "_map", "_tail", "_tail_start", "_unsynced", "path", "size")
 
     def __init__(self, fs: FileSystem, path: Path, size: int) -> None:
         self._fs = fs
@@ -58,13 +60,15 @@ class DiskBatchStore:
         self._map = memoryview(b"")
         self._tail = MemoryBatchStore()
         self._tail_start = size
+        self._counted = 0
+        """The bytes that `FileSystem.tails` counts: at least those of the tail."""
 
     def append(self, batch: Buffer, base_offset: int, leader_epoch: int) -> int:
         position = self.size
         tail = self._tail
         if tail.size >= _TAIL_LIMIT:
-            self._tail = tail = MemoryBatchStore()
-            self._tail_start = position
+            self.drop_tail()
+            tail = self._tail
         at = tail.append(batch, base_offset, leader_epoch)
         try:
             if self._descriptor < 0:
@@ -76,7 +80,17 @@ class DiskBatchStore:
             raise
         self._unsynced = True
         self.size = position + tail.size - at
+        if tail.size > self._counted:
+            self._counted = max(_LEAST_COUNTED, 2 * tail.size)
+            self._fs.tails.hold(self, self._counted)
         return position
+
+    def drop_tail(self) -> None:
+        """Read everything from the file from now on. Later appends begin a new tail."""
+        self._tail, self._tail_start = MemoryBatchStore(), self.size
+        if self._counted:
+            self._counted = 0
+            self._fs.tails.release(self)
 
     def _cut_file(self, size: int) -> None:
         """Remove a partly written batch. If that fails too, the next start cuts the torn batch."""
@@ -134,7 +148,8 @@ class DiskBatchStore:
         if size >= self._tail_start:
             self._tail.truncate(size - self._tail_start)
         else:
-            self._tail, self._tail_start = MemoryBatchStore(), size
+            self.size = size
+            self.drop_tail()
         if self._descriptor < 0:
             self._descriptor = self._fs.open(self.path)
         self._fs.truncate(self._descriptor, size, self.path)
@@ -171,7 +186,7 @@ class DiskBatchStore:
     def seal(self) -> None:
         """Take no more appends, and read from the file from now on. The bytes may still need a flush."""
         self._close_descriptor()
-        self._tail, self._tail_start = MemoryBatchStore(), self.size
+        self.drop_tail()
 
     def _close_descriptor(self) -> None:
         if self._descriptor >= 0:
@@ -181,4 +196,4 @@ class DiskBatchStore:
     def close(self) -> None:
         self._close_descriptor()
         self._map = memoryview(b"")
-        self._tail = MemoryBatchStore()
+        self.drop_tail()

@@ -18,9 +18,21 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 from odradek.protocol.records import Buffer
 from odradek.storage.backend import StorageError
+from odradek.storage.byte_budget import ByteBudget
+
+DEFAULT_TAIL_BYTES = 40 * 1024 * 1024
+
+
+class HasTail(Protocol):
+    """A segment that keeps its newest bytes in memory. Hashable by identity."""
+
+    def drop_tail(self) -> None:
+        """Read everything from the file."""
+
 
 SMALL = 1024 * 1024
 """More than the files need that have some lines: `meta.properties`, `quorum-state`, `partition.metadata`."""
@@ -43,9 +55,15 @@ _ADVICE = {
 
 
 class FileSystem:
-    """Files and directories of a log directory; stateless, shared by all logs of a node."""
+    """Files and directories of log directories, shared by all logs of a broker.
 
-    __slots__ = ()
+    `tails`: the newest bytes of open segments, which are in memory and in the file.
+    """
+
+    __slots__ = ("tails",)
+
+    def __init__(self) -> None:
+        self.tails: ByteBudget[HasTail] = ByteBudget(DEFAULT_TAIL_BYTES, lambda segment: segment.drop_tail())
 
     # -- looking
 

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.partition_registry import PartitionRegistry
 
 _NODE = "node-"
+_TAILS_OF_MEMORY = 4
+"""The tails of segments may have a quarter of `odradek.memory.bytes`: the system's page cache has the same bytes."""
 
 
 def stored_node_id(path: Path) -> int | None:
@@ -94,6 +96,7 @@ class DataDirectory:
         self._node_ids = node_ids
         self._durability = durability
         self._fs = fs or FileSystem()
+        self._fs.tails.limit = config.get_int("odradek.memory.bytes") // _TAILS_OF_MEMORY
         self._backend_class = backend
         self._backends: dict[int, DiskBackend] = {}
         self._of_logs: dict[int, list[DiskBackend]] = {}

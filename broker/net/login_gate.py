@@ -16,7 +16,7 @@ from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-from odradek.broker.net.login_limits import FailedLogins, LoginBytes
+from odradek.broker.net.login_limits import FailedLogins, Holder, login_budget
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
 from odradek.broker.requests.dispatch import Pending, Throttled
 from odradek.broker.requests.exchange import Frame
@@ -38,6 +38,7 @@ from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthentica
 from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeResponse
 from odradek.protocol.headers import REQUEST_HEADER
 from odradek.protocol.shown import one_line
+from odradek.storage.byte_budget import ByteBudget
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
@@ -134,7 +135,7 @@ class LoginGate:
         dispatcher: Dispatcher,
         clock: BrokerClock,
         failures: FailedLogins,
-        login_bytes: LoginBytes,
+        login_bytes: ByteBudget[Holder],
     ) -> None:
         self.state = LoginState.ANYTHING
         self.since_ms = clock.now_ms()
@@ -157,7 +158,7 @@ class LoginGate:
         return self.state is not LoginState.DONE
 
     def cut(self, reason: str) -> None:
-        """End the connection; see `LoginBytes`."""
+        """End the connection; see `login_budget`."""
         _log.info("a log-in is cut: %s", reason)
         self._connection.end()
 
@@ -413,7 +414,7 @@ class Gates:
         self._failures = FailedLogins(
             clock, lambda: config.get_int("connection.failed.authentication.delay.ms"), denials
         )
-        self._login_bytes = LoginBytes()
+        self._login_bytes = login_budget()
         self._clock = clock
 
     def open(self, config: ListenerConfig, dispatcher: Dispatcher) -> NewGate:

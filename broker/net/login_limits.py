@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from odradek.broker.security.denials import Denial, Denials, shortened
 from odradek.broker.security.principal import USER
 from odradek.protocol.shown import one_line
+from odradek.storage.byte_budget import ByteBudget
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
@@ -73,31 +74,11 @@ class Holder(Protocol):
         """End its connection."""
 
 
-class LoginBytes:
-    """The large receive buffers of a cluster's log-ins, oldest first.
+def login_budget(limit: int = _MOST_BYTES) -> ByteBudget[Holder]:
+    """The budget of the large receive buffers of a cluster's log-ins.
 
     A buffer follows what its client has really sent, up to `sasl.server.max.receive.size`, so a thousand clients can
-    have half a gigabyte. Beyond `limit` bytes in all, the log-in that grew least recently is cut. An ordinary one fits
-    into a connection's first buffer and counts for nothing.
+    have half a gigabyte. Beyond the limit, the log-in that grew least recently is cut. An ordinary one fits into a
+    connection's first buffer and counts for nothing.
     """
-
-    __slots__ = ("_held", "limit", "sum")
-
-    def __init__(self, limit: int = _MOST_BYTES) -> None:
-        self.limit = limit
-        self.sum = 0
-        self._held: dict[Holder, int] = {}
-
-    def hold(self, login: Holder, size: int) -> None:
-        """Note the present size of a log-in's buffer."""
-        self.release(login)
-        self._held[login] = size
-        self.sum += size
-        while self.sum > self.limit and len(self._held) > 1:
-            oldest = next(iter(self._held))
-            self.release(oldest)
-            oldest.cut(f"the log-ins under way hold more than {self.limit} bytes")
-
-    def release(self, login: Holder) -> None:
-        """A log-in has ended, one way or the other."""
-        self.sum -= self._held.pop(login, 0)
+    return ByteBudget(limit, lambda login: login.cut(f"the log-ins under way hold more than {limit} bytes"))

@@ -48,6 +48,7 @@ class KillingFileSystem(FileSystem):
     __slots__ = ("armed", "left")
 
     def __init__(self, kill_at: int) -> None:
+        super().__init__()
         self.left = kill_at
         self.armed = False
 

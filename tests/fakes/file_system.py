@@ -25,6 +25,7 @@ class FaultyFileSystem(FileSystem):
     __slots__ = ("calls", "descriptors", "refuse", "short_writes", "stop_at")
 
     def __init__(self, stop_at: int | None = None) -> None:
+        super().__init__()
         self.calls = 0
         self.stop_at = stop_at
         self.short_writes = False

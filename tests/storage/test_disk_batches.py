@@ -51,6 +51,21 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / f"{0:020d}.log"
 
 
+def test_tails_have_one_limit_together_and_the_one_that_grew_least_recently_goes(tmp_path: Path) -> None:
+    fs = FaultyFileSystem()
+    fs.tails.limit = 10_000
+    stores = [DiskBatchStore(fs, tmp_path / f"{number}.log", 0) for number in range(5)]
+    for number, store in enumerate(stores):
+        for _ in range(3):
+            store.append(batch(b"%d" % number * 1000), 0, 0)
+        assert fs.tails.sum <= 10_000
+    assert [store._tail.size > 0 for store in stores] == [False, False, False, True, True]
+    for number, store in enumerate(stores):
+        assert read(store, 0, store.size) == 3 * batch(b"%d" % number * 1000)
+        store.seal()
+    assert fs.tails.sum == 0
+
+
 def test_what_is_appended_is_in_the_file_at_once(path: Path) -> None:
     store = DiskBatchStore(FaultyFileSystem(), path, 0)
     first = store.append(batch(b"a"), 7, 3)
