@@ -18,7 +18,9 @@ def read_named(path: str | os.PathLike[str]) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | _SAFELY)
     with open(descriptor, "rb") as file:
         _check(os.fstat(descriptor))  # another one may have come in between
-        data = file.read(MOST_BYTES + 1)
+        data: bytes | None = file.read(MOST_BYTES + 1)
+    if data is None:  # there is nothing to read yet, as in /proc/kmsg
+        raise OSError(0, "it is no regular file")
     if len(data) > MOST_BYTES:  # it has grown
         raise _too_large()
     return data

@@ -12,6 +12,7 @@ from odradek.broker.security.tls.entries import KeyEntry, Store, StoreError
 from odradek.protocol.errors import CorruptDataError
 
 _INTEGER = 0x02
+_LONGEST_TITLE, _MOST_HEADERS = 100, 100
 _MOST_ITERATIONS = 1_000_000  # half a second; OpenSSL's default is 2,048
 
 
@@ -73,11 +74,15 @@ def _iterations(encrypted: Element) -> int:
 
 
 def _entries(name: str, text: str) -> list[bytes]:
-    """The contents of all entries of this name. The pattern is as liberal as Kafka's."""
-    words = name.replace(" ", r"\s+")
-    edge = rf"-+{{}}\s*.*{words}[^-]*-+\s+"
-    headers = r"(?:\s*[^\r\n]*:[^\r\n]*[\r\n]+)*"
-    pattern = edge.format("BEGIN") + headers + r"([a-zA-Z0-9/+=\s]*)" + edge.format("END")
+    """The contents of all entries of this name, as liberal as Kafka's pattern.
+
+    No part gives back what it has taken, and what is free has a length: some kilobytes would keep Kafka's pattern busy
+    for hours.
+    """
+    words = name.replace(" ", r"\s++")
+    title = rf"\s*+[^\r\n]{{0,{_LONGEST_TITLE}}}?{words}[^-]*+-++\s++"
+    header = rf"\s*+[^\r\n:]{{0,{_LONGEST_TITLE}}}+:[^\r\n]*+[\r\n]++"
+    pattern = rf"(?<=-)BEGIN{title}(?:{header}){{0,{_MOST_HEADERS}}}([a-zA-Z0-9/+=\s]*+)-++END{title}"
     found = re.findall(pattern, text + "\n")
     if not found:
         raise StoreError(f"No matching {name} entries in PEM file")

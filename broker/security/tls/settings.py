@@ -84,5 +84,5 @@ def _modified(path: str | None) -> int:
         return 0
     try:
         return os.stat(path).st_mtime_ns
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a null character in the name
         return 0

@@ -75,3 +75,20 @@ def test_a_key_whose_encryption_takes_long_is_refused(rounds: int) -> None:
     key = to_pem("ENCRYPTED PRIVATE KEY", der(0x30, algorithm, der(0x04, bytes(32))))
     with pytest.raises(StoreError, match="takes more than 1000000 rounds"):
         key_store(key, LEAF.chain_pem, "secret")
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["-", "-BEGIN ", "-BEGIN PRIVATE KEY", "-BEGIN PRIVATE KEY- ", "-BEGIN PRIVATE KEY-\n:\n", "-BEGIN PRIVATE ", " :"],
+)
+def test_a_text_of_beginnings_has_no_key(unit: str) -> None:
+    """A client may set the key. Backtracking over 32 KiB, the most that a config has, took hours."""
+    with pytest.raises(StoreError, match="No matching PRIVATE KEY entries"):
+        key_store(unit * (32_767 // len(unit)), LEAF.chain_pem, None)
+
+
+def test_titles_may_have_other_words_and_dashes() -> None:
+    for title in ("X-509 TRUSTED CERTIFICATE", "TRUSTED  CERTIFICATE of a-b CERTIFICATE", "CERTIFICATE REQUEST"):
+        body = "\n".join(to_pem("CERTIFICATE", LEAF.der).splitlines()[1:-1])
+        text = f"-BEGIN {title}-\nProc: a:b\n\n{body}\n---END {title}--- \n"
+        assert trust_store(text).trusted == (("kafka0", LEAF.der),)

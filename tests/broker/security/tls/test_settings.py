@@ -99,3 +99,7 @@ def test_what_java_does_not_know_is_refused(name: str, value: str) -> None:
 def test_classes_of_java_are_refused(name: str, value: str) -> None:
     with pytest.raises(ConfigError, match="not supported by odradek"):
         BrokerConfig({name: value})
+
+
+def test_a_name_that_no_file_can_have_is_no_file() -> None:
+    assert read(ssl_keystore_location="a\0b").modified == read(ssl_keystore_location="/nowhere").modified
