@@ -23,8 +23,8 @@ OLDER_VERSIONS: Mapping[str, str] = {"2.8": "2.8.2", "3.9": "3.9.1"}
 class OlderKafka(RealKafka):
     """A real node of one of `OLDER_VERSIONS`."""
 
-    def __init__(self, release: str) -> None:
-        super().__init__(heap="400m")
+    def __init__(self, release: str, *, port: int = 0, config: Mapping[str, str] | None = None) -> None:
+        super().__init__(heap="400m", port=port, config=config)
         self._jars = classpath(OLDER_VERSIONS[release], HERE / "older.xml")
         self._zookeeper = release.startswith("2.")
         self._zookeeper_process: subprocess.Popen[bytes] | None = None

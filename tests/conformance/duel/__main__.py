@@ -8,7 +8,7 @@ import secrets
 from pathlib import Path
 
 from tests.conformance.duel.conversation import Conversation, Differs
-from tests.conformance.duel.duel import Duel, Found, run
+from tests.conformance.duel.duel import Duel, Found, as_test, run
 from tests.conformance.duel.side import Side
 from tests.conformance.duel.steps import Step, read, written
 from tests.conformance.duel.targets import both, served_by_both
@@ -40,7 +40,9 @@ def main() -> int:
             print(f"{found.times:5} {kind}{'' if found.again else ' (not seen again)'}")
         for line, count in duel.passed.items():
             print(f"{count:5} known: {line}")
-        return 1 if any(found.again for found in duel.found.values()) else 0
+        complaints = sides[0].complaints()
+        print(complaints, end="")
+        return 1 if complaints or any(found.again for found in duel.found.values()) else 0
 
 
 def tell(found: Found) -> None:
@@ -48,10 +50,9 @@ def tell(found: Found) -> None:
     folder = Path("build/duel")
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / (found.seed.replace("/", "-") + ".txt")
-    told = f"# {found.kind}\n# {found.difference}\n" + written(found.steps)
-    file.write_text(told)
+    file.write_text(f"# {found.kind}\n# {found.difference}\n" + written(found.steps))
     if found.again:
-        print(f"\n== {file}, seed {found.seed}\n{told}", flush=True)
+        print(f"\n== {file}, seed {found.seed}\n{as_test(found)}", flush=True)
     else:
         print(f"\n== {file}, seed {found.seed}: not seen again\n   {found.difference}", flush=True)
 

@@ -103,8 +103,6 @@ class Conversation:
         self.passed: Counter[str] = Counter()
         """Known differences that were met."""
         self._records = [StoredRecords(side, INTERNAL_PARTITIONS) for side in sides if side.cluster is None]
-        for records in self._records:
-            records.skip()
 
     def say(self, step: Step) -> list[Answered]:
         """Send one step; the answers that came: usually its own, and those of waiting ones. Raises `Differs`."""
@@ -176,15 +174,19 @@ class Conversation:
         return answered
 
     def _stored(self, step: Step) -> Answered:
-        """What both sides have written since the conversation began."""
-        written = [side.written(step.api) for side in self._records]
-        for form in written:  # other conversations' groups may still end
-            form["records"] = [each for each in form["records"] if self.pairing.run in str(each)]
-        answered = self._told(step, written)
-        difference = self._difference(answered)
-        if difference:
-            raise Differs(answered, difference)
-        return answered
+        """What both sides have written since the conversation began. Some of it they write in the background."""
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            written = [side.written(step.api) for side in self._records]
+            for form in written:  # other conversations' groups may still end
+                form["records"] = [each for each in form["records"] if self.pairing.run in str(each)]
+            answered = self._told(step, written)
+            difference = self._difference(answered)
+            if difference is None:
+                return answered
+            if time.monotonic() > deadline:
+                raise Differs(answered, difference)
+            time.sleep(0.05)
 
     def _told(self, step: Step, forms: list[Form]) -> Answered:
         self.pairing.learn(step.number, *forms)

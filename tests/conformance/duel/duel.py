@@ -20,7 +20,7 @@ from tests.conformance.duel.pairing import Form
 from tests.conformance.duel.shrinking import outcome, shrunk, with_less
 from tests.conformance.duel.side import Side
 from tests.conformance.duel.state import State
-from tests.conformance.duel.steps import Answered, Step
+from tests.conformance.duel.steps import Answered, Step, written
 from tests.conformance.duel.ways import CHANGES_RIGHTS, MAY_WAIT, Way
 from tests.conformance.duel.world import TOPICS, World
 from tests.scenarios.failures.targets import NODES
@@ -158,6 +158,13 @@ def _shape(value: Any) -> str:
     if isinstance(value, str):
         return f'"{plain(value)[:40]}"'
     return str(value) if isinstance(value, bool) or value is None or abs(value) < 200 else "a number"
+
+
+def as_test(found: Found) -> str:
+    """A test of `test_duel`, to be pasted there."""
+    name = re.sub(r"(?<!^)(?=[A-Z])", "_", found.difference.answered.step.api).lower()
+    called = f'    assert_alike(\n        sides,\n        r"""\n{written(found.steps)}""",\n    )\n'
+    return f"# {found.difference}\ndef test_{name}(sides: Sides) -> None:\n{called}"
 
 
 def settle(duel: Duel, found: Found) -> None:

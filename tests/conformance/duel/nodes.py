@@ -24,6 +24,9 @@ _MORE = {
     "transaction.state.log.num.partitions": str(INTERNAL_PARTITIONS),
     "share.coordinator.state.topic.num.partitions": str(INTERNAL_PARTITIONS),
     "group.streams.initial.rebalance.delay.ms": "0",
+    "group.consumer.assignment.interval.ms": "0",
+    "group.share.assignment.interval.ms": "0",
+    "group.streams.assignment.interval.ms": "0",
     "group.min.session.timeout.ms": "100",
     "default.replication.factor": "3",
 }

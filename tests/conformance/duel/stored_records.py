@@ -30,15 +30,13 @@ _UNSEEN = frozenset({"metadataHash", "metadataEpoch", "leaderEpoch", "directorie
 
 
 class StoredRecords:
-    """Reads what one side has written since the last call. `partitions`: of each internal topic."""
+    """Reads what one side writes from now on. `partitions`: of each internal topic."""
 
     def __init__(self, side: Side, partitions: int) -> None:
         self._side = side
         self._partitions = partitions
         self._positions: dict[Any, int] = {}
-
-    def skip(self) -> None:
-        """What there is now is not looked at."""
+        self._found: dict[str, dict[str, list[Any]]] = {}
         for topic in FAMILIES:
             for partition, end in self._offsets(topic).items():
                 self._positions[topic, partition] = end
@@ -58,7 +56,7 @@ class StoredRecords:
 
         The order of several keys is not the same on both sides by nature.
         """
-        found: dict[str, list[Any]] = {}
+        found = self._found.setdefault(log, {})
         for key, value in self._metadata() if log == METADATA else self._coordinators(log):
             found.setdefault(key, []).append(value)
         return {"records": [{"key": key, "values": found[key]} for key in sorted(found)]}

@@ -16,7 +16,8 @@ from tests.conformance.duel.pairing import Form
 from tests.conformance.duel.side import Door, Side
 from tests.conformance.duel.stored_records import INTERNAL_PARTITIONS
 from tests.conformance.duel.ways import Way
-from tests.conformance.real_kafka import CLUSTER_ID, RealKafka, free_ports
+from tests.conformance.older_kafka import OLDER_VERSIONS, OlderKafka
+from tests.conformance.real_kafka import CLUSTER_ID, DEFINITION, KAFKA_VERSION, RELEASE, RealKafka, free_ports
 from tests.scenarios.sasl_broker import jaas
 from tests.scenarios.target import odradek_target, wait_until
 
@@ -25,6 +26,10 @@ CONFIG: Mapping[str, str] = {
     "auto.create.topics.enable": "false",
     "group.initial.rebalance.delay.ms": "0",
     "group.streams.initial.rebalance.delay.ms": "0",
+    # Else the time between two changes decides whether a group has one new epoch or two.
+    "group.consumer.assignment.interval.ms": "0",
+    "group.share.assignment.interval.ms": "0",
+    "group.streams.assignment.interval.ms": "0",
     "group.min.session.timeout.ms": "100",
     "offsets.topic.num.partitions": str(INTERNAL_PARTITIONS),
     "transaction.state.log.num.partitions": str(INTERNAL_PARTITIONS),
@@ -55,6 +60,11 @@ RIGHTS: Mapping[str, str] = {
 
 
 _NOT_COORDINATOR = 16
+_FIND_COORDINATOR = 10
+_FIRST_WITH_SHARE_STATE = 6
+_AGE = tuple(map(int, RELEASE.split(".")))
+_KEEPS_DIRECTORIES = (4, 3)
+"""Before that release odradek keeps its logs in memory."""
 
 
 @contextmanager
@@ -73,25 +83,41 @@ def _odradek(stack: ExitStack, way: Way, address: str) -> Side:
         return Side("odradek", Door(address))
     plain, sasl = free_ports(2)
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="odradek-duel-")))
-    config = {**CONFIG, "log.dirs": str(folder)}
+    config = dict(_config())
+    if _AGE >= _KEEPS_DIRECTORIES:
+        config["log.dirs"] = str(folder)
     if way.rights:
         config |= {**RIGHTS, "listeners": f"PLAINTEXT://127.0.0.1:{plain},SASL://127.0.0.1:{sasl}"}
-    target = stack.enter_context(odradek_target(config=config, arguments=["--cluster-id", CLUSTER_ID]))
+    release = [] if KAFKA_VERSION == DEFINITION else ["--kafka-version", RELEASE]
+    target = stack.enter_context(odradek_target(config=config, arguments=["--cluster-id", CLUSTER_ID, *release]))
     served = f"127.0.0.1:{plain}" if way.rights else target.bootstrap
-    return Side("odradek", Door(served), _doors(way, sasl), target.complaints, folder=folder)
+    return Side(
+        "odradek", Door(served), _doors(way, sasl), target.complaints, folder=folder if "log.dirs" in config else None
+    )
 
 
 def _kafka(stack: ExitStack, way: Way, address: str) -> Side:
     if address:
         return Side("kafka", Door(address))
     plain, sasl, controller = free_ports(3)
-    config = dict(CONFIG)
+    config = dict(_config())
     if way.rights:
         listeners = f"PLAINTEXT://127.0.0.1:{plain},SASL://127.0.0.1:{sasl}"
         config |= {**RIGHTS, "advertised.listeners": listeners, "controller.quorum.voters": f"0@127.0.0.1:{controller}"}
         config["listeners"] = f"{listeners},CONTROLLER://127.0.0.1:{controller}"
-    node = stack.enter_context(RealKafka(port=plain, config=config))
-    return Side("kafka", Door(node.bootstrap_servers), _doors(way, sasl), folder=node.log_dir)
+    older = RELEASE in OLDER_VERSIONS
+    kafka = OlderKafka(RELEASE, port=plain, config=config) if older else RealKafka(port=plain, config=config)
+    node = stack.enter_context(kafka)
+    folder = node.log_dir if _AGE >= _KEEPS_DIRECTORIES else None
+    return Side("kafka", Door(node.bootstrap_servers), _doors(way, sasl), folder=folder)
+
+
+def _config() -> Mapping[str, str]:
+    """The configs that the release knows."""
+    if _AGE >= (4, 0):
+        return CONFIG
+    newer = ("group.streams.", "share.", "group.share.", "group.consumer.", "log.initial.")
+    return {name: value for name, value in CONFIG.items() if not name.startswith(newer)}
 
 
 def _doors(way: Way, port: int) -> dict[str, Door]:
@@ -108,9 +134,11 @@ def _login(user: str) -> ClientSecurity:
 def _make_ready(side: Side) -> None:
     """All partitions of the internal topics answer."""
     groups = [f"ready-{number}" for number in range(40)]
+    newest = {each["apiKey"]: each["maxVersion"] for each in side.ask("ApiVersions", 0, {})["apiKeys"]}
     for kind in (0, 1):
         _coordinators(side, 4, groups, kind)
-    _coordinators(side, 6, [f"ready:AAAAAAAAAAAAAAAAAAAAAQ:{number}" for number in range(20)], 2)
+    if newest[_FIND_COORDINATOR] >= _FIRST_WITH_SHARE_STATE:
+        _coordinators(side, 6, [f"ready:AAAAAAAAAAAAAAAAAAAAAQ:{number}" for number in range(20)], 2)
     for group in groups:
         beat = {"groupId": group, "generationId": 1, "memberId": "x", "groupInstanceId": None}
         wait_until("groups", partial(_says, side, "Heartbeat", 4, beat, {25}))
@@ -137,7 +165,7 @@ def served_by_both(sides: tuple[Side, Side]) -> dict[str, tuple[int, int]]:
     served = {}
     for key in ranges[0].keys() & ranges[1].keys() & API_BY_KEY.keys():
         spec = API_BY_KEY[key]
-        low = max(ranges[0][key][0], ranges[1][key][0], spec.min_version)
+        low = max(ranges[0][key][0], ranges[1][key][0], spec.request.MIN_VERSION)
         high = min(ranges[0][key][1], ranges[1][key][1], spec.max_version)
         if low <= high:
             served[spec.name] = (low, high)
