@@ -51,6 +51,11 @@ def hash_of_number(number: int) -> int:
     return number & _MASK
 
 
+def hash_of_long(number: int) -> int:
+    """`Long.hashCode` of a number that is not negative, as an unsigned number of 32 bits."""
+    return (number >> 32) ^ (number & _MASK)
+
+
 def hash_of_uuid(uuid: bytes) -> int:
     """`Uuid.hashCode` of Kafka, as an unsigned number of 32 bits."""
     mixed = int.from_bytes(uuid[:8], "big") ^ int.from_bytes(uuid[8:], "big")

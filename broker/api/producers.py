@@ -31,6 +31,7 @@ from odradek.protocol.generated.messages.describe_producers import (
     TopicResponse,
 )
 from odradek.protocol.generated.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from odradek.protocol.java_maps import hash_of_long, java_order
 
 if TYPE_CHECKING:
     from odradek.broker.partitions.partition import Partition
@@ -110,7 +111,7 @@ def init_producer_id_refused(code: ErrorCode) -> InitProducerIdResponse:
 
 @handles(DescribeProducersRequest, access=ByItem((Operation.READ, Resource.TOPIC)), in_parts=True)
 def describe_producers(ctx: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
-    """The producers that each partition remembers, with their open transactions."""
+    """The producers that each partition remembers, with their open transactions, in the order of Kafka's hash map."""
     response = DescribeProducersResponse()
     allowed = ctx.allowed(Operation.READ, Resource.TOPIC, [topic.name for topic in request.topics])
     for topic in request.topics:
@@ -122,7 +123,8 @@ def describe_producers(ctx: RequestContext, request: DescribeProducersRequest) -
                 if topic.name not in allowed:
                     raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, REFUSAL_TEXTS[Resource.TOPIC])
                 partition = find_partition(ctx, topic.name, index)
-                answer.active_producers = [_state(producer) for producer in _known(partition, ctx.node.id)]
+                known = {producer.producer_id: producer for producer in _known(partition, ctx.node.id)}
+                answer.active_producers = [_state(known[each]) for each in java_order(known, hash_of_long)]
             except KafkaError as error:
                 answer.error_code = error.code
                 answer.error_message = error.message

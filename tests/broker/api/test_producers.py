@@ -64,6 +64,13 @@ def test_what_a_partition_knows_of_its_producers(plane: DataPlane) -> None:
     assert ended.last_timestamp == START_MS
 
 
+def test_producers_are_listed_in_the_order_of_a_java_map(plane: DataPlane) -> None:
+    for producer_id in (33, 2, 16, 1):
+        plane.produce("a", plane.batch(1, producer_id=producer_id, producer_epoch=0, base_sequence=0))
+    listed = [producer.producer_id for producer in describe(plane, "a", 0)[0].active_producers]
+    assert listed == [16, 33, 1, 2], "slots 0, 1, 1 and 2 of 16, in a slot by arrival"
+
+
 def test_unknown_topics_and_partitions(plane: DataPlane) -> None:
     topic, partition = describe(plane, "nope", 0)[0], describe(plane, "a", 44)[0]
     assert (topic.error_code, topic.error_message) == (

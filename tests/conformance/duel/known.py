@@ -58,6 +58,11 @@ KNOWN: tuple[Known, ...] = (
         _internal_topics,
     ),
     Known(
+        "DescribeQuorum/(topics/partitions/currentVoters|nodes)(/replicaDirectoryId|/len)?",
+        "`kraft.version` is 1 for one node on disk",
+        lambda difference: difference.kafka == "AAAAAAAAAAAAAAAAAAAAAA",
+    ),
+    Known(
         "DescribeConfigs/results/configs/synonyms/value",
         "`group.initial.rebalance.delay.ms` and `group.streams.initial.rebalance.delay.ms` are 0 by default",
         lambda difference: (difference.odradek, difference.kafka) == ("0", "3000"),
