@@ -1,14 +1,15 @@
 """What a question about schemas may cost.
 
 A schema of 2 kB can keep a parser busy for years, and the parsers are libraries that nobody can ask to stop. So they
-run in a thread of the server, and CPython raises an exception there when the time is over. All of them are written
-in Python, and no C function of theirs runs for long on an input of this size.
+run in a thread of the server, and CPython raises an exception there when they have worked long enough. All of them are
+written in Python, and no C function of theirs runs for long on an input of this size.
 """
 
 from __future__ import annotations
 
 import ctypes
 import threading
+import time
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -16,8 +17,11 @@ from odradek.registry.errors import too_busy, too_expensive
 
 T = TypeVar("T")
 
-_AGAIN_S = 0.1
+_AGAIN_S = 0.01
 """An exception may be lost: Python ignores those in finalizers."""
+_LOOK_S = 0.005
+_PATIENCE = 20
+"""Work may take so many times as long as its time: other threads and processes work, too."""
 _QUICK_AT_ONCE = 2
 _SLOW_WAITING = 8
 
@@ -53,7 +57,8 @@ class Effort:
     """Works questions out, in the threads that ask.
 
     A question that takes longer than ``quick_s`` is asked again where one at a time may take ``slow_s``. So an
-    expensive one keeps no cheap ones waiting. Times are seconds.
+    expensive one keeps no cheap ones waiting. Times are seconds of work: other threads and processes make no question
+    expensive.
     """
 
     def __init__(self, quick_s: float = 0.05, slow_s: float = 5.0) -> None:
@@ -91,7 +96,7 @@ class Effort:
 
 
 def within(seconds: float, work: Callable[[], T]) -> T:
-    """The result of a function that may take so long, in this thread. TooLongError after that."""
+    """The result of a function that may work so long, in this thread. TooLongError after that."""
     watch = _Watch(seconds)
     try:
         try:
@@ -117,14 +122,21 @@ class _Watch(threading.Thread):
         super().__init__(name="odradek registry watch", daemon=True)
         self._seconds = seconds
         self._worker = threading.get_ident()
+        self._worked_s = _working_time(self._worker)
+        self._begun_s = self._worked_s()
         self._over = threading.Lock()
         self._over.acquire()
 
     def run(self) -> None:
-        wait_s = self._seconds
+        wait_s, waited_s = self._seconds, 0.0
         while not self._over.acquire(timeout=wait_s):
-            _raise_in(self._worker, _InterruptError)
-            wait_s = _AGAIN_S
+            waited_s += wait_s
+            left_s = self._seconds - (self._worked_s() - self._begun_s)
+            if left_s > 0 and waited_s < self._seconds * _PATIENCE:
+                wait_s = max(left_s, _LOOK_S)
+            else:
+                _raise_in(self._worker, _InterruptError)
+                wait_s = _AGAIN_S
 
     def stop(self) -> None:
         """Nothing is raised once this has returned. It may be called again, when it was interrupted itself."""
@@ -132,6 +144,15 @@ class _Watch(threading.Thread):
             self._over.release()
         self.join()
         _raise_in(self._worker, None)
+
+
+def _working_time(thread: int) -> Callable[[], float]:
+    """Seconds that a thread has worked; where the system does not say, seconds that have passed."""
+    try:
+        clock = time.pthread_getcpuclockid(thread)
+    except AttributeError:
+        return time.monotonic
+    return lambda: time.clock_gettime(clock)
 
 
 def _raise_in(thread: int, kind: type[BaseException] | None) -> None:

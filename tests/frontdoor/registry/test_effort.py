@@ -29,7 +29,7 @@ class Stubborn:
     """Loses what is raised in it, as finalizers do."""
 
     def __del__(self) -> None:
-        for _ in range(1000):
+        for _ in range(20):
             pass
 
 
