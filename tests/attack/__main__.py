@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from tests.attack import http
+from tests.attack import schemas as schema_questions
 from tests.attack.canary import Canary
 from tests.attack.frames import Fuzzer, Outcome
 from tests.attack.victim import Victim
@@ -75,7 +76,12 @@ def registry(victim: Victim, seed: int, until: float, count: int) -> str:
     return http.call_until(until, count, http.Caller(victim.registry, rng), lambda: http.odd_registry_call(rng))
 
 
-ATTACKS: Mapping[str, Attack] = {"frames": frames, "control": control, "registry": registry}
+def schemas(victim: Victim, seed: int, until: float, count: int) -> str:
+    """Expensive and random schemas."""
+    return schema_questions.ask_until(victim.registry, seed, until, count)
+
+
+ATTACKS: Mapping[str, Attack] = {"frames": frames, "control": control, "registry": registry, "schemas": schemas}
 
 
 def attack(minutes: float, seed: int, names: Sequence[str], count: int = 0) -> tuple[list[Row], list[str]]:

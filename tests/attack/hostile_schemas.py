@@ -199,7 +199,6 @@ CASES: dict[str, Callable[[str], Iterator[Question]]] = {
     each.__name__: each
     for each in (
         references_that_double,
-        references_in_a_chain,
         avro_default_of_recursive_records,
         avro_of_many_fields,
         avro_of_wide_unions,
@@ -215,6 +214,7 @@ CASES: dict[str, Callable[[str], Iterator[Question]]] = {
         json_of_many_references,
         protobuf_of_reserved_numbers,
         protobuf_of_many_messages,
+        references_in_a_chain,
     )
 }
 """The cases by name: each takes a subject of its own, and gives its requests in their order."""
