@@ -132,6 +132,7 @@ SHAPES: dict[str, tuple[Shape, ...]] = {
     "ElectLeaders": (Shape(0, _ELECTED), Shape(1, _ELECTED, top=True)),
     "AlterClientQuotas": (Shape(0, (_named("entries", "entries", "entity"),)),),
     "AlterPartitionReassignments": (Shape(0, (_named("responses", "topics", "name"), _PARTITIONS), top=True),),
+    "ListPartitionReassignments": (Shape(0, (_named("topics", "topics", "name"), _PARTITION_NUMBERS), top=True),),
     "DescribeUserScramCredentials": (Shape(0, (Level("results", "users", {}),), top=True),),
     "DescribeProducers": (Shape(0, (_named("topics", "topics", "name"), _PARTITION_NUMBERS)),),
     "DescribeTransactions": (

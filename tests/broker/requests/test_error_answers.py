@@ -10,6 +10,10 @@ import pytest
 from odradek.broker.requests.error_answers import SHAPES, error_response
 from odradek.protocol.apis import API_BY_KEY, ApiSpec
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.generated.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsTopics,
+)
 from odradek.protocol.generated.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
@@ -91,3 +95,13 @@ def test_refused_offsets_name_their_topics_by_id() -> None:
     refused = error_response(TxnOffsetCommitRequest(topics=[topic]), 6, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     ((row, (partition,)),) = [(each, each.partitions) for each in refused.topics]
     assert (row.topic_id, partition.partition_index, partition.error_code) == (bytes(range(16)), 3, 53)
+
+
+def test_a_refused_list_of_reassignments_names_what_was_asked() -> None:
+    """As a real 4.4.0 answers ListPartitionReassignments of a client without rights."""
+    asked = [ListPartitionReassignmentsTopics("a", [0, 1]), ListPartitionReassignmentsTopics("b", [])]
+    refused = error_response(ListPartitionReassignmentsRequest(topics=asked), 0, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    assert refused.error_code == 31
+    rows = [(topic.name, [each.partition_index for each in topic.partitions]) for topic in refused.topics]
+    assert rows == [("a", [0, 1]), ("b", [])]
+    assert refused.topics[0].partitions[0].replicas == []

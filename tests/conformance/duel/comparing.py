@@ -23,6 +23,8 @@ _OF_ALL = frozenset(
         "ApiVersions/finalizedFeatures",
         "Metadata/topics",
         "DescribeAcls/resources",
+        "DescribeLogDirs/results/topics",
+        "DescribeLogDirs/results/topics/partitions",
         "DescribeUserScramCredentials/results/credentialInfos",
         "DescribeAcls/resources/acls",
         "DeleteAcls/filterResults/matchingAcls",

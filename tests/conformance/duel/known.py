@@ -58,6 +58,10 @@ KNOWN: tuple[Known, ...] = (
         _internal_topics,
     ),
     Known(
+        "DescribeQuorum/nodes/listeners(/.*)?",
+        "`process.roles`, `controller.listener.names` and `controller.quorum.voters` need not be set.",
+    ),
+    Known(
         "DescribeQuorum/(topics/partitions/currentVoters|nodes)(/replicaDirectoryId|/len)?",
         "`kraft.version` is 1 for one node on disk",
         lambda difference: difference.kafka == "AAAAAAAAAAAAAAAAAAAAAA",
