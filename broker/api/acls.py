@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from odradek.broker.controller.commands import CreateAcls, DeleteAcls
 from odradek.broker.requests.access import Whole
 from odradek.broker.requests.context import CloseConnection, RequestContext
-from odradek.broker.requests.handlers import COSTLY_ELEMENTS, handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.security.acl import Acl, AclFilter, Operation, Pattern, Permission, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.create_acls import (
@@ -65,7 +65,7 @@ def describe_acls(ctx: RequestContext, request: DescribeAclsRequest) -> Describe
     )
 
 
-@handles(CreateAclsRequest, access=Whole(Operation.ALTER), most_elements=COSTLY_ELEMENTS)
+@handles(CreateAclsRequest, access=Whole(Operation.ALTER))
 def create_acls(ctx: RequestContext, request: CreateAclsRequest) -> CreateAclsResponse:
     """Make entries, each for itself."""
     acls = [_acl(creation) for creation in request.creations]
@@ -103,7 +103,7 @@ def _is_indefinite(acl: Acl) -> bool:
     )
 
 
-@handles(DeleteAclsRequest, access=Whole(Operation.ALTER), most_elements=COSTLY_ELEMENTS)
+@handles(DeleteAclsRequest, access=Whole(Operation.ALTER))
 def delete_acls(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsResponse:
     """Delete the entries that filters mean, and tell which these were."""
     filters = [_filter(asked) for asked in request.filters]

@@ -17,7 +17,7 @@ from odradek.broker.controller.quota_control import CLIENT_ID, IP, USER, hash_of
 from odradek.broker.metadata.image import QuotaEntity
 from odradek.broker.requests.access import CLUSTER_REFUSED, Whole
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import COSTLY_ELEMENTS, handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.security.acl import Operation
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.alter_client_quotas import (
@@ -123,7 +123,6 @@ def _slots(size: int) -> int:
 @handles(
     AlterClientQuotasRequest,
     access=Whole(Operation.ALTER_CONFIGS, message=CLUSTER_REFUSED),
-    most_elements=COSTLY_ELEMENTS,
 )
 def alter_client_quotas(
     ctx: RequestContext, request: AlterClientQuotasRequest

@@ -33,7 +33,7 @@ from odradek.broker.metadata.image import ResourceType
 from odradek.broker.metadata.topic_name_rules import check_topic_name
 from odradek.broker.requests.access import ByItem, Whole
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import COSTLY_ELEMENTS, handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.security.acl import CLUSTER_NAME, REFUSAL_TEXTS, REFUSALS, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.messages import alter_configs as alter
@@ -204,7 +204,6 @@ def _check_node(name: str, node_id: int, wrong: str) -> None:
         (Operation.ALTER_CONFIGS, Resource.TOPIC),
         (Operation.ALTER_CONFIGS, Resource.GROUP),
     ),
-    most_elements=COSTLY_ELEMENTS,
 )
 def alter_configs(ctx: RequestContext, request: alter.AlterConfigsRequest) -> alter.AlterConfigsResponse:
     """Replace all settings of each resource by the given ones."""
@@ -248,7 +247,6 @@ def _altered(changes: Sequence[Change], outcomes: Sequence[_Outcome]) -> alter.A
         (Operation.ALTER_CONFIGS, Resource.TOPIC),
         (Operation.ALTER_CONFIGS, Resource.GROUP),
     ),
-    most_elements=COSTLY_ELEMENTS,
 )
 def incremental_alter_configs(
     ctx: RequestContext, request: incremental.IncrementalAlterConfigsRequest

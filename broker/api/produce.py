@@ -32,7 +32,7 @@ from odradek.broker.api.produce_wait import ReplicationWait, Uncommitted, when_t
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import CloseConnection, RequestContext
 from odradek.broker.requests.error_answers import error_response
-from odradek.broker.requests.handlers import COSTLY_ELEMENTS, NEVER_LONG, handles
+from odradek.broker.requests.handlers import NEVER_LONG, handles
 from odradek.broker.requests.parked_request import Parked
 from odradek.broker.requests.response import is_coroutine
 from odradek.broker.security.acl import Operation, Resource
@@ -104,7 +104,6 @@ _LATER: Final = PartitionProduceResponse()
     differs="null records are answered INVALID_RECORD (Kafka never answers)",
     older="produce.older",
     long_bytes=NEVER_LONG,
-    most_elements=COSTLY_ELEMENTS,
 )
 def produce(ctx: RequestContext, request: ProduceRequest) -> Answer | Coroutine[Any, Any, Any]:
     """Append a batch to each partition named.

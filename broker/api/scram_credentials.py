@@ -8,7 +8,7 @@ from odradek.broker.api.active_controller import is_for_another
 from odradek.broker.controller.commands import AlterScramUsers, ScramDeletion, ScramUpsertion
 from odradek.broker.requests.access import Whole
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import COSTLY_ELEMENTS, handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.security.acl import Operation
 from odradek.broker.security.sasl.credentials import SCRAM_HASHES
 from odradek.protocol.errors import ErrorCode
@@ -57,7 +57,7 @@ def _described(ctx: RequestContext, name: str, twice: bool) -> DescribeUserScram
     return DescribeUserScramCredentialsResult(name, credential_infos=found)
 
 
-@handles(AlterUserScramCredentialsRequest, access=Whole(Operation.ALTER), most_elements=COSTLY_ELEMENTS)
+@handles(AlterUserScramCredentialsRequest, access=Whole(Operation.ALTER))
 def alter_user_scram_credentials(
     ctx: RequestContext, request: AlterUserScramCredentialsRequest
 ) -> AlterUserScramCredentialsResponse:

@@ -28,7 +28,7 @@ from odradek.broker.metadata.image import TopicImage
 from odradek.broker.metadata.topic_name_rules import CLUSTER_METADATA
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import COSTLY_ELEMENTS, handles
+from odradek.broker.requests.handlers import handles
 from odradek.broker.requests.mutation_quota import mutations_of
 from odradek.broker.security.acl import CLUSTER_NAME, REFUSAL_TEXTS, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -71,7 +71,6 @@ _FIRST_STRICT_CREATION, _FIRST_STRICT_DELETION, _FIRST_STRICT_GROWTH = 6, 5, 3
         (Operation.CREATE, Resource.TOPIC),
         (Operation.DESCRIBE_CONFIGS, Resource.TOPIC),
     ),
-    most_elements=COSTLY_ELEMENTS,
 )
 def create_topics(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
     """Create each topic, or only validate it; a name given twice is refused once."""
@@ -169,7 +168,6 @@ def _created(ctx: RequestContext, topic: CreatedTopic) -> CreatableTopicResult:
     access=ByItem(
         (Operation.DELETE, Resource.CLUSTER), (Operation.DESCRIBE, Resource.TOPIC), (Operation.DELETE, Resource.TOPIC)
     ),
-    most_elements=COSTLY_ELEMENTS,
 )
 def delete_topics(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
     """Delete topics by name or, from v6, by id; a topic given twice is refused once and stays."""
@@ -277,7 +275,7 @@ def _checked_deletion(ctx: RequestContext, state: DeleteTopicState, rights: _Del
     return DeletableTopicResult(topic.name, topic.topic_id)
 
 
-@handles(CreatePartitionsRequest, access=ByItem((Operation.ALTER, Resource.TOPIC)), most_elements=COSTLY_ELEMENTS)
+@handles(CreatePartitionsRequest, access=ByItem((Operation.ALTER, Resource.TOPIC)))
 def create_partitions(ctx: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
     """Add partitions to topics, or only validate it."""
     check_forwards(ctx)

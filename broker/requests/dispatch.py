@@ -31,7 +31,7 @@ from odradek.protocol.file_slice import Part
 from odradek.protocol.headers import CLIENT_ID_AT, REQUEST_HEADER
 from odradek.protocol.native import mypyc_attr
 from odradek.protocol.secrets import SECRET_REQUESTS
-from odradek.protocol.varint import ANY_NUMBER, read_unknown_fields
+from odradek.protocol.varint import read_unknown_fields
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
@@ -65,7 +65,7 @@ class Route:
     """Everything that one (key, version) needs, looked up once.
 
     `guarded`: whether the cluster has an authorizer, so that rights are checked; without one the plain handler is
-    called. `most_elements`: how many all arrays of a request may have. `release`: one with versions that newer ones
+    called. `release`: one with versions that newer ones
     removed. `writer`: writes the API's most frequent answer with
     its header, if the lane has such a function.
     `whole_bytes`: see `RecentRequests`.
@@ -78,7 +78,6 @@ class Route:
         "function",
         "handler",
         "long_bytes",
-        "most_elements",
         "request",
         "response",
         "whole_bytes",
@@ -91,7 +90,6 @@ class Route:
         version: int,
         whole_bytes: int,
         *,
-        most_elements: int = ANY_NUMBER,
         guarded: bool = False,
         writer: AnswerWriter | None = None,
         release: Release | None = None,
@@ -110,7 +108,6 @@ class Route:
         self.flexible_response = spec.response_header_version(version) >= 1
         self.whole_bytes = whole_bytes
         self.long_bytes = handler.long_bytes
-        self.most_elements = min(handler.most_elements, most_elements)
         self.writer = writer
 
 
@@ -356,7 +353,7 @@ class Dispatcher:
             if is_long:
                 request = None
             else:
-                request, _ = route.request.decode(frame if kept is None else kept, position, route.most_elements)
+                request, _ = route.request.decode(frame if kept is None else kept, position, self._most_elements)
         except ProtocolError as unreadable:
             raise self._unreadable(route, exchange, unreadable) from unreadable
         context = RequestContext(self._services, node, connection, key, version, correlation_id, client_id)
@@ -389,8 +386,7 @@ class Dispatcher:
         """What ends the connection of a request that cannot be decoded."""
         text = f"{route.handler.spec.name} v{exchange[VERSION]}: {error}"
         if isinstance(error, TooManyElementsError):
-            if route.most_elements == self._most_elements:
-                text += " (odradek.request.max.elements)"
+            text += " (odradek.request.max.elements)"
             _log.warning("%s is cut: %s", exchange[CONNECTION], text)
         return self._cut(exchange, CloseConnection(text))
 
@@ -413,7 +409,7 @@ class Dispatcher:
         from odradek.broker.requests.long_requests import in_thread
 
         decode, exchange = pending.route.request.decode, pending.context.exchange
-        arguments = (pending.frame, pending.position, pending.route.most_elements)
+        arguments = (pending.frame, pending.position, self._most_elements)
         small = len(pending.frame) <= _DECODED_AT_ONCE
         try:
             decoded: Any = decode(*arguments) if small else await in_thread(decode, *arguments)
@@ -678,7 +674,6 @@ class Dispatcher:
             handler,
             version_read,
             whole_bytes,
-            most_elements=self._most_elements,
             guarded=guarded,
             writer=writer,
             release=older,

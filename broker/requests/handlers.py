@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from odradek.broker.requests.access import Access, Serve
 from odradek.protocol.apis import API_BY_KEY, ApiSpec
-from odradek.protocol.varint import ANY_NUMBER
 
 if TYPE_CHECKING:
     from odradek.broker.releases.release import Release
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
 _F = TypeVar("_F", bound=Callable[..., Any])
 LONG_BYTES: Final = 16 * 1024
 """A larger request is long, unless its handler says otherwise."""
-COSTLY_ELEMENTS: Final = 20_000
-"""The `most_elements` of appends, and of changes that the controller decides about as one: twice what Kafka lets one
-request change there."""
 NEVER_LONG: Final = 1 << 31
 """For requests whose bytes are records: their size says nothing about the work that they make."""
 
@@ -38,8 +34,7 @@ class Handler:
     """A registered handler.
 
     `access`: the rights it needs. `min_version`/`max_version`: served. `advertised`: whether ApiVersions tells of it.
-    `differs`: differences from Kafka, for the coverage table. `older`, `in_parts`, `long_bytes`,
-    `most_elements`: see `handles`.
+    `differs`: differences from Kafka, for the coverage table. `older`, `in_parts`, `long_bytes`: see `handles`.
     """
 
     __slots__ = (
@@ -51,7 +46,6 @@ class Handler:
         "long_bytes",
         "max_version",
         "min_version",
-        "most_elements",
         "older",
         "spec",
     )
@@ -69,7 +63,6 @@ class Handler:
         older: str = "",
         in_parts: bool = False,
         long_bytes: int = LONG_BYTES,
-        most_elements: int = ANY_NUMBER,
     ) -> None:
         self.spec = spec
         self.function = function
@@ -81,7 +74,6 @@ class Handler:
         self.older = older
         self.in_parts = in_parts
         self.long_bytes = long_bytes
-        self.most_elements = most_elements
 
     def within(self, low: int, high: int) -> Handler:
         """This handler for those of its versions only."""
@@ -99,7 +91,6 @@ class Handler:
             older=self.older,
             in_parts=self.in_parts,
             long_bytes=self.long_bytes,
-            most_elements=self.most_elements,
         )
 
     def as_older(self, serve: Serve, version: int, release: Release) -> Serve:
@@ -130,7 +121,6 @@ def handles(
     older: str = "",
     in_parts: bool = False,
     long_bytes: int = LONG_BYTES,
-    most_elements: int = ANY_NUMBER,
 ) -> Callable[[_F], _F]:
     """Register the decorated function for `request_class`. The versions default to all that any release has.
 
@@ -139,8 +129,7 @@ def handles(
     given the handler, a version and a release, it returns what serves the version as that release.
     `in_parts`: the answer has one element for each of the request, in their order, and none depends on another
     (`error_answers.SHAPES` names the lists). So a long request is served some elements at a time. A request is long
-    above `long_bytes` (`long_requests`). `most_elements`: a lower limit than `odradek.request.max.elements` for one
-    whose elements cost much and that is served as a whole.
+    above `long_bytes` (`long_requests`).
     A handler returns the response, or None for "no answer" (acks=0). `raise KafkaError` answers with that error at
     the level where the API carries it. `raise CloseConnection` cuts the connection. Any other exception is a bug of
     the broker.
@@ -164,7 +153,6 @@ def handles(
             older=older,
             in_parts=in_parts,
             long_bytes=long_bytes,
-            most_elements=most_elements,
         )
         return function
 
