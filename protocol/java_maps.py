@@ -8,10 +8,10 @@ and the tries of its immutable one would. Keys are given in the order in which t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 from typing import Final, TypeVar
 
 from odradek.protocol.native import i64
+from odradek.protocol.text_cache import text_cache
 
 K = TypeVar("K")
 Hash = Callable[[K], int]
@@ -20,7 +20,7 @@ _MASK: Final = 0xFFFFFFFF
 _SMALLEST: Final = 16
 
 
-@lru_cache(maxsize=1 << 14)
+@text_cache(1 << 14)
 def hash_of_text(text: str) -> int:
     """`String.hashCode`, as an unsigned number of 32 bits. Remembered: the ids of a group are hashed over and over."""
     code: i64 = 0

@@ -84,7 +84,8 @@ def told_versions(
     if answer is None:
         response = _response(ctx, served(ctx), switch)
         body = codec(ApiVersionsResponse, ctx.api_version).encode(response)
-        answer = kept[facts] = EncodedBody(body)
+        answer = EncodedBody(body)
+        ctx.services.answers.keep(name, facts, answer, len(body))
     return answer
 
 

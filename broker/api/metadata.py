@@ -55,6 +55,8 @@ _log = logging.getLogger("odradek.broker.api")
 
 _FIRST_VERSION_WITH_NULL_FOR_ALL = 1
 _FIRST_VERSION_BY_ID = 12
+_BYTES_OF_A_NAME = 150
+"""What a name takes in the key of a kept answer."""
 _LISTENERS_FROM = 6
 
 
@@ -106,7 +108,9 @@ def metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse 
     if any(topic.error_code != ErrorCode.NONE for topic in topics):
         # A missing topic may be created by the next request for it.
         return response
-    encoded = cached[key] = EncodedBody(codec(MetadataResponse, version).encode(response))
+    encoded = EncodedBody(codec(MetadataResponse, version).encode(response))
+    size = len(encoded.body) + _BYTES_OF_A_NAME * (0 if asked is None else len(asked))
+    ctx.services.answers.keep("Metadata", key, encoded, size)
     return encoded
 
 

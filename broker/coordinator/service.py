@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from odradek.broker.clock import BrokerClock
@@ -14,11 +13,12 @@ from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_maps import concurrent_order, hash_of_partition, signed_hash_of_text
+from odradek.protocol.text_cache import text_cache
 
 _INT_MIN = -(1 << 31)
 
 
-@lru_cache(maxsize=1 << 16)
+@text_cache(1 << 16)
 def partition_for(key: str, partitions: int) -> int:
     """The partition of `key` among `partitions`: `abs(hashCode) % n`, where the smallest int counts as 0."""
     value = signed_hash_of_text(key)

@@ -6,10 +6,12 @@ Gains 94 % of the CPU of Metadata of 1,000 partitions, 75 % of ApiVersions.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 _MAX_KEPT = 64
+MAX_BYTES = 16 * 1024 * 1024
+"""Of the answers of one API and their keys."""
 
 
 class KeptAnswers:
@@ -20,17 +22,29 @@ class KeptAnswers:
     `AnswerCache`.
     """
 
-    __slots__ = ("_tables", "topics")
+    __slots__ = ("_sizes", "_tables", "topics")
 
     def __init__(self) -> None:
         self.topics: dict[Any, tuple[Any, Any]] = {}
         self._tables: dict[str, tuple[int, dict[Hashable, Any]]] = {}
+        self._sizes: dict[str, int] = {}
 
-    def of(self, api: str, version: int) -> dict[Hashable, Any]:
-        """The answers of one API that were made of this version of its facts: a table to look in and to add to."""
+    def of(self, api: str, version: int) -> Mapping[Hashable, Any]:
+        """The answers of one API that were made of this version of its facts."""
         known = self._tables.get(api)
-        if known is not None and known[0] == version and len(known[1]) < _MAX_KEPT:
+        if known is not None and known[0] == version:
             return known[1]
         table: dict[Hashable, Any] = {}
         self._tables[api] = (version, table)
+        self._sizes[api] = 0
         return table
+
+    def keep(self, api: str, key: Hashable, answer: Any, size: int) -> None:
+        """Add an answer to what `of` gave last. `size`: bytes of the key and the answer, about."""
+        _, table = self._tables[api]
+        if len(table) >= _MAX_KEPT or self._sizes[api] + size > MAX_BYTES:
+            table.clear()
+            self._sizes[api] = 0
+        if size <= MAX_BYTES:
+            table[key] = answer
+            self._sizes[api] += size

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any, Protocol
 
 
 class AnswerCache(Protocol):
     """The answers that handlers made from the metadata image."""
 
-    def of(self, api: str, version: int) -> dict[Hashable, Any]:
-        """The answers of one API that were made of this version of its facts: a table to look in and to add to."""
+    def of(self, api: str, version: int) -> Mapping[Hashable, Any]:
+        """The answers of one API that were made of this version of its facts."""
+
+    def keep(self, api: str, key: Hashable, answer: Any, size: int) -> None:
+        """Add an answer to what `of` gave last. `size`: bytes of the key and the answer, about."""
 
     @property
     def topics(self) -> dict[Any, tuple[Any, Any]]:
@@ -22,9 +25,12 @@ class NoAnswerCache:
 
     __slots__ = ()
 
-    def of(self, api: str, version: int) -> dict[Hashable, Any]:
+    def of(self, api: str, version: int) -> Mapping[Hashable, Any]:
         """See `AnswerCache`."""
         return {}
+
+    def keep(self, api: str, key: Hashable, answer: Any, size: int) -> None:
+        """See `AnswerCache`."""
 
     @property
     def topics(self) -> dict[Any, tuple[Any, Any]]:

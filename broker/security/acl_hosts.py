@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+from odradek.protocol.text_cache import text_cache
 
 _V4 = re.compile(r"(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})/(\d{1,2})", re.ASCII)
 _V6_PREFIX = re.compile(r"[+-]?\d+", re.ASCII)
@@ -18,7 +19,7 @@ def is_network(host: str) -> bool:
     return "/" in host
 
 
-@lru_cache(maxsize=1 << 10)
+@text_cache(1 << 10)
 def parse_network(host: str) -> Network:
     """The network that an entry's host names, bits of the host cleared; ValueError in the words of Kafka 4.4.0."""
     return _v6(host) if ":" in host else _v4(host)

@@ -27,6 +27,7 @@ EVERY_USER = "User:*"
 _ANY_NAME = "hardcode"
 """A resource name that no entry has. Kafka asks for it to find out who may do everything."""
 _MAX_KNOWN = 100_000
+_LONGEST_KNOWN = 256
 
 _IMPLIED_BY = {
     Operation.DESCRIBE: frozenset(
@@ -114,7 +115,8 @@ class Authorizer:
     def _remember(self, key: tuple[Principal, str, int, int, str | None], allowed: bool) -> bool:
         if len(self._known) >= _MAX_KNOWN:
             self._known.clear()
-        self._known[key] = allowed
+        if len(key[4] or "") <= _LONGEST_KNOWN:
+            self._known[key] = allowed
         return allowed
 
     def _decide(self, principal: str, host: str, operation: int, resource: int, name: str) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Final, Protocol, final
 
 from odradek.broker.coordinator.group.topics import TopicSource
@@ -34,6 +33,7 @@ from odradek.protocol.java_maps import (
     spread,
 )
 from odradek.protocol.native import mypyc_attr
+from odradek.protocol.text_cache import text_cache
 
 Partitions = dict[bytes, tuple[int, ...]]
 """Partitions by topic id, in the order in which Kafka iterates over them."""
@@ -254,7 +254,7 @@ def timeline_bits(peak: int) -> int:
     return bits
 
 
-@lru_cache(maxsize=1 << 14)
+@text_cache(1 << 14)
 def timeline_hash(text: str) -> int:
     """The Fibonacci hash of a text; its upper bits are the text's slot in Kafka's versioned hash table.
 

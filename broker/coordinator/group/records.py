@@ -66,6 +66,8 @@ def encode_known_key(key: CoordinatorRecord) -> bytes:
 
 
 def _remember(encoded: bytes, key: V) -> V:
+    if len(encoded) > _LONGEST_KNOWN_KEY:
+        return key
     if len(_known_keys) >= _MOST_KNOWN_KEYS:
         _known_keys.clear()
     _known_keys[encoded] = key
@@ -74,6 +76,7 @@ def _remember(encoded: bytes, key: V) -> V:
 
 _known_keys: Final[dict[bytes, Any]] = {}
 _MOST_KNOWN_KEYS: Final = 1 << 13
+_LONGEST_KNOWN_KEY: Final = 1 << 10
 
 
 @final

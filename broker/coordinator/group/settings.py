@@ -12,6 +12,7 @@ from odradek.broker.config.keys import bounds_of
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.partitions.share.states import ShareSettings
 from odradek.broker.releases.release import Release
+from odradek.protocol.text_cache import text_cache
 
 _GROUP: Final = int(ResourceType.GROUP)
 
@@ -100,7 +101,7 @@ class LiveConfigs:
         return value
 
 
-@lru_cache(maxsize=1 << 10)
+@text_cache(1 << 10)
 def _parsed(key: ConfigKey, text: str) -> Any:
     """Each heartbeat asks for the same few."""
     return key.parse(text)

@@ -8,7 +8,6 @@ if a client sets a retention time.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -17,6 +16,7 @@ from odradek.broker.runtime.machine import LogRecord
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.generated.stored.offset_commit import OffsetCommitValue
 from odradek.protocol.primitives import ZERO_UUID
+from odradek.protocol.text_cache import text_cache
 
 LAST_OFFSET_COMMIT: Final = 1
 """The record type of committed offsets, which was 0 in very old logs."""
@@ -55,14 +55,14 @@ class CommittedOffset(NamedTuple):
 # -- offsets
 
 
-@lru_cache(maxsize=1 << 15)
+@text_cache(1 << 15)
 def encode_offset_key(group_id: str, topic: str, partition: int) -> bytes:
     """OffsetCommitKey, behind its record type 1."""
     group, name = group_id.encode(), topic.encode()
     return b"".join((b"\0\1", _INT16.pack(len(group)), group, _INT16.pack(len(name)), name, _INT32.pack(partition)))
 
 
-@lru_cache(maxsize=1 << 15)
+@text_cache(1 << 15)
 def decode_offset_key(key: bytes) -> OffsetKey:
     """The reverse of `encode_offset_key` (also for record type 0, the same format in old logs)."""
     try:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from operator import attrgetter
 from struct import Struct
@@ -25,6 +24,7 @@ from odradek.protocol.generated.stored.share_snapshot import ShareSnapshotKey, S
 from odradek.protocol.generated.stored.share_update import ShareUpdateKey, ShareUpdateValue
 from odradek.protocol.message_codec import codec
 from odradek.protocol.stored import UnknownRecordTypeError
+from odradek.protocol.text_cache import text_cache
 
 SNAPSHOT = b"\0\0"
 UPDATE = b"\0\1"
@@ -64,14 +64,14 @@ class ShareDelta(NamedTuple):
     batches: tuple[StateBatch, ...]
 
 
-@lru_cache(maxsize=1 << 12)
+@text_cache(1 << 12)
 def encode_key(kind: bytes, key: ShareKey) -> bytes:
     """The key of a snapshot or an update, behind its record type."""
     group = key.group_id.encode()
     return b"".join((kind, _INT16.pack(len(group)), group, key.topic_id, key.partition.to_bytes(4, "big", signed=True)))
 
 
-@lru_cache(maxsize=1 << 12)
+@text_cache(1 << 12)
 def decode_key(key: bytes) -> ShareKey:
     """The share partition that a key is about."""
     message: type[ShareSnapshotKey | ShareUpdateKey] = ShareSnapshotKey if key.startswith(SNAPSHOT) else ShareUpdateKey

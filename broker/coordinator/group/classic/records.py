@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 from odradek.broker.coordinator.group.records import decode_key, decode_value, encode_key, encode_value
 from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.generated.stored.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
+from odradek.protocol.text_cache import text_cache
 
 GROUP_METADATA_VERSION = 3
 
@@ -36,7 +36,7 @@ class StoredGroup(NamedTuple):
     members: tuple[StoredMember, ...]
 
 
-@lru_cache(maxsize=1 << 12)
+@text_cache(1 << 12)
 def encode_group_key(group_id: str) -> bytes:
     """GroupMetadataKey, behind its record type 2."""
     return encode_key(GroupMetadataKey(group=group_id))

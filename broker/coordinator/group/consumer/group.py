@@ -7,7 +7,6 @@ Only replay changes the group. A member may commit with an older epoch for parti
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import ClassVar
 
 from odradek.broker.coordinator.group.assignment import MemberOrder, timeline_order
@@ -35,6 +34,7 @@ from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Outcome, R
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.native import mypyc_attr
 from odradek.protocol.primitives import ZERO_UUID
+from odradek.protocol.text_cache import text_cache
 
 
 def session_key(group_id: str, member_id: str) -> Hashable:
@@ -42,7 +42,7 @@ def session_key(group_id: str, member_id: str) -> Hashable:
     return ("consumer session", group_id, member_id)
 
 
-@lru_cache(maxsize=1 << 12)
+@text_cache(1 << 12)
 def session(group_id: str, member_id: str, timeout_ms: int) -> Schedule:
     """The effect that starts it. Every heartbeat has this effect, so it is one shared object."""
     return Schedule(session_key(group_id, member_id), timeout_ms, FenceMember(group_id, member_id))

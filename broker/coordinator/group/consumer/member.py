@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import IntEnum
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from odradek.broker.coordinator.group.assignment import Partitions
 from odradek.protocol.native import mypyc_attr
+from odradek.protocol.text_cache import text_cache
 
 Epochs = dict[bytes, dict[int, int]]
 """Partitions by topic id, each with the member epoch in which the member got it."""
@@ -193,7 +193,7 @@ def sorted_names(topics: Iterable[str]) -> tuple[str, ...]:
     return _shared(tuple(sorted(set(topics))))
 
 
-@lru_cache(maxsize=1 << 10)
+@text_cache(1 << 10)
 def _shared(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 

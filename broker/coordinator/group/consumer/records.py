@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Final
 
 from odradek.broker.coordinator.group.assignment import Partitions, order_once_stored
@@ -52,6 +51,7 @@ from odradek.protocol.generated.stored.consumer_group_target_assignment_metadata
     ConsumerGroupTargetAssignmentMetadataKey,
     ConsumerGroupTargetAssignmentMetadataValue,
 )
+from odradek.protocol.text_cache import text_cache
 
 
 def member_record(group_id: str, member: Member) -> NewRecord:
@@ -70,7 +70,7 @@ def member_record(group_id: str, member: Member) -> NewRecord:
     return record_with_value(_member_keys.of(group_id, member.member_id), value, before_all(member))
 
 
-@lru_cache(maxsize=1 << 8)
+@text_cache(1 << 8)
 def _member_value(
     instance_id: str | None,
     rack_id: str | None,
@@ -180,12 +180,12 @@ def group_tombstones(group_id: str, member_ids: Iterable[str], regexes: Iterable
     ]
 
 
-@lru_cache(maxsize=1 << 12)
+@text_cache(1 << 12)
 def _epoch_key(group_id: str) -> bytes:
     return encode_known_key(ConsumerGroupMetadataKey(group_id))
 
 
-@lru_cache(maxsize=1 << 12)
+@text_cache(1 << 12)
 def _target_epoch_key(group_id: str) -> bytes:
     return encode_known_key(ConsumerGroupTargetAssignmentMetadataKey(group_id))
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.text_cache import text_cache
 
 # RE2's texts for what RE2/J refuses as well -> RE2/J's texts.
 _IN_RE2J = {
@@ -62,7 +62,7 @@ def matching(regex: str, topics: Iterable[str]) -> frozenset[str]:
     return frozenset(topic for topic in topics if fullmatch(topic) is not None)
 
 
-@lru_cache(maxsize=256)
+@text_cache(256)
 def _compiled(regex: str) -> Any:
     try:
         import re2  # type: ignore[import-untyped]

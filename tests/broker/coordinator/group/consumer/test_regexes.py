@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,7 +69,8 @@ def test_a_pattern_has_a_length() -> None:
 
 def test_without_google_re2(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "re2", None)
-    regexes._compiled.cache_clear()
+    compiled: Any = regexes._compiled
+    compiled.cache_clear()
     with pytest.raises(KafkaError) as caught:
         check_regex("a.*")
     assert caught.value.code is ErrorCode.INVALID_REGULAR_EXPRESSION
