@@ -98,6 +98,8 @@ class Conversation:
         self.pairing = Pairing(f"r{secrets.token_hex(3)}r", int(time.time() * 1000) - 60_000)
         self.parked: dict[str, Step] = {}
         self.topics: set[str] = set()
+        self._tokens: list[tuple[str, str]] = []
+        """Those that were created: on which connections, and their HMACs."""
         self.down: set[int] = set()
         """Nodes."""
         self.passed: Counter[str] = Counter()
@@ -128,6 +130,10 @@ class Conversation:
         """End the connections, and delete the topics."""
         for node in sorted(self.down):
             self._act("start", node)
+        for on, hmac in self._tokens:
+            for at, side in enumerate(self.sides):
+                body = {"hmac": self.pairing.resolved(hmac, at), "expiryTimePeriodMs": -1}
+                side.ask("ExpireDelegationToken", 2, body, on)
         for at, side in enumerate(self.sides):
             side.hang_up()
             names = [self.pairing.resolved(name, at) for name in sorted(self.topics)]
@@ -232,6 +238,8 @@ class Conversation:
         step = answered.step
         if step.api == "CreateTopics":
             self.topics |= {each["name"] for each in step.body["topics"] if each["name"]}
+        if step.api == "CreateDelegationToken" and answered.kafka.get("hmac"):
+            self._tokens.append((step.on, answered.kafka["hmac"]))
         if step.api == "StreamsGroupHeartbeat" and step.body["topology"]:
             self._wait_for_internal_topics(step.body["topology"], answered.kafka)
         if step.api in _CHANGES_METADATA and not step.body.get("validateOnly"):

@@ -154,19 +154,20 @@ class Pairing:
             if symbol:
                 return f"${{{symbol}}}"
         if isinstance(form, str) and form:
-            return self._shown_text(form, side)
+            return self._shown_text(form, side, name)
         return form
 
     def _foreign(self, form: Any) -> bool:
         """Whether an element of a list is named after another run."""
         if isinstance(form, dict):
-            return any(self._foreign(value) for value in form.values() if isinstance(value, str))
+            named = [value for value in form.values() if isinstance(value, str)] + form.get("entity", [])
+            return any(map(self._foreign, named))
         return isinstance(form, str) and any(run != self.run for run in _RUN.findall(form))
 
-    def _shown_text(self, text: str, side: int) -> str:
+    def _shown_text(self, text: str, side: int, name: str) -> str:
         for (kind, value), symbol in self._symbols[side].items():
             if isinstance(value, str) and len(value) > 8 and value in text:
                 text = text.replace(value, f"${{{symbol}}}")
-            elif kind == "producerId" and str(value) in text:
+            elif kind == "producerId" and "Message" in name and str(value) in text:
                 text = re.sub(rf"(?<![\w.-]){value}(?![\w.-])", f"${{{symbol}}}", text)
         return text.replace(self.run, "${run}")

@@ -28,7 +28,7 @@ _TAME: dict[str, Callable[[Any], Any]] = {
     "brokerId": _known_node,
     "controllerId": _known_node,
     "voterId": _known_node,
-    "maxWaitMs": lambda value: min(value, 100),
+    "maxWaitMs": lambda value: min(value, 300),
     "transactionTimeoutMs": _timeout,
     "rebalanceTimeoutMs": _timeout,
     "sessionTimeoutMs": _session_timeout,
