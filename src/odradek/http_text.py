@@ -8,7 +8,10 @@ from typing import Any
 
 
 def json_of(body: bytes) -> Any:
-    """What a body says in JSON. ValueError, in words, for what is none, and for halves of characters."""
+    """What a body says in JSON. ValueError, in words, for what is none, for halves of characters, and for too much."""
+    marks = sum(map(body.count, (b",", b":", b"[", b"{")))
+    if marks > _MOST_MARKS:
+        raise ValueError(f"the body has more than {_MOST_MARKS} commas, colons and brackets: send it in parts")
     try:
         text = body.decode("utf-8-sig")
         found = json.loads(text, parse_constant=_no_number)
@@ -20,6 +23,8 @@ def json_of(body: bytes) -> Any:
     return found
 
 
+_MOST_MARKS = 4_000_000
+"""While the standard library makes objects of them, which takes half a second, no other thread runs."""
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 """The beginning of what may be half a character (a surrogate)."""
 

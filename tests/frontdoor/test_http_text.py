@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from odradek import http_text
 from odradek.http_text import json_of, text_bytes
 
 
@@ -34,6 +35,14 @@ def test_json_is_read() -> None:
 def test_what_is_no_json_is_told(body: bytes, why: str) -> None:
     with pytest.raises(ValueError, match=f"the body is not JSON: .*{why}"):
         json_of(body)
+
+
+def test_a_body_has_so_many_values_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_text, "_MOST_MARKS", 4)
+    assert json_of(b"[1, 2, 3, 4]") == [1, 2, 3, 4]
+    for body in (b"[1, 2, 3, 4, 5]", b"[[], [], []]", b'{"a": {"b": {"c": 1}}}'):
+        with pytest.raises(ValueError, match="more than 4 commas, colons and brackets: send it in parts"):
+            json_of(body)
 
 
 def test_half_a_character_can_be_told_of() -> None:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 import trio
 
@@ -33,6 +33,7 @@ _REFUSALS = (KafkaError, TimeoutError, BrokerClosedError, RuntimeError, ImportEr
 _KINDS = {401: "TokenError", 421: "HostError"}
 _MISTAKES = (TypeError, ValueError, LookupError, ArithmeticError, ProtocolError)
 
+T = TypeVar("T")
 Endpoint = Callable[[HttpRequest, dict[str, str]], Awaitable[HttpResponse]]
 
 
@@ -101,14 +102,14 @@ class Application:
         async def answer(request: HttpRequest, names: dict[str, str]) -> HttpResponse:
             try:
                 if operation.method == "GET":
-                    arguments = of_query(operation, dict(request.query))
+                    arguments = partial(of_query, operation, dict(request.query))
                 else:
-                    arguments = of_body(operation, await request.body(_MAX_BODY_BYTES))
+                    arguments = partial(of_body, operation, await request.body(_MAX_BODY_BYTES))
+                identity = names.get("id")
                 if operation.waits:
-                    wait = partial(self._calls.wait, operation, names.get("id"), arguments)
+                    wait = partial(self._calls.wait, operation, identity, await self._in_thread(arguments))
                     return _json(await request.attended(wait))
-                call = partial(self._calls.run, operation, names.get("id"), arguments)
-                result = await trio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._limiter)
+                result = await self._in_thread(lambda: self._calls.run(operation, identity, arguments()))
             except UnknownHandleError as error:
                 as_value(error)
                 return _error(404, "LookupError", str(error))
@@ -121,6 +122,9 @@ class Application:
             return _json(result)
 
         return answer
+
+    async def _in_thread(self, function: Callable[[], T]) -> T:
+        return await trio.to_thread.run_sync(function, abandon_on_cancel=True, limiter=self._limiter)
 
     async def _listed(self, items: Iterator[Any]) -> AsyncGenerator[str, None]:
         """A JSON array, piece by piece."""

@@ -25,6 +25,17 @@ _MOST_REFERENCED = 4 * 1024 * 1024
 """Characters of all schemas that one refers to."""
 
 Key = tuple[str, str, tuple[tuple[str, str], ...]]
+"""A schema with all that it needs: its type, its text, names and texts of what it refers to."""
+
+
+def key_of(content: Content, needed: dict[str, str]) -> Key:
+    """The key of a schema."""
+    return content.kind, content.schema, tuple(needed.items())
+
+
+def size_of(key: Key) -> int:
+    """Characters of all its texts."""
+    return len(key[1]) + sum(len(text) for _, text in key[2])
 
 
 class Parser:
@@ -40,7 +51,7 @@ class Parser:
         if content.kind not in _FORMATS:
             raise invalid_schema(f"unknown schema type {content.kind!r}: expected {', '.join(TYPES)}")
         needed = needed_by(state, subject, content)
-        key = content.kind, content.schema, tuple(needed.items())
+        key = key_of(content, needed)
         found = self._known.get(key)
         if found is None:
             try:
@@ -51,7 +62,7 @@ class Parser:
             except (ValueError, ImportError) as error:
                 raise invalid_schema(str(error)) from None
             if keep:
-                self._known.put(key, found, len(content.schema) + sum(map(len, needed.values())))
+                self._known.put(key, found, size_of(key))
         return found
 
     def reasons_against(self, new: Parsed, level: str, earlier: Sequence[tuple[int, Parsed]]) -> list[str]:

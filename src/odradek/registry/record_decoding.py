@@ -12,7 +12,8 @@ from odradek.broker.schemas.framing import JsonText
 from odradek.broker.schemas.record_schemas import Part, Schema
 from odradek.registry.entries import Content
 from odradek.registry.errors import RegistryError
-from odradek.registry.parsing import needed_by
+from odradek.registry.kept import Kept
+from odradek.registry.parsing import Key, key_of, needed_by, size_of
 from odradek.registry.registry import Registry
 from odradek.registry.state import RegistryState
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_KEPT = 1000
+_KEPT_CHARACTERS = 2 * 1024 * 1024
+"""Of the texts of schemas that are kept to decode with."""
 
 
 class RecordDecoding:
@@ -36,7 +38,7 @@ class RecordDecoding:
         self._registry = registry
         self._own = Registry(broker)
         self._brokers_thread = broker._look(threading.get_ident)
-        self._made: dict[tuple[str, str, tuple[tuple[str, str], ...]], Schema] = {}
+        self._made: Kept[Key, Schema] = Kept(_KEPT_CHARACTERS)
 
     def __repr__(self) -> str:
         return f"<RecordDecoding by {self._registry}>"
@@ -62,12 +64,11 @@ class RecordDecoding:
         if found is None:
             return None
         needed = needed_by(state, found.subject, found.content)
-        key = found.content.kind, found.content.schema, tuple(needed.items())
+        key = key_of(found.content, needed)
         schema = self._made.get(key)
         if schema is None:
-            if len(self._made) >= _KEPT:
-                self._made.clear()
-            schema = self._made[key] = _schema(found.content, needed)
+            schema = _schema(found.content, needed)
+            self._made.put(key, schema, size_of(key))
         return schema
 
 
