@@ -446,6 +446,9 @@ class Server:
                     continue
                 try:
                     await self._admit(nursery, listening, sock, (host_of(peer), peer[1]))
+                except Exception as error:
+                    sock.close()
+                    self._bugs.report(f"a new connection of {peer}", error)
                 except BaseException:
                     sock.close()
                     raise

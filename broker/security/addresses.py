@@ -28,5 +28,8 @@ def host_of(address: Any) -> str:
 
 
 def resolved(name: str) -> str:
-    """The first address that a name stands for; OSError or UnicodeError if it stands for none."""
-    return host_of(socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)[0][4])
+    """The first address that a name stands for; OSError if it stands for none."""
+    try:
+        return host_of(socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)[0][4])
+    except ValueError as error:  # a text that can be no name: too long, empty between dots, a null character
+        raise OSError(0, str(error)) from None

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from odradek.protocol.shown import printable
+
 if TYPE_CHECKING:
     from odradek.broker.facade.broker import Broker
     from odradek.broker.facade.records.record import Isolation, StoredRecord
@@ -150,7 +152,7 @@ def _why(broker: Broker, group: str) -> list[str]:
 
 def _fail(sentence: str, lines: list[str]) -> NoReturn:
     __tracebackhide__ = True
-    raise AssertionError("\n  ".join([sentence, *lines]))
+    raise AssertionError(printable("\n  ".join([sentence, *lines])))
 
 
 def _bytes(value: Any) -> bytes | None:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from odradek import pytest_chaos, pytest_strict
+from odradek.protocol.shown import printable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -247,12 +248,12 @@ def _report(item: pytest.Item, when: str) -> None:
     if told:
         item.add_report_section(when, "odradek", told)
     for bug in watch.new_bugs():
-        item.add_report_section(when, "bug in odradek", bug)
+        item.add_report_section(when, "bug in odradek", printable(bug))
 
 
 def _fail_on(reasons: list[str]) -> None:
     if reasons:
-        pytest.fail("\n\n".join(reasons), pytrace=False)
+        pytest.fail(printable("\n\n".join(reasons)), pytrace=False)
 
 
 def _factory(config: pytest.Config, *, for_session: bool) -> Iterator[BrokerFactory]:

@@ -12,6 +12,7 @@ import odradek
 from odradek.__main__ import main
 from odradek.commands.serve import _Formatter
 from odradek.control.server import ControlServer
+from odradek.matchers import assert_committed
 from odradek.protocol.generated.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
@@ -88,6 +89,9 @@ def test_no_command_and_no_report_shows_them_as_they_are(
                 assert any(HOSTILE in json.loads(line).values() for line in out.splitlines())
         check(broker.report())
         check(broker.why(HOSTILE))
+        with pytest.raises(AssertionError, match="FORGED") as failed:
+            assert_committed(broker, HOSTILE, {("t", 0): 7})
+        check(str(failed.value))
         check("\n".join(broker.last_requests))
     for form in ([], ["--json"]):
         main(["dump", str(tmp_path / "data"), *form])

@@ -17,6 +17,7 @@ from odradek.broker.transcript.request_text import client_of, count_records
 from odradek.broker.transcript.topic_positions import topic_name
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.record_batch import HEADER, HEADER_SIZE
+from odradek.protocol.shown import one_line
 
 _MAGIC, _MAX_TIMESTAMP = 3, 8
 _ALL_REPLICAS = -1
@@ -211,7 +212,7 @@ class StrictnessFinding:
     sentence: str
 
     def __str__(self) -> str:
-        return f"{self.sentence} [{self.rule}]"
+        return one_line(f"{self.sentence} [{self.rule}]")
 
 
 class StrictnessWarning(UserWarning):

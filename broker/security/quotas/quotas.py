@@ -266,7 +266,7 @@ def _address_of(name: str) -> str:
     """The address of a quota. A name is looked up again, as it was when the quota was set."""
     try:
         return resolved(name)
-    except (OSError, UnicodeError) as error:
+    except OSError as error:
         _log.warning("the connection rate of %s counts for nobody: %s", name, error)
         return name
 

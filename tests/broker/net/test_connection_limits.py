@@ -129,7 +129,7 @@ def test_one_address_may_not_have_more() -> None:
 
 
 def test_a_name_that_nobody_resolves_counts_for_nobody() -> None:
-    node = _Limits({_OVERRIDES: "no-such-host.invalid:0"})
+    node = _Limits({_OVERRIDES: f"no-such-host.invalid:0,{'a' * 70}.com:0,..:0"})
 
     async def scenario(nursery: trio.Nursery) -> None:
         await node.enter("OUT")

@@ -238,6 +238,28 @@ def test_one_address_too_many_is_closed(install: Install) -> None:
     run(cluster, scenario)
 
 
+def test_a_fault_in_admitting_one_connection_ends_no_other(install: Install) -> None:
+    install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
+    cluster = FakeCluster()
+
+    def fails(node_id: int, address: str) -> int:
+        raise ValueError(address)
+
+    async def main() -> None:
+        async with serving(cluster) as server, await dial(cluster) as first:
+            assert await _answers(first)
+            usual, server.connection_delay_ms = server.connection_delay_ms, fails
+            async with await dial(cluster) as second:
+                assert await is_closed(second)
+            server.connection_delay_ms = usual
+            async with await dial(cluster) as third:
+                assert await _answers(third)
+            assert await _answers(first)
+
+    trio.run(main, clock=cluster.clock)
+    assert [str(bug.error) for bug in cluster.bugs] == ["127.0.0.1"]
+
+
 def test_a_connection_waits_for_room(install: Install) -> None:
     install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
     cluster = _limited(max_connections="1")

@@ -27,5 +27,9 @@ def test_one_form_for_each_address(address: tuple[object, ...], host: str) -> No
 def test_a_name_stands_for_an_address() -> None:
     assert resolved("127.1") == resolved("::ffff:127.0.0.1") == "127.0.0.1"
     assert resolved("0::1") == "0:0:0:0:0:0:0:1"
+
+
+@pytest.mark.parametrize("name", ["no-such-host.invalid", "a" * 70 + ".com", "..", "a\0b", "\u202e", "%"])
+def test_a_text_that_is_no_name_stands_for_none(name: str) -> None:
     with pytest.raises(OSError):
-        resolved("no-such-host.invalid")
+        resolved(name)
