@@ -87,16 +87,12 @@ class Victim:
         return len(list(Path(f"/proc/{self._process.pid}/fd").iterdir()))
 
     def faults(self) -> list[str]:
-        """The lines of its log that tell of a bug, and how the tracebacks end; each once.
-
-        An expensive schema is interrupted. Where that hits a generator that is being closed, Python tells of it and
-        goes on, and it is interrupted again: no bug.
-        """
+        """The lines of its log that tell of a bug, and how the tracebacks end; each once."""
         found: dict[str, None] = {}
         inside = False
         with self._log.open(errors="replace") as lines:
             for line in lines:
-                if inside and not line.startswith((" ", "\t")) and "_InterruptError" not in line:
+                if inside and not line.startswith((" ", "\t")):
                     found[line.strip()] = None
                 inside = line.startswith("Traceback") or (inside and line.startswith((" ", "\t")))
                 if "bug in" in line:

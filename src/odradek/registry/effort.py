@@ -8,12 +8,17 @@ written in Python, and no C function of theirs runs for long on an input of this
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from odradek.registry.errors import too_busy, too_expensive
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
 T = TypeVar("T")
 
@@ -135,6 +140,7 @@ class _Watch(threading.Thread):
             if left_s > 0 and waited_s < self._seconds * _PATIENCE:
                 wait_s = max(left_s, _LOOK_S)
             else:
+                _hush()
                 _raise_in(self._worker, _InterruptError)
                 wait_s = _AGAIN_S
 
@@ -144,6 +150,17 @@ class _Watch(threading.Thread):
             self._over.release()
         self.join()
         _raise_in(self._worker, None)
+
+
+def _hush() -> None:
+    """Python tells of exceptions that it ignores, in finalizers and callbacks of the collector. Ours come again."""
+    if not (isinstance(sys.unraisablehook, partial) and sys.unraisablehook.func is _told):
+        sys.unraisablehook = partial(_told, sys.unraisablehook)
+
+
+def _told(before: Callable[[UnraisableHookArgs], Any], ignored: UnraisableHookArgs) -> None:
+    if ignored.exc_type is not _InterruptError:
+        before(ignored)
 
 
 def _working_time(thread: int) -> Callable[[], float]:

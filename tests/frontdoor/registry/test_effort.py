@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -38,12 +39,25 @@ def spin_in_finalizers() -> None:
         Stubborn()
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("work", [spin, spin_and_catch, spin_in_finalizers])
-def test_work_that_never_ends_is_ended(work: object) -> None:
-    assert callable(work)
+def test_work_that_never_ends_is_ended(work: Callable[[], None]) -> None:
     with pytest.raises(TooLongError):
         within(0.001, work)
+
+
+def test_what_python_ignores_of_others_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda ignored: told.append(ignored.exc_type))
+    for _ in range(2):
+        with pytest.raises(TooLongError):
+            within(0.001, spin_in_finalizers)
+    Broken()
+    assert told == [ZeroDivisionError]
+
+
+class Broken:
+    def __del__(self) -> None:
+        1 / 0  # noqa: B018
 
 
 def test_a_result_is_given_and_nothing_comes_after_it() -> None:
