@@ -23,6 +23,7 @@ _OF_ALL = frozenset(
         "ApiVersions/finalizedFeatures",
         "Metadata/topics",
         "DescribeAcls/resources",
+        "DescribeProducers/topics/partitions/activeProducers",
         "DescribeLogDirs/results/topics",
         "DescribeLogDirs/results/topics/partitions",
         "DescribeUserScramCredentials/results/credentialInfos",
