@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from odradek.broker.controller.commands import UnregisterBroker, UnregisterController
 from odradek.broker.controller.membership import CONTROLLER_LISTENER
-from odradek.broker.requests.access import Whole
+from odradek.broker.requests.access import CLUSTER_REFUSED, Whole
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
 from odradek.broker.security.acl import Operation
@@ -39,7 +39,7 @@ def unregister_controller(ctx: RequestContext, request: UnregisterControllerRequ
     return UnregisterControllerResponse(error_message=None)
 
 
-@handles(AddRaftVoterRequest, access=Whole(Operation.ALTER))
+@handles(AddRaftVoterRequest, access=Whole(Operation.ALTER, message=CLUSTER_REFUSED))
 def add_raft_voter(ctx: RequestContext, request: AddRaftVoterRequest) -> AddRaftVoterResponse:
     """Let a controller of the process that observes vote. No other that could be added would answer."""
     voter = _checked_voter(ctx, "Add", request.cluster_id, request.voter_id, request.voter_directory_id)
@@ -59,7 +59,7 @@ def add_raft_voter(ctx: RequestContext, request: AddRaftVoterRequest) -> AddRaft
     return AddRaftVoterResponse(error_message=None)
 
 
-@handles(RemoveRaftVoterRequest, access=Whole(Operation.ALTER))
+@handles(RemoveRaftVoterRequest, access=Whole(Operation.ALTER, message=CLUSTER_REFUSED))
 def remove_raft_voter(ctx: RequestContext, request: RemoveRaftVoterRequest) -> RemoveRaftVoterResponse:
     """Let a controller observe. The last voter stays."""
     shown = _checked_voter(ctx, "Remove", request.cluster_id, request.voter_id, request.voter_directory_id)

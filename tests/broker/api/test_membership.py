@@ -8,6 +8,7 @@ from odradek.broker.cluster import Cluster
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.metadata.image import directory_of
 from odradek.broker.metadata.node import Node
+from odradek.broker.security.principal import Principal
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.add_raft_voter import AddRaftVoterRequest, Listener
 from odradek.protocol.generated.messages.create_topics import CreatableTopic, CreateTopicsRequest
@@ -16,6 +17,7 @@ from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.protocol.generated.messages.remove_raft_voter import RemoveRaftVoterRequest
 from odradek.protocol.generated.messages.unregister_broker import UnregisterBrokerRequest
 from odradek.protocol.uuids import uuid_to_text
+from tests.fakes.acls import SECURED
 from tests.fakes.ask import ask
 
 OTHER = b"\1" * 16
@@ -217,3 +219,11 @@ def test_a_snapshot_and_a_reset_bring_the_voters_back() -> None:
         broker.restore(without)
         assert ids(cluster.quorum.voters) == [1, 2]
     assert not broker.bugs
+
+
+@pytest.mark.parametrize("kind", [AddRaftVoterRequest, RemoveRaftVoterRequest])
+def test_a_client_without_rights_is_told_no_more_than_that(kind: type[AddRaftVoterRequest]) -> None:
+    """As a real 4.4.0 answers, which describes the request in other APIs."""
+    cluster = Cluster(config=SECURED)
+    answer = ask(cluster, kind(voter_id=97), principal=Principal("User", "alice"))
+    assert (answer.error_code, answer.error_message) == (31, "Cluster authorization failed.")

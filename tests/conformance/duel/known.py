@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.conformance.duel.comparing import Difference
+from tests.conformance.duel.pairing import Form
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,10 @@ class Known:
 def _telemetry_apis(difference: Difference) -> bool:
     keys = [{each["apiKey"] for each in side} for side in (difference.odradek, difference.kafka)]
     return keys[0] - keys[1] == {71, 72} and not keys[1] - keys[0]
+
+
+def _names(forms: list[Form]) -> set[str]:
+    return {each["name"] for each in forms}
 
 
 def _internal_topics(difference: Difference) -> bool:
@@ -60,6 +65,11 @@ KNOWN: tuple[Known, ...] = (
     Known(
         "DescribeQuorum/nodes/listeners(/.*)?",
         "`process.roles`, `controller.listener.names` and `controller.quorum.voters` need not be set.",
+    ),
+    Known(
+        "ApiVersions/(finalized|supported)Features/len",
+        "`kraft.version` is 1 for one node on disk",
+        lambda difference: _names(difference.odradek) - _names(difference.kafka) == {"kraft.version"},
     ),
     Known(
         "DescribeQuorum/(topics/partitions/currentVoters|nodes)(/replicaDirectoryId|/len)?",

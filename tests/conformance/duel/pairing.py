@@ -24,6 +24,8 @@ KINDS: Mapping[str, str] = {
     "topicId": "topicId",
     "producerId": "producerId",
     "ongoingTxnProducerId": "producerId",
+    "previousProducerId": "producerId",
+    "nextProducerId": "producerId",
     "sessionId": "sessionId",
     "clientInstanceId": "clientInstanceId",
     "tokenId": "tokenId",
@@ -124,7 +126,8 @@ class Pairing:
         return f"id of {name.replace(self.run, 'run')}.topicId" if name else f"{step}.{kind}"
 
     def _pair(self, base: str, kind: str, left: Any, right: Any) -> None:
-        if left in _NONE or right in _NONE:
+        nothing = (-1,) if kind == "producerId" else _NONE
+        if left in nothing or right in nothing:
             return
         if (kind, left) in self._symbols[0] or (kind, right) in self._symbols[1]:
             return
