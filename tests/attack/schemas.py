@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 
 from tests.attack.hostile_schemas import CASES, Question, check, registration
 
-PATIENCE_S = 60.0
-"""No answer takes so long: parsing both schemas and comparing them may take 5 s of work each."""
+PATIENCE_S = 180.0
+"""No answer takes so long: parsing both schemas and comparing them may take 2 s of work each."""
 _SUBJECTS = 40
 _CONFIGS = ("NONE", "BACKWARD", "FORWARD_TRANSITIVE", "FULL", "FULL_TRANSITIVE")
 _NUMBERS = (-1, 0, 1, 0.5, 10, 2**31, 2**63, 10**400, 1e308)

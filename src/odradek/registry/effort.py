@@ -66,7 +66,7 @@ class Effort:
     expensive.
     """
 
-    def __init__(self, quick_s: float = 0.05, slow_s: float = 5.0) -> None:
+    def __init__(self, quick_s: float = 0.05, slow_s: float = 2.0) -> None:
         self._times = quick_s, slow_s
         self._quick = threading.Semaphore(_QUICK_AT_ONCE)
         self._queue = threading.Semaphore(_SLOW_WAITING)
