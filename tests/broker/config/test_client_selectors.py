@@ -33,3 +33,13 @@ def test_matching(patterns: list[str], expected: bool) -> None:
 def test_illegal_patterns(pattern: str) -> None:
     with pytest.raises(IllegalSelectorError, match=r"^Illegal client matching pattern: "):
         parse_selectors([pattern])
+
+
+def test_a_pattern_that_backtracks_keeps_nobody_waiting() -> None:
+    pytest.importorskip("re2")
+    selectors = parse_selectors(["client_id=(a+)+b", "client_software_name=(x*)*(x|xx)*y"])
+    assert not matches(selectors, {"client_id": "a" * 30_000, "client_software_name": "x" * 30_000})
+    assert not matches(selectors, {"client_id": "aab", "client_software_name": "x" * 30_000})
+    assert matches(selectors, {"client_id": "aab", "client_software_name": "xxy"})
+    with pytest.raises(IllegalSelectorError):
+        parse_selectors([r"client_id=(a)\1"])
