@@ -57,6 +57,7 @@ from odradek.broker.requests.quota_switch import QuotaSwitch
 from odradek.broker.requests.recent_requests import RecentRequests
 from odradek.broker.requests.services import Services
 from odradek.broker.transcript.topic_positions import TopicHistory
+from odradek.broker.worker import Worker
 from odradek.protocol.uuids import new_uuid_text
 from odradek.storage.memory_backend import MemoryBackend
 
@@ -156,7 +157,8 @@ class Cluster:
         self.topics = PartitionRegistry(self.config, self.clock, memory)
         self.topic_history = TopicHistory(self.topics)
         self.replicator = Replicator(self.controller, self.topics, self.config, self.clock)
-        self.maintenance = Maintenance(self.config, self.clock, self.topics, self.bug_log.report)
+        self.worker = Worker()
+        self.maintenance = Maintenance(self.config, self.clock, self.topics, self.bug_log.report, self.worker)
         self.lane = _lane_of(self.config)
         self.coordinators = CoordinatorSet(
             self.config,
@@ -315,6 +317,7 @@ class Cluster:
             telemetry=Deferred(self._make_telemetry),
             topics=self.topics,
             transactions=self.coordinators.transactions,
+            worker=self.worker,
             answers=self.lane.new_answer_cache(),
             authorizer=authorizer,
             controller_authorizer=controller_authorizer,

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Final, TypeVar
+from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import partial
+from typing import Any, Final, Generic, TypeVar
 
-from odradek.protocol.compression import DEFAULT_MAX_INFLATED
+from odradek.protocol.compression import DEFAULT_MAX_INFLATED, InflatesTooFarError
+from odradek.protocol.errors import as_value
+from odradek.protocol.record_batch import RecordBatch, effort, read_batch
+from odradek.protocol.records import Record
 
 MAX_INFLATED_OF_REQUEST: Final = 4 * DEFAULT_MAX_INFLATED
 """How many bytes the large batches of one request may inflate to together."""
@@ -14,6 +18,10 @@ MAX_INFLATED_OF_REQUEST: Final = 4 * DEFAULT_MAX_INFLATED
 T = TypeVar("T")
 _STEP: Final = 1000
 """So many records are handled one by one until the work gives way."""
+MOST_EFFORT: Final = 20_000
+"""A batch that takes more `effort` is a large one."""
+_MOST_INFLATED: Final = 512 * 1024
+"""And so is one that inflates to more bytes."""
 
 
 class LargeBatch(Exception):
@@ -40,3 +48,70 @@ class LongWork:
             if number % _STEP == _STEP - 1:
                 self.give_way()
             yield record
+
+    def records(self, batch: RecordBatch) -> Iterator[Record]:
+        """The records of a batch, slowly."""
+        return self.slowly(batch.records())
+
+    def keys(self, batch: RecordBatch) -> Iterator[tuple[int, bytes | None, bool]]:
+        """See `RecordBatch.iter_keys`."""
+        return self.slowly(batch.iter_keys())
+
+
+class ShortWork(LongWork):
+    """Work between two requests: InflatesTooFarError for a batch that inflates to more than some hundred kB."""
+
+    __slots__ = ()
+
+    def records(self, batch: RecordBatch) -> Iterator[Record]:
+        """See `LongWork`."""
+        return batch.records(_MOST_INFLATED)
+
+    def keys(self, batch: RecordBatch) -> Iterator[tuple[int, bytes | None, bool]]:
+        """See `LongWork`."""
+        return batch.iter_keys(_MOST_INFLATED)
+
+
+SHORT: Final = ShortWork()
+
+
+class LongStep(Generic[T]):
+    """Work on a copy of a large batch, which uses nothing that others change meanwhile. A thread may `do` it."""
+
+    __slots__ = ("_error", "_result", "_run")
+
+    def __init__(self, run: Callable[[LongWork], T]) -> None:
+        self._run: Callable[[LongWork], T] | None = run
+        self._result: Any = None
+        self._error: Exception | None = None
+
+    def do(self, work: LongWork) -> None:
+        """Do it."""
+        run, self._run = self._run, None
+        assert run is not None
+        try:
+            self._result = run(work)
+        except Exception as error:
+            self._error = as_value(error)
+
+    def outcome(self) -> T:
+        """What it found, or raises what it met. It is done now if nobody has done it."""
+        if self._run is not None:
+            self.do(LongWork())
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+        result: T = self._result
+        return result
+
+
+def look_into(batch: RecordBatch, find: Callable[[RecordBatch, LongWork], T]) -> Generator[LongStep[T], None, T]:
+    """What `find` returns for a batch, which is found at once. For a large batch a step is yielded before."""
+    if effort(batch.data) <= MOST_EFFORT:
+        try:
+            return find(batch, SHORT)
+        except InflatesTooFarError:
+            pass
+    step = LongStep(partial(find, read_batch(bytes(batch.data))))
+    yield step
+    return step.outcome()

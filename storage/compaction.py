@@ -4,21 +4,23 @@ A run cleans the segments before the active one, up to the last stable offset an
 keeps the latest record of each key; tombstones and transaction markers until their delete horizon (set by the first
 compaction that could drop them, KIP-534); the offsets and sequences of every batch that survives; the last batch of
 each known producer, emptied if need be; markers while data of their transaction remain. Aborted data goes at once.
-Unlike Kafka the map of keys has no size limit: one run covers the whole dirty part.
+The map of keys has a limit, as in Kafka. A run goes on behind the last key of a full map until the dirty part is done.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from odradek.protocol.control import read_end_txn_batch
 from odradek.protocol.errors import CorruptDataError
+from odradek.protocol.long_work import LongStep, LongWork, look_into
 from odradek.protocol.read_committed import AbortedTransactions
-from odradek.protocol.record_batch import OLDER_FORMATS, RecordBatch, build_batch, empty_batch, read_batch
-from odradek.protocol.records import Buffer, Record
+from odradek.protocol.record_batch import OLDER_FORMATS, RecordBatch, build_batch, effort, empty_batch, read_batch
+from odradek.protocol.records import Buffer, InvalidRecordError
 from odradek.storage.backend import LogStore
 from odradek.storage.formats.indexes import AbortedTxn
 from odradek.storage.log_config import LogConfig
@@ -26,8 +28,15 @@ from odradek.storage.producer_state import ProducerStates
 from odradek.storage.segment import Segment
 
 _log = logging.getLogger(__name__)
-_STEP_BYTES = 64 * 1024
-"""Bytes that are read between two points at which a run may be interrupted."""
+_STEP_EFFORT = 5000
+"""What is looked at between two points at which a run may be interrupted (`effort`): some milliseconds."""
+_MAP_BYTES = 192 * 1024 * 1024
+_KEY_BYTES = 200
+"""What a key takes in the map, beside its own bytes."""
+
+
+Pause: TypeAlias = LongStep[Any] | None
+"""Where others may run."""
 
 
 class CleanedLog(Protocol):
@@ -100,10 +109,11 @@ def cleanable_range(log: CleanedLog, now_ms: int) -> CleanableRange:
     return CleanableRange(first_dirty, limit, clean, sum(s.size for s in dirty), overdue)
 
 
-def compaction_steps(log: CleanedLog, now_ms: int, *, force: bool = False) -> Iterator[CompactionResult | None]:
+def compaction_steps(log: CleanedLog, now_ms: int, *, force: bool = False) -> Iterator[CompactionResult | Pause]:
     """Compact the log if enough of it is dirty.
 
-    Yields None where other work may run, and the result, if there is one, at the end. The log may take appends between
+    Yields None where other work may run, a step that may be done in a thread for a large batch, and the result, if
+    there is one, at the end. The log may take appends between
     steps. A run gives up if its segments are dropped meanwhile. It also gives up at records that it cannot read: like
     Kafka's cleaner it never compacts that log again.
     """
@@ -114,19 +124,26 @@ def compaction_steps(log: CleanedLog, now_ms: int, *, force: bool = False) -> It
         return
     if not (force or span.overdue or span.dirty_ratio > log.config.min_cleanable_dirty_ratio):
         return
-    latest: dict[bytes, int] = {}
+    total: CompactionResult | None = None
     try:
-        yield from _map_keys(log, span, latest)
-        result = yield from _clean(log, now_ms, span, latest)
+        while span.first_dirty < span.first_uncleanable:
+            latest: dict[bytes, int] = {}
+            end = yield from _map_keys(log, span, latest)
+            result = yield from _clean(log, now_ms, end, latest)
+            if total is not None:
+                result.bytes_before, result.records_before = total.bytes_before, total.records_before
+            total = result
+            log.cleaner_offset = end
+            log.store.save_cleaner_offset(end)
+            span = span._replace(first_dirty=end)
     except _Interrupted:
         return
     except CorruptDataError as error:
         _log.warning("%s can't be compacted until the next start: %s", log.name, error)
         log.uncleanable = True
         return
-    log.cleaner_offset = span.first_uncleanable
-    log.store.save_cleaner_offset(log.cleaner_offset)
-    yield result
+    if total is not None:
+        yield total
 
 
 class _Interrupted(Exception):
@@ -140,11 +157,11 @@ def _pause(log: CleanedLog, segment: Segment) -> Iterator[None]:
 
 
 def _clean(
-    log: CleanedLog, now_ms: int, span: CleanableRange, latest: dict[bytes, int]
-) -> Generator[None, None, CompactionResult]:
-    result = CompactionResult(span.first_uncleanable)
-    cleaner = _Cleaner(log, now_ms, span.first_uncleanable, latest, result)
-    segments = [s for s in log.segments[:-1] if s.base_offset < span.first_uncleanable]
+    log: CleanedLog, now_ms: int, end_offset: int, latest: dict[bytes, int]
+) -> Generator[Pause, None, CompactionResult]:
+    result = CompactionResult(end_offset)
+    cleaner = _Cleaner(log, now_ms, end_offset, latest, result)
+    segments = [s for s in log.segments[:-1] if s.base_offset < end_offset]
     for group in _groups(segments, log.config.segment_bytes):
         yield from cleaner.clean(group)
     return result
@@ -164,24 +181,61 @@ def _groups(segments: Sequence[Segment], max_bytes: int) -> list[list[Segment]]:
     return groups
 
 
-def _map_keys(log: CleanedLog, span: CleanableRange, latest: dict[bytes, int]) -> Iterator[None]:
-    """Fill `latest` with the last offset of each key in the dirty part; aborted data does not count."""
+def _map_keys(log: CleanedLog, span: CleanableRange, latest: dict[bytes, int]) -> Generator[Pause, None, int]:
+    """Fill `latest` with the last offset of each key in the dirty part; aborted data does not count.
+
+    Returns the offset before which all of it is in the map.
+    """
+    keys = _Keys(latest, span.first_dirty)
     transactions = _TransactionTracker(_aborted(log.segments, span.first_dirty))
     done = 0
     for segment in [s for s in log.segments if s.next_offset > span.first_dirty]:
         for _, batch in segment.iter_batches(segment.position_of(span.first_dirty) or 0):
             if batch.base_offset >= span.first_uncleanable:
-                return
-            done += batch.size_bytes
+                return span.first_uncleanable
+            done += effort(batch.data)
             if batch.is_control:
                 transactions.on_marker(batch)
             elif not transactions.is_aborted(batch):
-                for offset, key, _ in batch.iter_keys():
-                    if key is not None and offset >= span.first_dirty:
-                        latest[key] = offset
-            if done >= _STEP_BYTES:
+                full_at = keys.take(*(yield from look_into(batch, keys.of_batch)))
+                if full_at is not None:
+                    return full_at
+            if done >= _STEP_EFFORT:
                 done = 0
                 yield from _pause(log, segment)
+    return span.first_uncleanable
+
+
+class _Keys:
+    """Collects the last offsets of keys, from `first_offset` on, as long as there is room."""
+
+    def __init__(self, latest: dict[bytes, int], first_offset: int) -> None:
+        self._latest = latest
+        self._first = first_offset
+        self._room = _MAP_BYTES
+
+    def of_batch(self, batch: RecordBatch, work: LongWork) -> tuple[dict[bytes, int], int, int | None]:
+        """The keys of a batch, the room that is left, and the offset of the first record that did not fit."""
+        latest, room = self._latest, self._room
+        found: dict[bytes, int] = {}
+        before = -1
+        for offset, key, _ in work.keys(batch):
+            if key is None or offset < self._first:
+                continue
+            if key not in found and key not in latest:
+                room -= _KEY_BYTES + len(key)
+                if room < 0 and (found or latest):
+                    if offset <= before:
+                        raise InvalidRecordError("the offsets of a batch do not ascend")
+                    return found, room, offset
+            found[key] = before = offset
+        return found, room, None
+
+    def take(self, found: dict[bytes, int], room: int, full_at: int | None) -> int | None:
+        """Take the keys of a batch into the map."""
+        self._latest.update(found)
+        self._room = room
+        return full_at
 
 
 def _aborted(segments: Sequence[Segment], from_offset: int) -> list[AbortedTxn]:
@@ -240,7 +294,7 @@ class _Cleaner:
         self._transactions = _TransactionTracker(_aborted(log.segments, log.segments[0].base_offset))
         self._last_data = {p.producer_id: (p.last_data_offset, p.producer_epoch) for p in log.producers}
 
-    def clean(self, group: list[Segment]) -> Iterator[None]:
+    def clean(self, group: list[Segment]) -> Iterator[Pause]:
         """Write the cleaned form of neighbouring segments and put it in their place."""
         log = self._log
         stores = log.store.create_cleaned(group[0].base_offset, log.config)
@@ -261,23 +315,23 @@ class _Cleaner:
         cleaned.next_offset = group[-1].next_offset
         log.swap_segments(group, cleaned)
 
-    def _copy(self, segment: Segment, cleaned: Segment, oldest: Segment) -> Iterator[None]:
+    def _copy(self, segment: Segment, cleaned: Segment, oldest: Segment) -> Iterator[Pause]:
         result = self._result
         interval = self._log.config.index_interval_bytes
         done = 0
         for _, batch in segment.iter_batches():
-            stored = self._filter(batch)
+            stored = yield from self._filter(batch)
             result.bytes_before += batch.size_bytes
             if stored is not None:
                 epoch, last, newest = batch.partition_leader_epoch, batch.last_offset, read_batch(stored).max_timestamp
                 cleaned.append(stored, batch.base_offset, epoch, last, newest, interval)
                 result.bytes_after += len(stored)
-            done += batch.size_bytes
-            if done >= _STEP_BYTES:
+            done += effort(batch.data)
+            if done >= _STEP_EFFORT:
                 done = 0
                 yield from _pause(self._log, oldest)
 
-    def _filter(self, batch: RecordBatch) -> Buffer | None:
+    def _filter(self, batch: RecordBatch) -> Generator[Pause, None, Buffer | None]:
         """The batch to store in its place; None to drop it."""
         if batch.base_offset >= self._end:
             self._result.records_before += batch.record_count
@@ -292,31 +346,42 @@ class _Cleaner:
             discard = self._transactions.is_aborted(batch)
         self._result.records_before += batch.record_count
         if discard:
-            kept, tombstones = set[int](), False
+            kept, tombstones = 0, False
         elif batch.is_control:
-            kept, tombstones = set(range(batch.base_offset, batch.base_offset + batch.record_count)), False
+            kept, tombstones = batch.record_count, False
         else:
-            kept, tombstones = self._select(batch)
-        self._result.records_after += len(kept)
+            kept, tombstones = yield from look_into(batch, self._count)
+        self._result.records_after += kept
         if not kept:
             return empty_batch(batch) if self._is_last_of_producer(batch) else None
         set_horizon = (tombstones or marker_obsolete) and batch.delete_horizon_ms is None
-        if len(kept) == batch.record_count and not set_horizon:
+        if kept == batch.record_count and not set_horizon:
             return batch.data
-        return self._rebuild(batch, [r for r in batch.records() if r.offset in kept], set_horizon)
+        horizon = self._now_ms + self._log.config.delete_retention_ms if set_horizon else batch.delete_horizon_ms
+        return (yield from look_into(batch, partial(self._rebuild, horizon)))
 
-    def _select(self, batch: RecordBatch) -> tuple[set[int], bool]:
-        """The offsets of the records to keep, and whether tombstones are among them."""
-        horizon = batch.delete_horizon_ms
-        tombstones_stay = horizon is None or self._now_ms < horizon
-        latest, end = self._latest, self._end
-        kept: set[int] = set()
-        tombstones = False
-        for offset, key, has_value in batch.iter_keys():
-            if offset >= end or (key is not None and offset >= latest.get(key, -1) and (has_value or tombstones_stay)):
-                kept.add(offset)
+    def _count(self, batch: RecordBatch, work: LongWork) -> tuple[int, bool]:
+        """The number of records to keep, and whether tombstones are among them."""
+        keeps = self._keeps(batch)
+        kept, tombstones = 0, False
+        for offset, key, has_value in work.keys(batch):
+            if keeps(offset, key, has_value):
+                kept += 1
                 tombstones = tombstones or not has_value
         return kept, tombstones
+
+    def _keeps(self, batch: RecordBatch) -> Callable[[int, bytes | None, bool], bool]:
+        """Whether a record with this offset and key, and with or without a value, stays."""
+        horizon = batch.delete_horizon_ms
+        tombstones_stay = horizon is None or self._now_ms < horizon
+        latest, end, is_control = self._latest, self._end, batch.is_control
+
+        def keeps(offset: int, key: bytes | None, has_value: bool) -> bool:
+            if offset >= end or is_control:
+                return True
+            return key is not None and offset >= latest.get(key, -1) and (has_value or tombstones_stay)
+
+        return keeps
 
     def _is_last_of_producer(self, batch: RecordBatch) -> bool:
         """Whether this batch has the producer's last sequence (or its epoch, when only a marker is left)."""
@@ -328,10 +393,10 @@ class _Cleaner:
             return batch.last_offset == last_offset
         return batch.is_control and batch.producer_epoch == epoch
 
-    def _rebuild(self, batch: RecordBatch, kept: list[Record], set_horizon: bool) -> bytes:
-        horizon = self._now_ms + self._log.config.delete_retention_ms if set_horizon else batch.delete_horizon_ms
+    def _rebuild(self, horizon: int | None, batch: RecordBatch, work: LongWork) -> bytes:
+        keeps = self._keeps(batch)
         rebuilt = build_batch(
-            kept,
+            (each for each in work.records(batch) if keeps(each.offset, each.key, each.value is not None)),
             base_offset=batch.base_offset,
             leader_epoch=batch.partition_leader_epoch,
             codec=batch.codec,

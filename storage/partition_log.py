@@ -11,12 +11,12 @@ import random
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from odradek.protocol.control import read_end_txn_batch
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
 from odradek.protocol.file_slice import WORTH_SENDING, FileSlice
-from odradek.protocol.long_work import LargeBatch, LongWork
+from odradek.protocol.long_work import LargeBatch, LongStep, LongWork
 from odradek.protocol.record_batch import (
     CONTROL_FLAG,
     MAX_SEQUENCE,
@@ -35,7 +35,7 @@ from odradek.storage.log_config import LogConfig
 from odradek.storage.memory_backend import MemoryBatchStore
 from odradek.storage.producer_state import BatchMetadata, CompletedTxn, ProducerState, ProducerStates
 from odradek.storage.segment import Segment
-from odradek.storage.segment_lookup import TimestampOffset
+from odradek.storage.segment_lookup import Looks, TimestampOffset
 from odradek.storage.tiering import Tier
 from odradek.storage.validation import (
     RecordsRefused,
@@ -580,17 +580,19 @@ class PartitionLog:
         """(epoch, end offset) as OffsetForLeaderEpoch answers; (-1, -1) when the epoch is unknown."""
         return self.leader_epochs.end_offset_for(epoch, self.log_end_offset)
 
-    def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
+    def offset_for_timestamp(self, timestamp: int, looks: Looks | None = None) -> TimestampOffset | None:
         """The first record with this timestamp or a later one; None when the first segment with so late a timestamp has
         none behind the log's start.
+
+        With the `looks` of a request this takes some milliseconds at most, or raises LargeLook.
         """
         start = self.first_readable_offset
         segments = self.segments if self.tier is None else [s for s in self.segments if s.next_offset > start]
-        return segment_lookup.first_offset_from(segments, timestamp, start)
+        return segment_lookup.first_offset_from(segments, timestamp, start, self.name, looks)
 
-    def max_timestamp_offset(self) -> TimestampOffset | None:
+    def max_timestamp_offset(self, looks: Looks | None = None) -> TimestampOffset | None:
         """The first record with the largest timestamp of the local log; None when it has no records."""
-        return segment_lookup.largest_timestamp(self.local_segments)
+        return segment_lookup.largest_timestamp(self.local_segments, self.name, looks)
 
     # --- what goes ----------------------------------------------------------------------------------------------------
 
@@ -638,10 +640,16 @@ class PartitionLog:
         """Compact the log if its config asks for it and enough of it is dirty (with `force`: any part); None when it
         did not run.
         """
-        return next(filter(None, self.compact_steps(now_ms, force=force)), None)
+        from odradek.storage.compaction import CompactionResult
 
-    def compact_steps(self, now_ms: int, *, force: bool = False) -> Iterator[CompactionResult | None]:
-        """The same in steps of a few milliseconds; the last one yields the result. Other calls may come in between."""
+        steps = self.compact_steps(now_ms, force=force)
+        return next((step for step in steps if isinstance(step, CompactionResult)), None)
+
+    def compact_steps(self, now_ms: int, *, force: bool = False) -> Iterator[CompactionResult | LongStep[Any] | None]:
+        """The same in steps of a few milliseconds; the last one yields the result. Other calls may come in between.
+
+        A step that is yielded takes longer: a thread may do it.
+        """
         from odradek.storage import compaction  # imported here, because most brokers never compact
 
         return compaction.compaction_steps(self, now_ms, force=force)

@@ -12,6 +12,8 @@ OffsetForLeaderEpoch versions 2 to 4: v3 adds the replica id (KIP-392), v4 is fl
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Coroutine
+from typing import Any
 
 from odradek.broker.api.partition_lookup import find_partition
 from odradek.broker.partitions.partition import Partition
@@ -37,6 +39,7 @@ from odradek.protocol.generated.messages.offset_for_leader_epoch import (
 from odradek.protocol.java_maps import scala_order_by_topic
 from odradek.protocol.record_batch import FORMAT_OF_BATCHES
 from odradek.storage.partition_log import PartitionLog
+from odradek.storage.segment_lookup import LargeLook, Looks
 from odradek.storage.tiering import Tier
 
 LATEST = -1
@@ -65,8 +68,30 @@ _NOT_AVAILABLE_FROM = 5
     access=ByItem((Operation.DESCRIBE, Resource.TOPIC)),
     older="list_offsets.older",
 )
-def list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+def list_offsets(
+    ctx: RequestContext, request: ListOffsetsRequest
+) -> ListOffsetsResponse | Coroutine[Any, Any, ListOffsetsResponse]:
     """The offsets that stand at a time or a special place of each partition."""
+    looks = Looks()
+    try:
+        return _list_offsets(ctx, request, looks)
+    except LargeLook as large:
+        return _after_looking(ctx, request, looks, large)
+
+
+async def _after_looking(
+    ctx: RequestContext, request: ListOffsetsRequest, looks: Looks, large: LargeLook
+) -> ListOffsetsResponse:
+    """The worker decodes large batches, and the request is served anew with what it found there."""
+    while True:
+        large.found(await ctx.services.worker.do(large.run))
+        try:
+            return _list_offsets(ctx, request, looks)
+        except LargeLook as next_one:
+            large = next_one
+
+
+def _list_offsets(ctx: RequestContext, request: ListOffsetsRequest, looks: Looks) -> ListOffsetsResponse:
     if not 0 <= request.isolation_level <= READ_COMMITTED:
         # What Kafka says to a level that it does not know.
         refused: ListOffsetsResponse = error_response(request, ctx.api_version, ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -84,7 +109,7 @@ def list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffset
                 if (topic.name, asked.partition_index) in twice:
                     raise KafkaError(ErrorCode.INVALID_REQUEST)
                 partition = find_partition(ctx, topic.name, asked.partition_index)
-                _answer(ctx, request, partition, asked, answer)
+                _answer(ctx, request, partition, asked, answer, looks)
             except (KafkaError, CorruptDataError) as error:
                 answer.error_code = error.code
             if ctx.api_version < _LEADER_EPOCH_FROM:
@@ -114,6 +139,7 @@ def _answer(
     partition: Partition,
     asked: ListOffsetsPartition,
     answer: ListOffsetsPartitionResponse,
+    looks: Looks,
 ) -> None:
     timestamp = _special_or_time(ctx, asked.timestamp)
     log, high_watermark, end = _source(ctx, request, partition, asked)
@@ -140,7 +166,11 @@ def _answer(
             if 0 <= offset < last_fetchable:
                 answer.offset, answer.leader_epoch = offset, log.leader_epochs.epoch_for_offset(offset)
     else:
-        found = log.max_timestamp_offset() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
+        found = (
+            log.max_timestamp_offset(looks)
+            if timestamp == MAX_TIMESTAMP
+            else log.offset_for_timestamp(timestamp, looks)
+        )
         if found is not None and found.offset < last_fetchable:
             answer.timestamp, answer.offset, answer.leader_epoch = found
         elif behind:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from odradek.broker.metadata.image import ResourceType
+from odradek.protocol.long_work import LongStep
 from odradek.storage import tiering
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.image import MetadataImage
     from odradek.broker.partitions.partition import Partition
     from odradek.broker.partitions.partition_registry import PartitionRegistry
+    from odradek.broker.worker import Worker
     from odradek.storage.log_config import LogConfig
 
 RETENTION_INTERVAL = "log.retention.check.interval.ms"
@@ -64,7 +66,7 @@ def _retention(partition: Partition, now_ms: int) -> Iterator[object]:
 
 def _compaction(partition: Partition, now_ms: int) -> Iterator[object]:
     for result in partition.log.compact_steps(now_ms):
-        if result is not None:
+        if result is not None and not isinstance(result, LongStep):
             _cleaner_log.info(
                 "%s is compacted up to offset %d: %d of %d records are left, %d of %d bytes",
                 *(partition.log.name, result.end_offset, result.records_after, result.records_before),
@@ -103,7 +105,10 @@ class Maintenance:
         clock: BrokerClock,
         topics: PartitionRegistry,
         report: Callable[[str, BaseException], None],
+        worker: Worker,
     ) -> None:
+        """`worker`: does the steps that take long."""
+        self._worker = worker
         self._config = config
         self._clock = clock
         self._topics = topics
@@ -188,18 +193,23 @@ class Maintenance:
     async def _run_round(self, round_: _Round) -> None:
         round_.last_ms = now_ms = self._clock.now_ms()
         for number, partition in enumerate(list(round_.members)):
-            for _ in self._steps(round_, partition, now_ms):
-                await trio.lowlevel.checkpoint()
+            for step in self._steps(round_, partition, now_ms):
+                if isinstance(step, LongStep):
+                    await self._worker.do(step.do)
+                else:
+                    await trio.lowlevel.checkpoint()
             if number % _SLICE == _SLICE - 1:
                 await trio.lowlevel.checkpoint()
         self._forget_empty(round_)
 
-    def _steps(self, round_: _Round, partition: Partition, now_ms: int) -> Iterator[None]:
-        """The work on one partition, in steps between which others may run. Ends if the partition is deleted."""
+    def _steps(self, round_: _Round, partition: Partition, now_ms: int) -> Iterator[object]:
+        """The work on one partition, in steps between which others may run, and LongSteps for the worker. Ends if the
+        partition is deleted.
+        """
         try:
             work = iter(()) if partition.deleted else round_.work(partition, now_ms)
-            while not partition.deleted and next(work, _DONE) is not _DONE:
-                yield
+            while not partition.deleted and (step := next(work, _DONE)) is not _DONE:
+                yield step
         except Exception as error:
             where = f"{round_.name} of {partition.topic.name}-{partition.index}"
             self._report(where, error)

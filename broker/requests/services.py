@@ -10,7 +10,6 @@ from odradek.broker.requests.answer_cache import AnswerCache, NoAnswerCache
 from odradek.broker.requests.unsupported_requests import KEPT as UNSERVED_KEPT
 from odradek.broker.requests.unsupported_requests import UnsupportedRequest
 from odradek.broker.security.denials import Denials
-from odradek.broker.worker import Worker
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from odradek.broker.security.authorizer import Authorizer
     from odradek.broker.security.quotas.quotas import Quotas
     from odradek.broker.telemetry.service import TelemetryService
+    from odradek.broker.worker import Worker
 
 
 class Services:
@@ -97,10 +97,10 @@ class Services:
         telemetry: Deferred[TelemetryService],
         topics: PartitionRegistry,
         transactions: Deferred[TransactionService],
+        worker: Worker,
         answers: AnswerCache | None = None,
         authorizer: Authorizer | None = None,
         controller_authorizer: Authorizer | None = None,
-        worker: Worker | None = None,
     ) -> None:
         self.authorizer = authorizer
         self.controller_authorizer = controller_authorizer
@@ -128,7 +128,7 @@ class Services:
         self.telemetry = telemetry
         self.topics = topics
         self.transactions = transactions
-        self.worker = Worker() if worker is None else worker
+        self.worker = worker
 
     def up_nodes(self) -> list[Node]:
         """The nodes that are up, in the order of their ids."""

@@ -10,8 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from odradek.protocol.long_work import LongStep, LongWork
 from odradek.protocol.message_sets import format_of
-from odradek.protocol.record_batch import Codec, RecordBatch, assemble, iter_batches
+from odradek.protocol.record_batch import Codec, RecordBatch, assemble, build_batch, iter_batches
+from odradek.protocol.records import Record
+from odradek.storage import compaction
 from odradek.storage.compaction import cleanable_range
 from odradek.storage.loading import rebuild_producers
 from odradek.storage.partition_log import AppendOrigin, PartitionLog
@@ -315,3 +318,56 @@ def test_records_that_cannot_be_read_end_compaction(caplog: pytest.LogCaptureFix
     assert caplog.text == ""
     assert [(b.base_offset, bytes(b.data)) for b in batches(log)] == before
     assert put(log).base_offset == 7
+
+
+def large_batch(*values: bytes | None) -> bytes:
+    """A batch of the keys 0, 1, ... in which a value inflates far."""
+    rows = [Record(0, NOW, b"%d" % index, value) for index, value in enumerate(values)]
+    return build_batch(rows, codec=Codec.ZSTD)
+
+
+def test_a_large_batch_is_compacted_in_steps_that_a_thread_may_do() -> None:
+    log = compacted()
+    for values in ((bytes(600_000), b"a", None), (bytes(600_000), b"b", None)):
+        log.append(large_batch(*values), now_ms=NOW)
+    put(log, (b"1", b"c"))
+    log.roll(NOW)
+    done = 0
+    result = None
+    for step in log.compact_steps(NOW):
+        if isinstance(step, LongStep):
+            step.do(LongWork())
+            done += 1
+        result = step
+    assert done >= 4
+    assert result is not None
+    assert [(r.offset, r.key, r.value) for r in records(log)] == [
+        (3, b"0", bytes(600_000)),
+        (5, b"2", None),
+        (6, b"1", b"c"),
+    ]
+    assert {batch.codec for batch in batches(log)} == {Codec.ZSTD, Codec.NONE}
+
+
+def test_a_run_goes_on_behind_the_last_key_of_a_full_map(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compaction, "_MAP_BYTES", 3 * 202)
+    log = compacted()
+    for value in (b"a", b"b"):
+        log.append(build_batch([Record(0, NOW, b"k%d" % key, value) for key in range(5)]), now_ms=NOW)
+    log.roll(NOW)
+    result = log.compact(NOW)
+    assert result is not None
+    assert (result.records_before, result.records_after, result.end_offset) == (10, 5, 10)
+    assert [(r.offset, r.key, r.value) for r in records(log)] == [(5 + key, b"k%d" % key, b"b") for key in range(5)]
+    assert log.compact(NOW, force=True) is None
+
+
+def test_a_batch_whose_offsets_go_back_when_the_map_is_full_is_not_compacted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compaction, "_MAP_BYTES", 2 * 202)
+    log = compacted()
+    rows = [Record(0, NOW, b"k%d" % key, b"v") for key in range(5)]
+    body = build_batch([row._replace(offset=0) for row in rows], keep_offsets=True, last_offset=4)
+    log.append(body, now_ms=NOW, origin=AppendOrigin.REPLICATION)
+    log.roll(NOW)
+    assert log.compact(NOW) is None
+    assert log.uncleanable

@@ -31,6 +31,7 @@ from odradek.broker.partitions.share.states import (
 from odradek.broker.partitions.waiters import WaiterSet
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.storage.partition_log import PartitionLog
+from odradek.storage.segment_lookup import LargeLook, Looks
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
@@ -402,13 +403,19 @@ _DURATION = re.compile(
 
 
 def reset_offset(log: PartitionLog, reset: str, now_ms: int) -> int:
-    """The first offset that a share group gets; OFFSET_NOT_AVAILABLE if no record is as young as asked for."""
+    """The first offset that a share group gets; OFFSET_NOT_AVAILABLE if no record is as young as asked for.
+
+    It gets a large batch from its first record on: decoding all of it would stop the other clients.
+    """
     if reset == EARLIEST:
         return log.log_start_offset
     if reset == LATEST:
         return log.high_watermark
     since = now_ms - duration_ms(reset.removeprefix(BY_DURATION))
-    found = log.offset_for_timestamp(since)
+    try:
+        found = log.offset_for_timestamp(since, Looks())
+    except LargeLook as large:
+        return max(large.base_offset, log.log_start_offset)
     if found is None:
         raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE)
     return found.offset

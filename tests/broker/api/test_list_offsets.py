@@ -9,6 +9,7 @@ import pytest
 from odradek.broker.cluster import Cluster
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.partitions.replicas import NOTHING
+from odradek.protocol.compression import Codec
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from odradek.protocol.generated.messages.offset_for_leader_epoch import (
@@ -271,3 +272,22 @@ def test_who_debugs_a_replica_may_ask_any(behind: Cluster) -> None:
     assert listed(behind, -1, node=3) == ("NOT_LEADER_OR_FOLLOWER", -1)
     assert listed(behind, -1, node=4, replica=-2, epoch=9) == ("NOT_LEADER_OR_FOLLOWER", -1)
     assert listed(behind, -1, node=3, replica=-2, epoch=0) == ("FENCED_LEADER_EPOCH", -1)
+
+
+@pytest.mark.trio
+async def test_a_time_within_large_batches_is_found_while_others_are_served() -> None:
+    plane = DataPlane(topics={"large": 3})
+    rows = [Record(0, START_MS + index, b"k", bytes(200_000)) for index in range(5)]
+    for index in range(2):
+        found = plane.cluster.topics.get("large")
+        assert found is not None
+        found.partitions[index].append(build_batch(rows, codec=Codec.ZSTD), now_ms=START_MS)
+    plane.produce("large", plane.batch(timestamp=START_MS + 9), partition=2)
+    asked = [ListOffsetsPartition(0, -1, START_MS + 3), ListOffsetsPartition(1, -1, -3), ListOffsetsPartition(2, -1, 0)]
+    waiting = plane.call(ListOffsetsRequest(-1, topics=[ListOffsetsTopic("large", asked)]), 11)
+    answer = await waiting
+    assert [(each.timestamp, each.offset) for each in answer.topics[0].partitions] == [
+        (START_MS + 3, 3),
+        (START_MS + 4, 4),
+        (START_MS + 9, 0),
+    ]
