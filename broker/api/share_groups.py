@@ -32,6 +32,13 @@ def check_served(ctx: RequestContext, text: str | None = None) -> None:
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)
 
 
+_COORDINATOR_TEXTS = {
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: "The coordinator is loading and hence can't process requests.",
+    ErrorCode.NOT_COORDINATOR: "This is not the correct coordinator.",
+}
+"""ShareGroupDescribe alone says them."""
+
+
 @handles(
     heartbeat.ShareGroupHeartbeatRequest,
     access=ByItem((Operation.READ, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)),
@@ -139,7 +146,9 @@ def _describe(ctx: RequestContext, group_id: str) -> describe.DescribedGroup:
     try:
         group = ctx.services.groups().machine_for(group_id, ctx.node).group(group_id)
     except KafkaError as error:
-        return describe.DescribedGroup(group_id=group_id, error_code=error.code)
+        return describe.DescribedGroup(
+            group_id=group_id, error_code=error.code, error_message=error.message or _COORDINATOR_TEXTS.get(error.code)
+        )
     if not isinstance(group, ShareGroup):
         what = "not found" if group is None else "is not a share group"
         return describe.DescribedGroup(

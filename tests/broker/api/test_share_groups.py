@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from odradek.broker.cluster import Cluster
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.generated.messages.share_group_describe import ShareGroupDescribeRequest
+from tests.fakes.ask import ask
 from tests.fakes.recorded import check_as_recorded
 from tests.fakes.vectors import cases
 
@@ -14,3 +18,15 @@ NAMES = ["members", "several_members", "wrong_members", "other_kinds", "topics_g
 @pytest.mark.parametrize(("name", "release"), cases("share_conversations", NAMES))
 def test_as_kafka_says_it(name: str, release: str) -> None:
     check_as_recorded(name, release)
+
+
+def test_another_node_says_that_it_is_not_the_coordinator() -> None:
+    """As a real 4.4.0 of three nodes, whose ConsumerGroupDescribe has no text."""
+    cluster = Cluster(nodes=2)
+    cluster.groups.topic.ensure()
+    other = 3 - cluster.groups.leader_for("g")
+    (told,) = ask(cluster, ShareGroupDescribeRequest(["g"]), node_id=other).groups
+    assert (told.error_code, told.error_message) == (
+        ErrorCode.NOT_COORDINATOR,
+        "This is not the correct coordinator.",
+    )

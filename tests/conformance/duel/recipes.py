@@ -90,6 +90,19 @@ def _metadata(world: World, version: int) -> Form:
     return {"topics": [{"topicId": _NO_ID, "name": topic}], "allowAutoTopicCreation": False}
 
 
+_SPECIAL_SINCE = {-1: 0, -2: 0, -3: 7, -4: 8, -5: 9, -6: 11}
+"""Special timestamp of ListOffsets -> the first version that has it."""
+
+
+def _list_offsets(world: World, version: int) -> Form:
+    times = [special for special, since in _SPECIAL_SINCE.items() if version >= since] + [0, 1_700_000_000_000]
+    return {
+        "topics": _topic_partitions(
+            world, False, "partitions", lambda at: {"partitionIndex": at, "timestamp": world.one(times)}
+        )
+    }
+
+
 # -- classic groups
 
 
@@ -258,7 +271,6 @@ def _share_fetch(world: World, version: int) -> Form:
     }
     # Kafka reads the state of a share partition in the background: a first fetch that waits for nothing gets nothing.
     limits["maxWaitMs"] = world.one((0, 0, 0, 300)) if places <= world.share_partitions else 300
-    world.share_partitions |= places
     return body | limits | {"shareAcquireMode": mode, "topics": topics, "forgottenTopicsData": []}
 
 
@@ -555,6 +567,7 @@ def _describe_groups_topology(world: World, version: int) -> Form:
 RECIPES: dict[str, Recipe] = {
     "Produce": _produce,
     "Fetch": _fetch,
+    "ListOffsets": _list_offsets,
     "Metadata": _metadata,
     "JoinGroup": _join_group,
     "SyncGroup": _sync_group,
