@@ -132,7 +132,7 @@ class Cluster:
         if directories and self.separate and not roles.static:
             raise ValueError("controllers of their own with a log directory need controller.quorum.voters")
         self.recent = RecentRequests(messages=self.config.get_bool("odradek.transcript"))
-        self.bug_log = BugLog(self.recent)
+        self.bug_log = BugLog(self.recent, self.clock.now_ms)
         self.maintenance_nursery: trio.Nursery | None = None
         self.coordinator_nursery: trio.Nursery | None = None
         self.connection_nursery: trio.Nursery | None = None

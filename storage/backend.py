@@ -36,6 +36,9 @@ from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.log_config import LogConfig
 from odradek.storage.producer_state import ProducerStates
 
+OUT_OF_DESCRIPTORS = "out of file descriptors: raise the limit (ulimit -n)"
+"""What a StorageError says if the process may open no more files. It is the same for all files."""
+
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class StorageError(KafkaError):

@@ -360,9 +360,12 @@ class DiskLogStore:
         self._directory_changed = False
         if not self._fs.is_folder(self.folder):
             self._fs.make_directory(self.folder)
-            self._fs.write_atomically(
-                self.folder / PARTITION_METADATA, format_partition_metadata(topic_id), durable=False
-            )
+            try:
+                metadata = format_partition_metadata(topic_id)
+                self._fs.write_atomically(self.folder / PARTITION_METADATA, metadata, durable=False)
+            except StorageError:
+                backend.remove_folder(self.folder)
+                raise
             self._fs.sync_directory(backend.directory)
             self._directory_changed = True
 

@@ -169,7 +169,11 @@ class DiskBatchStore:
         """See `BatchStore.begin_sync`."""
         if not self._unsynced or self._descriptor < 0:
             return None
-        descriptor = os.dup(self._descriptor)
+        try:
+            descriptor = self._fs.duplicate(self._descriptor, self.path)
+        except StorageError:
+            self.flush()  # no descriptor is left, so nobody else can do it
+            return None
         self._unsynced = False
 
         def sync() -> None:

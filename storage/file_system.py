@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Protocol
 
 from odradek.protocol.records import Buffer
-from odradek.storage.backend import StorageError
+from odradek.storage.backend import OUT_OF_DESCRIPTORS, StorageError
 from odradek.storage.byte_budget import ByteBudget
 
 DEFAULT_TAIL_BYTES = 40 * 1024 * 1024
@@ -48,7 +48,7 @@ _KINDS = {
     stat.S_IFSOCK: "a socket",
 }
 _ADVICE = {
-    errno.EMFILE: "out of file descriptors: raise the limit (ulimit -n)",
+    errno.EMFILE: OUT_OF_DESCRIPTORS,
     errno.ENFILE: "the system is out of file descriptors",
     errno.ELOOP: "is a symbolic link, and has to be a file",  # of O_NOFOLLOW
 }
@@ -114,6 +114,11 @@ class FileSystem:
             self.remove(path)
         with _naming(path):
             return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _SAFELY, 0o644)
+
+    def duplicate(self, descriptor: int, path: Path) -> int:
+        """Another descriptor of the same file."""
+        with _naming(path):
+            return os.dup(descriptor)
 
     def close(self, descriptor: int) -> None:
         os.close(descriptor)
@@ -285,5 +290,9 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def _error(path: Path, error: OSError) -> StorageError:
-    what = _ADVICE.get(error.errno or 0) or error.strerror or str(error)
-    return StorageError(f"{path}: {what}", str(path))
+    return StorageError(f"{path}: {said(error)}", str(path))
+
+
+def said(error: OSError) -> str:
+    """What the system said, and what helps."""
+    return _ADVICE.get(error.errno or 0) or error.strerror or str(error)

@@ -438,6 +438,7 @@ class Server:
                     continue
                 except OSError as error:
                     if error.errno in _OUT_OF_DESCRIPTORS:
+                        self._bugs.report("no connection is accepted", error)
                         await trio.sleep(_PAUSE_S)
                         continue
                     if error.errno == errno.EBADF:

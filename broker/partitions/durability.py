@@ -57,7 +57,7 @@ class Durability:
     def __init__(self, config: BrokerConfig, clock: BrokerClock, report: Callable[[str, BaseException], None]) -> None:
         self._config = config
         self._clock = clock
-        self._report = report
+        self.report = report
         self.directory: Directory | None = None
         self.appended = 0
         self._flushed = 0
@@ -118,11 +118,13 @@ class Durability:
             done.set()
 
     async def _sync(self, appended: list[Flushed]) -> None:
-        syncs = [
-            (flushed, sync)
-            for flushed in appended
-            if not flushed.deleted and (sync := flushed.log.begin_sync()) is not None
-        ]
+        syncs: list[tuple[Flushed, Callable[[], None]]] = []
+        for flushed in appended:
+            try:
+                if not flushed.deleted and (sync := flushed.log.begin_sync()) is not None:
+                    syncs.append((flushed, sync))
+            except StorageError as error:
+                self._fail(flushed, error)
         if not syncs:
             return
         if self.late_ms:
@@ -137,10 +139,13 @@ class Durability:
                     failed.append((flushed, as_value(error)))
             return failed
 
-        for flushed, error in await trio.to_thread.run_sync(sync_all):
-            flushed.fail(error)
-            # The waiters of this round cannot be told apart, so none of them gets a false success.
-            self._failure, self._failed_to = error, self.appended
+        for flushed, failure in await trio.to_thread.run_sync(sync_all):
+            self._fail(flushed, failure)
+
+    def _fail(self, flushed: Flushed, error: StorageError) -> None:
+        flushed.fail(error)
+        # The waiters of this round cannot be told apart, so none of them gets a false success.
+        self._failure, self._failed_to = error, self.appended
 
     def _lateness(self, flushed: Flushed) -> int:
         """The extra delay of the disk of a partition's leader."""
@@ -162,7 +167,7 @@ class Durability:
         try:
             work()
         except Exception as error:
-            self._report(what, error)
+            self.report(what, error)
 
     def _flush_due(self, now_ms: int) -> None:
         for flushed, since in list(self._unflushed_since.items()):

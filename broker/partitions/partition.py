@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from odradek.broker.partitions.waiters import WaiterSet
 from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.long_work import LargeBatch
-from odradek.storage.backend import StorageError
+from odradek.storage.backend import OUT_OF_DESCRIPTORS, StorageError
 from odradek.storage.partition_log import Appended, AppendInfo, AppendOrigin, PartitionLog
 
 if TYPE_CHECKING:
@@ -183,8 +183,8 @@ class Partition:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if self.failure is not None:
             raise self.failure.again()
-        log = self._log or self.open()
         try:
+            log = self._log or self.open()
             if self.replica_set is not None:
                 appended = self._append_apart(self.replica_set, log, records, now_ms, origin)
             elif self.waiters.all:
@@ -256,8 +256,13 @@ class Partition:
         self._report(error)
 
     def _report(self, error: StorageError) -> None:
-        """Log an error of the medium once, and not for each request that meets it."""
-        if self.reported != error.message:
+        """Log an error of the medium once, and not for each request that meets it.
+
+        If all partitions lack the same, descriptors, it is told once for all.
+        """
+        if self.durability is not None and OUT_OF_DESCRIPTORS in str(error.message):
+            self.durability.report(f"{self.topic.name}-{self.index}", error)
+        elif self.reported != error.message:
             self.reported = error.message or ""
             _log.error("%s-%d cannot be written: %s", self.topic.name, self.index, error.message)
 

@@ -112,3 +112,9 @@ def test_what_is_no_partition_metadata(data: bytes) -> None:
 def test_partition_metadata_without_an_id() -> None:
     with pytest.raises(CheckpointFormatError, match="all zeros"):
         parse_partition_metadata(format_partition_metadata(bytes(16)))
+
+
+def test_a_message_has_what_fits_in_a_line() -> None:
+    with pytest.raises(CheckpointFormatError) as caught:
+        parse_partition_metadata(b"version: 0\ntopic_id: " + bytes(100_000))
+    assert len(str(caught.value)) < 250

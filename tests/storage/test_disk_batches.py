@@ -159,3 +159,15 @@ def test_a_sync_is_asked_for_once(path: Path) -> None:
     with pytest.raises(StorageError):
         sync()
     assert store.begin_sync() is not None  # what failed is still to be done
+
+
+def test_without_a_descriptor_for_the_thread_it_is_synced_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fs = FaultyFileSystem()
+    store = DiskBatchStore(fs, path, 0)
+    store.append(batch(b"a"), 0, 0)
+    calls = fs.calls
+    with monkeypatch.context() as limited:
+        limited.setattr(FaultyFileSystem, "duplicate", lambda fs, descriptor, path: no_descriptor_left(fs, path))
+        assert store.begin_sync() is None
+    assert fs.calls == calls + 1  # the sync
+    assert store.begin_sync() is None  # there is nothing to do

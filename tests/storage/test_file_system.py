@@ -103,3 +103,67 @@ def test_a_replaced_file_is_the_old_or_the_new_one(tmp_path: Path) -> None:
             assert path.read_bytes() == b"newer"
             break
     assert stop == 6  # removal of a leftover, create, write, sync, rename, sync of the directory
+
+
+def test_without_descriptors_it_says_what_helps(
+    fs: FileSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*given: object) -> int:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(StorageError, match="a: out of file descriptors: raise the limit"):
+        fs.open(tmp_path / "a")
+
+
+@pytest.mark.parametrize("name", ["link", "pipe", "folder", "dangling"])
+def test_what_is_no_file_is_not_opened(fs: FileSystem, tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_bytes(b"kept")
+    (tmp_path / "link").symlink_to("file")
+    (tmp_path / "dangling").symlink_to("missing")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    path = tmp_path / name
+    calls: list[Callable[[], object]] = [
+        lambda: fs.open(path),
+        lambda: fs.open_read(path),
+        lambda: fs.read_if_any(path),
+        lambda: fs.size(path),
+        lambda: fs.view(path),
+        lambda: fs.copy(path, tmp_path / "copy"),
+        lambda: fs.write_atomically(path, b"x"),
+    ]
+    for call in calls:
+        with pytest.raises(StorageError, match=f"{name}: is a .*, and has to be a file"):
+            call()
+    assert (tmp_path / "file").read_bytes() == b"kept"
+    assert not (tmp_path / "missing").exists()
+
+
+def test_a_link_that_comes_in_between_is_not_followed(
+    fs: FileSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_bytes(b"kept")
+    (tmp_path / "link").symlink_to("file")
+    monkeypatch.setattr(os, "lstat", os.stat)
+    for call in (fs.open, fs.open_read):
+        with pytest.raises(StorageError, match="link: is a symbolic link, and has to be a file"):
+            call(tmp_path / "link")
+
+
+def test_a_file_with_two_names_is_copied_before_it_changes(fs: FileSystem, tmp_path: Path) -> None:
+    path, other = tmp_path / "a", tmp_path / "b"
+    path.write_bytes(b"abc")
+    os.link(path, other)
+    descriptor = fs.open(path)
+    fs.write_at(descriptor, [b"X"], 0, path)
+    fs.close(descriptor)
+    assert (path.read_bytes(), other.read_bytes()) == (b"Xbc", b"abc")
+
+
+def test_a_file_that_is_too_large_is_not_read(fs: FileSystem, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(bytes(11))
+    assert fs.read(path, 11) == bytes(11)
+    with pytest.raises(StorageError, match="a: has 11 bytes, more than 10"):
+        fs.read(path, 10)

@@ -65,10 +65,18 @@ def test_one_sync_serves_all_that_wait(tmp_path: Path) -> None:
     trio.run(run)
 
 
-def test_who_waited_for_a_sync_that_failed_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("has_descriptors", [True, False])
+def test_who_waited_for_a_sync_that_failed_is_told(tmp_path: Path, has_descriptors: bool) -> None:
+    """Without descriptors the sync is not made in a thread. It may fail there, too."""
+
     class Failing(FileSystem):
         __slots__ = ()
         broken = False
+
+        def duplicate(self, descriptor: int, path: Path) -> int:
+            if has_descriptors:
+                return super().duplicate(descriptor, path)
+            raise StorageError(f"{path}: too many")
 
         def sync(self, descriptor: int, path: Path) -> None:
             if self.broken and path.parent.name == "a-0":

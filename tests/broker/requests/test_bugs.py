@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
+import pytest
+
 from odradek.broker.requests.bugs import Bug, BugLog
 from odradek.broker.requests.recent_requests import RecentRequests
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
+from odradek.storage.backend import OUT_OF_DESCRIPTORS, StorageError
 from tests.fakes.exchanges import raw_exchange
 
 
@@ -37,3 +43,23 @@ def test_the_same_traceback_is_kept_once_and_a_hundred_are_enough() -> None:
     for number in range(200):
         log.report("more", failure(str(number)))
     assert len(log.bugs) == len(told) == 100
+
+
+def test_what_the_system_refuses_is_told_once_a_minute_and_is_no_bug(caplog: pytest.LogCaptureFixture) -> None:
+    now_ms = 0
+    log = BugLog(RecentRequests(), lambda: now_ms)
+    out = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+    log.report("Produce", out)
+    log.report("t-0", StorageError(f"/data/t-0/1.log: {OUT_OF_DESCRIPTORS}"))
+    log.report("t-1", StorageError("/data/t-1/1.log: No space left on device"))
+    log.report("t-1", StorageError("/data/t-1/1.log: No space left on device"))
+    now_ms = 60_000
+    log.report("compaction of t-0", out)
+    assert [record.message for record in caplog.records] == [
+        f"Produce: {OUT_OF_DESCRIPTORS}",
+        "t-1: /data/t-1/1.log: No space left on device",
+        f"compaction of t-0: {OUT_OF_DESCRIPTORS}",
+    ]
+    assert not log.bugs
+    log.report("Produce", OSError(errno.EINVAL, "a wrong call is one"))
+    assert len(log.bugs) == 1

@@ -17,6 +17,8 @@ import pytest
 from odradek.__main__ import main
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from odradek.protocol.generated.messages.describe_cluster import DescribeClusterRequest
+from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.record_batch import Record, build_batch
 from tests.fakes.wire_client import WireClient
 from tests.frontdoor.control.conftest import ask
 
@@ -91,6 +93,42 @@ def test_who_hangs_up_does_not_stop_it() -> None:
             client.request(ApiVersionsRequest("x", "1"))
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0
+
+
+def produced(client: WireClient, index: int) -> int:
+    """The error code of a batch for a partition of `t`."""
+    batch = build_batch([Record(0, int(time.time() * 1000), None, b"v")])
+    topics = [TopicProduceData("t", partition_data=[PartitionProduceData(index, batch)])]
+    answer = client.request(ProduceRequest(acks=-1, timeout_ms=9000, topic_data=topics), version=9)
+    return int(answer.responses[0].partition_responses[0].error_code)
+
+
+def test_out_of_descriptors_it_says_so_once_and_goes_on(tmp_path: Path) -> None:
+    """Partitions whose files cannot be opened answer KAFKA_STORAGE_ERROR. Connections wait."""
+    limit = "resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))"
+    limited = f"import os, resource, sys; {limit}; os.execv(sys.argv[1], sys.argv[1:])"
+    stored = ("--data-dir", str(tmp_path), "--config", "odradek.flush=always", "--topic", "t:64")
+    words = [sys.executable, "-c", limited, *command("serve", "--port", "0", *stored)]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        port = int(process.stdout.readline().rpartition(":")[2])
+        with WireClient("127.0.0.1", port) as client:
+            codes = [produced(client, index) for index in range(64)]
+            assert set(codes) == {0, 56}
+            idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(60)]
+            assert produced(client, 0) == 0
+            for each in idle:
+                each.close()
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 0
+    assert len(said.splitlines()) == 1
+    assert "out of file descriptors: raise the limit (ulimit -n)" in said
+    with serving(*stored) as (_, line), WireClient("127.0.0.1", int(line.rpartition(":")[2])) as client:
+        assert produced(client, codes.index(56)) == 0
 
 
 def test_a_start_imports_only_what_it_needs() -> None:
