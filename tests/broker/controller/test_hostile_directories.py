@@ -139,7 +139,7 @@ def use(cluster: Cluster, name: str) -> list[str]:
     tried(lambda: partition.log.roll(NOW))
     tried(lambda: put(partition.log))
     tried(lambda: partition.log.flush())
-    tried(lambda: partition.delete_records(5, now_ms=NOW))
+    tried(lambda: partition.delete_records(5))
     if name == "t":
         tried(lambda: cluster.delete_topic(name))
     return refused
