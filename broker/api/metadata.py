@@ -17,7 +17,8 @@ from typing import cast
 
 from odradek.broker.api.active_controller import told_controller
 from odradek.broker.api.leader_hints import reachable
-from odradek.broker.controller.commands import NewTopic
+from odradek.broker.controller.commands import CreatedTopic, CreateTopics, NewTopic
+from odradek.broker.controller.topic_control import check_new_partitions
 from odradek.broker.metadata.image import TopicImage
 from odradek.broker.metadata.registrations import NO_LEADER, PartitionRegistration
 from odradek.broker.metadata.topic_name_rules import CLUSTER_METADATA, INTERNAL_TOPICS, check_topic_name
@@ -181,6 +182,7 @@ def topics_by_name(ctx: RequestContext, request: MetadataRequest, names: list[st
     topics = ctx.services.image.topics
     found: list[MetadataResponseTopic] = []
     missing: list[MetadataResponseTopic] = []
+    wanted: list[str] = []
     creates = may_create(ctx, request)
     early = ctx.release.tells_leader_not_available
     code_when_created = ErrorCode.LEADER_NOT_AVAILABLE if early else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -192,7 +194,7 @@ def topics_by_name(ctx: RequestContext, request: MetadataRequest, names: list[st
             code = _code_of_missing(name)
             created = creates and code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             if created:
-                _create_missing(ctx, name)
+                wanted.append(name)
             missing.append(
                 MetadataResponseTopic(
                     code_when_created if created else code,
@@ -201,6 +203,8 @@ def topics_by_name(ctx: RequestContext, request: MetadataRequest, names: list[st
                     topic_authorized_operations=_topic_operations(request),
                 )
             )
+    if wanted:
+        _create_missing(ctx, wanted)
     return found + missing
 
 
@@ -212,20 +216,32 @@ def _code_of_missing(name: str) -> ErrorCode:
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def _create_missing(ctx: RequestContext, name: str) -> None:
-    """Kafka creates in the background: this client learns of neither success nor failure."""
+def _create_missing(ctx: RequestContext, names: list[str]) -> None:
+    """Kafka creates in the background, all with one request: this client learns of neither success nor failure."""
+    given = ctx.services.config.static_of(ctx.node.id)
+    # What this broker was not given, the controller chooses.
+    partitions, factor = (int(given.get(key, -1)) for key in ("num.partitions", "default.replication.factor"))
+    new = []
     try:
-        if name in INTERNAL_TOPICS:
-            ctx.services.controller.ensure_topic(name)
-        elif name != CLUSTER_METADATA:
-            given = ctx.services.config.static_of(ctx.node.id)
-            # What this broker was not given, the controller chooses.
-            partitions, factor = (int(given.get(key, -1)) for key in ("num.partitions", "default.replication.factor"))
-            new = NewTopic(name, partitions, factor)
-            ctx.services.controller.create_topic(new, mutations_of(ctx, 0, told=False))
-            ctx.services.auto_created[name] = ctx.client_id
+        for name in names:
+            if name in INTERNAL_TOPICS:
+                ctx.services.controller.ensure_topic(name)
+            elif name != CLUSTER_METADATA:
+                new.append(NewTopic(name, partitions, factor))
+        default = ctx.services.config.get_int("num.partitions", ctx.services.controller.controller_id)
+        check_new_partitions(len(new) * (partitions if partitions > 0 else default))
+        for topic, result in zip(new, _created(ctx, new), strict=True):
+            if isinstance(result, KafkaError):
+                _log.warning("topic %s was asked for and could not be created: %s", topic.name, result)
+            else:
+                ctx.services.auto_created[topic.name] = ctx.client_id
     except KafkaError as error:
-        _log.warning("topic %s was asked for and could not be created: %s", name, error)
+        _log.warning("topics were asked for and could not be created: %s", error)
+
+
+def _created(ctx: RequestContext, new: list[NewTopic]) -> list[CreatedTopic | KafkaError]:
+    quota = mutations_of(ctx, 0, told=False)
+    return ctx.services.controller.ask(CreateTopics(new, quota=quota)) if new else []
 
 
 def _topic_operations(request: MetadataRequest) -> int:

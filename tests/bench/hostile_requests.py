@@ -50,7 +50,7 @@ def rows() -> Iterator[Row]:
 
 def named_rows() -> Iterator[Row]:
     """What the declarations do not say. A new case is a row here."""
-    broker, topic = DescribeConfigsResource(4, "0", None), DescribeConfigsResource(2, KNOWN, None)
+    broker, topic = DescribeConfigsResource(4, "1", None), DescribeConfigsResource(2, KNOWN, None)
     tagged = HeartbeatRequest(KNOWN, unknown_tagged_fields=tuple((tag, b"") for tag in range(9_999)))
     yield Row(
         "configs of a broker", 4, lambda size, most: DescribeConfigsRequest([broker] * min(size // 5, most), True, True)

@@ -112,6 +112,17 @@ def test_a_broker_creates_topics_by_what_it_was_given_and_the_controller_adds_th
     assert placed == [[2] * 5, [2] * 3]
 
 
+@pytest.mark.long
+def test_missing_topics_are_created_by_one_request_to_the_controller(cluster: Cluster) -> None:
+    """So Kafka's limit of it counts: of too many topics none is created."""
+    ask(cluster, wanted("bad/", "x1", "__cluster_metadata", "x2", create=True))
+    assert {"x1", "x2"} < cluster.services.image.topics.keys()
+    before = len(cluster.services.image.topics)
+    response = ask(cluster, wanted(*(f"many-{number}" for number in range(10_001)), create=True))
+    assert {topic.error_code for topic in response.topics} == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert len(cluster.services.image.topics) == before
+
+
 def test_one_broker_may_forbid_creation() -> None:
     cluster = Cluster(nodes=2, config=BrokerConfig(nodes={2: {"auto.create.topics.enable": "false"}}))
     for node_id in (1, 2):
