@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from odradek.protocol.generated.metadata_records.user_scram_credential_record import UserScramCredentialRecord
 
 _HOST, _PORT = "127.0.0.1", 9092
-_LOGGER = "odradek"
+_log = logging.getLogger("odradek")
 _LEVELS = ("debug", "info", "warning", "error", "critical")
 
 KAFKAS_WORDS = "[KafkaServer id={node}] started. Kafka Server started. Transitioning from RECOVERY to RUNNING."
@@ -172,7 +172,7 @@ class _Formatter(logging.Formatter):
     """Escapes what clients have sent. Several lines are those of bugs, which have a traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
-        is_bug = record.name == _LOGGER or record.exc_info
+        is_bug = record.name == _log.name or record.exc_info
         return (printable if is_bug else one_line)(super().format(record))
 
 
@@ -196,9 +196,9 @@ def _run(arguments: argparse.Namespace) -> int:
     handler.setFormatter(_Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=level.upper(), handlers=[handler])
     for note in environment.notes if environment else ():
-        logging.getLogger(_LOGGER).info("%s", note)
+        _log.info("%s", note)
     for warning in environment.warnings if environment else ():
-        logging.getLogger(_LOGGER).warning("%s", warning)
+        _log.warning("%s", warning)
     topics = _topics([*(environment.topics if environment else ()), *arguments.topic])
     values = dict(_pair(text, "--config") for text in arguments.config)
     if arguments.no_transcript:
@@ -227,7 +227,7 @@ def _run(arguments: argparse.Namespace) -> int:
         raise CommandError(_one_line(error)) from error
     registry = _registry(arguments)
     control = _with_strictness(_control(arguments), arguments.strict)
-    cluster.bug_log.on_bug = lambda bug: logging.getLogger(_LOGGER).error("%s", bug)
+    cluster.bug_log.on_bug = lambda bug: _log.error("%s", bug)
     try:
         said = KAFKAS_WORDS if arguments.from_env else ""
         trio.run(_serve, cluster, topics, users, (host, port), control, registry, said, clock=cluster.clock)
