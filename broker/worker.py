@@ -8,17 +8,49 @@ take hundreds of megabytes of memory.
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import trio
 
+from odradek.protocol.errors import CorruptDataError, KafkaError, ProtocolError, as_value
 from odradek.protocol.long_work import LongWork
 
 T = TypeVar("T")
 
 _PAUSE_S: Final = 0.000_2
 """Long enough for the waiting thread to wake up and to take the interpreter."""
+
+
+async def in_thread(
+    function: Callable[..., T],
+    *arguments: Any,
+    abandon_on_cancel: bool = False,
+    limiter: trio.CapacityLimiter | None = None,
+) -> T:
+    """Call a function in a thread while others are served. Raises what it raises.
+
+    An error comes out as a value. If trio raised it, its frames would refer to it, and it to them: a circle of
+    references. One that nobody expects has a note with its traceback.
+    """
+
+    def call() -> tuple[Any, Exception | None]:
+        try:
+            return function(*arguments), None
+        except Exception as error:
+            if not isinstance(error, KafkaError | CorruptDataError | ProtocolError):
+                error.add_note("in a thread: " + "".join(traceback.format_exception(error)))
+            return None, as_value(error)
+
+    result, failed = await trio.to_thread.run_sync(call, abandon_on_cancel=abandon_on_cancel, limiter=limiter)
+    if failed is not None:
+        try:
+            raise failed
+        finally:
+            del failed
+    found: T = result
+    return found
 
 
 class _AbandonedError(Exception):
@@ -56,7 +88,7 @@ class Worker:
         turn = shared or ThreadWork()
         done = False
         try:
-            result = await trio.to_thread.run_sync(work, turn, abandon_on_cancel=True, limiter=self._one_at_a_time)
+            result = await in_thread(work, turn, abandon_on_cancel=True, limiter=self._one_at_a_time)
             done = True
             return result
         finally:

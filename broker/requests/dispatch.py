@@ -406,7 +406,7 @@ class Dispatcher:
             return await self._answer_long(pending, response)
 
     async def _decode_long(self, pending: Long) -> None:
-        from odradek.broker.requests.long_requests import in_thread
+        from odradek.broker.worker import in_thread
 
         decode, exchange = pending.route.request.decode, pending.context.exchange
         arguments = (pending.frame, pending.position, self._most_elements)
@@ -446,7 +446,8 @@ class Dispatcher:
         return served_in_parts(partial(function, context), self._response_of, request, context.api_version)
 
     async def _answer_long(self, pending: Long, response: Any) -> Parts | Throttled | Disturbed | None:
-        from odradek.broker.requests.long_requests import encoded_in_chunks, in_thread
+        from odradek.broker.requests.long_requests import encoded_in_chunks
+        from odradek.broker.worker import in_thread
 
         watch = self.append_watch
         if response is not None and watch is not None and watch.must_wait(pending.appended):

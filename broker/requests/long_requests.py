@@ -45,11 +45,6 @@ class Turns:
         self._lock.release()
 
 
-async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function that nobody sees before it returns, while the others are served."""
-    return await trio.to_thread.run_sync(function, *arguments)
-
-
 # -- handling
 
 

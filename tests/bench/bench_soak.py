@@ -44,11 +44,13 @@ from tests.bench.brokers import Odradek
 from tests.conformance.real_kafka import free_ports
 from tests.fakes.filled import asking
 
-CONFIG = {
+CONFIG = {  # what is kept is full, and compacted, before the first five minutes are over
     "log.retention.bytes": "1000000",
     "log.segment.bytes": "1048576",
     "log.retention.check.interval.ms": "5000",
     "offsets.topic.segment.bytes": "1048576",
+    "offsets.topic.num.partitions": "2",
+    "transaction.state.log.num.partitions": "2",
     "transaction.state.log.segment.bytes": "1048576",
     "log.cleaner.backoff.ms": "5000",
 }

@@ -22,6 +22,7 @@ from odradek.broker.facade.threaded import KafkaBroker
 from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
+from odradek.protocol.generated.messages.delete_groups import DeleteGroupsRequest
 from odradek.protocol.generated.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from odradek.protocol.generated.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from odradek.protocol.generated.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
@@ -227,6 +228,17 @@ def failed_log_ins(ports: Mapping[str, int]) -> None:
         with Wire(("127.0.0.1", ports["SSL"])) as wire:
             wire.send(bad_bytes(rng))
             until_the_end(wire)
+
+
+@pytest.mark.long
+def test_a_long_request_that_ends_too_early(secured_ports: dict[str, int]) -> None:
+    names = [f"none-{number}" for number in range(5000)]
+    whole = request_frame(DeleteGroupsRequest(names), 2)
+    cut = struct.pack(">i", len(whole) - 100) + whole[4:-96]
+    ask_each("plain", secured_ports, [whole, cut])
+    with left_to_the_collector() as found:
+        ask_each("plain", secured_ports, 3 * [whole, cut])
+    assert found == {}
 
 
 @pytest.mark.long

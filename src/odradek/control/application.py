@@ -14,6 +14,7 @@ import trio
 from odradek.broker.facade.remote.encoding import error_told
 from odradek.broker.facade.remote.operations import Operation, operations
 from odradek.broker.facade.thread_bridge import BrokerClosedError
+from odradek.broker.worker import in_thread
 from odradek.control.calls import Calls, UnknownHandleError, of_body, of_query
 from odradek.control.openapi import document
 from odradek.control.static import PATHS, served
@@ -124,7 +125,7 @@ class Application:
         return answer
 
     async def _in_thread(self, function: Callable[[], T]) -> T:
-        return await trio.to_thread.run_sync(function, abandon_on_cancel=True, limiter=self._limiter)
+        return await in_thread(function, abandon_on_cancel=True, limiter=self._limiter)
 
     async def _listed(self, items: Iterator[Any]) -> AsyncGenerator[str, None]:
         """A JSON array, piece by piece."""

@@ -13,6 +13,7 @@ import trio
 from odradek.broker.config.listeners import address_text
 from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.broker.requests.exchange import RawExchange
+from odradek.broker.worker import in_thread
 from odradek.http_access import Access
 from odradek.http_server import ClientGoneError, HttpError, HttpRequest, HttpResponse, Routes, UnansweredError
 from odradek.http_text import text_bytes
@@ -69,7 +70,7 @@ class Application:
         return response
 
     async def _in_thread(self, function: Callable[..., T], *arguments: Any) -> T:
-        return await trio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True, limiter=self._limiter)
+        return await in_thread(function, *arguments, abandon_on_cancel=True, limiter=self._limiter)
 
     async def _answer(self, request: HttpRequest, exchange: RawExchange) -> HttpResponse:
         self._check_access(request)
