@@ -29,6 +29,8 @@ from odradek.storage.formats.log_file import OldFormatError, stored_batch_at, st
 
 _FOLDER = re.compile(r"(.+)-(\d+)")
 _NO_END = 2**63 - 1
+_LARGEST_INDEX = 64 * 1024 * 1024
+"""A larger file is no index; without one a segment is read from its beginning."""
 
 
 class AbortedRange(NamedTuple):
@@ -84,8 +86,11 @@ def partitions_in(root: Path) -> dict[tuple[str, int], list[Segment]]:
 
 
 def segments_in(folder: Path) -> list[Segment]:
-    """The segments of one partition in the order of their offsets."""
+    """The segments of one partition in the order of their offsets. CorruptBatchError for what is no regular file."""
     parsed = [(parse_file_name(path.name), path) for path in folder.iterdir()]
+    for name, path in parsed:
+        if name is not None and (path.is_symlink() or not path.is_file()):
+            raise CorruptBatchError(f"{path}: is no file, but something in the place of one")
     logs = sorted((name[0], path) for name, path in parsed if name is not None and name[1:] == (LOG, ""))
     ends = [base for base, _ in logs[1:]] + [_NO_END]
     return [Segment(path, base, end) for (base, path), end in zip(logs, ends, strict=True)]
@@ -303,7 +308,7 @@ def _is_abort(batch: RecordBatch) -> bool:
 
 def _bytes_of(segment: Segment, kind: str) -> bytes:
     path = segment.path.parent / file_name(segment.base, kind)
-    return path.read_bytes() if path.exists() else b""
+    return path.read_bytes() if path.exists() and path.stat().st_size <= _LARGEST_INDEX else b""
 
 
 class _Indexes:

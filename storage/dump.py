@@ -22,7 +22,7 @@ from odradek.protocol.kraft_control import parse_kraft_control_record
 from odradek.protocol.message import MetadataRecord
 from odradek.protocol.metadata_records import MetadataRecordError, decode_metadata_record
 from odradek.protocol.record_batch import RecordBatch, TimestampType
-from odradek.protocol.records import Record
+from odradek.protocol.records import Buffer, Record
 from odradek.protocol.secrets import HIDDEN, is_secret
 from odradek.protocol.stored import (
     TRANSACTION_STATES,
@@ -31,7 +31,9 @@ from odradek.protocol.stored import (
     decode_share_record,
     decode_transaction_record,
 )
+from odradek.storage.backend import StorageError
 from odradek.storage.checkpoint_files import LEADER_EPOCHS, parse_leader_epochs, parse_offsets
+from odradek.storage.file_system import LARGE, FileSystem
 from odradek.storage.formats.file_names import LOG, OFFSET_INDEX, SNAPSHOT, TIME_INDEX, TXN_INDEX, parse_file_name
 from odradek.storage.formats.indexes import parse_offset_index, parse_time_index, parse_txn_index
 from odradek.storage.formats.log_file import stored_batch_at
@@ -58,23 +60,24 @@ def dump(path: Path) -> Iterator[Item]:
     """
     if path.is_dir():
         for child in sorted(path.iterdir()):
-            if child.is_dir() or _reader(child) is not None:
+            if (child.is_dir() and not child.is_symlink()) or _reader(child) is not None:
                 yield from dump(child)
         return
     reader = _reader(path)
     if reader is None:
         yield _error(path, None, "no file of a log directory that can be shown")
         return
+    fs = FileSystem()
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        yield _error(path, None, error.strerror or str(error))
+        data = fs.view(path) if path.suffix in (LOG, CHECKPOINT) else fs.read(path, LARGE)
+    except StorageError as error:
+        yield _error(path, None, str(error.message).removeprefix(f"{path}: "))
         return
     yield {"kind": "file", "path": _shown(path), "size": len(data)}
     yield from reader(path, data)
 
 
-def _reader(path: Path) -> Callable[[Path, bytes], Iterator[Item]] | None:
+def _reader(path: Path) -> Callable[[Path, Any], Iterator[Item]] | None:
     parsed = parse_file_name(path.name)
     if parsed is not None:
         return _SEGMENT_READERS[parsed[1]]
@@ -98,19 +101,19 @@ def _error(path: Path, position: int | None, text: str) -> Item:
 # --- batches ----------------------------------------------------------------------------------------------------------
 
 
-def _dump_log(path: Path, data: bytes) -> Iterator[Item]:
+def _dump_log(path: Path, data: Buffer) -> Iterator[Item]:
     yield {"kind": "log", "base_offset": int(path.name[:20])}
     yield from _dump_batches(path, data, path.parent.name.rpartition("-")[0])
 
 
-def _dump_metadata_snapshot(path: Path, data: bytes) -> Iterator[Item]:
+def _dump_metadata_snapshot(path: Path, data: Buffer) -> Iterator[Item]:
     snapshot_id = parse_snapshot_name(path.name)
     if snapshot_id is not None:
         yield {"kind": "metadata_snapshot", **snapshot_id._asdict()}
     yield from _dump_batches(path, data, _METADATA_TOPIC)
 
 
-def _dump_batches(path: Path, data: bytes, topic: str) -> Iterator[Item]:
+def _dump_batches(path: Path, data: Buffer, topic: str) -> Iterator[Item]:
     position = 0
     while position < len(data):
         try:
@@ -309,7 +312,7 @@ def _dump_text(path: Path, data: bytes) -> Iterator[Item]:
         yield {"kind": "line", "text": line}
 
 
-_SEGMENT_READERS: Mapping[str, Callable[[Path, bytes], Iterator[Item]]] = {
+_SEGMENT_READERS: Mapping[str, Callable[[Path, Any], Iterator[Item]]] = {
     LOG: _dump_log,
     OFFSET_INDEX: _dump_index,
     TIME_INDEX: _dump_time_index,

@@ -174,3 +174,13 @@ def test_small_parts_are_packed_in_their_order(golden_log_dir: Path) -> None:
     assert list(packed([], 1)) == []
     halves = list(plan(segments_in(golden_log_dir / "d-seg-0"), Wanted("d-seg", 0, 0, 360), records=50))
     assert abs(sum(part.size for part in halves) - sum(sizes)) < len(halves)
+
+
+@pytest.mark.parametrize("suffix", [".log", ".index"])
+def test_what_is_no_file_is_refused(tmp_path: Path, suffix: str) -> None:
+    (tmp_path / f"{0:020d}.log").touch()
+    path = tmp_path / f"{0:020d}{suffix}"
+    path.unlink(missing_ok=True)
+    path.symlink_to("/dev/zero")
+    with pytest.raises(CorruptBatchError, match=f"{path}: is no file"):
+        segments_in(tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -158,3 +159,18 @@ def test_a_record_that_is_none_is_shown_with_its_error(tmp_path: Path) -> None:
 def test_names_of_types() -> None:
     assert type_name("NoOpRecord") == "NO_OP_RECORD"
     assert type_name("ClearElrRecord") == "CLEAR_ELR_RECORD"
+
+
+def test_what_is_no_file_is_an_error(tmp_path: Path) -> None:
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    os.mkfifo(folder / f"{0:020d}.log")
+    (folder / "partition.metadata").symlink_to("/etc/hostname")
+    (folder / "leader-epoch-checkpoint").touch()
+    os.truncate(folder / "leader-epoch-checkpoint", 20 << 30)
+    (tmp_path / "u-0").symlink_to("/")
+    assert [(item["path"], item["error"]) for item in dump(tmp_path)] == [
+        (f"t-0/{0:020d}.log", "is a named pipe, and has to be a file"),
+        ("t-0/leader-epoch-checkpoint", "has 21474836480 bytes, more than 67108864"),
+        ("t-0/partition.metadata", "is a symbolic link, and has to be a file"),
+    ]
