@@ -33,6 +33,8 @@ _OF_ALL = frozenset(
         "OffsetFetch/topics/partitions",
         "OffsetFetch/groups/topics",
         "OffsetFetch/groups/topics/partitions",
+        "ShareFetch/responses/partitions",
+        "ShareAcknowledge/responses/partitions",
         "Produce/responses",
         "Produce/responses/partitionResponses",
     }
