@@ -14,7 +14,7 @@ MAX_STRING_BYTES: Final = 0x7FFF
 """The longest string, in every version of the protocol, also where the length has more bits."""
 MAX_ELEMENTS: Final = 1_000_000
 """The longest array."""
-ANY_NUMBER: Final = 1 << 62
+ANY_NUMBER: Final = 1 << 60
 """For a reader that takes any number of elements in all arrays of a message together."""
 MAX_TAGGED_FIELDS: Final = 10_000
 """The most tagged fields of one struct."""
