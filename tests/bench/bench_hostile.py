@@ -30,7 +30,7 @@ from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from odradek.wire_client import WireConnection, WireError, request_frame
 from tests.bench.brokers import Odradek
-from tests.bench.hostile_requests import KNOWN, Row, rows
+from tests.bench.hostile_requests import KNOWN, PARTITIONS, Row, rows
 from tests.bench.secured_brokers import SecureOdradek
 
 CANARY = "canary"
@@ -111,7 +111,7 @@ class Stage:
             self.broker = Odradek(package=self._package)
         self.port = self.broker.secure_port or self.broker.port
         with _connected(self.port, tls=self.tls) as client:
-            made = CreateTopicsRequest([CreatableTopic(name, 1, 1) for name in (KNOWN, CANARY)])
+            made = CreateTopicsRequest([CreatableTopic(KNOWN, PARTITIONS, 1), CreatableTopic(CANARY, 1, 1)])
             client.receive(made, 5, client.send(made, 5))
         self.canary = Canary(self.port, tls=self.tls)
 

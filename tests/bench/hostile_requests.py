@@ -8,16 +8,21 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from odradek.broker.api.served import SERVED
+from odradek.protocol.compression import Codec, compress
 from odradek.protocol.generated.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.protocol.generated.messages.describe_groups import DescribeGroupsRequest
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
 from odradek.protocol.generated.messages.metadata import MetadataRequest
+from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.message import Message
 from odradek.protocol.message_codec import codec
+from odradek.protocol.record_batch import assemble
+from odradek.protocol.records import Record, encode_record, encode_records
 from odradek.protocol.schema import ArrayOf, Field, Int32, String, StructOf, Uuid
 
 KNOWN = "known"
-"""The topic, with one partition, that the broker of the bench has."""
+"""The topic that the broker of the bench has."""
+PARTITIONS = 40
 _VALUES: dict[str, Any] = {"resource_type": 2, "timestamp": -1, "group_id": KNOWN}
 NAMES_OF: dict[str, Callable[[int], str]] = {
     "unknown": lambda number: f"{number:x}",
@@ -63,6 +68,32 @@ def named_rows() -> Iterator[Row]:
     yield Row("a group, again and again", 5, lambda size, most: DescribeGroupsRequest([KNOWN] * min(size // 7, most)))
     yield Row("tagged fields", 4, lambda size, most: tagged)
     yield Row("all topics", 12, lambda size, most: MetadataRequest(None))
+    for name, make in BATCHES.items():
+        yield Row(f"batches, {name}", 9, partial(_produced, make))
+
+
+def _large_record() -> tuple[bytes, int]:
+    return encode_records([Record(0, 0, None, bytes(100_000_000))], 0, 0), 1
+
+
+def _small_records() -> tuple[bytes, int]:
+    return encode_record(Record(0, 0, None, None), 0, 0) * 14_000_000, 14_000_000
+
+
+BATCHES: dict[str, Callable[[], tuple[bytes, int]]] = {
+    "each one record of 100 MB": _large_record,
+    "each 14 million records": _small_records,
+}
+"""Bodies of batches that zstd makes small."""
+
+
+def _produced(make: Callable[[], tuple[bytes, int]], size: int, most: int) -> ProduceRequest:
+    """The same batch for each partition."""
+    body, count = make()
+    after_crc = (int(Codec.ZSTD), count - 1, 0, 0, -1, -1, -1, count)
+    batch = assemble(0, 0, after_crc, compress(Codec.ZSTD, body))
+    data = [PartitionProduceData(index, batch) for index in range(PARTITIONS)]
+    return ProduceRequest(None, 1, 60_000, [TopicProduceData(KNOWN, partition_data=data)])
 
 
 def paths(message: type[Message], version: int) -> Iterator[tuple[Field, ...]]:
