@@ -83,9 +83,8 @@ def offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCo
     def answer(
         to: list[tuple[Hashable, OffsetCommitResponseTopic]], answers: list[OffsetCommitResponsePartition]
     ) -> None:
-        if answers:
-            answered = OffsetCommitResponseTopic(name=asked.name, topic_id=asked.topic_id, partitions=answers)
-            to.append(((asked.name, asked.topic_id), answered))
+        answered = OffsetCommitResponseTopic(name=asked.name, topic_id=asked.topic_id, partitions=answers)
+        to.append(((asked.name, asked.topic_id), answered))
 
     for asked, (name, topic) in zip(request.topics, found, strict=True):
         if topic is None or name not in readable:
@@ -100,8 +99,10 @@ def offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCo
         else:
             known, unknown = _sort_partitions(topic, asked, offsets)
             slots += known
-            answer(refused, unknown)
-            answer(accepted, known)
+            if unknown:
+                answer(refused, unknown)
+            if known:
+                answer(accepted, known)
     response = OffsetCommitResponse(topics=merged(refused, accepted))
     if not offsets:
         return response
@@ -347,7 +348,7 @@ def offset_delete(ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDe
                 unknown.append(answer)
         slots += known
         for part, answers in ((refused, unknown), (accepted, known)):
-            if answers:
+            if answers or (part is refused and not end):
                 part.append((asked.name, OffsetDeleteResponseTopic(name=asked.name, partitions=answers)))
     response = OffsetDeleteResponse(topics=merged(refused, accepted))
 

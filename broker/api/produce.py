@@ -281,11 +281,11 @@ def _check(ctx: RequestContext, partition: Partition, records: Any, acks: int, r
         raise RecordsRefused(ErrorCode.INVALID_RECORD, client_message="The records of the partition are null")
     if ctx.api_version < _FIRST_VERSION_WITH_ZSTD and codec_number(records) == Codec.ZSTD:
         raise RecordsRefused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
-    if not -1 <= acks <= 1:
-        raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
     refusal = refusals.get((partition.topic.name, partition.index)) if refusals else None
     if refusal is not None:
         raise _before_log(refusal)
+    if not -1 <= acks <= 1:
+        raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
     if partition.topic.internal and ctx.client_id != ADMIN_CLIENT_ID:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
     partition.check_leader(ctx.node.id)
@@ -340,14 +340,14 @@ def _check_readable(request: ProduceRequest) -> None:
 
 
 def _drop_repeated(request: ProduceRequest) -> None:
-    """Keep the last of the entries that name the same partition."""
+    """Keep the last of the entries that name the same partition, and a topic once."""
     seen: dict[tuple[str, bytes, int], PartitionProduceData] = {}
     count = 0
     for asked in request.topic_data:
         for data in asked.partition_data:
             count += 1
             seen[(asked.name, asked.topic_id, data.index)] = data
-    if len(seen) == count:
+    if len(seen) == count and len({key[:2] for key in seen}) == len(request.topic_data):
         return
     kept: dict[tuple[str, bytes], TopicProduceData] = {}
     for (name, topic_id, _), data in seen.items():

@@ -7,7 +7,7 @@ Groups are altered and deleted while they have no members.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from odradek.broker.api.deferred_answer import Later, later
@@ -30,13 +30,16 @@ from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.messages import alter_share_group_offsets as alter
 from odradek.protocol.generated.messages import delete_share_group_offsets as delete
 from odradek.protocol.generated.messages import describe_share_group_offsets as describe
+from odradek.protocol.java_maps import hash_of_number, hash_of_uuid, java_order
 from odradek.protocol.primitives import ZERO_UUID
+from odradek.protocol.uuids import uuid_to_text
 
 T = TypeVar("T")
 
 _UNKNOWN_TEXT = "This server does not host this topic-partition."
 _UNSUPPORTED_TEXT = "The version of API is not supported."
 _INVALID_GROUP_TEXT = "The group id is invalid."
+_UNEXPECTED = "The server experienced an unexpected error when processing the request."
 _UNKNOWN_LAG = -1
 
 
@@ -65,17 +68,32 @@ def _describe_group(
             answer.topics = _all_topics(ctx, asked.group_id)
         else:
             shown = ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, [topic.topic_name for topic in asked.topics])
-            rows = [
-                _described_topic(ctx, asked.group_id, topic.topic_name, topic.partitions)
-                for topic in asked.topics
-                if topic.topic_name in shown
-            ]
-            answer.topics = [row for row in rows if row.topic_id != ZERO_UUID]
-            answer.topics += [row for row in rows if row.topic_id == ZERO_UUID]
+            answer.topics = _named_topics(ctx, asked.group_id, [t for t in asked.topics if t.topic_name in shown])
             answer.topics += [_hidden_topic(topic) for topic in asked.topics if topic.topic_name not in shown]
     except KafkaError as error:
         answer.error_code, answer.error_message = error.code, error.message
     return answer
+
+
+def _named_topics(
+    ctx: RequestContext, group_id: str, asked: Sequence[describe.DescribeShareGroupOffsetsRequestTopic]
+) -> list[describe.DescribeShareGroupOffsetsResponseTopic]:
+    """The topics that exist, each once, and the others as they are asked for."""
+    known: dict[bytes, tuple[str, dict[int, None]]] = {}
+    unknown = []
+    for topic in asked:
+        found = ctx.services.topics.get(topic.topic_name)
+        if found is None:
+            unknown.append(_described_topic(ctx, group_id, topic.topic_name, topic.partitions))
+            continue
+        if not topic.partitions or min(topic.partitions) < 0:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, _UNEXPECTED)  # as Kafka
+        known.setdefault(found.topic_id, (topic.topic_name, {}))[1].update(dict.fromkeys(topic.partitions))
+    rows = [
+        _described_topic(ctx, group_id, name, java_order(indexes, hash_of_number))
+        for name, indexes in (known[topic_id] for topic_id in java_order(known, hash_of_uuid))
+    ]
+    return rows + unknown
 
 
 def _hidden_topic(
@@ -151,24 +169,20 @@ def alter_offsets(
     """Reset the start offsets of a share group."""
     check_served(ctx, _UNSUPPORTED_TEXT)
     ctx.require(Operation.READ, Resource.GROUP, request.group_id, GROUP_REFUSED)
-    rows = {
-        (topic.topic_name, asked.partition_index): alter.AlterShareGroupOffsetsResponsePartition(asked.partition_index)
-        for topic in request.topics
-        for asked in topic.partitions
-    }
+    rows: dict[str, list[alter.AlterShareGroupOffsetsResponsePartition]] = {}
     offsets: dict[bytes, dict[int, int]] = {}
     for topic in request.topics:
         known = ctx.services.topics.get(topic.topic_name)
-        if not ctx.allows(Operation.READ, Resource.TOPIC, topic.topic_name):
-            for asked in topic.partitions:
-                row = rows[topic.topic_name, asked.partition_index]
-                row.error_code, row.error_message = ErrorCode.TOPIC_AUTHORIZATION_FAILED, TOPIC_REFUSED
-            continue
-        if known is not None:
+        allowed = ctx.allows(Operation.READ, Resource.TOPIC, topic.topic_name)
+        if known is not None and allowed:
             offsets.setdefault(known.topic_id, {})
+            rows.setdefault(topic.topic_name, [])
         for asked in topic.partitions:
-            if known is None or asked.partition_index >= len(known.partitions):
-                row = rows[topic.topic_name, asked.partition_index]
+            row = alter.AlterShareGroupOffsetsResponsePartition(asked.partition_index)
+            rows.setdefault(topic.topic_name, []).append(row)
+            if not allowed:
+                row.error_code, row.error_message = ErrorCode.TOPIC_AUTHORIZATION_FAILED, TOPIC_REFUSED
+            elif known is None or asked.partition_index >= len(known.partitions):
                 row.error_code, row.error_message = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _UNKNOWN_TEXT
             else:
                 offsets[known.topic_id][asked.partition_index] = asked.start_offset
@@ -202,6 +216,11 @@ def _alter(
     """Reset the offsets; returns the errors of the share coordinator."""
     groups, states = ctx.services.groups(), ctx.services.share_persister()
     state_epoch = groups.ask_now(group_id, AlterShareOffsets(group_id, offsets), ctx.node)
+    for topic_id, by_partition in offsets.items():
+        if by_partition and min(by_partition) < 0:  # as in Kafka, after the coordinator's checks
+            place = f"{group_id} {uuid_to_text(topic_id)} {min(by_partition)}"
+            text = f"Initialize share group parameters has invalid partitionId - {place}"
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, text)
     failed: dict[ShareKey, KafkaError] = {}
     for topic_id, by_partition in offsets.items():
         for index, offset in by_partition.items():
@@ -219,18 +238,19 @@ def _alter(
 def _altered_topics(
     ctx: RequestContext,
     request: alter.AlterShareGroupOffsetsRequest,
-    rows: Mapping[tuple[str, int], alter.AlterShareGroupOffsetsResponsePartition],
+    rows: Mapping[str, list[alter.AlterShareGroupOffsetsResponsePartition]],
     failed: Mapping[ShareKey, KafkaError],
 ) -> list[alter.AlterShareGroupOffsetsResponseTopic]:
-    topics: dict[str, alter.AlterShareGroupOffsetsResponseTopic] = {}
-    for (name, index), row in rows.items():
+    topics = []
+    for name, partitions in rows.items():
         known = ctx.services.topics.get(name)
         topic_id = ZERO_UUID if known is None else known.topic_id
-        error = failed.get(ShareKey(request.group_id, topic_id, index))
-        if error is not None:
-            row.error_code, row.error_message = error.code, error.message
-        topics.setdefault(name, alter.AlterShareGroupOffsetsResponseTopic(name, topic_id)).partitions.append(row)
-    return sorted(topics.values(), key=lambda topic: topic.topic_id != ZERO_UUID)
+        for row in partitions:
+            error = failed.get(ShareKey(request.group_id, topic_id, row.partition_index))
+            if error is not None:
+                row.error_code, row.error_message = error.code, error.message
+        topics.append(alter.AlterShareGroupOffsetsResponseTopic(name, topic_id, partitions))
+    return sorted(topics, key=lambda topic: topic.topic_id != ZERO_UUID)
 
 
 # -- deleting

@@ -40,7 +40,7 @@ from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.messages import streams_group_describe as d
 from odradek.protocol.generated.messages import streams_group_heartbeat as h
 from odradek.protocol.generated.messages import streams_group_topology_description_update as u
@@ -75,13 +75,19 @@ def streams_group_heartbeat(
         _check_topic_names(names)
         require_topics(ctx, names)
     release = ctx.release
-    if release.has_static_streams_members:
-        check_text(request.instance_id, "InstanceId")
-    else:
+    if not release.has_static_streams_members:
         _check_unsupported(request)
     _check_regexes(request)
     _check(request)
-    endpoint, tags = request.user_endpoint, request.client_tags
+    endpoint = request.user_endpoint
+    tags, topology, fault = None, None, None
+    try:
+        if request.client_tags is not None:
+            tags = tuple(sorted(_unique((tag.key, tag.value) for tag in request.client_tags).items()))
+        if request.topology is not None:
+            topology = _topology(request.topology)
+    except KafkaError as error:
+        fault = as_value(error)
     command = StreamsGroupHeartbeat(
         request.group_id,
         request.member_id,
@@ -91,11 +97,12 @@ def streams_group_heartbeat(
         end_offsets=_offsets(request.task_end_offsets),
         rack_id=request.rack_id,
         rebalance_timeout_ms=request.rebalance_timeout_ms,
-        topology=None if request.topology is None else _topology(request.topology),
+        topology=topology,
         owned=_owned(request),
         process_id=request.process_id,
         endpoint=None if endpoint is None else Endpoint(endpoint.host, endpoint.port),
-        client_tags=None if tags is None else tuple(sorted(_unique((tag.key, tag.value) for tag in tags).items())),
+        client_tags=tags,
+        fault=fault,
         shutdown=request.shutdown_application,
         endpoint_epoch=request.endpoint_information_epoch,
         client_id=ctx.client_id or "",
@@ -176,6 +183,7 @@ def _check(request: h.StreamsGroupHeartbeatRequest) -> None:
     epoch = request.member_epoch
     check_text(request.member_id, "MemberId")
     check_text(request.group_id, "GroupId")
+    check_text(request.instance_id, "InstanceId")
     check_text(request.rack_id, "RackId")
     if epoch == JOINING:
         _check_first(request)

@@ -35,7 +35,8 @@ from odradek.protocol.generated.messages.txn_offset_commit import (
 Place = tuple[str, bytes]
 Offsets = list[tuple[Place, OffsetToCommit]]
 Codes = dict[tuple[Place, int], int]
-"""Place of a topic in the request and partition, to the answer."""
+"""Place of a topic in the request and partition, to the answer. A topic that is refused as a whole has `_ALL`, too."""
+_ALL = -1 << 31
 _BY_ID_FROM = 6
 
 
@@ -107,7 +108,7 @@ def _response(request: TxnOffsetCommitRequest, offsets: Offsets, codes: Codes) -
                 for partition in topic.partitions
                 if ((place, partition.partition_index) in attempted) is taken
             ]
-            if answers:
+            if answers or (part is refused and (place, _ALL) in codes):
                 part.append((place, TxnOffsetCommitResponseTopic(topic.name, topic.topic_id, answers)))
     return TxnOffsetCommitResponse(topics=merged(refused, accepted))
 
@@ -121,6 +122,8 @@ def _offsets(ctx: RequestContext, request: TxnOffsetCommitRequest) -> tuple[Offs
     readable = ctx.allowed(Operation.READ, Resource.TOPIC, [name for name, _ in found if name is not None])
     for topic, (name, known) in zip(request.topics, found, strict=True):
         place = _place(topic)
+        if known is None or name not in readable:
+            codes[place, _ALL] = int(ErrorCode.NONE)  # Kafka names it, also without partitions
         for partition in topic.partitions:
             index = partition.partition_index
             if name is None:

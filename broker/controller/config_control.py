@@ -85,11 +85,11 @@ class ConfigControl:
     # -- the kinds of resources
 
     def _changed_topic(self, change: Change, node_id: int | None) -> dict[str, str]:
-        if change.name == "":
-            raise KafkaError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
         current = self._image.configs_of(ResourceType.TOPIC, change.name)
         keys = self._config.keys.topic
         result = result_of(change, current, keys, _kafkas_default(keys))
+        if change.name == "":
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
         check_topic_name(change.name)
         with _refused_as(ErrorCode.INVALID_CONFIG):
             checked = TopicConfig.check(result, keys)

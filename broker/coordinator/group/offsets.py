@@ -106,16 +106,29 @@ class OffsetBook:
         return make_outcome(records, reply=codes, producer=producer, then=then)
 
     def _checked(self, check: Callable[[C], T], command: C) -> T:
-        """The result of a group's check, which meets no ids of topics if the release does not know them: then a member
-        commits in its present epoch only.
+        """The result of a group's check.
+
+        An offset whose metadata is too long is refused before Kafka asks whose partition it is, so it cannot fail the
+        check. The check meets no ids of topics if the release does not know them: then a member commits in its present
+        epoch only.
         """
-        if self._configs.release.knows_ids_of_offsets:
-            return check(command)
-        offsets, command.offsets = command.offsets, _without_ids(command.offsets)
+        offsets = command.offsets
         try:
-            return check(command)
+            if not self._configs.release.knows_ids_of_offsets:
+                command.offsets = _without_ids(offsets)
+            try:
+                return check(command)
+            except KafkaError:
+                fitting = [offset for offset in command.offsets if not self._is_too_long(offset.metadata)]
+                if len(fitting) == len(offsets):
+                    raise
+                command.offsets = fitting
+                return check(command)
         finally:
             command.offsets = offsets
+
+    def _is_too_long(self, metadata: str | None) -> bool:
+        return metadata is not None and len(metadata) > self._settings.offset_metadata_max_bytes
 
     def _create(
         self, group_id: str, generation_id: int, api_version: int, now_ms: int

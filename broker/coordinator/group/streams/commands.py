@@ -15,6 +15,7 @@ from odradek.broker.coordinator.group.commands import (
 from odradek.broker.coordinator.group.streams.description import Description
 from odradek.broker.coordinator.group.streams.member import Endpoint, EndpointPartitions, Held, Owned, TaskOffsets
 from odradek.broker.coordinator.group.streams.topology import Status, Topology
+from odradek.protocol.errors import KafkaError
 from odradek.protocol.native import mypyc_attr
 
 
@@ -42,8 +43,9 @@ class StreamsGroupHeartbeat(GroupCommand):
     None, and -1 for the rebalance timeout, stand for "unchanged". ``host``: the client's address. ``shutdown``: the
     whole application is to end. ``endpoint_epoch``: of the endpoints that the member knows. ``forbidden``: which of
     some internal topics the client may not create; None for none. ``offsets`` and ``end_offsets``: up to where the
-    member has restored its tasks, and where their changelogs end. ``speaks_v1``: the
-    member's version has the tags that it lacks, and requests for a description of the topology.
+    member has restored its tasks, and where their changelogs end. ``fault``: what is wrong with its tags or its
+    topology, which counts once the member is known. ``speaks_v1``: the member's version has the tags that it lacks, and
+    requests for a description of the topology.
     """
 
     home: ClassVar[GroupType | None] = GroupType.STREAMS
@@ -53,6 +55,7 @@ class StreamsGroupHeartbeat(GroupCommand):
         "end_offsets",
         "endpoint",
         "endpoint_epoch",
+        "fault",
         "forbidden",
         "host",
         "instance_id",
@@ -85,6 +88,7 @@ class StreamsGroupHeartbeat(GroupCommand):
         process_id: str | None = None,
         endpoint: Endpoint | None = None,
         client_tags: tuple[tuple[str, str], ...] | None = None,
+        fault: KafkaError | None = None,
         shutdown: bool = False,
         endpoint_epoch: int = 0,
         client_id: str = "",
@@ -105,6 +109,7 @@ class StreamsGroupHeartbeat(GroupCommand):
         self.process_id = process_id
         self.endpoint = endpoint
         self.client_tags = client_tags
+        self.fault = fault
         self.shutdown = shutdown
         self.endpoint_epoch = endpoint_epoch
         self.client_id = client_id
@@ -122,6 +127,7 @@ class StreamsGroupHeartbeat(GroupCommand):
             and self.topology is None
             and self.endpoint is None
             and self.client_tags is None
+            and self.fault is None
             and self.process_id is None
             and self.rack_id is None
             and self.rebalance_timeout_ms == -1

@@ -24,7 +24,7 @@ from odradek.broker.coordinator.group.streams.commands import (
 )
 from odradek.broker.coordinator.group.streams.description_updates import DescriptionUpdates, note_request
 from odradek.broker.coordinator.group.streams.group import Step, StreamsGroup, member_timers, new_group, session_key
-from odradek.broker.coordinator.group.streams.member import JOINING, NOTHING_HELD, Member, endpoints
+from odradek.broker.coordinator.group.streams.member import JOINING, NOTHING_HELD, Member, TaskOffsets, endpoints
 from odradek.broker.coordinator.group.streams.progress import Progress, compute_targets
 from odradek.broker.coordinator.group.streams.readiness import (
     Readiness,
@@ -83,6 +83,8 @@ class Heartbeats:
             member = member._replace(endpoint=command.endpoint)
         configs = self._configs.assignment_configs(command.group_id)
         ready = self._bring_up_to_date(step, command, before, member, configs)
+        _check_offsets(command.offsets)
+        _check_offsets(command.end_offsets)
         step.group.soft.note_offsets(command.member_id, command.offsets, command.end_offsets)
         epoch, target = self._progress.target(step, member, step.epoch, ready.configured, configs)
         after = self._progress.reconciled(step, member, epoch, target, command.owned)
@@ -271,8 +273,13 @@ class Heartbeats:
         group, soft = step.group, step.group.soft
         interval_ms = self._configs.heartbeat_interval_ms(group.group_id)
         tells = command.member_epoch == JOINING or after.assigned != before.assigned
-        moved = after.endpoint != before.endpoint and self._configs.release.tells_changed_endpoints
-        if moved or (tells and after.endpoint is not None):
+        changed = tells
+        if self._configs.release.tells_changed_endpoints:
+            changed = after.assigned != before.assigned
+            if after.endpoint != before.endpoint:
+                soft.endpoint_epoch += 1
+                changed = False
+        if changed and after.endpoint is not None:
             soft.endpoint_epoch += 1
         known = None
         if soft.endpoint_epoch != command.endpoint_epoch:
@@ -329,8 +336,19 @@ def _matters(before: Member, after: Member) -> bool:
     )
 
 
+def _check_offsets(offsets: TaskOffsets | None) -> None:
+    seen: set[tuple[str, int]] = set()
+    for subtopology, partition, _ in offsets or ():
+        if (subtopology, partition) in seen:
+            text = f"Task offsets contain a duplicate entry for subtopology {subtopology} and partition {partition}."
+            raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+        seen.add((subtopology, partition))
+
+
 def _updated(member: Member, command: StreamsGroupHeartbeat) -> Member:
-    """The member with the fields of the heartbeat; None and -1 change nothing."""
+    """The member with the fields of the heartbeat; None and -1 change nothing. Raises the heartbeat's fault."""
+    if command.fault is not None:
+        raise command.fault.again()
     timeout_ms, topology = command.rebalance_timeout_ms, command.topology
     return member._replace(
         instance_id=member.instance_id if command.instance_id is None else command.instance_id,
