@@ -80,7 +80,7 @@ def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupRespo
 
 
 def _join_response(ctx: RequestContext, reply: JoinReply) -> JoinGroupResponse:
-    protocol_name = reply.protocol_name
+    protocol_name = reply.protocol_name or None
     if protocol_name is None and ctx.api_version < _JOIN_NULL_PROTOCOL_FROM:
         protocol_name = ""
     return JoinGroupResponse(

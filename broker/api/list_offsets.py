@@ -108,8 +108,9 @@ def _list_offsets(ctx: RequestContext, request: ListOffsetsRequest, looks: Looks
             try:
                 if (topic.name, asked.partition_index) in twice:
                     raise KafkaError(ErrorCode.INVALID_REQUEST)
+                timestamp = _special_or_time(ctx, asked.timestamp)
                 partition = find_partition(ctx, topic.name, asked.partition_index)
-                _answer(ctx, request, partition, asked, answer, looks)
+                _answer(ctx, request, partition, asked, timestamp, answer, looks)
             except (KafkaError, CorruptDataError) as error:
                 answer.error_code = error.code
             if ctx.api_version < _LEADER_EPOCH_FROM:
@@ -138,10 +139,10 @@ def _answer(
     request: ListOffsetsRequest,
     partition: Partition,
     asked: ListOffsetsPartition,
+    timestamp: int,
     answer: ListOffsetsPartitionResponse,
     looks: Looks,
 ) -> None:
-    timestamp = _special_or_time(ctx, asked.timestamp)
     log, high_watermark, end = _source(ctx, request, partition, asked)
     if not log.config.message_format and timestamp not in (LATEST, EARLIEST):
         raise KafkaError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)

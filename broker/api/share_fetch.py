@@ -10,7 +10,7 @@ Kafka: the group coordinator alone knows the members.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from odradek.broker.api.deferred_answer import Later
@@ -57,10 +57,11 @@ _EMPTY = b""
 class _ShareFetch:
     """One request at work. `session`: the one that it goes on with, None if it begins or ends one.
 
-    `failed`: partitions that cannot be read; `answers`: the results of the acknowledgements.
+    `failed`: partitions that cannot be read; `unreadable`: those whose state cannot be read, which Kafka tells at the
+    end of the wait, if there are no others; `answers`: the results of the acknowledgements.
     """
 
-    __slots__ = ("answers", "ctx", "epoch_due", "failed", "lives", "read", "request", "session")
+    __slots__ = ("answers", "ctx", "epoch_due", "failed", "lives", "read", "request", "session", "unreadable")
 
     def __init__(self, ctx: RequestContext, request: ShareFetchRequest) -> None:
         self.ctx = ctx
@@ -69,6 +70,7 @@ class _ShareFetch:
         self.epoch_due = 0
         self.answers: Answers = {}
         self.failed: dict[Place, KafkaError] = {}
+        self.unreadable: dict[Place, KafkaError] = {}
         self.lives: list[LiveSharePartition] = []
         most = max(0, min(request.max_bytes, ctx.services.config.get_int("fetch.max.bytes")))
         self.read = ShareReadRequest(
@@ -95,9 +97,10 @@ def share_fetch(ctx: RequestContext, request: ShareFetchRequest) -> ShareFetchRe
         _check_renewal(ctx, request)
         places = _open(work)
     except KafkaError as error:
+        refusal = ShareFetchResponse(error_code=error.code)
         if error.code is ErrorCode.SHARE_SESSION_LIMIT_REACHED and request.max_wait_ms > 0:
-            return _ParkedRefusal(ctx, request.max_wait_ms, error.code)
-        return ShareFetchResponse(error_code=error.code)
+            return _AnswerInTime(ctx, request.max_wait_ms, lambda: refusal)
+        return refusal
     if _has_acknowledgements(request):
         work.answers = acknowledge_all(ctx, request)
         waiting = uncommitted(ctx, request, work.answers)
@@ -208,7 +211,10 @@ def _fetch(work: _ShareFetch, places: Sequence[Place]) -> ShareFetchResponse | P
         return _answer(work, [])
     _open_partitions(work, places)
     if not work.lives:
-        return _answer(work, [])
+        if not work.unreadable or request.max_wait_ms <= 0:
+            return _answer(work, [])
+        work.failed |= work.unreadable
+        return _AnswerInTime(work.ctx, request.max_wait_ms, lambda: _answer(work, []))
     found = _read(work, at_once=request.max_wait_ms <= 0)
     return _ParkedShareFetch(work) if found is None else _answer(work, found)
 
@@ -223,7 +229,8 @@ def _open_partitions(work: _ShareFetch, places: Sequence[Place]) -> None:
         try:
             work.lives.append(shares.open(key, topic.partitions[place[1]], ctx.node.id))
         except KafkaError as error:
-            work.failed[place] = as_value(error)
+            unreadable = error.code is ErrorCode.UNKNOWN_SERVER_ERROR
+            (work.unreadable if unreadable else work.failed)[place] = as_value(error)
 
 
 def _read(work: _ShareFetch, *, at_once: bool) -> list[ShareRead] | None:
@@ -265,19 +272,19 @@ class _ParkedShareFetch(Parked):
         self.wake()
 
 
-class _ParkedRefusal(Parked):
-    """A member that gets no session tries again at once, so it gets the refusal when its fetch would have ended."""
+class _AnswerInTime(Parked):
+    """An answer that would only make the member ask again at once, so it comes when its fetch would have ended."""
 
-    __slots__ = ("_clock", "_code")
+    __slots__ = ("_answer", "_clock")
 
-    def __init__(self, ctx: RequestContext, max_wait_ms: int, code: ErrorCode) -> None:
+    def __init__(self, ctx: RequestContext, max_wait_ms: int, answer: Callable[[], ShareFetchResponse]) -> None:
         super().__init__(ctx.services.clock.now_ms() + max_wait_ms)
         self._clock = ctx.services.clock
-        self._code = code
+        self._answer = answer
 
     def resume(self) -> ShareFetchResponse | None:
-        """The refusal, when its time has come."""
-        return ShareFetchResponse(error_code=self._code) if self._clock.now_ms() >= self.deadline_ms else None
+        """The answer, when its time has come."""
+        return self._answer() if self._clock.now_ms() >= self.deadline_ms else None
 
     def abandon(self) -> None:
         """There is nothing to leave behind."""
@@ -290,8 +297,8 @@ def _answer(work: _ShareFetch, found: Sequence[ShareRead]) -> ShareFetchResponse
     session = work.session
     if session is not None and session.epoch != work.epoch_due:
         return ShareFetchResponse(error_code=ErrorCode.INVALID_SHARE_SESSION_EPOCH)
-    rows = {(read.live.key.topic_id, read.live.key.partition): _row(read) for read in found}
-    rows |= {place: _failed_row(place, error) for place, error in work.failed.items()}
+    rows = {place: _failed_row(place, error) for place, error in work.failed.items()}
+    rows |= {(read.live.key.topic_id, read.live.key.partition): _row(read) for read in found}
     if session is not None:
         rows = {place: row for place, row in rows.items() if _must_answer(session, place, row)}
     for place, error in work.answers.items():

@@ -100,26 +100,6 @@ BROKER_SYNONYMS: Mapping[str, tuple[str, ...]] = {
     for name in family
 } | {"log.flush.interval.ms": ("log.flush.interval.ms", "log.flush.scheduler.interval.ms")}
 
-# (smaller, larger): the first must not exceed the second.
-_ORDERED = (
-    ("group.min.session.timeout.ms", "group.max.session.timeout.ms"),
-    ("group.consumer.min.heartbeat.interval.ms", "group.consumer.max.heartbeat.interval.ms"),
-    ("group.consumer.min.session.timeout.ms", "group.consumer.max.session.timeout.ms"),
-    ("group.share.min.heartbeat.interval.ms", "group.share.max.heartbeat.interval.ms"),
-    ("group.share.min.session.timeout.ms", "group.share.max.session.timeout.ms"),
-    ("group.streams.min.heartbeat.interval.ms", "group.streams.max.heartbeat.interval.ms"),
-    ("group.streams.min.heartbeat.interval.ms", "group.streams.heartbeat.interval.ms"),
-    ("group.streams.heartbeat.interval.ms", "group.streams.max.heartbeat.interval.ms"),
-    ("group.streams.min.session.timeout.ms", "group.streams.max.session.timeout.ms"),
-    ("group.streams.min.session.timeout.ms", "group.streams.session.timeout.ms"),
-    ("group.streams.session.timeout.ms", "group.streams.max.session.timeout.ms"),
-    ("group.streams.heartbeat.interval.ms", "group.streams.session.timeout.ms"),
-    ("group.streams.min.assignment.interval.ms", "group.streams.max.assignment.interval.ms"),
-    ("group.streams.min.assignment.interval.ms", "group.streams.assignment.interval.ms"),
-    ("group.streams.assignment.interval.ms", "group.streams.max.assignment.interval.ms"),
-    ("group.streams.num.standby.replicas", "group.streams.max.standby.replicas"),
-)
-
 RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 _PERSISTERS = "org.apache.kafka.server.share.persister."
 DEFAULT_PERSISTER = f"{_PERSISTERS}DefaultStatePersister"
@@ -265,13 +245,11 @@ class BrokerConfig:
                 self.static[name] = self._kept(name, text)
         for name, value in (values or {}).items():
             self.static[name] = self.check(name, _text_of(name, value))
-        self._check_order(None)
         for node_id, own in (nodes or {}).items():
             self._take_own(node_id, own)
 
     def _take_own(self, node_id: int, own: Mapping[str, Any]) -> None:
         self.static_nodes[node_id] = {name: self.check(name, _text_of(name, value)) for name, value in own.items()}
-        self._check_order(node_id)
 
     def check(self, name: str, text: str) -> str:
         """`text` in its normal form; ConfigError for an unknown name, a bad value or what odradek cannot honour."""
@@ -546,15 +524,6 @@ class BrokerConfig:
         if self.release.configs and name in self.keys.broker and name not in DEFAULTS_OF_ODRADEK:
             return self.keys.broker[name].default
         return default_text(name) if name in broker_keys() else None
-
-    def _check_order(self, node_id: int | None) -> None:
-        given = self.static if node_id is None else self.static_nodes[node_id]
-        for smaller, larger in _ORDERED:
-            concerned = smaller in given or larger in given
-            if concerned and self.get_int(smaller, node_id) > self.get_int(larger, node_id):
-                raise ConfigError(f"{larger} must be greater than or equal to {smaller}")
-        self._cluster_values.clear()
-        self._values.clear()
 
 
 class TopicConfig:

@@ -9,6 +9,37 @@ from odradek.broker.config.broker_config import BrokerConfig, ConfigError
 _MIB = 1 << 20
 
 
+def _orders() -> list[tuple[str, str, str]]:
+    """Pairs of configs and how they must stand to each other, in Kafka's order."""
+    pairs = []
+    for kind in ("consumer", "share", "streams"):
+        for name in ("heartbeat.interval.ms", "session.timeout.ms", "assignment.interval.ms"):
+            own, least, most = (f"group.{kind}.{prefix}{name}" for prefix in ("", "min.", "max."))
+            pairs += [(most, ">=", least), (own, ">=", least), (own, "<=", most)]
+            if name == "session.timeout.ms":
+                pairs.append((f"group.{kind}.heartbeat.interval.ms", "<", own))
+    streams = "group.streams."
+    for name in ("num.standby.replicas", "num.warmup.replicas"):
+        pairs.append((f"{streams}{name}", "<=", f"{streams}max.{name.removeprefix('num.')}"))
+    pairs.insert(-1, (f"{streams}task.offset.interval.ms", ">=", f"{streams}min.task.offset.interval.ms"))
+    for name in ("delivery.count.limit", "partition.max.record.locks"):
+        pairs += [
+            (f"group.share.max.{name}", ">=", f"group.share.{name}"),
+            (f"group.share.{name}", ">=", f"group.share.min.{name}"),
+        ]
+    name = "record.lock.duration.ms"
+    return [
+        *pairs,
+        (f"group.share.{name}", ">=", f"group.share.min.{name}"),
+        (f"group.share.max.{name}", ">=", f"group.share.{name}"),
+        ("group.share.max.share.sessions", ">=", "group.share.max.size"),
+    ]
+
+
+_ORDERS = _orders()
+_SAID = {">=": "greater than or equal to", "<=": "less than or equal to", "<": "less than"}
+
+
 def check_requirements(config: BrokerConfig, values: Mapping[str, str], node_id: int | None = None) -> None:
     """ConfigError, in Kafka's words, unless the configs fit together. `values` would replace dynamic ones of the node,
     or of all nodes."""
@@ -20,20 +51,50 @@ def check_requirements(config: BrokerConfig, values: Mapping[str, str], node_id:
             return default
         return config.get_int(name, node_id)
 
+    def number(name: str) -> int:
+        found = value(name)
+        assert found is not None
+        return found
+
     def required(fits: bool, text: str) -> None:
         if not fits:
             raise ConfigError(f"requirement failed: {text}")
 
+    for name, order, other in _ORDERS:
+        one, another = number(name), number(other)
+        if not (one >= another if order == ">=" else one <= another if order == "<=" else one < another):
+            raise ConfigError(f"{name} must be {_SAID[order]} {other}")
     for name, least in (("log.roll.ms", 1), ("log.roll.jitter.ms", 0)):
         found = value(name, least)
         required(found is not None and found >= least, f"{name} must be greater than or equal to {least}")
-    retention = value("log.retention.ms", -1)
+    retention = int(values["log.retention.ms"]) if "log.retention.ms" in values else _retention_ms(config, node_id)
     text = "log.retention.ms must be unlimited (-1) or, greater than or equal to 1"
-    required(retention is not None and (retention >= 1 or retention < 0), text)
-    threads, buffer = value("log.cleaner.threads"), value("log.cleaner.dedupe.buffer.size")
-    assert threads is not None
-    assert buffer is not None
+    required(retention >= 1 or retention < 0, text)
+    threads, buffer = number("log.cleaner.threads"), number("log.cleaner.dedupe.buffer.size")
     if threads == 0:
         raise ConfigError("/ by zero")  # Kafka's words are those of its division
     text = "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread."
     required(buffer // threads > _MIB, text)
+    wait = number("replica.fetch.wait.max.ms")
+    text = "replica.socket.timeout.ms should always be at least replica.fetch.wait.max.ms to prevent unnecessary socket"
+    required(wait <= number("replica.socket.timeout.ms"), f"{text} timeouts")
+    text = (
+        "replica.fetch.wait.max.ms should always be less than or equal to replica.lag.time.max.ms to prevent frequent"
+    )
+    required(wait <= number("replica.lag.time.max.ms"), f"{text} changes in ISR")
+    queued = number("queued.max.request.bytes")
+    text = "queued.max.request.bytes must be larger or equal to socket.request.max.bytes"
+    required(queued <= 0 or queued >= number("socket.request.max.bytes"), text)
+    idle, delay = number("connections.max.idle.ms"), number("connection.failed.authentication.delay.ms")
+    text = (
+        f"connection.failed.authentication.delay.ms={delay} should always be less than connections.max.idle.ms={idle} "
+        "to prevent failed authentication responses from timing out"
+    )
+    required(idle < 0 or delay < idle, text)
+
+
+def _retention_ms(config: BrokerConfig, node_id: int | None) -> int:
+    """`log.retention.ms`, or minutes or hours in its place."""
+    found = config.topic_default("retention.ms", node_id)
+    assert isinstance(found, int)
+    return found

@@ -101,13 +101,26 @@ def check_dynamic(broker: BrokerConfig, values: Mapping[str, str], node_id: int 
         return broker.get(name, node_id)
 
     try:
-        _check_local(value, "log.local.retention.ms", "log.retention.ms")
-        _check_local(value, "log.local.retention.bytes", "log.retention.bytes")
+        for unit in ("ms", "bytes"):
+            _check_local(value, f"log.local.retention.{unit}", f"log.retention.{unit}")
+            _check_lag(value, unit)
     except ConfigError as error:
         raise ConfigError(
             f"Invalid value org.apache.kafka.common.config.ConfigException: {error} for configuration "
             "Invalid dynamic configuration"
         ) from None
+
+
+def _check_lag(value: Callable[[str], ConfigValue], unit: str) -> None:
+    """Copying may not lag behind further than local segments are kept."""
+    lag, kept = value(f"log.remote.copy.lag.{unit}"), value(f"log.local.retention.{unit}")
+    if kept == _AS_ALL:
+        kept = value(f"log.retention.{unit}")
+    assert isinstance(lag, int)
+    assert isinstance(kept, int)
+    if 0 <= kept < lag:
+        why = f"Value must not exceed log.local.retention.{unit} (effective value: {kept})"
+        raise invalid_value(f"log.remote.copy.lag.{unit}", lag, why)
 
 
 def _check_local(value: Callable[[str], ConfigValue], local: str, whole: str) -> None:

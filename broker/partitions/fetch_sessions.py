@@ -158,14 +158,55 @@ class FetchSession:
 
 
 class FetchSessionCache:
-    """The fetch sessions of a node, at most `slots` of them (`max.incremental.fetch.session.cache.slots`).
+    """The fetch sessions of a node, in eight parts as in Kafka.
 
-    Owner: the node's fetch handler. When full, a new session takes the place of one that was unused for two minutes, or
-    of a smaller one that is two minutes old; else the client gets no session, which costs it only bytes.
+    Owner: the node's fetch handler. `slots`: how many there may be (`max.incremental.fetch.session.cache.slots`). Each
+    part has an eighth of them, rounded down; new sessions go to one after the other. An id says in which part it is.
     """
 
     def __init__(self, slots: int) -> None:
         self.slots = slots
+        self._parts = [FetchSessionPart(slots // _PLACES, number) for number in range(_PLACES)]
+        self._turn = 0
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
+
+    def __iter__(self) -> Iterator[FetchSession]:
+        return (session for part in self._parts for session in part)
+
+    def _part(self, session_id: int) -> FetchSessionPart:
+        return self._parts[max(0, session_id) // _IDS_IN_A_PLACE]
+
+    def find(self, session_id: int) -> FetchSession | None:
+        """The session with this id; None without one."""
+        return self._part(session_id).find(session_id)
+
+    def create(self, items: list[FetchItem], by_id: bool, now_ms: int) -> FetchSession | None:
+        """Open a session for a full fetch; None if there is no room."""
+        part = self._parts[self._turn % _PLACES]
+        self._turn += 1
+        return part.create(items, by_id, now_ms)
+
+    def remove(self, session_id: int) -> None:
+        """Close a session, if it exists."""
+        self._part(session_id).remove(session_id)
+
+    def resume(self, session_id: int, epoch: int, by_id: bool, now_ms: int) -> FetchSession:
+        """The session that an incremental request continues: see `FetchSessionPart.resume`."""
+        return self._part(session_id).resume(session_id, epoch, by_id, now_ms)
+
+
+class FetchSessionPart:
+    """One part of a node's fetch sessions, at most `slots` of them.
+
+    When full, a new session takes the place of one that was unused for two minutes, or of a smaller one that is two
+    minutes old; else the client gets no session, which costs it only bytes.
+    """
+
+    def __init__(self, slots: int, number: int) -> None:
+        self.slots = slots
+        self._number = number
         self._sessions: dict[int, FetchSession] = {}
 
     def __len__(self) -> int:
@@ -184,7 +225,8 @@ class FetchSessionCache:
             return None
         session_id = NO_SESSION
         while session_id == NO_SESSION or session_id in self._sessions:
-            session_id = random.randint(1, MAX_EPOCH)
+            first = self._number * _IDS_IN_A_PLACE
+            session_id = random.randrange(max(1, first), first + _IDS_IN_A_PLACE)
         session = self._sessions[session_id] = FetchSession(session_id, items, by_id, now_ms)
         return session
 

@@ -69,18 +69,6 @@ ROOT = Path(__file__).parents[3]
             "Disabling the 'classic' protocol is not supported.",
         ),
         ({"log.retention.ms": None}, "config 'log.retention.ms' needs text, a number, a boolean or a list, not None"),
-        (
-            {"group.min.session.timeout.ms": 10, "group.max.session.timeout.ms": 5},
-            "group.max.session.timeout.ms must be greater than or equal to group.min.session.timeout.ms",
-        ),
-        (
-            {"group.streams.session.timeout.ms": 44_999},
-            "group.streams.session.timeout.ms must be greater than or equal to group.streams.min.session.timeout.ms",
-        ),
-        (
-            {"group.streams.num.standby.replicas": 3},
-            "group.streams.max.standby.replicas must be greater than or equal to group.streams.num.standby.replicas",
-        ),
     ],
 )
 def test_what_is_refused(values: dict[str, Any], why: str) -> None:

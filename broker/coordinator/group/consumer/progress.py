@@ -78,9 +78,11 @@ class Progress:
         return self.reconcile(step, change.after, target, owned, subscription_changed=changed)
 
     def _prefers_another(self, group: ConsumerGroup, change: Change) -> bool:
-        """Whether the change makes the group prefer another assignor, if the release considers that."""
-        counts = self.configs.release.counts_assignors
-        return counts and preferred_assignor(group) != preferred_assignor(group, change)
+        """Whether the change makes the group use another assignor, if the release considers that."""
+        if not self.configs.release.counts_assignors:
+            return False
+        first = self.configs.first_assignor
+        return (preferred_assignor(group) or first) != (preferred_assignor(group, change) or first)
 
     # -- the member
 
