@@ -198,9 +198,12 @@ class Connection:
         return self.state is _PARKED and pending is not None and pending.response is parked
 
     def client_has_gone(self) -> bool:
-        """Whether the client has closed its end. Call it only while nobody reads."""
+        """Whether the connection is broken, or its client has closed its end. Call it only while nobody reads.
+
+        Who is owed an answer may have closed one direction alone: as in Kafka it gets the answer.
+        """
         try:
-            return self._socket.recv(1, socket.MSG_PEEK) == b""
+            return self._socket.recv(1, socket.MSG_PEEK) == b"" and not RULES[self.state].owes_answer
         except BlockingIOError:
             return False
         except OSError:

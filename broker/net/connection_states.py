@@ -44,7 +44,7 @@ class Cut(Enum):
     """The times when the server cuts an idle connection."""
 
     IDLE = "idle for `connections.max.idle.ms`"
-    CLIENT_GONE = "its client has gone"
+    CLIENT_GONE = "its client has gone, or idle for `connections.max.idle.ms`"
     NEVER = "never"
 
 

@@ -600,7 +600,8 @@ class Server:
         """Cut connections that sent nothing for `connections.max.idle.ms`, or did not log in within it, and parked
         ones whose client has gone.
 
-        A connection whose request waits (a long poll, a rebalance) is not read from, so nothing else would notice.
+        A connection whose request waits (a long poll, a rebalance) is not read from, so nothing else would notice. It
+        is idle meanwhile, as in Kafka.
         """
         clock = self._clock
         while True:
@@ -613,7 +614,7 @@ class Server:
                     continue  # no reader could have noticed
                 cut = RULES[connection.state].cut
                 if (cut is Cut.CLIENT_GONE and connection.client_has_gone()) or (
-                    cut is Cut.IDLE
+                    cut is not Cut.NEVER
                     and limit_ms > 0
                     and (connection.last_used_ms < oldest or connection.logs_in_since(oldest))
                 ):

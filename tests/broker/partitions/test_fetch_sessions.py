@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from odradek.broker.partitions.fetch_sessions import EVICTION_MS, MAX_EPOCH, FetchItem, FetchSession, FetchSessionCache
+from odradek.broker.partitions.fetch_sessions import (
+    EVICTION_MS,
+    MAX_EPOCH,
+    FetchItem,
+    FetchSession,
+    FetchSessionCache,
+    FetchSessionPart,
+)
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.fetch import (
     EpochEndOffset,
@@ -21,7 +28,7 @@ def items(count: int, topic: str = "t") -> list[FetchItem]:
 
 
 def session(count: int = 2) -> FetchSession:
-    found = FetchSessionCache(1).create(items(count), False, 0)
+    found = FetchSessionCache(8).create(items(count), False, 0)
     assert found is not None
     return found
 
@@ -115,7 +122,7 @@ def test_only_changes_have_to_be_answered() -> None:
 
 
 def test_a_full_cache_gives_no_session_to_equals() -> None:
-    cache = FetchSessionCache(2)
+    cache = FetchSessionPart(2, 0)
     assert cache.create(items(2), False, 0)
     assert cache.create(items(2), False, 0)
     assert cache.create(items(9), False, EVICTION_MS) is None
@@ -123,7 +130,7 @@ def test_a_full_cache_gives_no_session_to_equals() -> None:
 
 
 def test_the_longest_unused_session_gives_way() -> None:
-    cache = FetchSessionCache(2)
+    cache = FetchSessionPart(2, 0)
     first, second = cache.create(items(2), False, 0), cache.create(items(2), False, 0)
     assert first is not None
     assert second is not None
@@ -133,7 +140,7 @@ def test_the_longest_unused_session_gives_way() -> None:
 
 
 def test_a_settled_smaller_session_gives_way_to_a_larger_one() -> None:
-    cache = FetchSessionCache(1)
+    cache = FetchSessionPart(1, 0)
     first = cache.create(items(2), False, 0)
     assert first is not None
     cache.resume(first.id, 1, False, EVICTION_MS + 1)
@@ -142,4 +149,19 @@ def test_a_settled_smaller_session_gives_way_to_a_larger_one() -> None:
 
 
 def test_no_slots_no_sessions() -> None:
-    assert FetchSessionCache(0).create(items(1), False, 0) is None
+    assert FetchSessionPart(0, 0).create(items(1), False, 0) is None
+
+
+@pytest.mark.parametrize(("slots", "granted"), [(4, 0), (8, 8), (20, 16), (100, 96)])
+def test_each_of_eight_parts_has_an_eighth_of_the_slots(slots: int, granted: int) -> None:
+    cache = FetchSessionCache(slots)
+    made = [cache.create(items(1), False, 0) for _ in range(slots)]
+    ids = [each.id for each in made if each is not None]
+    assert len(set(ids)) == len(cache) == granted
+    for session_id in ids:
+        found = cache.find(session_id)
+        assert found is not None
+        cache.resume(session_id, 1, False, 0)
+        cache.remove(session_id)
+    assert len(cache) == 0
+    assert cache.find(-5) is None

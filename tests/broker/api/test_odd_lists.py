@@ -1,0 +1,282 @@
+"""Lists with repeated or no elements, and the order of checks: what a real Kafka 4.4.0 answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from odradek.broker.facade.threaded import KafkaBroker
+from odradek.protocol.apis import API_BY_NAME
+from odradek.protocol.json_form import from_json, to_json
+from odradek.protocol.message_codec import codec
+from odradek.protocol.record_batch import build_batch
+from odradek.protocol.records import Record
+from tests.fakes.wire_client import WireClient
+from tests.scenarios.odd_requests import completed
+
+Form = dict[str, Any]
+NO_ID, SOME_ID = "A" * 22, "AAAAAAAAAAAAAAAAAAAAAQ"
+
+
+class Talk:
+    """A broker with topics a (2 partitions) and b (1), and a client of it."""
+
+    def __init__(self, broker: KafkaBroker) -> None:
+        self.ids = {"a": broker.create_topic("a", partitions=2).topic_id}
+        self.ids["b"] = broker.create_topic("b", partitions=1).topic_id
+        host, port = broker.bootstrap_servers.split(":")
+        self.client = WireClient(host, int(port))
+
+    def ask(self, api: str, version: int, form: Form) -> Form:
+        request = API_BY_NAME[api].request
+        whole = completed(codec(request, version).construct, form)
+        return to_json(self.client.request(from_json(request, version, whole), version), version)
+
+
+@pytest.fixture(scope="module")
+def talk() -> Iterator[Talk]:
+    with KafkaBroker() as broker:
+        talk = Talk(broker)
+        for group in ("g", "c", "s", "z"):
+            talk.ask("FindCoordinator", 4, {"coordinatorKeys": [group], "keyType": 0})
+        yield talk
+        talk.client.close()
+        assert broker.bugs == []
+
+
+def batch(**fields: Any) -> str:
+    return build_batch([Record(0, 0, None, b"v", ())], **fields).hex()
+
+
+# -- offsets
+
+
+def kept(index: int, metadata: str = "") -> Form:
+    return {"partitionIndex": index, "committedOffset": 1, "committedLeaderEpoch": -1, "committedMetadata": metadata}
+
+
+def test_offset_apis_name_an_unknown_topic_without_partitions(talk: Talk) -> None:
+    commit: Form = {"groupId": "g", "generationIdOrMemberEpoch": -1, "memberId": ""}
+    named = {"topics": [{"name": "nope", "topicId": SOME_ID, "partitions": []}]}
+    unknown = [{"name": "nope", "partitions": []}]
+    assert talk.ask("OffsetCommit", 9, {**commit, **named})["topics"] == unknown
+    assert talk.ask("OffsetCommit", 10, {**commit, **named})["topics"] == [{"topicId": SOME_ID, "partitions": []}]
+    of_producer: Form = {"transactionalId": "x", "producerId": 7, "producerEpoch": 0, **commit}
+    assert talk.ask("TxnOffsetCommit", 5, {**of_producer, **named})["topics"] == unknown
+    known = {"topics": [{"name": "a", "topicId": talk.ids["a"], "partitions": []}]}
+    assert talk.ask("OffsetCommit", 9, {**commit, **known})["topics"] == []
+    assert talk.ask("TxnOffsetCommit", 5, {**of_producer, **known})["topics"] == []
+    talk.ask("OffsetCommit", 9, {**commit, "topics": [{"name": "a", "partitions": [kept(0)]}]})
+    assert talk.ask("OffsetDelete", 0, {"groupId": "g", **named})["topics"] == unknown
+
+
+def test_too_long_metadata_are_refused_before_the_member_is_asked_for_the_partition(talk: Talk) -> None:
+    member: Form = {"groupId": "c", "memberId": "m", "memberEpoch": 0, "subscribedTopicNames": ["b"]}
+    joined = talk.ask("ConsumerGroupHeartbeat", 1, {**member, "rebalanceTimeoutMs": 60000, "topicPartitions": []})
+    assert joined["errorCode"] == 0
+    commit: Form = {"groupId": "c", "memberId": "m", "generationIdOrMemberEpoch": 0}
+
+    def codes(*partitions: Form) -> list[int]:
+        topics = [{"name": "a", "partitions": list(partitions)}]
+        (topic,) = talk.ask("OffsetCommit", 9, {**commit, "topics": topics})["topics"]
+        return [each["errorCode"] for each in topic["partitions"]]
+
+    assert codes(kept(0)) == [113]
+    assert codes(kept(0, "x" * 5000)) == [12]
+    assert codes(kept(0, "x" * 5000), kept(1)) == [113, 113]
+
+
+# -- share groups
+
+
+def altered(talk: Talk, *topics: tuple[str, list[int]]) -> Form:
+    asked = [
+        {"topicName": name, "partitions": [{"partitionIndex": index, "startOffset": 1} for index in indexes]}
+        for name, indexes in topics
+    ]
+    return talk.ask("AlterShareGroupOffsets", 0, {"groupId": "s", "topics": asked})
+
+
+def test_altered_share_offsets_name_all_that_was_asked(talk: Talk) -> None:
+    def rows(answer: Form) -> list[tuple[str, list[int]]]:
+        return [(t["topicName"], [p["partitionIndex"] for p in t["partitions"]]) for t in answer["responses"]]
+
+    assert rows(altered(talk, ("a", []))) == [("a", [])]
+    assert rows(altered(talk, ("nope", []))) == []
+    assert rows(altered(talk, ("a", [0, 0]))) == [("a", [0, 0])]
+    assert rows(altered(talk, ("a", [0]), ("a", [0, 1]))) == [("a", [0, 0, 1])]
+    refused = altered(talk, ("a", [-1]))
+    assert (refused["errorCode"], refused["responses"]) == (-1, [])
+    text = f"Initialize share group parameters has invalid partitionId - s {talk.ids['a']} -1"
+    assert refused["errorMessage"] == text
+
+
+def test_described_share_offsets_name_a_partition_once(talk: Talk) -> None:
+    def described(*topics: tuple[str, list[int]]) -> Any:
+        asked = [{"topicName": name, "partitions": indexes} for name, indexes in topics]
+        (group,) = talk.ask("DescribeShareGroupOffsets", 1, {"groups": [{"groupId": "s", "topics": asked}]})["groups"]
+        if group["errorCode"]:
+            return group["errorCode"], group["errorMessage"]
+        return [(t["topicName"], [p["partitionIndex"] for p in t["partitions"]]) for t in group["topics"]]
+
+    failure = (-1, "The server experienced an unexpected error when processing the request.")
+    assert described(("a", [0, 0])) == [("a", [0])]
+    assert described(("a", [1]), ("nope", [3]), ("a", [0])) == [("a", [0, 1]), ("nope", [3])]
+    assert described(("a", [])) == described(("a", [0]), ("b", [])) == described(("a", [-1])) == failure
+    assert described(("nope", [])) == [("nope", [])]
+
+
+def test_described_share_offsets_of_a_partition_that_does_not_exist_come_at_once(talk: Talk) -> None:
+    # Kafka tries for half a minute, and then says the same.
+    asked = {"groups": [{"groupId": "s", "topics": [{"topicName": "a", "partitions": [9]}]}]}
+    (group,) = talk.ask("DescribeShareGroupOffsets", 1, asked)["groups"]
+    (row,) = group["topics"][0]["partitions"]
+    assert (row["partitionIndex"], row["startOffset"], row["lag"], row["errorCode"]) == (9, -1, -1, 0)
+
+
+# -- topics
+
+
+def test_produce_names_a_topic_once(talk: Talk) -> None:
+    def produced(*topics: tuple[str, list[int]], acks: int = 1, **fields: Any) -> list[tuple[str, list[Any]]]:
+        asked = [
+            {"name": name, "partitionData": [{"index": index, "records": batch(**fields)} for index in indexes]}
+            for name, indexes in topics
+        ]
+        tid = "nobody" if fields else None
+        request = {"transactionalId": tid, "acks": acks, "timeoutMs": 1000, "topicData": asked}
+        answer = talk.ask("Produce", 9, request)["responses"]
+        return [(t["name"], [(p["index"], p["errorCode"]) for p in t["partitionResponses"]]) for t in answer]
+
+    assert produced(("a", [0]), ("a", [1, 9])) == [("a", [(0, 0), (1, 0), (9, 3)])]
+    assert produced(("a", []), ("b", [0])) == [("b", [(0, 0)])]
+    assert produced(("a", [0]), acks=2) == [("a", [(0, 21)])]
+    talk.ask("FindCoordinator", 4, {"coordinatorKeys": ["nobody"], "keyType": 1})
+    in_transaction = {"producer_id": 4711, "producer_epoch": 0, "base_sequence": 0, "transactional": True}
+    assert produced(("a", [0]), acks=2, **in_transaction) == [("a", [(0, 49)])]
+
+
+@pytest.mark.parametrize("timestamp", [-3, -4, -5, -6, -7])
+def test_an_old_version_refuses_a_special_timestamp_before_it_looks_for_the_partition(
+    talk: Talk, timestamp: int
+) -> None:
+    asked = {"partitionIndex": 0, "timestamp": timestamp, "currentLeaderEpoch": -1}
+    for name in ("a", "nope"):
+        answer = talk.ask("ListOffsets", 6, {"replicaId": -1, "topics": [{"name": name, "partitions": [asked]}]})
+        assert answer["topics"][0]["partitions"][0]["errorCode"] == 35
+
+
+def test_elections_of_an_unknown_type(talk: Talk) -> None:
+    def elected(topics: Any, kind: int = 5) -> Form:
+        return talk.ask("ElectLeaders", 2, {"electionType": kind, "topicPartitions": topics, "timeoutMs": 1000})
+
+    assert (elected([])["errorCode"], elected([])["replicaElectionResults"]) == (0, [])
+    assert (elected(None)["errorCode"], elected(None)["replicaElectionResults"]) == (42, [])
+    (named,) = elected([{"topic": "a", "partitions": [0]}])["replicaElectionResults"]
+    assert named["partitionResult"][0]["errorMessage"] == "Unknown election type 5"
+    # in the order of creation; Kafka has that of a hash table
+    assert [each["topic"] for each in elected(None, 0)["replicaElectionResults"]][:2] == ["a", "b"]
+
+
+def test_an_empty_reassignment_may_change_the_replication_factor(talk: Talk) -> None:
+    asked = {"timeoutMs": 1000, "allowReplicationFactorChange": False, "topics": []}
+    answer = talk.ask("AlterPartitionReassignments", 1, asked)
+    assert (answer["allowReplicationFactorChange"], answer["errorMessage"]) == (True, "")
+
+
+# -- configs
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "key", "operation", "code", "said"),
+    [
+        (2, "", "retention.ms", 2, 40, "Can't APPEND to key retention.ms because its type is not LIST."),
+        (2, "", "retention.ms", 0, 42, "Default topic resources are not allowed."),
+        (2, "", "retention.ms", 9, -1, None),
+        *(
+            (32, "s", "streams.rack.aware.assignment.tags", operation, 40, f"Can't {verb} to key {{}}")
+            for operation, verb in ((2, "APPEND"), (3, "SUBTRACT"))
+        ),
+        *(
+            (4, "", f"group.{group}.assignment.interval.ms", 0, 42, "{} must be less than or equal to group.")
+            for group in ("consumer", "share", "streams")
+        ),
+        (
+            4,
+            "",
+            "log.remote.copy.lag.ms",
+            0,
+            42,
+            "Value must not exceed log.local.retention.ms (effective value: 604800000)",
+        ),
+    ],
+)
+def test_changes_of_configs_that_kafka_refuses(
+    talk: Talk, kind: int, name: str, key: str, operation: int, code: int, said: str | None
+) -> None:
+    config = {"name": key, "configOperation": operation, "value": "9999999999" if key.endswith("lag.ms") else "15001"}
+    resource = {"resourceType": kind, "resourceName": name, "configs": [config]}
+    (answer,) = talk.ask("IncrementalAlterConfigs", 1, {"resources": [resource], "validateOnly": True})["responses"]
+    assert answer["errorCode"] == code
+    assert said is None or said.format(key) in answer["errorMessage"]
+
+
+# -- streams groups
+
+
+def beat(talk: Talk, epoch: int, group: str = "z", version: int = 1, **fields: Any) -> Form:
+    topology = {"epoch": 0, "subtopologies": [{"subtopologyId": "0", "sourceTopics": ["a"]}]}
+    first: Form = {"topology": topology, "activeTasks": [], "standbyTasks": [], "warmupTasks": []}
+    living: Form = {"topology": None, "activeTasks": None, "standbyTasks": None, "warmupTasks": None}
+    form = {"groupId": group, "memberId": "m", "memberEpoch": epoch, "processId": "p", "rebalanceTimeoutMs": 1000}
+    unset = {"taskOffsets": None, "taskEndOffsets": None, "clientTags": None, "userEndpoint": None}
+    return talk.ask("StreamsGroupHeartbeat", version, {**form, **unset, **(living if epoch else first), **fields})
+
+
+TWICE = [{"key": "a", "value": "b"}, {"key": "a", "value": "c"}]
+
+
+def test_a_streams_members_faults_count_after_its_membership(talk: Talk) -> None:
+    assert beat(talk, 0)["errorCode"] == 0
+    assert beat(talk, 7, memberId="nobody", clientTags=TWICE)["errorCode"] == 25
+    assert beat(talk, 7, clientTags=TWICE)["errorCode"] == 110
+    assert beat(talk, 0, clientTags=TWICE)["errorCode"] == -1
+    assert beat(talk, 0, group="c", clientTags=TWICE)["errorCode"] == 69
+    assert beat(talk, 0, memberId="", instanceId="")["errorMessage"] == "MemberId can't be empty."
+    row = {"subtopologyId": "0", "partition": 0, "offset": 3}
+    for name in ("taskOffsets", "taskEndOffsets"):
+        refused = beat(talk, 0, **{name: [row, row]})
+        text = "Task offsets contain a duplicate entry for subtopology 0 and partition 0."
+        assert (refused["errorCode"], refused["errorMessage"]) == (42, text)
+
+
+def test_who_joins_again_without_a_change_gets_no_new_endpoints(talk: Talk) -> None:
+    endpoint = {"userEndpoint": {"host": "h", "port": 1}}
+    first = beat(talk, 0, group="endpoints", memberId="n", **endpoint)
+    again = beat(talk, 0, group="endpoints", memberId="n", **endpoint)
+    assert again["endpointInformationEpoch"] == first["endpointInformationEpoch"]
+    assert again["activeTasks"]
+
+
+# -- classic and consumer groups
+
+
+def test_the_empty_protocol_is_null_in_newer_versions(talk: Talk) -> None:
+    for version, told in ((9, None), (5, "")):
+        join: Form = {"groupId": f"empty-{version}", "sessionTimeoutMs": 6000, "rebalanceTimeoutMs": 500}
+        join |= {"memberId": "", "groupInstanceId": "i", "protocolType": "consumer"}
+        answer = talk.ask("JoinGroup", version, {**join, "protocols": [{"name": "", "metadata": ""}]})
+        assert (answer["errorCode"], answer["protocolName"]) == (0, told)
+
+
+def test_who_asks_for_the_default_assignor_changes_no_epoch(talk: Talk) -> None:
+    member: Form = {"groupId": "votes", "memberId": "m", "rackId": None, "instanceId": None}
+    joined = {"memberEpoch": 0, "rebalanceTimeoutMs": 60000, "subscribedTopicNames": ["a"], "topicPartitions": []}
+    epoch = talk.ask("ConsumerGroupHeartbeat", 1, {**member, **joined})["memberEpoch"]
+    living: Form = {**member, "memberEpoch": epoch, "subscribedTopicNames": None, "topicPartitions": None}
+    for assignor, after in (("uniform", epoch), ("range", epoch + 1)):
+        talk.ask("ConsumerGroupHeartbeat", 1, {**living, "serverAssignor": assignor, "rebalanceTimeoutMs": -1})
+        (group,) = talk.ask("ConsumerGroupDescribe", 1, {"groupIds": ["votes"]})["groups"]
+        assert group["groupEpoch"] == after
