@@ -16,6 +16,8 @@ from odradek.protocol.records import Record
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.odd_requests import completed
 
+pytestmark = pytest.mark.long
+
 Form = dict[str, Any]
 NO_ID, SOME_ID = "A" * 22, "AAAAAAAAAAAAAAAAAAAAAQ"
 
@@ -134,6 +136,14 @@ def test_described_share_offsets_of_a_partition_that_does_not_exist_come_at_once
     (group,) = talk.ask("DescribeShareGroupOffsets", 1, asked)["groups"]
     (row,) = group["topics"][0]["partitions"]
     assert (row["partitionIndex"], row["startOffset"], row["lag"], row["errorCode"]) == (9, -1, -1, 0)
+
+
+def test_a_share_partition_whose_state_cannot_be_read_is_told_at_the_end_of_the_wait(talk: Talk) -> None:
+    for epoch, wait_ms, codes in ((0, 0, []), (1, 30, [-1])):
+        topics = [{"topicId": talk.ids["a"], "partitions": [{"partitionIndex": 0, "acknowledgementBatches": []}]}]
+        fetch: Form = {"groupId": "without-state", "memberId": "m", "shareSessionEpoch": epoch, "maxWaitMs": wait_ms}
+        answer = talk.ask("ShareFetch", 1, {**fetch, "maxBytes": 1000, "maxRecords": 1, "topics": topics})
+        assert [row["errorCode"] for each in answer["responses"] for row in each["partitions"]] == codes
 
 
 # -- topics
@@ -280,3 +290,24 @@ def test_who_asks_for_the_default_assignor_changes_no_epoch(talk: Talk) -> None:
         talk.ask("ConsumerGroupHeartbeat", 1, {**living, "serverAssignor": assignor, "rebalanceTimeoutMs": -1})
         (group,) = talk.ask("ConsumerGroupDescribe", 1, {"groupIds": ["votes"]})["groups"]
         assert group["groupEpoch"] == after
+
+
+# -- what Kafka does not answer, or with UNKNOWN_SERVER_ERROR
+
+
+def test_a_protocol_that_is_listed_twice(talk: Talk) -> None:
+    join: Form = {"groupId": "twice", "sessionTimeoutMs": 6000, "rebalanceTimeoutMs": 500, "memberId": ""}
+    protocols = [{"name": "range", "metadata": ""}] * 2
+    answer = talk.ask("JoinGroup", 3, {**join, "protocolType": "consumer", "protocols": protocols})
+    assert (answer["errorCode"], answer["protocolName"]) == (0, "range")
+
+
+def test_fetches_that_name_the_topic_id_zero_or_a_partition_twice(talk: Talk) -> None:
+    partitions = [{"partition": index, "fetchOffset": 0, "partitionMaxBytes": 1} for index in (0, 1)]
+    fetch: Form = {"maxWaitMs": 0, "maxBytes": 1, "sessionEpoch": -1}
+    answer = talk.ask("Fetch", 13, {**fetch, "topics": [{"topicId": NO_ID, "partitions": partitions}]})
+    assert [each["errorCode"] for each in answer["responses"][0]["partitions"]] == [100, 100]
+    named = [{"topicId": SOME_ID, "partitions": [{"partitionIndex": 0, "acknowledgementBatches": []}] * 2}]
+    share: Form = {"groupId": "s", "memberId": "m", "shareSessionEpoch": 0, "maxBytes": 1, "maxRecords": 1}
+    answer = talk.ask("ShareFetch", 1, {**share, "topics": named})
+    assert [each["errorCode"] for each in answer["responses"][0]["partitions"]] == [100]
