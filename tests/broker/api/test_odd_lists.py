@@ -236,13 +236,13 @@ def test_changes_of_configs_that_kafka_refuses(
 # -- streams groups
 
 
-def beat(talk: Talk, epoch: int, group: str = "z", version: int = 1, **fields: Any) -> Form:
+def beat(talk: Talk, epoch: int, group: str = "z", **fields: Any) -> Form:
     topology = {"epoch": 0, "subtopologies": [{"subtopologyId": "0", "sourceTopics": ["a"]}]}
     first: Form = {"topology": topology, "activeTasks": [], "standbyTasks": [], "warmupTasks": []}
     living: Form = {"topology": None, "activeTasks": None, "standbyTasks": None, "warmupTasks": None}
     form = {"groupId": group, "memberId": "m", "memberEpoch": epoch, "processId": "p", "rebalanceTimeoutMs": 1000}
     unset = {"taskOffsets": None, "taskEndOffsets": None, "clientTags": None, "userEndpoint": None}
-    return talk.ask("StreamsGroupHeartbeat", version, {**form, **unset, **(living if epoch else first), **fields})
+    return talk.ask("StreamsGroupHeartbeat", 1, {**form, **unset, **(living if epoch else first), **fields})
 
 
 TWICE = [{"key": "a", "value": "b"}, {"key": "a", "value": "c"}]
@@ -257,13 +257,14 @@ def test_a_streams_members_faults_count_after_its_membership(talk: Talk) -> None
     assert beat(talk, 0, memberId="", instanceId="")["errorMessage"] == "MemberId can't be empty."
     row = {"subtopologyId": "0", "partition": 0, "offset": 3}
     for name in ("taskOffsets", "taskEndOffsets"):
-        refused = beat(talk, 0, **{name: [row, row]})
+        repeated: Form = {name: [row, row]}
+        refused = beat(talk, 0, **repeated)
         text = "Task offsets contain a duplicate entry for subtopology 0 and partition 0."
         assert (refused["errorCode"], refused["errorMessage"]) == (42, text)
 
 
 def test_who_joins_again_without_a_change_gets_no_new_endpoints(talk: Talk) -> None:
-    endpoint = {"userEndpoint": {"host": "h", "port": 1}}
+    endpoint: Form = {"userEndpoint": {"host": "h", "port": 1}}
     first = beat(talk, 0, group="endpoints", memberId="n", **endpoint)
     again = beat(talk, 0, group="endpoints", memberId="n", **endpoint)
     assert again["endpointInformationEpoch"] == first["endpointInformationEpoch"]
