@@ -140,6 +140,7 @@ def use(cluster: Cluster, name: str) -> list[str]:
     tried(lambda: put(partition.log))
     tried(lambda: partition.log.flush())
     tried(lambda: partition.delete_records(5))
+    tried(lambda: partition.log.apply_retention(NOW))
     if name == "t":
         tried(lambda: cluster.delete_topic(name))
     return refused
