@@ -20,6 +20,7 @@ from odradek.broker.metadata.snapshot import records_of
 from odradek.broker.metadata.topic_name_rules import CLUSTER_METADATA, is_topic_name
 from odradek.broker.runtime.machine import Machine, Producer
 from odradek.protocol import metadata_records
+from odradek.protocol.generated.metadata_records.partition_record import PartitionRecord
 from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
 from odradek.protocol.generated.stored.k_raft_version_record import KRaftVersionRecord
 from odradek.protocol.generated.stored.leader_change_message import LeaderChangeMessage
@@ -58,6 +59,8 @@ FOLDER = f"{CLUSTER_METADATA}-0"
 TOPIC_ID = bytes(15) + b"\x01"
 _READ_BYTES = 1 << 20
 _LONG_LOAD = 50_000
+_MOST_PARTITIONS = 1_000_000
+"""The image has a place for each number below the highest one of a topic."""
 """Records behind the last snapshot that a start reads before it takes one, so that the next start need not."""
 _Key = tuple[str, int]
 _KEY: _Key = (CLUSTER_METADATA, 0)
@@ -202,7 +205,7 @@ class DiskMetadataLog:
             self.kraft_version, self._voters = snapshot.kraft_version, snapshot.voters
             # The records of a snapshot have no offsets in the log: all stand for the last one that it covers.
             for record in snapshot.records:
-                _check_name(record, path)
+                _check_place(record, path)
                 machine.replay(StoredRecord(record, end_offset - 1, epoch))
         elif self.start_offset > 0:
             path = self.folder / SnapshotId(self.start_offset, 0).file_name
@@ -224,7 +227,7 @@ class DiskMetadataLog:
             return
         self._loaded += batch.record_count
         for offset, record in enumerate(records_in(batch), batch.base_offset):
-            _check_name(record, self.folder)
+            _check_place(record, self.folder)
             machine.replay(StoredRecord(record, offset, batch.partition_leader_epoch))
 
     def _take_control(self, message: KRaftControl) -> None:
@@ -370,7 +373,9 @@ class _SnapshotUnderWay:
         self.parts: list[bytes] = []
 
 
-def _check_name(record: MetadataRecord, path: Path) -> None:
-    """Names become paths, so what wrote them is not trusted. Kafka does not look at the names in its metadata log."""
+def _check_place(record: MetadataRecord, path: Path) -> None:
+    """Names and numbers become paths and memory, so what wrote them is not trusted. Kafka does not look at them."""
     if isinstance(record, TopicRecord) and not is_topic_name(record.name):
         raise StorageError(f"{path}: no topic can have the name {record.name!r:.300}", str(path))
+    if isinstance(record, PartitionRecord) and not 0 <= record.partition_id < _MOST_PARTITIONS:
+        raise StorageError(f"{path}: no topic can have a partition {record.partition_id}", str(path))

@@ -21,6 +21,7 @@ from odradek.broker.controller.commands import Adopt
 from odradek.broker.controller.disk_metadata_log import FOLDER
 from odradek.broker.controller.topic_records import records_of_topic
 from odradek.protocol.errors import KafkaError
+from odradek.protocol.generated.metadata_records.partition_record import PartitionRecord
 from odradek.storage.backend import StorageError
 from odradek.storage.formats.file_names import LOG, file_name
 from odradek.storage.log_directory import is_to_be_deleted
@@ -234,10 +235,13 @@ PLACES = [
 
 
 CASES = [(kind, place) for place in PLACES for kind in KINDS]
+"""All of them take half a minute; each run on a change tries some."""
+SOME = [
+    pytest.param(*case, marks=pytest.mark.slow if number % 9 else pytest.mark.long) for number, case in enumerate(CASES)
+]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("kind", "place"), CASES)
+@pytest.mark.parametrize(("kind", "place"), SOME)
 def test_what_lies_outside_stays_as_it_is(directory: Path, outside: Path, kind: str, place: str) -> None:
     """Every other case after an unclean stop."""
     path = directory / place
@@ -275,6 +279,23 @@ def test_a_name_in_the_metadata_that_leads_out_is_refused(tmp_path: Path, name: 
         again.open_directory()
     assert len(str(caught.value)) < 600
     assert [path.name for path in (*tmp_path.iterdir(), *directory.iterdir())] == before
+
+
+@pytest.mark.parametrize("number", [-1, 2**31 - 1])
+def test_a_partition_number_in_the_metadata_that_no_topic_has_is_refused(tmp_path: Path, number: int) -> None:
+    directory = tmp_path / "data"
+    cluster = durable(directory)
+    cluster.open_directory()
+    shard = cluster.controller._shard
+    assert shard is not None
+    records = records_of_topic("t", b"i" * 16, [[1]], {}, directory_of=lambda node: bytes(16))
+    for record in records:
+        if isinstance(record, PartitionRecord):
+            record.partition_id = number
+    shard.journal.append(records, NOW, None)
+    die(cluster)
+    with pytest.raises(StorageError, match=rf"{FOLDER}.*: no topic can have a partition {number}$"):
+        durable(directory).open_directory()
 
 
 def test_a_link_of_a_deleted_partition_goes_alone(directory: Path, outside: Path) -> None:
