@@ -106,8 +106,9 @@ def _request_of(request: ProduceRequest, chosen: list[Rest]) -> ProduceRequest:
 
 
 def _take(answer: ProduceResponse, chosen: list[Rest]) -> None:
-    for (_, _, answers, place, _), topic in zip(chosen, answer.responses, strict=False):
-        answers[place] = topic.partition_responses[0]
+    found = [partition for topic in answer.responses for partition in topic.partition_responses]
+    for (_, _, answers, place, _), partition in zip(chosen, found, strict=True):
+        answers[place] = partition
 
 
 def _has_failed(response: ProduceResponse) -> bool:
