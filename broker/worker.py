@@ -86,10 +86,8 @@ class Worker:
         calls may inflate together.
         """
         turn = shared or ThreadWork()
-        done = False
         try:
-            result = await in_thread(work, turn, abandon_on_cancel=True, limiter=self._one_at_a_time)
-            done = True
-            return result
-        finally:
-            turn.over = not done
+            return await in_thread(work, turn, abandon_on_cancel=True, limiter=self._one_at_a_time)
+        except BaseException as error:
+            turn.over = not isinstance(error, Exception)  # nobody waits any more, or the work has failed
+            raise

@@ -12,6 +12,7 @@ from __future__ import annotations
 import mmap
 import struct
 import zlib
+from collections.abc import Iterable
 from enum import IntEnum
 
 from odradek.protocol.errors import CorruptDataError, ErrorCode
@@ -85,6 +86,24 @@ def compress(codec: Codec, data: Buffer, level: int | None = None) -> bytes:
     view = memoryview(data)
     for start in range(0, len(view), _LARGE):
         stream.compress(bytes(view[start : start + _LARGE]))  # it takes nothing but bytes
+    return bytes(stream.finish())
+
+
+def compress_pieces(codec: Codec, pieces: Iterable[Buffer]) -> bytes:
+    """Compress a body that comes in pieces, which are never together in memory, at the codec's default level."""
+    import cramjam
+
+    if codec is Codec.NONE:
+        return b"".join(pieces)
+    if codec is Codec.SNAPPY:
+        return _compress_xerial_pieces(pieces)
+    level = DEFAULT_LEVELS[codec]
+    if codec is Codec.LZ4:
+        stream = cramjam.lz4.Compressor(level=level, content_checksum=False, block_linked=False)
+    else:
+        stream = (cramjam.gzip if codec is Codec.GZIP else cramjam.zstd).Compressor(level=level)
+    for piece in pieces:
+        stream.compress(bytes(piece))
     return bytes(stream.finish())
 
 
@@ -191,13 +210,28 @@ def _first_lz4_frame(view: memoryview) -> memoryview:
 
 
 def _compress_xerial(data: Buffer) -> bytes:
+    return _compress_xerial_pieces((data,))
+
+
+def _compress_xerial_pieces(pieces: Iterable[Buffer]) -> bytes:
+    """Java's framing: blocks of `_XERIAL_BLOCK` bytes, whatever the sizes of the pieces are."""
     import cramjam
 
-    view = memoryview(data)
     parts = [_XERIAL_HEADER.pack(_XERIAL_MAGIC, 1, 1)]
-    for start in range(0, len(view), _XERIAL_BLOCK):
-        block = bytes(cramjam.snappy.compress_raw(view[start : start + _XERIAL_BLOCK]))
-        parts += (_INT.pack(len(block)), block)
+
+    def add(block: Buffer) -> None:
+        packed = bytes(cramjam.snappy.compress_raw(block))
+        parts.extend((_INT.pack(len(packed)), packed))
+
+    rest = b""
+    for piece in pieces:
+        view = memoryview(rest + piece if rest else piece)
+        whole = len(view) - len(view) % _XERIAL_BLOCK
+        for start in range(0, whole, _XERIAL_BLOCK):
+            add(view[start : start + _XERIAL_BLOCK])
+        rest = bytes(view[whole:])
+    if rest:
+        add(rest)
     return b"".join(parts)
 
 

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from odradek.protocol.compression import DEFAULT_MAX_INFLATED, InflatesTooFarError
-from odradek.protocol.errors import as_value
+from odradek.protocol.errors import CorruptDataError, ErrorCode, as_value
 from odradek.protocol.record_batch import RecordBatch, effort, read_batch
-from odradek.protocol.records import Record
+from odradek.protocol.records import Buffer, Record
 
 MAX_INFLATED_OF_REQUEST: Final = 4 * DEFAULT_MAX_INFLATED
 """How many bytes the large batches of one request may inflate to together."""
@@ -22,10 +22,21 @@ MOST_EFFORT: Final = 20_000
 """A batch that takes more `effort` is a large one."""
 _MOST_INFLATED: Final = 512 * 1024
 """And so is one that inflates to more bytes."""
+_MOST_CONVERTED: Final = 128 * 1024
+"""So many bytes of records are converted to another format between two requests."""
 
 
 class LargeBatch(Exception):
     """The records of a batch are too many to be looked at between two requests. Nothing was changed."""
+
+
+class OverBudgetError(CorruptDataError):
+    """The large batches of a request inflate too far together."""
+
+    code = ErrorCode.MESSAGE_TOO_LARGE
+
+    def __init__(self) -> None:
+        super().__init__(f"The batches of a request inflate to more than {MAX_INFLATED_OF_REQUEST} bytes together")
 
 
 class LongWork:
@@ -41,6 +52,27 @@ class LongWork:
 
     def give_way(self) -> None:
         """Called every few milliseconds: others may run now. The work ends if this raises."""
+
+    def inflated(self, inflate: Callable[[int], Buffer], limit: int = DEFAULT_MAX_INFLATED) -> Buffer:
+        """What `inflate` returns, which is told how many bytes that may be.
+
+        Raises InflatesTooFarError for more than `limit` bytes, and as `spend`.
+        """
+        allowed = min(limit, self.left)
+        try:
+            body = inflate(allowed)
+        except InflatesTooFarError:
+            self.spend(limit)
+            raise
+        self.spend(len(body))
+        return body
+
+    def spend(self, size: int) -> None:
+        """Take from what is left. Raises OverBudgetError if that is less; then nothing is left."""
+        self.left -= size
+        if self.left < 0:
+            self.left = 0
+            raise OverBudgetError
 
     def slowly(self, records: Iterable[T]) -> Iterator[T]:
         """The same records; the work gives way between them."""
@@ -73,6 +105,21 @@ class ShortWork(LongWork):
 
 
 SHORT: Final = ShortWork()
+
+
+class BriefConversion(LongWork):
+    """The conversions of one request between two others: LargeBatch for what takes more than some milliseconds."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(_MOST_CONVERTED)
+
+    def spend(self, size: int) -> None:
+        """See `LongWork`."""
+        if size > self.left:
+            raise LargeBatch
+        self.left -= size
 
 
 class LongStep(Generic[T]):

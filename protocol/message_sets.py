@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections import deque
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import chain
+from typing import Final, NamedTuple
 
-from odradek.protocol.compression import Codec, CompressionError, codec_of, compress, decompress
+from odradek.protocol.compression import Codec, CompressionError, codec_of, compress_pieces, decompress
 from odradek.protocol.errors import CorruptDataError, ErrorCode
+from odradek.protocol.long_work import LongWork
 from odradek.protocol.record_batch import (
     CODEC_MASK,
     FORMAT_MARKS,
@@ -32,8 +36,12 @@ from odradek.protocol.record_batch import (
     build_batch,
     read_batch,
 )
-from odradek.protocol.records import Buffer, InvalidRecordError, Record
+from odradek.protocol.records import Buffer, InvalidRecordError, Record, iter_records
 
+LEAST_MESSAGE: Final = 26
+"""The size of a message of format 0 with neither key nor value."""
+_PIECE: Final = 128 * 1024
+"""So many bytes of messages are compressed at a time."""
 _LEAST_FILLING = 61
 """The smallest size that filling claims."""
 
@@ -52,6 +60,12 @@ class UnreadableMessageError(CorruptDataError):
     """A message whose key or value does not lie in it."""
 
     code = ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+class MessageTooLargeError(CorruptDataError):
+    """A message that is larger than its topic takes."""
+
+    code = ErrorCode.MESSAGE_TOO_LARGE
 
 
 class Message(NamedTuple):
@@ -141,45 +155,61 @@ def _read_bytes(data: bytes, pos: int) -> tuple[bytes | None, int]:
 # --- from a message set to a batch ------------------------------------------------------------------------------------
 
 
-def to_batch(messages: Sequence[Message]) -> bytes:
-    """The message set that a client sends as a batch of format 2, with its codec; b"" for no messages.
+def to_batch(buf: Buffer, work: LongWork, max_size: int | None = None) -> bytes:
+    """The message set that a client sends as a batch of format 2, with its codec; b"" for no whole message.
 
-    Raises CorruptBatchError, InvalidRecordError, CompressionError, UnreadableMessageError as Kafka refuses it.
+    `max_size`: of a message, in bytes. Raises CorruptBatchError, InvalidRecordError, CompressionError,
+    UnreadableMessageError, MessageTooLargeError as Kafka refuses it, and OverBudgetError.
     """
-    if not messages:
+    first: Message | None = None
+    count = largest = packed = 0
+    latest = NO_TIMESTAMP
+    is_intact = is_same_format = True
+    has_append_time = False
+    for message in work.slowly(read_messages(buf)):  # nothing is kept: there may be millions
+        if first is None:
+            first, latest = message, message.timestamp
+        count += 1
+        largest = max(largest, message.size)
+        latest = max(latest, message.timestamp)
+        packed = max(packed, message.attributes & CODEC_MASK)
+        is_intact = is_intact and message.is_intact
+        is_same_format = is_same_format and message.magic == first.magic
+        has_append_time = has_append_time or message.has_append_time
+    if first is None:
         return b""
-    if not all(message.is_intact for message in messages):
+    if max_size is not None and largest > max_size:
+        raise MessageTooLargeError(f"a message of {largest} bytes")
+    if not is_intact:
         raise CorruptBatchError("the checksum of a message is wrong")
-    codecs = [message.codec for message in messages if message.codec]
-    codec = codecs[-1] if codecs else Codec.NONE
-    first = messages[0]
-    if codec and len(messages) > 1:
+    codec = codec_of(packed)
+    if codec and count > 1:
         raise InvalidRecordError("a compressed message is not the only one of its set")
-    if any(message.magic != first.magic for message in messages):
+    if not is_same_format:
         raise InvalidRecordError("messages of one set are in different formats")
-    inner = list(_unwrapped(first)) if codec else messages
-    records = [Record(0, message.timestamp, message.key, message.value) for message in inner]
-    if not any(message.has_append_time for message in messages):
+    messages = work.slowly(_unwrapped(first, work) if codec else read_messages(buf))
+    records = (Record(0, message.timestamp, message.key, message.value) for message in messages)
+    if not has_append_time:
         return build_batch(records, codec=codec)
-    latest = max(record.timestamp for record in records)
     return build_batch(records, codec=codec, timestamp_type=TimestampType.LOG_APPEND_TIME, log_append_time_ms=latest)
 
 
-def _unwrapped(wrapper: Message) -> Iterator[Message]:
+def _unwrapped(wrapper: Message, work: LongWork) -> Iterator[Message]:
     """The messages of a compressed set. Their offsets are those that the wrapper's gives them."""
     if wrapper.codec is Codec.ZSTD:
         raise InvalidRecordError(f"messages of format {wrapper.magic} are not compressed with zstd")
     if wrapper.value is None:
         raise InvalidRecordError("a compressed message without a value")
-    found = list(_inner_messages(_inflate(wrapper.codec, wrapper.magic, wrapper.value)))
-    if not found:
+    body = work.inflated(partial(_inflate, wrapper.codec, wrapper.magic, wrapper.value))
+    last = next(iter(deque(work.slowly(_inner_messages(body)), maxlen=1)), None)
+    if last is None:
         raise InvalidRecordError("a compressed message without messages in it")
     base = 0
     if wrapper.magic and wrapper.offset:  # some clients leave the wrapper's offset at 0
-        base = wrapper.offset - found[-1].offset
+        base = wrapper.offset - last.offset
         if base < 0:
             raise InvalidRecordError("the offset of a compressed message lies before those of the messages in it")
-    for message in found:
+    for message in _inner_messages(body):
         if message.codec:
             raise InvalidRecordError("a compressed message in a compressed message")
         if message.magic != wrapper.magic:
@@ -207,7 +237,7 @@ def records_of(buf: Buffer) -> list[Record]:
     """The records of a message set that a broker sent, those of compressed messages with their offsets."""
     found: list[Record] = []
     for message in read_messages(buf):
-        inner = _unwrapped(message) if message.codec else [message]
+        inner = _unwrapped(message, LongWork()) if message.codec else [message]
         found += [Record(each.offset, each.timestamp, each.key, each.value) for each in inner]
     return found
 
@@ -215,33 +245,62 @@ def records_of(buf: Buffer) -> list[Record]:
 # --- from a batch to a message set ------------------------------------------------------------------------------------
 
 
-def to_message_set(batch: RecordBatch, magic: int, from_offset: int = 0) -> bytes:
+def to_message_set(batch: RecordBatch, magic: int, from_offset: int = 0, work: LongWork | None = None) -> bytes:
     """The records of a batch as messages of format 0 or 1; headers have no place there, and control records go.
 
-    Messages before `from_offset` are left out of a set that is not compressed. Raises CompressionError for zstd.
+    Messages before `from_offset` are left out of a set that is not compressed. Raises CompressionError for zstd, and
+    OverBudgetError.
     """
     if batch.is_control:
         return b""
     codec = batch.codec
     if codec is Codec.ZSTD:
         raise UnsupportedCompressionError("batches that are compressed with zstd are not converted")
-    records = [record for record in batch.records() if codec or record.offset >= from_offset]
-    if not records:
-        return b""
+    work = work or LongWork()
+    work.spend(max(0, batch.record_count) * LEAST_MESSAGE)
+    appended = batch.max_timestamp if batch.has_append_time else None
+    body = work.inflated(batch.body)
+    records = iter_records(body, batch.record_count, batch.base_offset, batch.base_timestamp, appended)
     flag = TIMESTAMP_TYPE_FLAG if magic and batch.has_append_time else 0
     if not codec:
-        return _encoded(records, magic, 0, flag)
-    body = _encoded(records, magic, records[0].offset if magic else 0, flag)
-    timestamp = batch.max_timestamp if flag else max(record.timestamp for record in records)
-    value = _deflate(codec, magic, body)
-    return encode_message(magic, records[-1].offset, timestamp, None, value, codec & CODEC_MASK | flag)
+        return b"".join(_encoded((each for each in records if each.offset >= from_offset), magic, 0, flag, work))
+    first = next(records, None)
+    if first is None:
+        return b""
+    passed = _Passed(first, records)
+    value = _deflate(codec, magic, _encoded(passed, magic, first.offset if magic else 0, flag, work))
+    timestamp = batch.max_timestamp if flag else passed.latest
+    return encode_message(magic, passed.last_offset, timestamp, None, value, codec & CODEC_MASK | flag)
 
 
-def _encoded(records: Iterable[Record], magic: int, base_offset: int, flag: int) -> bytes:
-    return b"".join(
-        encode_message(magic, record.offset - base_offset, record.timestamp, record.key, record.value, flag)
-        for record in records
-    )
+class _Passed:
+    """Records on their way. `last_offset`: of those that have passed; `latest`: their largest timestamp."""
+
+    def __init__(self, first: Record, others: Iterator[Record]) -> None:
+        self._records = chain((first,), others)
+        self.last_offset = first.offset
+        self.latest = first.timestamp
+
+    def __iter__(self) -> Iterator[Record]:
+        for record in self._records:
+            self.last_offset = record.offset
+            self.latest = max(self.latest, record.timestamp)
+            yield record
+
+
+def _encoded(records: Iterable[Record], magic: int, base_offset: int, flag: int, work: LongWork) -> Iterator[bytes]:
+    """The messages, in pieces."""
+    piece: list[bytes] = []
+    size = 0
+    for record in work.slowly(records):
+        piece.append(
+            encode_message(magic, record.offset - base_offset, record.timestamp, record.key, record.value, flag)
+        )
+        size += len(piece[-1])
+        if size > _PIECE:
+            yield b"".join(piece)
+            piece, size = [], 0
+    yield b"".join(piece)
 
 
 class UnsupportedCompressionError(CompressionError):
@@ -259,10 +318,10 @@ def filling(size: int) -> bytes:
 # --- logs of format 0 and 1: they keep batches, marked with the format in which clients get them ----------------------
 
 
-def in_format(batch: RecordBatch, magic: int) -> RecordBatch:
+def in_format(batch: RecordBatch, magic: int, work: LongWork | None = None) -> RecordBatch:
     """The batch as a log of format 0 or 1 keeps it: marked, and in format 0 without its producer's timestamps."""
     if not magic and not batch.has_append_time:
-        records = [record._replace(timestamp=NO_TIMESTAMP) for record in batch.records()]
+        records = (each._replace(timestamp=NO_TIMESTAMP) for each in (work or LongWork()).records(batch))
         batch = read_batch(build_batch(records, codec=batch.codec))
     return marked(batch, magic)
 
@@ -280,23 +339,23 @@ def format_of(batch: RecordBatch) -> int:
     return next((magic for magic, mark in FORMAT_MARKS.items() if batch.attributes & mark), FORMAT_OF_BATCHES)
 
 
-def as_kept(batch: RecordBatch, from_offset: int = 0) -> bytes:
+def as_kept(batch: RecordBatch, from_offset: int = 0, work: LongWork | None = None) -> bytes:
     """The batch in the format of its log. Messages before `from_offset` are left out of a set without compression."""
     magic = format_of(batch)
-    return bytes(batch.data) if magic == FORMAT_OF_BATCHES else to_message_set(batch, magic, from_offset)
+    return bytes(batch.data) if magic == FORMAT_OF_BATCHES else to_message_set(batch, magic, from_offset, work)
 
 
 # --- the LZ4 frames of format 0: the checksum of their header covers the frame's magic, too (KIP-57) ------------------
 
 
-def _inflate(codec: Codec, magic: int, data: bytes) -> Buffer:
+def _inflate(codec: Codec, magic: int, data: bytes, max_size: int) -> Buffer:
     if codec is Codec.LZ4 and not magic and len(data) >= _LZ4_HEADER_SIZE:
         data = _with_header_checksum(data, covered_from=4)
-    return decompress(codec, data)
+    return decompress(codec, data, max_size)
 
 
-def _deflate(codec: Codec, magic: int, body: bytes) -> bytes:
-    data = compress(codec, body)
+def _deflate(codec: Codec, magic: int, pieces: Iterable[bytes]) -> bytes:
+    data = compress_pieces(codec, pieces)
     return _with_header_checksum(data, covered_from=0) if codec is Codec.LZ4 and not magic else data
 
 

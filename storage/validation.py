@@ -23,7 +23,7 @@ from odradek.protocol.compression import (
     compress,
 )
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError, as_value
-from odradek.protocol.long_work import MAX_INFLATED_OF_REQUEST, LargeBatch, LongWork
+from odradek.protocol.long_work import LargeBatch, LongWork, OverBudgetError
 from odradek.protocol.record_batch import (
     CODEC_MASK,
     CONTROL_FLAG,
@@ -299,6 +299,8 @@ def _in_older_format(
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "Older message formats have no transactions")
     if batch.has_producer_id:
         raise KafkaError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, "Older message formats have no producer ids")
+    if work is None and batch.record_count > _MOST_RECORDS:
+        raise LargeBatch
     if batch.codec or config.compression_type:
         stored = _validate_compressed(batch, config, now_ms, name, work)
     else:
@@ -307,10 +309,10 @@ def _in_older_format(
         stored = _stamped(batch, config, now_ms, largest)
     if stored.codec is Codec.ZSTD:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "Older message formats do not have zstd")
-    records = stored.records()
-    if any(record.headers for record in (records if work is None else work.slowly(records))):
+    work = work or LongWork()
+    if any(record.headers for record in work.records(stored)):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "Older message formats have no headers")
-    return in_format(stored, config.message_format)
+    return in_format(stored, config.message_format, work)
 
 
 def _validate_compressed(
@@ -336,23 +338,17 @@ def _validate_compressed(
 
 def _inflated(batch: RecordBatch, config: LogConfig, name: str, work: LongWork | None) -> Buffer:
     limit = min(config.max_decompressed_message_bytes, DEFAULT_MAX_INFLATED)
-    allowed = min(_LEAST_INFLATED + 32 * len(batch.data), _MOST_INFLATED) if work is None else work.left
+    at_once = min(_LEAST_INFLATED + 32 * len(batch.data), _MOST_INFLATED)
     try:
-        body = batch.body(min(limit, allowed))
+        body = batch.body(min(limit, at_once)) if work is None else work.inflated(batch.body, limit)
     except InflatesTooFarError:
-        if limit <= allowed:
-            if work is not None:
-                work.left -= limit
-            raise _inflates_too_far(name, limit, config) from None
-        if work is None:
+        if work is None and at_once < limit:
             raise LargeBatch from None
-        work.left = 0  # the next large batches need not be inflated to be refused
-        text = f"The batches of a request inflate to more than {MAX_INFLATED_OF_REQUEST} bytes together"
-        raise RecordsRefused(ErrorCode.MESSAGE_TOO_LARGE, text, client_message=text) from None
+        raise _inflates_too_far(name, limit, config) from None
+    except OverBudgetError as error:
+        raise RecordsRefused(error.code, error.message, client_message=error.message) from None
     if len(body) > config.max_decompressed_message_bytes:  # also without a codec, where nothing is inflated
         raise _inflates_too_far(name, config.max_decompressed_message_bytes, config)
-    if work is not None:
-        work.left -= len(body)
     return body
 
 

@@ -101,6 +101,7 @@ class Stage:
 
     def __init__(self, package: Path | None, *, tls: bool) -> None:
         self.tls = tls
+        self.release = ""
         self._package = package
         self._begin()
 
@@ -108,14 +109,16 @@ class Stage:
         if self.tls:
             self.broker: Odradek = SecureOdradek(Path(tempfile.mkdtemp(prefix="hostile-")), self._package)
         else:
-            self.broker = Odradek(package=self._package)
+            config = {"odradek.kafka.version": self.release, "message.max.bytes": "50000000"} if self.release else None
+            self.broker = Odradek(config, package=self._package)
         self.port = self.broker.secure_port or self.broker.port
         with _connected(self.port, tls=self.tls) as client:
             made = CreateTopicsRequest([CreatableTopic(KNOWN, PARTITIONS, 1), CreatableTopic(CANARY, 1, 1)])
             client.receive(made, 5, client.send(made, 5))
         self.canary = Canary(self.port, tls=self.tls)
 
-    def renew(self) -> None:
+    def renew(self, release: str) -> None:
+        self.release = release
         self.stop()
         self._begin()
 
@@ -138,6 +141,10 @@ def measure(stage: Stage, row: Row, size: int, most: int, connections: int) -> d
     """Send the row's request and look on."""
     request = row.make(size, most)
     frame = request_frame(request, row.version, 1)
+    if row.before is not None:
+        with _connected(stage.port, tls=stage.tls) as client:
+            answer = client.receive(made := row.before(), 9, client.send(made, 9))
+        assert not any(each.error_code for topic in answer.responses for each in topic.partition_responses), answer
     stage.forget_peak()
     stage.canary.slowest_ms()
     got: list[str] = []
@@ -185,11 +192,15 @@ def main() -> int:
         be_canary(options.canary, tls=options.tls)
         return 0
     wanted = [row for row in rows() if options.only in f"{row.name} v{row.version}"][:: options.sample]
+    if options.tls:
+        wanted = [row for row in wanted if not row.release]
     stage = Stage(options.package, tls=options.tls)
     failed = 0
     print(f"{'row':70} {'sent':>9} {'slowest':>9} {'peak':>8} {'after':>8} {'seconds':>8}  got", flush=True)
     try:
         for row in wanted:
+            if row.release != stage.release or row.before is not None:
+                stage.renew(row.release)
             found = measure(stage, row, int(options.mb * 1e6), options.elements, options.connections)
             bad = found["slowest_ms"] > options.worst or found["peak_mb"] > MEMORY_MB
             failed += bad
@@ -199,7 +210,7 @@ def main() -> int:
                 flush=True,
             )
             if bad or found["after_mb"] > MEMORY_MB // 2:
-                stage.renew()
+                stage.renew(row.release)
     finally:
         stage.stop()
     print(f"{len(wanted)} rows, {failed} over {options.worst:.0f} ms or {MEMORY_MB} MB")

@@ -95,7 +95,10 @@ class Odradek(Side):
         if self.secure_port is None:
             (self.port,) = free_ports(1)
             self._command += ["--host", "127.0.0.1", "--port", str(self.port)]
-        for name, value in {**CONFIG, **(config or {})}.items():
+        settings = config or {}
+        if "odradek.kafka.version" not in settings:  # an older release does not have all of them
+            settings = {**CONFIG, **settings}
+        for name, value in settings.items():
             self._command += ["--config", f"{name}={value}"]
         if data_dir is not None:
             self._command += ["--data-dir", str(data_dir)]

@@ -11,11 +11,13 @@ from odradek.broker.api.served import SERVED
 from odradek.protocol.compression import Codec, compress
 from odradek.protocol.generated.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.protocol.generated.messages.describe_groups import DescribeGroupsRequest
+from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
 from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.message import Message
 from odradek.protocol.message_codec import codec
+from odradek.protocol.message_sets import encode_message
 from odradek.protocol.record_batch import assemble
 from odradek.protocol.records import Record, encode_record, encode_records
 from odradek.protocol.schema import ArrayOf, Field, Int32, String, StructOf, Uuid
@@ -34,11 +36,16 @@ NAMES_OF: dict[str, Callable[[int], str]] = {
 
 
 class Row(NamedTuple):
-    """One hostile request. `make`: from the size in bytes that it should have, and the most elements of all arrays."""
+    """One hostile request. `make`: from the size in bytes that it should have, and the most elements of all arrays.
+
+    `release`: of the broker, "" for the newest. `before`: what the broker is to have before.
+    """
 
     name: str
     version: int
     make: Callable[[int, int], Any]
+    release: str = ""
+    before: Callable[[], ProduceRequest] | None = None
 
 
 def rows() -> Iterator[Row]:
@@ -70,6 +77,15 @@ def named_rows() -> Iterator[Row]:
     yield Row("all topics", 12, lambda size, most: MetadataRequest(None))
     for name, make in BATCHES.items():
         yield Row(f"batches, {name}", 9, partial(_produced, make))
+    yield Row("sets of a million messages", 0, partial(_sets, True), OLDER)
+    yield Row("sets of messages, not compressed", 2, partial(_sets, False), OLDER)
+    for each in (Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4):
+        for version in (0, 3):
+            for size, count in _FETCHED.items():
+                name = f"fetch of {count} batches of {size} records, {each.name.lower()}"
+                before = partial(_batches, each, size, count)
+                if size == min(_FETCHED) or (each and version):
+                    yield Row(name, version, lambda size, most: _fetched(), OLDER, before)
 
 
 def _large_record() -> tuple[bytes, int]:
@@ -85,6 +101,35 @@ BATCHES: dict[str, Callable[[], tuple[bytes, int]]] = {
     "each 14 million records": _small_records,
 }
 """Bodies of batches that zstd makes small."""
+
+
+OLDER = "2.8"
+_FETCHED = {30_000: PARTITIONS, 1_000_000: 2, 5_000_000: 2}
+"""The sizes of the batches that are fetched as message sets, and on how many partitions they are."""
+
+
+def _sets(packed: bool, size: int, most: int) -> ProduceRequest:
+    """Message sets, small ones for their number of messages."""
+    message = encode_message(0, 0, -1, None, None)
+    if not packed:
+        data = [PartitionProduceData(0, message * (size // len(message)))]
+    else:
+        wrapper = encode_message(0, 0, -1, None, compress(Codec.GZIP, message * 1_000_000), int(Codec.GZIP))
+        data = [PartitionProduceData(index, wrapper) for index in range(4)]
+    return ProduceRequest(None, 1, 60_000, [TopicProduceData(KNOWN, partition_data=data)])
+
+
+def _batches(codec: Codec, size: int, count: int) -> ProduceRequest:
+    body = compress(codec, b"".join(encode_record(Record(0, 0, None, None), 0, each) for each in range(size)))
+    batch = assemble(0, 0, (int(codec), size - 1, 0, 0, -1, -1, -1, size), body)
+    data = [PartitionProduceData(index, batch) for index in range(count)]
+    return ProduceRequest(None, 1, 60_000, [TopicProduceData(KNOWN, partition_data=data)])
+
+
+def _fetched() -> FetchRequest:
+    parts = [FetchPartition(index, fetch_offset=0, partition_max_bytes=10_000_000) for index in range(PARTITIONS)]
+    topics = [FetchTopic(KNOWN, partitions=parts)]
+    return FetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=50_000_000, topics=topics)
 
 
 def _produced(make: Callable[[], tuple[bytes, int]], size: int, most: int) -> ProduceRequest:

@@ -81,3 +81,16 @@ async def test_what_several_calls_may_inflate_is_shared() -> None:
         return work.left
 
     assert [await worker.do(take, shared) for _ in range(3)] == [6, 2, -2]
+
+
+@pytest.mark.trio
+async def test_work_that_failed_does_not_end_the_next_that_shares_its_limit() -> None:
+    worker = Worker()
+    shared = ThreadWork()
+
+    def fails(work: ThreadWork) -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        await worker.do(fails, shared)
+    await worker.do(ThreadWork.give_way, shared)

@@ -32,6 +32,19 @@ def ask(
 
     Where the cluster has an authorizer, the rights of ``principal`` are checked as the dispatcher does it.
     """
+    chosen, response = _begun(cluster, request, version, node_id, principal)
+    assert not inspect.isawaitable(response)
+    return _as_sent(request, chosen, response)
+
+
+async def ask_patiently(cluster: Cluster, request: Any, version: int) -> Any:
+    """As `ask`, for a request that is answered later."""
+    chosen, response = _begun(cluster, request, version, 1, ANONYMOUS)
+    assert inspect.isawaitable(response)
+    return _as_sent(request, chosen, await response)
+
+
+def _begun(cluster: Cluster, request: Any, version: int | None, node_id: int, principal: Principal) -> tuple[int, Any]:
     spec = API_BY_KEY[request.API_KEY]
     chosen = spec.max_version if version is None else version
     decoded, _ = codec(spec.request, chosen).decode(codec(spec.request, chosen).encode(request))
@@ -44,7 +57,11 @@ def ask(
         from odradek.broker.requests.error_answers import error_response
 
         response = error_response(decoded, chosen, error.code, error.message)
-    assert not inspect.isawaitable(response)
+    return chosen, response
+
+
+def _as_sent(request: Any, chosen: int, response: Any) -> Any:
+    spec = API_BY_KEY[request.API_KEY]
     body = response.body if isinstance(response, EncodedBody) else codec(spec.response, chosen).encode(response)
     return codec(spec.response, chosen).decode(body)[0]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from odradek.protocol.compression import DEFAULT_MAX_INFLATED, Codec
+from odradek.protocol.compression import DEFAULT_MAX_INFLATED, Codec, InflatesTooFarError
 from odradek.protocol.errors import CorruptDataError
-from odradek.protocol.long_work import LongStep, LongWork, look_into
+from odradek.protocol.long_work import BriefConversion, LargeBatch, LongStep, LongWork, OverBudgetError, look_into
 from odradek.protocol.record_batch import RecordBatch, build_batch, read_batch
 from odradek.protocol.records import InvalidRecordError, Record
 
@@ -62,3 +62,28 @@ def test_what_a_step_met_is_raised_where_its_outcome_is_asked_for() -> None:
         step.outcome()
     with pytest.raises(CorruptDataError, match="no"):
         LongStep(fails).outcome()
+
+
+def test_batches_inflate_together_to_no_more_than_is_left() -> None:
+    work = LongWork(1000)
+    assert len(work.inflated(batch(600).body)) > 600
+    with pytest.raises(OverBudgetError):
+        work.inflated(batch(600).body)
+    assert work.left == 0
+
+
+def test_a_batch_that_inflates_beyond_its_own_limit_costs_that_limit() -> None:
+    work = LongWork(1000)
+    with pytest.raises(InflatesTooFarError):
+        work.inflated(batch(600).body, 500)
+    assert work.left == 500
+
+
+def test_a_brief_conversion_leaves_large_batches_to_others() -> None:
+    brief = BriefConversion()
+    for large in (batch(200_000), read_batch(build_batch([Record(0, 0, None, bytes(200_000))]))):
+        with pytest.raises(LargeBatch):
+            brief.inflated(large.body)
+    brief.inflated(batch(100_000).body)
+    with pytest.raises(LargeBatch):
+        brief.inflated(batch(100_000).body)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from odradek.protocol.compression import Codec, CompressionError, compress
 from odradek.protocol.errors import CorruptDataError, ErrorCode
+from odradek.protocol.long_work import LongWork
 from odradek.protocol.message_sets import (
     as_kept,
     encode_message,
@@ -49,7 +50,7 @@ def test_a_batch_is_converted_and_read_again(rows: list[Record], codec: Codec, m
     messages = list(read_messages(data))
     assert (len(messages) == 1) if codec else len(messages) == len(rows)
     assert messages[-1].offset == base + len(rows) - 1
-    sent = read_batch(to_batch(messages))
+    sent = read_batch(to_batch(data, LongWork()))
     assert sent.codec is codec
     assert list(sent.records()) == [row._replace(offset=index) for index, row in enumerate(expected)]
 
@@ -59,7 +60,7 @@ def test_a_batch_is_converted_and_read_again(rows: list[Record], codec: Codec, m
 def test_any_bytes_are_read_or_refused(data: bytes, codec: Codec, magic: int, wrapped: bool) -> None:
     buf = encode_message(magic, 0, 5, None, compress(codec, data), codec) if wrapped else data
     try:
-        sent = to_batch(list(read_messages(buf)))
+        sent = to_batch(buf, LongWork())
     except CorruptDataError:
         return
     assert bool(sent) == (batch_size_at(buf) is not None)
@@ -71,7 +72,7 @@ def test_a_damaged_set_is_refused(rows: list[Record], codec: Codec, magic: int, 
     whole = bytearray(to_message_set(read_batch(build_batch(rows[:1], codec=codec)), magic))
     whole[data.draw(st.integers(16, len(whole) - 1))] ^= 0x55
     with pytest.raises(CorruptDataError):
-        to_batch(list(read_messages(bytes(whole))))
+        to_batch(bytes(whole), LongWork())
 
 
 def test_a_message_of_format_1_has_this_form() -> None:

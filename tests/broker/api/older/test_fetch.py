@@ -9,6 +9,7 @@ import pytest
 import odradek
 from odradek.broker.cluster import Cluster
 from odradek.broker.controller.commands import NewTopic
+from odradek.broker.worker import ThreadWork
 from odradek.protocol.compression import Codec
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -17,11 +18,12 @@ from odradek.protocol.generated.messages.incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from odradek.protocol.message_sets import records_of
-from odradek.protocol.record_batch import batch_size_at, build_batch
+from odradek.protocol.long_work import MAX_INFLATED_OF_REQUEST
+from odradek.protocol.message_sets import LEAST_MESSAGE, records_of, to_message_set
+from odradek.protocol.record_batch import batch_size_at, build_batch, read_batch
 from odradek.protocol.records import Record
 from odradek.wire_client import WireConnection
-from tests.fakes.ask import ask
+from tests.fakes.ask import ask, ask_patiently
 from tests.fakes.message_formats import RELEASES, check_as_recorded
 
 ROWS = [Record(index, 1_700_000_000_000 + index, b"k", b"v%d" % index) for index in range(3)]
@@ -48,6 +50,71 @@ def fetched(cluster: Cluster, version: int, offset: int = 0, max_bytes: int = 1 
 def wanted(offset: int = 0, max_bytes: int = 1 << 20, *, wait_ms: int = 0) -> FetchRequest:
     part = FetchPartition(0, fetch_offset=offset, partition_max_bytes=max_bytes)
     return FetchRequest(max_wait_ms=wait_ms, min_bytes=1, topics=[FetchTopic("t", partitions=[part])])
+
+
+MANY = [Record(index, 1_700_000_000_000 + index, b"k", b"v") for index in range(6000)]
+
+
+async def converted(cluster: Cluster, version: int, **fields: Any) -> Any:
+    answer = await ask_patiently(cluster, wanted(**fields), version)
+    return answer.responses[0].partitions[0]
+
+
+@pytest.mark.trio
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4])
+async def test_a_batch_of_many_records_is_converted_in_the_thread(cluster: Cluster, codec: Codec) -> None:
+    batch = build_batch(MANY, codec=codec)
+    append(cluster, batch)
+    for version in (1, 3):
+        found = (await converted(cluster, version)).records
+        whole = to_message_set(read_batch(batch), version // 2)
+        assert found[: len(whole)] == whole[: len(found)]
+        assert len(found) == max(len(batch), len(whole))
+
+
+@pytest.mark.trio
+async def test_not_more_batches_are_converted_than_the_answer_has_room_for(cluster: Cluster) -> None:
+    real = cluster.services.worker.do
+    works: list[ThreadWork] = []
+
+    async def noted(work: Any, shared: Any = None) -> Any:
+        works.append(shared)
+        return await real(work, shared)
+
+    cluster.services.worker.do = noted  # type: ignore[method-assign]
+    batch = build_batch(MANY)
+    append(cluster, *[batch] * 10)
+    found = (await converted(cluster, 3, max_bytes=9 * len(batch))).records
+    assert len(found) == 9 * len(batch)
+    assert records_of(found)[:12_000] == [row._replace(offset=index) for index, row in enumerate(MANY * 2)]
+    (work,) = works
+    assert MAX_INFLATED_OF_REQUEST - work.left <= 4 * (len(batch) + LEAST_MESSAGE * len(MANY))
+
+
+@pytest.mark.trio
+async def test_what_cannot_be_converted_in_the_thread_is_refused(cluster: Cluster) -> None:
+    append(cluster, build_batch(MANY, codec=Codec.ZSTD))
+    assert fetched(cluster, 3).error_code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+
+
+@pytest.mark.trio
+async def test_partitions_get_nothing_once_the_batches_of_the_answer_have_inflated_too_far(cluster: Cluster) -> None:
+    real = cluster.services.worker.do
+
+    async def with_less(work: Any, shared: Any = None) -> Any:
+        shared.left = min(shared.left, 300_000)
+        return await real(work, shared)
+
+    cluster.services.worker.do = with_less  # type: ignore[method-assign]
+    cluster.controller.create_topic(NewTopic("u", 1, 1))
+    request = wanted()
+    request.topics += [FetchTopic("u", partitions=request.topics[0].partitions)]
+    for topic in ("t", "u"):
+        append(cluster, build_batch(MANY, codec=Codec.GZIP), topic=topic)
+    answer = await ask_patiently(cluster, request, 3)
+    first, second = (topic.partitions[0] for topic in answer.responses)
+    assert records_of(first.records) == MANY
+    assert (second.error_code, second.high_watermark, second.records) == (0, 6000, b"")
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP, Codec.LZ4])

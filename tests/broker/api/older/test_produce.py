@@ -5,18 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import trio
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.controller.commands import NewTopic
 from odradek.broker.requests.context import CloseConnection
 from odradek.broker.security.acl import Operation, Resource
 from odradek.broker.security.principal import Principal
+from odradek.protocol.compression import Codec, compress
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.message_sets import encode_message
 from odradek.protocol.record_batch import build_batch, iter_batches
 from odradek.protocol.records import Record
 from tests.fakes.acls import SECURED, allow
-from tests.fakes.ask import ask
+from tests.fakes.ask import ask, ask_patiently
 from tests.fakes.message_formats import RELEASES, check_as_recorded
 from tests.scenarios.message_formats import T0, damaged, plain
 
@@ -96,3 +99,68 @@ def test_a_batch_is_taken_in_old_versions_as_well(cluster: Cluster) -> None:
 @pytest.mark.parametrize("release", RELEASES)
 def test_answers_as_recorded(release: str) -> None:
     check_as_recorded("produce", release)
+
+
+# --- sets that take long to be converted ---
+
+
+def packed(count: int = 6000, codec: Codec = Codec.GZIP) -> bytes:
+    """A small set of many messages."""
+    body = b"".join(encode_message(1, index, T0 + index, b"k", b"v") for index in range(count))
+    return encode_message(1, count - 1, T0 + count, None, compress(codec, body), int(codec))
+
+
+@pytest.mark.trio
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4])
+async def test_a_set_that_inflates_far_is_converted_in_the_thread(cluster: Cluster, codec: Codec) -> None:
+    answer = await ask_patiently(cluster, sent(packed(codec=codec), plain(1, 1)), 2)
+    assert codes(answer) == [0, 0]
+    assert stored(cluster) == [Record(index, T0 + index, b"k", b"v") for index in range(6000)]
+
+
+@pytest.mark.trio
+async def test_a_long_set_is_converted_in_the_thread(cluster: Cluster) -> None:
+    messages = b"".join(encode_message(1, 0, T0 + index, b"k", bytes(50)) for index in range(2000))
+    assert codes(await ask_patiently(cluster, sent(messages), 2)) == [0]
+    assert stored(cluster) == [Record(index, T0 + index, b"k", bytes(50)) for index in range(2000)]
+
+
+@pytest.mark.trio
+async def test_many_sets_of_a_request_are_large_together(cluster: Cluster) -> None:
+    each = packed(2000)
+    assert codes(ask(cluster, sent(each), 2)) == [0]
+    assert codes(await ask_patiently(cluster, sent(each, each, each), 2)) == [0, 0, 0]
+
+
+@pytest.mark.trio
+async def test_a_large_set_that_is_damaged_is_refused_alone(cluster: Cluster) -> None:
+    answer = await ask_patiently(cluster, sent(damaged(packed()), plain(1, 1), packed()), 2)
+    assert codes(answer) == [ErrorCode.CORRUPT_MESSAGE, 0, 0]
+
+
+@pytest.mark.trio
+async def test_large_sets_of_a_request_have_a_common_limit(cluster: Cluster) -> None:
+    real = cluster.services.worker.do
+
+    async def with_less(work: Any, shared: Any = None) -> Any:
+        shared.left = min(shared.left, 300_000)
+        return await real(work, shared)
+
+    cluster.services.worker.do = with_less  # type: ignore[method-assign]
+    answer = await ask_patiently(cluster, sent(packed(), packed(), packed()), 2)
+    assert codes(answer) == [0, ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.MESSAGE_TOO_LARGE]
+
+
+@pytest.mark.trio
+async def test_nothing_is_appended_for_a_client_that_leaves_while_its_set_is_converted(cluster: Cluster) -> None:
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        await ask_patiently(cluster, sent(packed()), 2)
+    assert scope.cancelled_caught
+    assert stored(cluster) == []
+
+
+@pytest.mark.trio
+async def test_without_acknowledgement_a_large_set_that_is_damaged_closes_the_connection(cluster: Cluster) -> None:
+    with pytest.raises(CloseConnection):
+        await ask_patiently(cluster, sent(b"".join([packed(), packed()]), acks=0), 2)
