@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-from tests.attack import http
+from tests.attack import http, surroundings
 from tests.attack import schemas as schema_questions
 from tests.attack.canary import Canary
 from tests.attack.frames import Fuzzer, Outcome
@@ -81,7 +81,16 @@ def schemas(victim: Victim, seed: int, until: float, count: int) -> str:
     return schema_questions.ask_until(victim.registry, seed, until, count)
 
 
-ATTACKS: Mapping[str, Attack] = {"frames": frames, "control": control, "registry": registry, "schemas": schemas}
+ATTACKS: Mapping[str, Attack] = {
+    "frames": frames,
+    "control": control,
+    "registry": registry,
+    "schemas": schemas,
+    "directories": surroundings.directories,
+    "descriptors": surroundings.descriptors,
+    "disk": surroundings.disk,
+    "kills": surroundings.kills,
+}
 
 
 def attack(minutes: float, seed: int, names: Sequence[str], count: int = 0) -> tuple[list[Row], list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -26,7 +27,8 @@ class Victim:
     `ports`: by the name of the listener. `control`, `registry`: URLs.
     """
 
-    def __init__(self, config: Mapping[str, str] | None = None) -> None:
+    def __init__(self, config: Mapping[str, str] | None = None, data_dir: Path | None = None) -> None:
+        """`data_dir`: a log directory that is there; else a new one. RuntimeError with the log if it does not start."""
         self.ports = dict(zip(LISTENERS, free_ports(len(LISTENERS)), strict=True))
         self._folder = tempfile.TemporaryDirectory(prefix="attack-")
         folder = Path(self._folder.name)
@@ -35,12 +37,16 @@ class Victim:
         file = folder / "server.properties"
         file.write_text("".join(f"{name}={_escaped(value)}\n" for name, value in settings.items()))
         command = [sys.executable, "-m", "odradek", "serve", "--config-file", str(file)]
-        command += ["--control-port", "0", "--registry-port", "0", "--data-dir", str(folder / "data")]
+        command += ["--control-port", "0", "--registry-port", "0", "--data-dir", str(data_dir or folder / "data")]
         for name, form in TOPICS.items():
             command += ["--topic", f"{name}:{form}" if isinstance(form, int) else f"{name}:1:cleanup.policy=compact"]
         with self._log.open("wb") as output:
             self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=output, text=True)
-        urls = self._urls()
+        try:
+            urls = self._urls()
+        except RuntimeError:
+            self.__exit__(RuntimeError, None, None)
+            raise
         self.control, self.registry = urls["control"], urls["schema registry"]
         grant(self.ports["PLAIN"])
 
@@ -71,6 +77,10 @@ class Victim:
         self._folder.cleanup()
         if kind is None:
             assert status == 0, f"the broker ended with the status {status}"
+
+    def limit_files(self, number: int) -> None:
+        """Let it have so many file descriptors at most."""
+        resource.prlimit(self._process.pid, resource.RLIMIT_NOFILE, (number, number))
 
     def client(self) -> WireClient:
         """A connection to the plain listener."""

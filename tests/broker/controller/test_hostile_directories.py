@@ -52,8 +52,16 @@ def it_ends() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with two topics, aborted transactions, several segments, snapshots of the metadata."""
     directory = tmp_path_factory.mktemp("prepared") / "data"
+    fill_directory(directory, directory.with_name("outside"))
+    return directory
+
+
+def fill_directory(directory: Path, outside: Path) -> None:
+    """A log directory with two topics, aborted transactions, several segments and snapshots of the metadata.
+
+    Outside of it folders and files that look like those of a log directory, and some that do not.
+    """
     cluster = durable(directory, config=CONFIG)
     cluster.open_directory()
     for name in ("t", "u"):
@@ -65,7 +73,10 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         log.begin_epoch(2)
     cluster.close_logs()
     assert (directory / "t-0" / SECOND).exists()
-    return directory
+    shutil.copytree(directory, outside / "other")
+    shutil.copy(directory / "t-0" / SEGMENT, outside / "segment")
+    shutil.copytree(directory / "t-0", outside / "folder")
+    (outside / "folder" / "diary.txt").write_text("mine")
 
 
 def fill(log: PartitionLog) -> None:
@@ -82,12 +93,8 @@ def directory(prepared: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def outside(prepared: Path) -> Iterator[Path]:
-    """Folders and files that look like those of a log directory, and some that do not. They never change."""
+    """What is outside. It never changes."""
     outside = prepared.with_name("outside")
-    shutil.copytree(prepared, outside / "other")
-    shutil.copy(prepared / "t-0" / SEGMENT, outside / "segment")
-    shutil.copytree(prepared / "t-0", outside / "folder")
-    (outside / "folder" / "diary.txt").write_text("mine")
     before = picture(outside)
     yield outside
     assert picture(outside) == before
