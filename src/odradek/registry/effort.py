@@ -113,7 +113,7 @@ def within(seconds: float, work: Callable[[], T]) -> T:
         pass
     while True:
         try:
-            watch.stop()
+            watch.settle()
             break
         except _InterruptError:
             continue
@@ -129,6 +129,7 @@ class _Watch(threading.Thread):
         self._worker = threading.get_ident()
         self._worked_s = _working_time(self._worker)
         self._begun_s = self._worked_s()
+        self._raised = False
         self._over = threading.Lock()
         self._over.acquire()
 
@@ -141,15 +142,33 @@ class _Watch(threading.Thread):
                 wait_s = max(left_s, _LOOK_S)
             else:
                 _hush()
+                self._raised = True
                 _raise_in(self._worker, _InterruptError)
                 wait_s = _AGAIN_S
 
     def stop(self) -> None:
-        """Nothing is raised once this has returned. It may be called again, when it was interrupted itself."""
+        """Raise nothing more. It may be called again, when it was interrupted itself."""
         if self._over.locked():
             self._over.release()
         self.join()
-        _raise_in(self._worker, None)
+        if self._raised:
+            raise _InterruptError
+
+    def settle(self) -> None:
+        """Take what was raised and has not arrived: nothing is raised once this has returned.
+
+        CPython 3.11 cannot take an exception back: its threads would look for one at each call from then on, and one
+        that is traced would look for ever. So the last one is raised here, in place of any other, and awaited.
+        """
+        if self._over.locked():
+            self._over.release()
+        self.join()
+        try:
+            _raise_in(self._worker, _InterruptError)
+            while True:
+                time.sleep(0)
+        except _InterruptError:
+            pass
 
 
 def _hush() -> None:
@@ -172,6 +191,6 @@ def _working_time(thread: int) -> Callable[[], float]:
     return lambda: time.clock_gettime(clock)
 
 
-def _raise_in(thread: int, kind: type[BaseException] | None) -> None:
-    """Raise an exception in a thread at its next step; None takes back one that was not raised yet."""
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None if kind is None else ctypes.py_object(kind))
+def _raise_in(thread: int, kind: type[BaseException]) -> None:
+    """Raise an exception in a thread at its next step."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(kind))

@@ -10,6 +10,7 @@ import pytest
 
 from odradek.registry.effort import Effort, Steps, TooLongError, TooManyStepsError, within
 from odradek.registry.errors import RegistryError
+from tests.fakes.steps import steps
 
 
 def spin() -> None:
@@ -155,3 +156,11 @@ def test_many_expensive_questions_are_refused_until_others_have_ended(held: Held
     for each in threads:
         each.join()
     assert sorted(answers) == ["429"] * 4 + ["ended"] * 8
+
+
+def test_no_thread_is_left_with_something_to_look_for() -> None:
+    """A traced function would look for it without end, in CPython 3.11."""
+    assert within(60, lambda: "result") == "result"
+    with pytest.raises(TooLongError):
+        within(0.001, lambda: [None for _ in iter(int, 1)])
+    assert steps(lambda: len("abc")) > 0
