@@ -169,6 +169,10 @@ class SegmentStores:
         for part in (self.batches, self.offset_index, self.time_index, self.txn_index):
             part.close()
 
+    def release(self) -> None:
+        """Close what is about to be removed."""
+        self.close()
+
 
 class LoadedLog(NamedTuple):
     """An existing log as the backend loaded it: recovered, with torn tails cut and indexes rebuilt."""
@@ -234,6 +238,9 @@ class LogBackend(Protocol):
     """Opens the stores of a node's partitions."""
 
     def open_log(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> LogStore: ...
+
+    def has_log(self, topic: str, partition: int) -> bool:
+        """Whether there is a log that is not open."""
 
     def delete_log(self, topic: str, partition: int, delay_ms: int) -> None:
         """Remove a log that is not open, if there is one; the medium may keep it for `delay_ms`."""

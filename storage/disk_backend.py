@@ -67,6 +67,8 @@ _DERIVABLE = {
 """Checkpoints without which Kafka starts when it cannot read them, and the consequence."""
 _LONGEST_NAME = 255
 _LARGEST_SEGMENT = 2**31 - 1
+_REMOVED_AT_ONCE = 200
+"""Files, or folders of partitions: a deleted topic may have thousands, and their removal holds up everybody."""
 _log = logging.getLogger(__name__)
 
 
@@ -97,6 +99,8 @@ class DiskBackend:
         self.fs = fs or FileSystem()
         self.now_ms = now_ms
         self.sync_rolls = False
+        self.has_new_folders = False
+        """Whether folders of partitions were made that a crash of the machine may take away."""
         """Whether a new or finished segment is made durable at once, before anything in it is acknowledged."""
         self.broker_epoch = -1
         """Epoch of the broker's registration. A clean stop writes it down, because a controller asks for it at the next
@@ -227,10 +231,19 @@ class DiskBackend:
         self.forget((topic, partition))
         self.mended(f"{folder}: no partition of this cluster, put aside as {target.name}")
 
+    def sync_folders(self) -> None:
+        """Make new folders of partitions durable, all at once. What was flushed in one of them is durable only then."""
+        if self.has_new_folders:
+            self.fs.sync_directory(self.directory)
+            self.has_new_folders = False
+
     # --- the contract of LogBackend -----------------------------------------------------------------------------------
 
     def open_log(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> LogStore:
         return DiskLogStore(self, topic, partition, topic_id, config)
+
+    def has_log(self, topic: str, partition: int) -> bool:
+        return self.has_folder(topic, partition)
 
     def delete_log(self, topic: str, partition: int, delay_ms: int) -> None:
         """Rename the folder as Kafka does (`topic-0.<id>-delete`) and remove it once `delay_ms` have passed."""
@@ -284,16 +297,22 @@ class DiskBackend:
 
     def doom(self, paths: Sequence[Path], delay_ms: int) -> None:
         """Remove these files or folders once `delay_ms` (`file.delete.delay.ms`) have passed."""
-        due = self.now_ms() + delay_ms
-        self._doomed += [(due, path) for path in paths]
-        self.remove_due()
+        if delay_ms > 0:
+            due = self.now_ms() + delay_ms
+            self._doomed += [(due, path) for path in paths]
+        else:
+            for path in paths:
+                self._remove(path)
 
     def remove_due(self) -> int | None:
-        """Remove doomed files whose time has come; returns when the next ones are due (None for never)."""
+        """Remove doomed files whose time has come, some at a call; returns when the next ones are due (None for
+        never).
+        """
         now = self.now_ms()
-        due = [path for at, path in self._doomed if at <= now]
-        self._doomed = [entry for entry in self._doomed if entry[0] > now]
-        for path in due:
+        due = [entry for entry in self._doomed if entry[0] <= now][:_REMOVED_AT_ONCE]
+        gone = set(due)
+        self._doomed = [entry for entry in self._doomed if entry not in gone]
+        for _, path in due:
             self._remove(path)
         return min((at for at, _ in self._doomed), default=None)
 
@@ -366,8 +385,10 @@ class DiskLogStore:
             except StorageError:
                 backend.remove_folder(self.folder)
                 raise
-            self._fs.sync_directory(backend.directory)
+            backend.has_new_folders = True
             self._directory_changed = True
+            if backend.sync_rolls:
+                backend.sync_folders()
 
     # --- loading ------------------------------------------------------------------------------------------------------
 
@@ -533,6 +554,7 @@ class DiskLogStore:
         if self._directory_changed:
             self._fs.sync_directory(self.folder)
             self._directory_changed = False
+        self.backend.sync_folders()
         self.backend.set_offset(RECOVERY_POINTS, self._key, offset)
         self.backend.set_offset(HIGH_WATERMARKS, self._key, offset)
 
@@ -543,6 +565,7 @@ class DiskLogStore:
     def close(self, *, clean: bool) -> None:
         if self._directory_changed and clean:
             self._fs.sync_directory(self.folder)
+            self.backend.sync_folders()
 
     def delete(self) -> None:
         self.backend.delete_log(*self._key, self._config.file_delete_delay_ms)

@@ -276,6 +276,9 @@ class MemoryBackend:
     def open_log(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> LogStore:
         return MemoryLogStore(self.pool)
 
+    def has_log(self, topic: str, partition: int) -> bool:
+        return False
+
     def delete_log(self, topic: str, partition: int, delay_ms: int) -> None: ...
 
     def shared_log(self, begin: LoadedLog, end_offset: int, end_size: int) -> LogStore | None:

@@ -767,6 +767,9 @@ class PartitionLog:
 
     def delete(self) -> None:
         """The partition is gone: drop all its data."""
+        for segment in self.segments:
+            segment.stores.release()
+        self.segments, self._bases = [], []
         self.close(clean=False)
         self.store.delete()
 

@@ -13,7 +13,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Coroutine
+from contextlib import suppress
 from typing import Any
+
+import trio
 
 from odradek.broker.api.partition_lookup import find_partition
 from odradek.broker.partitions.partition import Partition
@@ -60,6 +63,8 @@ DEBUGGING = -2
 """The replica id of a client that asks whichever replica it likes."""
 
 _LEADER_EPOCH_FROM = 4
+_OPENED_AT_ONCE = 50
+"""Partitions whose logs are opened without giving way."""
 _NOT_AVAILABLE_FROM = 5
 
 
@@ -73,10 +78,29 @@ def list_offsets(
 ) -> ListOffsetsResponse | Coroutine[Any, Any, ListOffsetsResponse]:
     """The offsets that stand at a time or a special place of each partition."""
     looks = Looks()
+    if sum(len(topic.partitions) for topic in request.topics) > _OPENED_AT_ONCE:
+        return _after_opening(ctx, request, looks)
     try:
         return _list_offsets(ctx, request, looks)
     except LargeLook as large:
         return _after_looking(ctx, request, looks, large)
+
+
+async def _after_opening(ctx: RequestContext, request: ListOffsetsRequest, looks: Looks) -> ListOffsetsResponse:
+    """The first use of a partition makes its files, which takes a disk some milliseconds: others are served between."""
+    for topic in request.topics:
+        if not ctx.allows(Operation.DESCRIBE, Resource.TOPIC, topic.name, tell=False):
+            continue
+        for asked in topic.partitions:
+            with suppress(KafkaError):  # which the answer tells
+                partition = find_partition(ctx, topic.name, asked.partition_index)
+                if not partition.opened:
+                    partition.open()
+                    await trio.lowlevel.checkpoint()
+    try:
+        return _list_offsets(ctx, request, looks)
+    except LargeLook as large:
+        return await _after_looking(ctx, request, looks, large)
 
 
 async def _after_looking(

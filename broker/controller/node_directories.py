@@ -40,6 +40,11 @@ class DirectoryGroup:
         """See `LogBackend`."""
         return self.backends[self.home(topic, partition)].open_log(topic, partition, topic_id, config)
 
+    def has_log(self, topic: str, partition: int) -> bool:
+        """See `LogBackend`."""
+        home = self._homes.get((topic, partition))
+        return home is not None and self.backends[home].has_log(topic, partition)
+
     def delete_log(self, topic: str, partition: int, delay_ms: int) -> None:
         """See `LogBackend`."""
         home = self._homes.get((topic, partition))

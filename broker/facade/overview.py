@@ -134,14 +134,15 @@ def _page(names: Iterable[str], contains: str, start: int, limit: int) -> tuple[
 
 def _topic_summary(topic: Topic) -> TopicSummary:
     parts = topic.partitions
-    ends = [part.log.log_end_offset for part in parts]
+    logs = [log for part in parts if (log := part.log_if_any) is not None]
+    ends = [log.log_end_offset for log in logs]
     return TopicSummary(
         name=topic.name,
         internal=topic.internal,
         partitions=len(parts),
-        records=sum(ends) - sum(part.log.log_start_offset for part in parts),
+        records=sum(ends) - sum(log.log_start_offset for log in logs),
         end=sum(ends),
-        size_bytes=sum(part.log.size_bytes for part in parts),
+        size_bytes=sum(log.size_bytes for log in logs),
         leaderless=sum(part.leader_id < 0 for part in parts),
         behind=sum(len(part.isr) < len(part.replicas) for part in parts),
     )

@@ -13,6 +13,7 @@ from odradek.protocol.uuids import uuid_to_text
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.metadata.image import MetadataImage
+    from odradek.broker.metadata.registrations import PartitionRegistration
     from odradek.broker.partitions.partition import Partition
     from odradek.broker.partitions.partition_registry import PartitionRegistry, Topic
 
@@ -162,26 +163,30 @@ def topic_info(topic: Topic, image: MetadataImage) -> TopicInfo:
         topic_id=uuid_to_text(topic.topic_id),
         internal=topic.internal,
         partitions=tuple(
-            PartitionInfo(
-                index=partition.index,
-                leader=partition.leader_id,
-                leader_epoch=partition.leader_epoch,
-                replicas=tuple(partition.replicas),
-                isr=tuple(partition.isr),
-                log_start_offset=partition.log.log_start_offset,
-                high_watermark=partition.log.high_watermark,
-                last_stable_offset=partition.log.last_stable_offset,
-                size_bytes=partition.log.size_bytes,
-                log_end_offset=partition.log.log_end_offset,
-                replica_ends=_replica_ends(partition),
-                adding=place.adding,
-                removing=place.removing,
-                elr=place.elr,
-                last_known_elr=place.last_known_elr,
-            )
-            for partition, place in zip(topic.partitions, registrations, strict=False)
+            _partition_info(partition, place) for partition, place in zip(topic.partitions, registrations, strict=False)
         ),
         config=dict(topic.config.overrides),
+    )
+
+
+def _partition_info(partition: Partition, place: PartitionRegistration) -> PartitionInfo:
+    log = partition.log_if_any
+    return PartitionInfo(
+        index=partition.index,
+        leader=partition.leader_id,
+        leader_epoch=partition.leader_epoch,
+        replicas=tuple(partition.replicas),
+        isr=tuple(partition.isr),
+        log_start_offset=0 if log is None else log.log_start_offset,
+        high_watermark=0 if log is None else log.high_watermark,
+        last_stable_offset=0 if log is None else log.last_stable_offset,
+        size_bytes=0 if log is None else log.size_bytes,
+        log_end_offset=0 if log is None else log.log_end_offset,
+        replica_ends=_replica_ends(partition, 0 if log is None else log.log_end_offset),
+        adding=place.adding,
+        removing=place.removing,
+        elr=place.elr,
+        last_known_elr=place.last_known_elr,
     )
 
 
@@ -193,9 +198,9 @@ def topic_called(topics: PartitionRegistry, image: MetadataImage, name: str) -> 
     return topic_info(found, image)
 
 
-def _replica_ends(partition: Partition) -> dict[int, int]:
+def _replica_ends(partition: Partition, leaders_end: int) -> dict[int, int]:
     copies = {node: partition.copy_on(node) for node in partition.replicas}
-    return {node: partition.log.log_end_offset if copy is None else copy.end for node, copy in copies.items()}
+    return {node: leaders_end if copy is None else copy.end for node, copy in copies.items()}
 
 
 def find_topic(topics: PartitionRegistry, name: str) -> Topic:

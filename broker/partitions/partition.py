@@ -77,6 +77,7 @@ class Partition:
 
     __slots__ = (
         "_fork_log",
+        "_has_log",
         "_log",
         "_on_activity",
         "_open_log",
@@ -107,6 +108,7 @@ class Partition:
         registration: PartitionRegistration,
         on_activity: Callable[[Partition], None],
         fork_log: Callable[[Partition, PartitionLog, int], PartitionLog] | None = None,
+        has_log: Callable[[Partition], bool] | None = None,
     ) -> None:
         self.topic = topic
         self.index = index
@@ -126,6 +128,7 @@ class Partition:
         self.held: HoldsRecords | None = None
         self.reported = ""
         self._fork_log = fork_log
+        self._has_log = has_log
         self._log: PartitionLog | None = None
         self._open_log = open_log
         self._on_activity = on_activity
@@ -155,6 +158,13 @@ class Partition:
     def opened(self) -> bool:
         """Whether the log is open yet."""
         return self._log is not None
+
+    @property
+    def log_if_any(self) -> PartitionLog | None:
+        """The log; None if there is none yet, as nobody has used the partition: it is not made by those who look."""
+        if self._log is None and self._has_log is not None and not self._has_log(self):
+            return None
+        return self.log
 
     def __repr__(self) -> str:
         return f"Partition({self.topic.name}-{self.index}, leader {self.leader_id}, epoch {self.leader_epoch})"

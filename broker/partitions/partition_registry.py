@@ -163,7 +163,7 @@ class PartitionRegistry:
     def _grow(self, topic: Topic, registrations: Sequence[PartitionRegistration]) -> None:
         for index in range(len(topic.partitions), len(registrations)):
             partition = Partition(
-                topic, index, self._open_log, registrations[index], self._note_activity, self._fork_log
+                topic, index, self._open_log, registrations[index], self._note_activity, self._fork_log, self._has_log
             )
             partition.durability = self.durability
             topic.partitions.append(partition)
@@ -216,6 +216,9 @@ class PartitionRegistry:
             now_ms=self._clock.now_ms(),
             topic_id=topic.topic_id,
         )
+
+    def _has_log(self, partition: Partition) -> bool:
+        return self.backend.has_log(partition.topic.name, partition.index)
 
     def _fork_log(self, partition: Partition, log: PartitionLog, end: int) -> PartitionLog:
         """A log of the leader's own, because it lacks what comes behind `end` in the one that it had with others."""

@@ -217,7 +217,7 @@ class Replicator:
         self._lost.clear()
         self._throttles.clear()
         for partition in self.differing:
-            partition.replica_set = partition.replicator = None
+            partition.join_replicas()
         self.differing.clear()
 
     def go_on_with(self, differing: Iterable[Partition], kept: ReplicationCopy) -> None:

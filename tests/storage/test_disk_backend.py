@@ -379,3 +379,53 @@ def test_a_deleted_log_leaves_no_folder_and_no_checkpoint(tmp_path: Path) -> Non
     backend.close()
     assert not list(tmp_path.glob("t-0*"))
     assert "t 0" not in (tmp_path / RECOVERY_POINTS).read_text()
+
+
+# --- many partitions --------------------------------------------------------------------------------------------------
+
+
+def test_folders_of_new_partitions_become_durable_together_with_a_flush(tmp_path: Path) -> None:
+    fs = FaultyFileSystem()
+    backend = open_backend(tmp_path, fs)
+    synced = []
+    fs.refuse = lambda call, path: synced.append(path) if call == "sync_directory" else None
+    logs = [PartitionLog("t", index, SMALL, backend, now_ms=NOW, topic_id=TOPIC_ID) for index in range(3)]
+    assert synced == []
+    put(logs[0])
+    logs[0].flush()
+    assert synced == [tmp_path / "t-0", tmp_path]
+    logs[1].flush()
+    assert synced[2:] == [tmp_path / "t-1"]
+    backend.sync_rolls = True
+    PartitionLog("t", 3, SMALL, backend, now_ms=NOW, topic_id=TOPIC_ID)
+    assert synced[3:] == [tmp_path, tmp_path / "t-3"]
+
+
+def test_delete_syncs_nothing_of_what_it_removes(tmp_path: Path) -> None:
+    fs = FaultyFileSystem()
+    backend = open_backend(tmp_path, fs)
+    log = open_log(backend)
+    put(log)
+    called = []
+    fs.refuse = lambda call, path: called.append(call)
+    log.delete()
+    assert called == ["rename"]
+    assert not backend.has_log("t", 0)
+
+
+def test_a_deleted_topic_of_many_partitions_is_removed_in_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("odradek.storage.disk_backend._REMOVED_AT_ONCE", 2)
+    now = NOW
+    backend = DiskBackend(tmp_path, now_ms=lambda: now, fs=FaultyFileSystem())
+    for index in range(5):
+        (tmp_path / f"t-{index}").mkdir()
+        backend.delete_log("t", index, 1000)
+    assert backend.remove_due() == NOW + 1000
+    now += 1000
+    left = []
+    while backend.remove_due() is not None:
+        left.append(sum(path.name.endswith("-delete") for path in tmp_path.iterdir()))
+    assert left == [3, 1]
+    assert not [path for path in tmp_path.iterdir() if path.is_dir()]

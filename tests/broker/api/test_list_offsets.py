@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import trio
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.partitions.partition import Partition
@@ -164,6 +165,28 @@ def test_a_partition_named_twice_is_answered_once(plane: DataPlane) -> None:
     response = plane.call(ListOffsetsRequest(-1, topics=[ListOffsetsTopic("a", asked)]), 7)
     found = [(each.partition_index, each.error_code, each.offset) for each in response.topics[0].partitions]
     assert found == [(1, 0, 0), (0, ErrorCode.INVALID_REQUEST, -1)]
+
+
+def test_many_partitions_are_opened_one_after_the_other() -> None:
+    plane = DataPlane(topics={"a": 60})
+    plane.produce("a", plane.batch(), partition=59)
+    asked = [ListOffsetsPartition(index, -1, -1) for index in range(61)]
+    request = ListOffsetsRequest(-1, topics=[ListOffsetsTopic("a", asked), ListOffsetsTopic("b", asked)])
+
+    async def answer() -> Any:
+        return await plane.call(request, 7)
+
+    response = trio.run(answer)
+    found = {
+        (topic.name, each.partition_index): (each.error_code, each.offset)
+        for topic in response.topics
+        for each in topic.partitions
+    }
+    assert [found["a", index] for index in range(59)] == [(0, 0)] * 59
+    assert found["a", 59] == (0, 1)
+    assert found["a", 60] == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
+    assert {found["b", index] for index in range(61)} == {(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)}
+    assert all(partition.opened for partition in plane.cluster.topics.by_name("a").partitions)
 
 
 def test_only_the_leader_answers() -> None:

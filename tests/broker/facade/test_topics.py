@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -136,3 +137,18 @@ def test_more_partitions_than_kafka_makes_at_once_are_refused(broker: KafkaBroke
         broker.create_topic("large", partitions)
     assert refused.value.code == ErrorCode.POLICY_VIOLATION
     assert set(broker.topics) == before
+
+
+def test_looking_at_a_topic_makes_no_log(tmp_path: Path) -> None:
+    with KafkaBroker(data_dir=tmp_path) as broker:
+        made = broker.create_topic("t", 3)
+        assert made == broker.topic("t") == broker.topics["t"]
+        assert [(each.log_end_offset, each.size_bytes, each.replica_ends) for each in made.partitions] == [
+            (0, 0, {1: 0})
+        ] * 3
+        (summary,) = broker.topic_page("t").topics
+        assert (summary.records, summary.end, summary.size_bytes) == (0, 0, 0)
+        assert not list(tmp_path.glob("**/t-*"))
+        broker.produce("t", "v", partition=1)
+        assert [each.log_end_offset for each in broker.topic("t").partitions] == [0, 1, 0]
+        assert [path.name for path in tmp_path.glob("**/t-*")] == ["t-1"]
