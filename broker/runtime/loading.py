@@ -7,13 +7,14 @@ newer release writes records of other types. One line of the log tells of all of
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from operator import itemgetter
 from typing import Any
 
 from odradek.broker.runtime.journal import Journal, KeyedJournal
 from odradek.broker.runtime.machine import LogRecord, Machine
 from odradek.protocol.control import EndTxnMarker, parse_control_record
+from odradek.protocol.errors import CorruptDataError
 from odradek.protocol.record_batch import (
     CODEC_MASK,
     CONTROL_FLAG,
@@ -28,6 +29,11 @@ from odradek.protocol.shown import one_line
 
 SLICE_BYTES = 128 * 1024
 """How much of the log is replayed at once, which takes a few milliseconds."""
+
+_STEP = 1000
+"""So many records of a compressed batch are replayed in a slice."""
+_MOST_INFLATED = 16 * 1024 * 1024
+"""A compressed batch that inflates to more bytes is left out. The broker's own ones are far smaller."""
 
 _log = logging.getLogger("odradek.broker.runtime")
 _NOT_PLAIN = CONTROL_FLAG | TRANSACTIONAL_FLAG | CODEC_MASK
@@ -45,7 +51,13 @@ def load(journal: KeyedJournal, machine: Machine, *, keyed: bool = True, name: s
         if not parts:
             return
         for part in parts:
-            position = reader.replay(bytes(part))
+            replaying = reader.replay(bytes(part))
+            try:
+                while True:
+                    next(replaying)
+                    yield position
+            except StopIteration as done:
+                position = done.value
         if reader.left_out and position >= journal.end_offset:
             text = "%s: %d records cannot be read and are left out, %s"
             _log.warning(text, name, reader.left_out, reader.first_left_out)
@@ -60,7 +72,9 @@ def replay_between(journal: KeyedJournal, machine: Machine, position: int, end: 
         for batch in [batch for part in parts for batch in iter_batches([part])]:
             if batch.next_offset > end:
                 return position
-            position = reader.replay(bytes(batch.data))
+            for _ in reader.replay(bytes(batch.data)):
+                pass
+            position = batch.next_offset
         if not parts:
             break
     return position
@@ -80,8 +94,8 @@ class _Reader:
         self.left_out = 0
         self.first_left_out = ""
 
-    def replay(self, data: bytes) -> int:
-        """Replay the batches in `data`; returns the offset after the last one."""
+    def replay(self, data: bytes) -> Generator[None, None, int]:
+        """Replay the batches in `data`; returns the offset after the last one. It pauses within large batches."""
         latest: _Places = {}
         position, end, next_offset = 0, len(data), 0
         while position < end:
@@ -93,7 +107,7 @@ class _Reader:
             else:
                 self._compact = False
                 self._flush(data, latest)
-                self._replay_batch(batch)
+                yield from self._replay_batch(batch)
             next_offset = batch.next_offset
             position += batch.size_bytes
         self._flush(data, latest)
@@ -109,12 +123,15 @@ class _Reader:
         try:
             self._machine.replay(record)
         except Exception as error:
-            if not self.left_out:
-                self.first_left_out = f"the first at offset {record.offset}: {_reason(error)}"
-            self.left_out += 1
+            self._leave_out(record.offset, 1, error)
 
-    def _replay_batch(self, batch: RecordBatch) -> None:
-        """Replay a batch that is compressed or part of a transaction, or a control batch."""
+    def _leave_out(self, offset: int, count: int, error: Exception) -> None:
+        if not self.left_out:
+            self.first_left_out = f"the first at offset {offset}: {_reason(error)}"
+        self.left_out += count
+
+    def _replay_batch(self, batch: RecordBatch) -> Iterator[None]:
+        """Replay a batch that is compressed or part of a transaction, or a control batch. Pauses between records."""
         if batch.is_control:
             for record in batch.records():
                 marker = parse_control_record(record)
@@ -122,9 +139,16 @@ class _Reader:
                     self._machine.replay_marker(batch.producer_id, batch.producer_epoch, marker.commit)
             return
         producer = (batch.producer_id, batch.producer_epoch) if batch.is_transactional else (-1, -1)
-        for offset, _, key, value, _ in batch.records():
-            if key is not None:
-                self._replay(LogRecord(key, value, offset, *producer))
+        read = 0
+        try:
+            for offset, _, key, value, _ in batch.records(_MOST_INFLATED):
+                read += 1
+                if key is not None:
+                    self._replay(LogRecord(key, value, offset, *producer))
+                if not read % _STEP:
+                    yield
+        except CorruptDataError as error:
+            self._leave_out(batch.base_offset + read, batch.record_count - read, error)
 
 
 def _reason(error: Exception) -> str:

@@ -163,3 +163,30 @@ def test_what_cannot_be_replayed_is_left_out_and_told_once(
     [line] = [record.getMessage() for record in caplog.records]
     assert line.startswith("__consumer_offsets-7: 2 records cannot be read and are left out, the first at offset 1: ")
     assert "UnicodeDecodeError" in line
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.ZSTD])
+def test_a_compressed_batch_of_many_records_is_replayed_in_slices(journal: FakeJournal, codec: Codec) -> None:
+    put(journal, ("first", "1"))
+    journal._put(build_batch([Record(0, NOW_MS, b"k%d" % number, b"v") for number in range(3500)], codec=codec))
+    put(journal, ("last", "2"))
+    loading, machine = Loading(journal), Reader()
+    loading.begin(machine)
+    seen = []
+    while not loading.replay_slice():
+        seen.append(len(machine.seen))
+    assert seen[:3] == [1001, 2001, 3001]
+    assert [offset for _, _, offset in machine.seen] == list(range(3502))
+
+
+def test_a_compressed_batch_that_inflates_far_is_left_out_and_told(
+    journal: FakeJournal, caplog: pytest.LogCaptureFixture
+) -> None:
+    journal._put(build_batch([Record(0, NOW_MS, b"a", bytes(20_000_000))], codec=Codec.ZSTD))
+    put(journal, ("b", "1"))
+    assert read(journal).seen == [("b", "1", 1)]
+    [line] = [record.getMessage() for record in caplog.records]
+    assert line.endswith(
+        "1 records cannot be read and are left out, the first at offset 0: "
+        "InflatesTooFarError: zstd: data inflates beyond 16777216 bytes"
+    )
