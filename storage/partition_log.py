@@ -597,10 +597,10 @@ class PartitionLog:
     # --- what goes ----------------------------------------------------------------------------------------------------
 
     def delete_records(self, before_offset: int) -> int:
-        """Move the log start up to `before_offset` (-1.
+        """Advance the log start to `before_offset`; -1: the high watermark. Returns the new log start offset.
 
-        The high watermark); returns the new log start offset. Raises OFFSET_OUT_OF_RANGE above the high watermark. An
-        offset below the log start changes nothing. Segments before it stay until retention runs.
+        Raises OFFSET_OUT_OF_RANGE above the high watermark. An offset below the log start changes nothing. Segments
+        before it stay until retention runs.
         """
         target = self.high_watermark if before_offset == -1 else before_offset
         if target < 0 or target > self.high_watermark:

@@ -67,9 +67,8 @@ def sing(port: int) -> None:
         producer.request(CreateTopicsRequest(topics=[topic], timeout_ms=30_000))
         offset = 0
         slowest = 0.0
-        print("begins", flush=True)
         while True:
-            while select.select([sys.stdin], [], [], _PAUSE_S)[0]:
+            while offset and select.select([sys.stdin], [], [], _PAUSE_S)[0]:
                 if not sys.stdin.readline():
                     return
                 print(f"{slowest:.4f}", flush=True)
@@ -86,6 +85,8 @@ def sing(port: int) -> None:
                 )
                 assert partition.error_code == ErrorCode.NONE, answer
                 assert version == _PRODUCE or partition.records, answer
+            if not offset:
+                print("begins", flush=True)  # the broker has imported what it takes
             offset += 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from tests.fakes.configs import set_configs
 from tests.fakes.durable import die, durable
 from tests.fakes.file_system import Crash, FaultyFileSystem, full_after
 from tests.fakes.images import picture
+from tests.storage.logs import NOW, put
 
 SNAPSHOTS = {"metadata.log.max.record.bytes.between.snapshots": "300", "metadata.max.retention.bytes": "2000"}
 
@@ -146,6 +148,23 @@ def test_a_change_that_the_disk_refuses_did_not_happen(tmp_path: Path) -> None:
     again.open_directory()
     assert set(again.image.topics) == {"a", "b"}
     again.close_logs()
+
+
+def test_the_files_of_a_topic_go_from_a_full_disk(tmp_path: Path) -> None:
+    fs = FaultyFileSystem()
+    cluster = durable(tmp_path, fs, config={"log.segment.delete.delay.ms": "0"})
+    cluster.open_directory()
+    cluster.create_topic("a")
+    log = cluster.topics.by_name("a").partitions[0].log
+    for at in range(3):
+        put(log, (b"k", bytes(20_000)), at=NOW + at)
+    metadata = tmp_path / FOLDER
+    fs.refuse = lambda call, path: (
+        errno.ENOSPC if call in ("create", "write") and not path.is_relative_to(metadata) else None
+    )
+    cluster.delete_topic("a")
+    assert not list(tmp_path.glob("a-*"))
+    die(cluster)
 
 
 def _files(folder: Path) -> dict[str, bytes]:
