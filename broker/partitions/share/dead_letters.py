@@ -2,15 +2,17 @@
 
 The leader of the share partition writes them, one record for each offset, to the partition of the same number modulo
 the queue's. Headers say where a record comes from and why; key and value are copied where the group asks for it. What
-cannot be written is lost, and its offsets count as archived all the same.
+cannot be written is lost, and its offsets count as archived all the same. Others are served between large letters.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+import trio
 
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.partitions.share.states import ShareSettings
@@ -37,6 +39,8 @@ _OF_NEW_TOPICS: Final = {_ENABLED: "true", "message.timestamp.type": "CreateTime
 _AUTO_CREATE: Final = "errors.deadletterqueue.auto.create.topics.enable"
 _PREFIX: Final = "errors.deadletterqueue.topic.name.prefix"
 _FETCH_BYTES: Final = 1 << 20
+_AT_ONCE: Final = 4 << 20
+"""So many bytes of batches are read and written at a time."""
 BACKOFFS_MS: Final = (1000, 2000, 4000, 8000)
 """The waits before another attempt, where a partition of the queue has no leader."""
 
@@ -83,16 +87,20 @@ class DeadLetterQueues:
     def put(self, letter: DeadLetter, settings: Callable[[], ShareSettings], done: Callable[[], None]) -> None:
         """Write the letter now, or later if its partition has no leader; `done` is called when that is over."""
         work = _Delivery(letter, settings)
-        if self._is_over(work):
+        if self._is_over(work) and not work.pauses:
             done()
         else:
             # The wait begins here: before the task's first step somebody may move the clock.
             self._start(partial(self._try_again, work, done, self._clock.current_time()))
 
     async def _try_again(self, work: _Delivery, done: Callable[[], None], tried_at: float) -> None:
-        for backoff in BACKOFFS_MS:
-            await self._clock.sleep(tried_at + backoff / 1000 - self._clock.current_time())
-            if self._is_over(work):
+        backoffs = iter(BACKOFFS_MS)
+        while work.pauses or (backoff := next(backoffs, None)) is not None:
+            if work.pauses:
+                await trio.lowlevel.checkpoint()
+            elif backoff is not None:
+                await self._clock.sleep(tried_at + backoff / 1000 - self._clock.current_time())
+            if self._is_over(work) and not work.pauses:
                 break
             tried_at = self._clock.current_time()
         else:
@@ -100,7 +108,8 @@ class DeadLetterQueues:
         done()
 
     def _is_over(self, work: _Delivery) -> bool:
-        """Write what is left; False if it may be tried again."""
+        """Write what is left; False if it may be tried again. If it `pauses`, it is to go on."""
+        work.pauses = False
         try:
             self._deliver(work)
         except Refused as error:
@@ -121,11 +130,17 @@ class DeadLetterQueues:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         if partition.under_min_isr:
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
-        copies = work.copies(limit) if settings.copies_dead_letters else {}
+        copies = _Copies(work.copies(limit) if settings.copies_dead_letters else iter(()))
+        work.spent = 0
         while work.next_offset <= work.letter.last_offset:
+            if work.spent > _AT_ONCE:
+                work.pauses = True
+                return
             now_ms = self._clock.now_ms()
             records = work.round(copies, limit, now_ms)
-            partition.append(build_batch(records), now_ms=now_ms)
+            batch = build_batch(records)
+            partition.append(batch, now_ms=now_ms)
+            work.spent += len(batch)
             work.next_offset += len(records)
 
     def _queue(self, group_id: str, name: str) -> str:
@@ -145,26 +160,46 @@ class DeadLetterQueues:
         return name
 
 
-class _Delivery:
-    """A letter that is being written; `next_offset`: the first that is not in the queue yet."""
+class _Copies:
+    """Records in the order of their offsets, of which each is read when it is asked for."""
 
-    __slots__ = ("letter", "next_offset", "settings")
+    def __init__(self, records: Iterator[Record]) -> None:
+        self._records = records
+        self._next = next(records, None)
+
+    def at(self, offset: int) -> Record | None:
+        """The record at an offset, which is not smaller than any before; None if it is not copied."""
+        while self._next is not None and self._next.offset < offset:
+            self._next = next(self._records, None)
+        return self._next if self._next is not None and self._next.offset == offset else None
+
+
+class _Delivery:
+    """A letter that is being written.
+
+    `next_offset`: the first that is not in the queue yet. `spent`: bytes of batches that were read and written since
+    others were served; `pauses`: whether it waits only for them.
+    """
+
+    __slots__ = ("letter", "next_offset", "pauses", "settings", "spent")
 
     def __init__(self, letter: DeadLetter, settings: Callable[[], ShareSettings]) -> None:
         self.letter = letter
         self.settings = settings
         self.next_offset = letter.first_offset
+        self.pauses = False
+        self.spent = 0
 
     def __str__(self) -> str:
         group_id, source, first, last, *_ = self.letter
         return f"group {group_id}: records {first} to {last} of {source.topic.name}-{source.index} were given up"
 
-    def round(self, copies: Mapping[int, Record], limit: int, now_ms: int) -> list[Record]:
+    def round(self, copies: _Copies, limit: int, now_ms: int) -> list[Record]:
         """The records of the next batch: as many as the queue takes in one, at least one."""
         records: list[Record] = []
         size = HEADER_SIZE
         for offset in range(self.next_offset, self.letter.last_offset + 1):
-            copy = copies.get(offset)
+            copy = copies.at(offset)
             key, value = (None, None) if copy is None else (copy.key, copy.value)
             record = Record(len(records), now_ms, key, value, self._headers(offset))
             size += len(encode_record(record, 0, len(records)))
@@ -185,12 +220,11 @@ class _Delivery:
         )
         return tuple((f"__dlq.errors.{name}", str(value).encode()) for name, value in values)
 
-    def copies(self, limit: int) -> dict[int, Record]:
-        """The records that are copied, by offset: those that the log still has and that are within the limit.
+    def copies(self, limit: int) -> Iterator[Record]:
+        """The records that are copied: those that the log still has and that are within the limit.
 
         As in Kafka, a failed read ends the search, a record that is larger is left out, and so is a compressed batch.
         """
-        found: dict[int, Record] = {}
         log = self.letter.source.log
         offset = self.next_offset
         while offset <= self.letter.last_offset:
@@ -199,19 +233,25 @@ class _Delivery:
                 if not size:
                     break
                 for batch in iter_batches(parts):
-                    found.update((record.offset, record) for record in _records_within(batch, limit))
+                    yield from self._within(batch, limit)
                     offset = batch.next_offset
             except (KafkaError, CorruptDataError) as error:
                 _log.error("%s: they cannot be read at offset %d: %s", self, offset, error)
                 break
-        return found
 
-
-def _records_within(batch: RecordBatch, limit: int) -> list[Record]:
-    try:
-        records = list(batch.records(limit))
-    except CompressionError as error:
-        _log.error("a batch at offset %d is copied to no dead letter queue: %s", batch.base_offset, error)
-        return []
-    base, first = batch.base_timestamp, batch.base_offset
-    return [each for each in records if len(encode_record(each, each.timestamp - base, each.offset - first)) <= limit]
+    def _within(self, batch: RecordBatch, limit: int) -> Iterator[Record]:
+        """The records of a batch that are to be copied."""
+        try:
+            records = batch.records(limit)
+        except CompressionError as error:
+            _log.error("a batch at offset %d is copied to no dead letter queue: %s", batch.base_offset, error)
+            return
+        base, first = batch.base_timestamp, batch.base_offset
+        for each in records:
+            self.spent += 64 + len(each.key or b"") + len(each.value or b"")
+            if each.offset > self.letter.last_offset:
+                return
+            if each.offset < self.next_offset:
+                continue
+            if len(encode_record(each, each.timestamp - base, each.offset - first)) <= limit:
+                yield each

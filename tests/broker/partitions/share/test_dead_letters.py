@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from odradek.broker.facade.threaded import KafkaBroker
+from odradek.broker.partitions.share.dead_letters import REJECTED, DeadLetter, DeadLetterQueues
+from odradek.broker.partitions.share.states import ShareSettings
+from odradek.protocol.compression import Codec
+from odradek.protocol.record_batch import build_batch, iter_batches
+from odradek.protocol.records import Record
+from tests.fakes.data_plane import START_MS, DataPlane
 from tests.scenarios.dead_letters import CONFIG, CONVERSATIONS, ENABLED, REJECT, DeadLetterConversation, transcribe
 
 VECTORS = Path(__file__).parents[3] / "vectors" / "dead_letters.json.gz"
@@ -99,3 +105,32 @@ def test_whoever_reads_the_state_next_goes_on(headless: tuple[KafkaBroker, DeadL
     c.fetch_shared("m1", 0, {0: []}, wait=0)
     assert letters(broker) == [b"0"]
     assert records_by_state(broker, c) == {"acquired": 1}
+
+
+@pytest.mark.trio
+async def test_others_are_served_between_large_letters() -> None:
+    plane = DataPlane(topics={"source": 1})
+    plane.topic(QUEUE, errors_deadletterqueue_group_enable="true")
+    cluster = plane.cluster
+    source, queue = (cluster.topics.by_name(name).partitions[0] for name in ("source", QUEUE))
+    rows = [Record(0, START_MS, b"%d" % number, bytes(900_000)) for number in range(12)]
+    for row in rows:
+        source.append(build_batch([row], codec=Codec.ZSTD), now_ms=START_MS)
+    waiting: list[Callable[[], Awaitable[None]]] = []
+    over: list[bool] = []
+    queues = DeadLetterQueues(cluster.clock, cluster.config, cluster.topics, no_topic, waiting.append)
+    settings = ShareSettings(dead_letter_topic=QUEUE, copies_dead_letters=True)
+    letter = DeadLetter("g", source, 1, 10, 1, REJECTED)
+    queues.put(letter, lambda: settings, lambda: over.append(True))
+    assert 0 < queue.log.log_end_offset < 10
+    assert not over
+    (go_on,) = waiting
+    await go_on()
+    assert over == [True]
+    parts = queue.log.read(0, max_bytes=1 << 30, up_to_offset=10).parts
+    written = [record for batch in iter_batches(parts) for record in batch.records()]
+    assert [(each.key, each.value) for each in written] == [(row.key, row.value) for row in rows[1:11]]
+
+
+def no_topic(name: str, configs: Mapping[str, str]) -> None:
+    raise AssertionError(name)
