@@ -175,7 +175,10 @@ def fetch(*topics: str, session: int = 0, epoch: int = 0, wait_ms: int = 0) -> F
         min_bytes=1 if wait_ms else 0,
         session_id=session,
         session_epoch=epoch,
-        topics=[FetchTopic(topic=name, partitions=[FetchPartition(partition=0)]) for name in topics],
+        topics=[
+            FetchTopic(topic=name, partitions=[FetchPartition(partition=0, partition_max_bytes=A_MEGABYTE)])
+            for name in topics
+        ],
     )
 
 

@@ -21,6 +21,8 @@ def test_the_first_record_from_a_time_on() -> None:
             assert log.offset_for_timestamp(timestamp) == (NOW + 10 * i, i, i // 10)
     assert log.offset_for_timestamp(NOW + 291) is None
     log.delete_records(7)
+    assert log.offset_for_timestamp(0) is None  # the first segment reaches that time, and none of it is left
+    log.apply_retention(NOW)
     assert log.offset_for_timestamp(0) == (NOW + 70, 7, 0)
 
 
@@ -54,8 +56,12 @@ def test_nothing_to_find() -> None:
     log = make_log()
     assert log.offset_for_timestamp(0) is None
     assert log.max_timestamp_offset() is None
+
+
+def test_the_largest_timestamp_where_no_record_has_one() -> None:
+    log = make_log()
     put(log, at=-1, now_ms=NOW)
-    assert log.max_timestamp_offset() is None
+    assert log.max_timestamp_offset() == (-1, 0, 0)
 
 
 steps = st.lists(st.tuples(st.integers(1, 4), st.sampled_from(["data", "commit", "abort", "plain"])), max_size=60)
