@@ -63,10 +63,11 @@ class FetchReader:
     `items`: the partitions, in the order in which they are read. `session`: None without one. `results`: what the
     last `read` found. `min_bytes`: what to wait for, at most `limit`. `waited`: whether the request has been parked.
     `rack`: of a consumer that may be sent to a replica there. `passes_idle`: whether partitions with nothing new are
-    passed over.
+    passed over. `at_ends`: whether all partitions that were read last are read to the end, as a consumer's usually are.
     """
 
     __slots__ = (
+        "at_ends",
         "by_id",
         "committed",
         "ctx",
@@ -97,7 +98,7 @@ class FetchReader:
         self.min_bytes = min(request.min_bytes, self.limit)
         self.items: Iterable[FetchItem] = ()
         self.session: FetchSession | None = None
-        self.incremental = self.passes_idle = False
+        self.incremental = self.passes_idle = self.at_ends = False
         self.results: list[tuple[FetchItem, PartitionData, int]] = []
         self.size = 0
         self.waited = False
@@ -153,9 +154,12 @@ class FetchReader:
         results.clear()
         unknown: list[tuple[FetchItem, PartitionData, int]] = []
         self.size = 0
+        self.at_ends = True
         for item in self.items:
             if self.passes_idle and item.is_idle(self.node_id):
                 waitable = True
+                if self.committed or item.max_bytes <= 0:
+                    self.at_ends = False  # nobody has looked at its last stable offset
                 continue
             try:
                 partition = self._resolve(item)
@@ -168,6 +172,7 @@ class FetchReader:
                 results.append((item, self._read_failure(item, error), 0))
                 left = max(0, left)
                 ended = True
+                self.at_ends = False
                 continue
             results.append((item, data, size))
             if size:
@@ -216,12 +221,16 @@ class FetchReader:
         if self.rack and partition.leader_id == self.node_id:
             elsewhere = closest(self.ctx, partition, item, self.rack)
             if elsewhere is not None:
+                self.at_ends = False
                 return elsewhere, 0
         up_to = stable if self.committed else high_watermark
         if self.follower_id >= 0:
             check_follower(self.ctx, partition, item, self.request)
             up_to = end
+        if item.fetch_offset != up_to or max_bytes <= 0:
+            self.at_ends = False
         if item.last_fetched_epoch >= 0:
+            self.at_ends = False
             parting = diverging(log, end, item)
             if parting is not None:
                 data = PartitionData(item.index, 0, high_watermark, stable, log.log_start_offset, parting)

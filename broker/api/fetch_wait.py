@@ -30,15 +30,17 @@ if TYPE_CHECKING:
 class ParkedFetch(Parked):
     """A fetch that waits for more data in any of its partitions: from `is_over` on, unless that was so at once."""
 
-    __slots__ = ("_any_byte", "_awaited", "_reader", "_waiter")
+    __slots__ = ("_awaited", "_items", "_partitions", "_plain", "_reader", "_waiter")
 
     def __init__(self, reader: FetchReader) -> None:
         super().__init__(reader.ctx.services.clock.now_ms() + reader.request.max_wait_ms)
         reader.waited = True
         self._reader = reader
-        self._awaited = [_Awaited(item, item.partition) for item in reader.items if item.partition is not None]
-        # The usual fetch need not compare before it reads.
-        self._any_byte = reader.min_bytes <= 1 and all(awaited.item.max_bytes > 0 for awaited in self._awaited)
+        self._items = [item for item in reader.items if item.partition is not None]
+        self._partitions: list[Partition] = [item.partition for item in self._items]  # type: ignore[misc]
+        # The usual fetch takes any byte behind the ends of its partitions: it reads, and compares only what is odd.
+        self._plain = reader.min_bytes <= 1 and reader.at_ends
+        self._awaited: list[_Awaited] | None = None
 
     def resume(self) -> FetchResponse | None:
         """The answer, if the wait is over."""
@@ -47,7 +49,7 @@ class ParkedFetch(Parked):
         if not waiter.woken and not due:
             return None
         self.abandon()
-        if self._any_byte and not due:
+        if self._plain and not due:
             reader.read()
             if reader.size:
                 return reader.answer()
@@ -60,19 +62,22 @@ class ParkedFetch(Parked):
         """Whether there is an answer before the time is over. If not, this waits for what is missing."""
         reader = self._reader
         missing_bytes = reader.min_bytes
-        try:
-            for awaited in self._awaited:
-                size = awaited.available(reader)
-                if size < 0:
-                    return True
-                missing_bytes -= size
-        except (KafkaError, CorruptDataError):
-            return True
-        if missing_bytes <= 0:
-            return True
+        if not (self._plain and reader.at_ends):
+            try:
+                if self._awaited is None:
+                    self._awaited = list(map(_Awaited, self._items, self._partitions))
+                for awaited in self._awaited:
+                    size = awaited.available(reader)
+                    if size < 0:
+                        return True
+                    missing_bytes -= size
+            except (KafkaError, CorruptDataError):
+                return True
+            if missing_bytes <= 0:
+                return True
         follows = reader.follower_id >= 0
         self._waiter = Waiter(missing_bytes, self._wake, committed=reader.committed, uncommitted=follows)
-        self._waiter.wait_in([awaited.partition.waiters for awaited in self._awaited])
+        self._waiter.wait_in([partition.waiters for partition in self._partitions])
         return False
 
     def abandon(self) -> None:
@@ -83,14 +88,20 @@ class ParkedFetch(Parked):
 
 
 class _Awaited:
-    """One partition of a fetch: where it reads, as it was when the wait began."""
+    """One partition of a fetch: where it reads, as it was when the wait began.
+
+    It may be made later where the wait began at the end of what can be read, which may not be there any more.
+    """
 
     __slots__ = ("item", "offset", "partition", "position", "segment")
 
     def __init__(self, item: FetchItem, partition: Partition) -> None:
         self.item = item
         self.partition = partition
-        self.offset, self.segment, self.position = partition.log.place_of(item.fetch_offset)
+        log = partition.log
+        self.offset, self.segment, self.position = log.place_of(item.fetch_offset)
+        if item.fetch_offset >= log.log_end_offset:
+            self.offset = item.fetch_offset
 
     def available(self, reader: FetchReader) -> int:
         """The bytes that can be read now; -1 if the wait is over. Raises if reading would fail."""
