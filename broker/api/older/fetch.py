@@ -147,12 +147,11 @@ def _conversion(ctx: RequestContext, item: FetchItem, topic: Topic | None, recor
     of_log = FORMAT_OF_BATCHES if topic is None else topic.config.log_config().message_format
     hard_limit = ctx.api_version <= _LAST_VERSION_WITH_HARD_LIMIT
     part_of_first = ctx.release.sends_part_of_first_batch
-    data = records if isinstance(records, bytes) else joined(records)
-    return partial(_in_formats, data, item.fetch_offset, item.max_bytes, wanted, of_log, hard_limit, part_of_first)
+    return partial(_in_formats, records, item.fetch_offset, item.max_bytes, wanted, of_log, hard_limit, part_of_first)
 
 
 def _in_formats(
-    data: bytes,
+    records: Any,
     from_offset: int,
     max_bytes: int,
     wanted: int,
@@ -161,7 +160,8 @@ def _in_formats(
     part_of_first: bool,
     work: LongWork,
 ) -> Any:
-    """What a client gets of the batches in `data`, the last of which may be cut off."""
+    """What a client gets of the batches that were read, the last of which may be cut off."""
+    data = records if isinstance(records, bytes) else joined(records)  # here: many requests may wait for the thread
     batches = list(iter_batches(data))
     formats = {format_of(batch) for batch in batches}
     first_size = batch_size_at(data) or 0
