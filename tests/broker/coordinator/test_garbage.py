@@ -10,7 +10,7 @@ import pytest
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.describe_groups import DescribeGroupsRequest
-from odradek.protocol.generated.messages.describe_transactions import DescribeTransactionsRequest
+from odradek.protocol.generated.messages.describe_transactions import DescribeTransactionsRequest, TransactionState
 from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
 from odradek.protocol.generated.messages.init_producer_id import InitProducerIdRequest
 from odradek.protocol.generated.messages.offset_commit import (
@@ -23,6 +23,7 @@ from odradek.protocol.generated.messages.produce import PartitionProduceData, Pr
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from tests.fakes.wire_client import WireClient
+from tests.scenarios.target import wait_until
 
 CONFIG = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
 TEXT = b"\0\1g"
@@ -63,12 +64,20 @@ def test_groups_and_transactional_ids_are_served_after_it(caplog: pytest.LogCapt
             for topic in ("__consumer_offsets", "__transaction_state"):
                 put(client, topic)
                 broker.reload_coordinator(0, topic)
+
+            def describe(name: str) -> tuple[int, TransactionState]:
+                [group] = client.request(DescribeGroupsRequest([name]), 4).groups
+                [state] = client.request(DescribeTransactionsRequest(["id"]), 0).transaction_states
+                return group.error_code, state
+
+            loading = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+            wait_until("both are loaded", lambda: loading not in (describe("g")[0], describe("g")[1].error_code))
             fetch = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("group", topics=None)])
             found = client.request(fetch, 8).groups[0]
             assert found.topics[0].partitions[0].committed_offset == 5
             for name in ("group", "g"):
-                assert client.request(DescribeGroupsRequest([name]), 4).groups[0].error_code == ErrorCode.NONE
-            [state] = client.request(DescribeTransactionsRequest(["id"]), 0).transaction_states
+                code, state = describe(name)
+                assert code == ErrorCode.NONE
             assert (state.producer_id, state.transaction_state) == (producer.producer_id, "Empty")
         assert broker.bugs == []
     lines = [record.getMessage() for record in caplog.records if "left out" in record.getMessage()]
