@@ -74,10 +74,14 @@ def test_offset_apis_name_an_unknown_topic_without_partitions(talk: Talk) -> Non
     assert talk.ask("OffsetDelete", 0, {"groupId": "g", **named})["topics"] == unknown
 
 
-def test_too_long_metadata_are_refused_before_the_member_is_asked_for_the_partition(talk: Talk) -> None:
-    member: Form = {"groupId": "c", "memberId": "m", "memberEpoch": 0, "subscribedTopicNames": ["b"]}
+def join_consumer_group(talk: Talk, group: str) -> None:
+    member: Form = {"groupId": group, "memberId": "m", "memberEpoch": 0, "subscribedTopicNames": ["b"]}
     joined = talk.ask("ConsumerGroupHeartbeat", 1, {**member, "rebalanceTimeoutMs": 60000, "topicPartitions": []})
     assert joined["errorCode"] == 0
+
+
+def test_too_long_metadata_are_refused_before_the_member_is_asked_for_the_partition(talk: Talk) -> None:
+    join_consumer_group(talk, "c")
     commit: Form = {"groupId": "c", "memberId": "m", "generationIdOrMemberEpoch": 0}
 
     def codes(*partitions: Form) -> list[int]:
@@ -253,6 +257,7 @@ def test_a_streams_members_faults_count_after_its_membership(talk: Talk) -> None
     assert beat(talk, 7, memberId="nobody", clientTags=TWICE)["errorCode"] == 25
     assert beat(talk, 7, clientTags=TWICE)["errorCode"] == 110
     assert beat(talk, 0, clientTags=TWICE)["errorCode"] == -1
+    join_consumer_group(talk, "c")
     assert beat(talk, 0, group="c", clientTags=TWICE)["errorCode"] == 69
     assert beat(talk, 0, memberId="", instanceId="")["errorMessage"] == "MemberId can't be empty."
     row = {"subtopologyId": "0", "partition": 0, "offset": 3}
