@@ -28,7 +28,7 @@ _HEADERS = {
 
 def served(path: str) -> HttpResponse:
     """One of `PATHS`."""
-    if path == _ICON:  # browsers ask for it
+    if path.rstrip("/") == _ICON:  # browsers ask for it
         return HttpResponse(status=204)
-    name, kind = _FILES[path]
+    name, kind = _FILES[path.rstrip("/") or "/"]  # as routes are found
     return HttpResponse(files("odradek.control.page").joinpath(name).read_bytes(), 200, kind, _HEADERS)

@@ -26,6 +26,8 @@ def fetch(url: str, path: str) -> tuple[http.client.HTTPResponse, str]:
     ("path", "kind", "part"),
     [
         ("/", "text/html", "<title>odradek"),
+        ("?x", "text/html", "<title>odradek"),
+        ("/page.css/", "text/css", ":root"),
         ("/page.css", "text/css", ":root"),
         ("/page.js", "text/javascript", "VIEWS"),
     ],
