@@ -650,9 +650,9 @@ class PartitionLog:
 
         A step that is yielded takes longer: a thread may do it.
         """
-        from odradek.storage import compaction  # imported here, because most brokers never compact
+        from odradek.storage.compaction import compaction_steps  # imported here, because most brokers never compact
 
-        return compaction.compaction_steps(self, now_ms, force=force)
+        return compaction_steps(self, now_ms, force=force)
 
     def expire_producers(self, now_ms: int) -> int:
         """Remove producers that were idle for `producer.id.expiration.ms`; returns their number."""
