@@ -1,30 +1,25 @@
-"""A short duel, and conversations that once differed.
+"""Conversations that once differed.
 
-The seed is a new one each time. What is found is printed as a test that can be pasted here; the mended answer belongs
+`make duel` holds random ones. What it finds is printed as a test that can be pasted here; the mended answer belongs
 into the tests of its handler, too.
 """
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator
 from typing import TypeAlias
 
 import pytest
 
-from tests.conformance.duel.duel import Duel, as_test, run
 from tests.conformance.duel.shrinking import outcome
 from tests.conformance.duel.side import Side
 from tests.conformance.duel.steps import read
-from tests.conformance.duel.targets import both, served_by_both
+from tests.conformance.duel.targets import both
 from tests.conformance.duel.ways import WAYS
 from tests.conformance.real_kafka import DEFINITION, KAFKA_VERSION, Unavailable
 
 Sides: TypeAlias = tuple[Side, Side]
 pytestmark = pytest.mark.skipif(KAFKA_VERSION != DEFINITION, reason="a duel with another release is held by hand")
-REQUESTS = 3000
-AT_MOST_S = 100
-"""A slow machine asks fewer."""
 
 
 @pytest.fixture(scope="module")
@@ -42,16 +37,6 @@ def sides() -> Iterator[Sides]:
 def assert_alike(sides: Sides, conversation: str) -> None:
     """Hold a conversation, one step a line."""
     assert outcome(sides, read(conversation)) is None
-
-
-def test_odradek_and_kafka_answer_alike(sides: Sides) -> None:
-    seed = secrets.token_hex(4)
-    print(f"make duel WAY=sane SEED={seed} REQUESTS={REQUESTS}")
-    duel = Duel(sides, WAYS["sane"], served_by_both(sides))
-    run(duel, REQUESTS, seed, at_most_s=AT_MOST_S)
-    told = [as_test(found) for found in duel.found.values() if found.again]
-    assert not told, f"seed {seed}\n" + "\n".join(told)
-    assert duel.requests > 100
 
 
 def test_a_member_that_leaves_a_streams_group(sides: Sides) -> None:
