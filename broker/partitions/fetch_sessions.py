@@ -176,7 +176,7 @@ class FetchSessionCache:
         return (session for part in self._parts for session in part)
 
     def _part(self, session_id: int) -> FetchSessionPart:
-        return self._parts[max(0, session_id) // _IDS_IN_A_PLACE]
+        return self._parts[min(max(0, session_id) // _IDS_IN_A_PLACE, len(self._parts) - 1)]
 
     def find(self, session_id: int) -> FetchSession | None:
         """The session with this id; None without one."""

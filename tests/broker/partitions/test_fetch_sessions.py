@@ -165,3 +165,8 @@ def test_each_of_eight_parts_has_an_eighth_of_the_slots(slots: int, granted: int
         cache.remove(session_id)
     assert len(cache) == 0
     assert cache.find(-5) is None
+
+
+@pytest.mark.parametrize("session_id", [-1, 0, 2**31 - 2, 2**31 - 1])
+def test_any_id_can_be_asked_for(session_id: int) -> None:
+    assert FetchSessionCache(8).find(session_id) is None
