@@ -8,6 +8,8 @@ from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+import trio
+
 from odradek.broker.requests.bugs import BugLog
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
 from odradek.broker.requests.exchange import (
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.node import Node
     from odradek.broker.releases.release import Release
     from odradek.broker.requests.handlers import HandlerRegistry
-    from odradek.broker.requests.long_requests import Turns
     from odradek.broker.requests.metering import Meter
     from odradek.broker.requests.services import Services
     from odradek.broker.security.quotas.quotas import Quotas
@@ -65,8 +66,7 @@ class Route:
     """Everything that one (key, version) needs, looked up once.
 
     `guarded`: whether the cluster has an authorizer, so that rights are checked; without one the plain handler is
-    called. `release`: one with versions that newer ones
-    removed. `writer`: writes the API's most frequent answer with
+    called. `release`: one with versions that newer ones removed. `writer`: writes the API's most frequent answer with
     its header, if the lane has such a function.
     `whole_bytes`: see `RecentRequests`.
     """
@@ -260,7 +260,7 @@ class Dispatcher:
         self._routes: dict[int, Route] = {}
         self._client_ids: dict[bytes, str] = {}
         self._most_elements = services.config.get_int("odradek.request.max.elements")
-        self._turns: Turns | None = None
+        self._turns: trio.Lock | None = None
 
     def refused_login(self, connection: ConnectionInfo, reason: str) -> None:
         """Note and log that a client was cut before it could send requests."""
@@ -392,10 +392,8 @@ class Dispatcher:
 
     async def _finish_long(self, pending: Long) -> Parts | Throttled | Disturbed | None:
         """Serve a long request in its turn; see `long_requests`."""
-        from odradek.broker.requests import long_requests
-
         if self._turns is None:
-            self._turns = long_requests.Turns()
+            self._turns = trio.Lock()
         async with self._turns:
             await self._decode_long(pending)
             response = await self._served_long(pending)
@@ -671,14 +669,7 @@ class Dispatcher:
         guarded = self._services.authorizer is not None or self._services.controller_authorizer is not None
         writer = self._answer_writer(key, version_read)
         older = node.release if node.release.has_removed_versions else None
-        route = Route(
-            handler,
-            version_read,
-            whole_bytes,
-            guarded=guarded,
-            writer=writer,
-            release=older,
-        )
+        route = Route(handler, version_read, whole_bytes, guarded=guarded, writer=writer, release=older)
         if self.meter is not None:
             route.function = self.meter.metered(route.function)
         if self._instead is not None:

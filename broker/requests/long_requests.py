@@ -30,21 +30,6 @@ _MOST_ELEMENTS = 4096
 _ENCODED_AT_ONCE = 256
 
 
-class Turns:
-    """Whose turn it is: one long request of all clients at a time. Owner: the dispatcher."""
-
-    __slots__ = ("_lock",)
-
-    def __init__(self) -> None:
-        self._lock = trio.Lock()
-
-    async def __aenter__(self) -> None:
-        await self._lock.acquire()
-
-    async def __aexit__(self, *error: object) -> None:
-        self._lock.release()
-
-
 # -- handling
 
 

@@ -44,6 +44,17 @@ async def ask_patiently(cluster: Cluster, request: Any, version: int) -> Any:
     return _as_sent(request, chosen, await response)
 
 
+def let_inflate(cluster: Cluster, size: int) -> None:
+    """Let the large batches of a request inflate to so many bytes together."""
+    real = cluster.services.worker.do
+
+    async def with_less(work: Any, shared: Any = None) -> Any:
+        shared.left = min(shared.left, size)
+        return await real(work, shared)
+
+    cluster.services.worker.do = with_less  # type: ignore[method-assign]
+
+
 def _begun(cluster: Cluster, request: Any, version: int | None, node_id: int, principal: Principal) -> tuple[int, Any]:
     spec = API_BY_KEY[request.API_KEY]
     chosen = spec.max_version if version is None else version

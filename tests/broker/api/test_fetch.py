@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
 from trio.testing import MockClock
 
@@ -11,14 +9,6 @@ from odradek.protocol.errors import ErrorCode
 from tests.fakes.data_plane import DataPlane, offsets_of, partitions_of
 
 pytestmark = pytest.mark.trio
-
-
-@pytest.fixture
-async def plane() -> AsyncIterator[DataPlane]:
-    plane = DataPlane(topics={"a": 2, "b": 1}, frozen=False)
-    async with plane.cluster.run():
-        yield plane
-    assert plane.cluster.bug_log.bugs == []
 
 
 @pytest.mark.parametrize("max_wait_ms", [0, -5])

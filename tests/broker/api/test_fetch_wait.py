@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -19,14 +19,6 @@ from tests.fakes.data_plane import START_MS, DataPlane, offsets_of, partitions_o
 from tests.fakes.nodes import set_leader
 
 pytestmark = pytest.mark.trio
-
-
-@pytest.fixture
-async def plane() -> AsyncIterator[DataPlane]:
-    plane = DataPlane(topics={"a": 2, "b": 1}, frozen=False)
-    async with plane.cluster.run():
-        yield plane
-    assert plane.cluster.bug_log.bugs == []
 
 
 class Parked:

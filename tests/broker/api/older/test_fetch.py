@@ -23,7 +23,7 @@ from odradek.protocol.message_sets import LEAST_MESSAGE, records_of, to_message_
 from odradek.protocol.record_batch import batch_size_at, build_batch, read_batch
 from odradek.protocol.records import Record
 from odradek.wire_client import WireConnection
-from tests.fakes.ask import ask, ask_patiently
+from tests.fakes.ask import ask, ask_patiently, let_inflate
 from tests.fakes.message_formats import RELEASES, check_as_recorded
 
 ROWS = [Record(index, 1_700_000_000_000 + index, b"k", b"v%d" % index) for index in range(3)]
@@ -99,13 +99,7 @@ async def test_what_cannot_be_converted_in_the_thread_is_refused(cluster: Cluste
 
 @pytest.mark.trio
 async def test_partitions_get_nothing_once_the_batches_of_the_answer_have_inflated_too_far(cluster: Cluster) -> None:
-    real = cluster.services.worker.do
-
-    async def with_less(work: Any, shared: Any = None) -> Any:
-        shared.left = min(shared.left, 300_000)
-        return await real(work, shared)
-
-    cluster.services.worker.do = with_less  # type: ignore[method-assign]
+    let_inflate(cluster, 300_000)
     cluster.controller.create_topic(NewTopic("u", 1, 1))
     request = wanted()
     request.topics += [FetchTopic("u", partitions=request.topics[0].partitions)]

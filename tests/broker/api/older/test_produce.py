@@ -19,7 +19,7 @@ from odradek.protocol.message_sets import encode_message
 from odradek.protocol.record_batch import build_batch, iter_batches
 from odradek.protocol.records import Record
 from tests.fakes.acls import SECURED, allow
-from tests.fakes.ask import ask, ask_patiently
+from tests.fakes.ask import ask, ask_patiently, let_inflate
 from tests.fakes.message_formats import RELEASES, check_as_recorded
 from tests.scenarios.message_formats import T0, damaged, plain
 
@@ -140,13 +140,7 @@ async def test_a_large_set_that_is_damaged_is_refused_alone(cluster: Cluster) ->
 
 @pytest.mark.trio
 async def test_large_sets_of_a_request_have_a_common_limit(cluster: Cluster) -> None:
-    real = cluster.services.worker.do
-
-    async def with_less(work: Any, shared: Any = None) -> Any:
-        shared.left = min(shared.left, 300_000)
-        return await real(work, shared)
-
-    cluster.services.worker.do = with_less  # type: ignore[method-assign]
+    let_inflate(cluster, 300_000)
     answer = await ask_patiently(cluster, sent(packed(), packed(), packed()), 2)
     assert codes(answer) == [0, ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.MESSAGE_TOO_LARGE]
 
