@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 from odradek.broker.requests.exchange import Exchange, Head, HttpMessage, Told
 from odradek.broker.requests.topic_names import TopicsById
-from odradek.broker.transcript.topic_positions import TopicPosition, topic_name
+from odradek.broker.transcript.topic_positions import TopicPosition, name_of
 from odradek.protocol.file_slice import joined
 from odradek.protocol.message import ApiMessage, Records
 from odradek.protocol.record_batch import CONTROL_FLAG, HEADER, HEADER_SIZE, LOG_OVERHEAD
@@ -161,15 +161,11 @@ def _fetch_answer(recorded: Recorded, answer: Any) -> str:
     size = sum(len(each.records) for _, each in parts if each.records)
     words = [f"{size:,} bytes" if None in counts else _records(sum(count or 0 for count in counts))]
     for topic, each in parts[:_MOST_ENDS]:
-        where = f" of {_topic_of(recorded, topic)}-{each.partition_index}" if len(parts) > 1 else ""
+        where = f" of {name_of(recorded.topics_by_id, topic)}-{each.partition_index}" if len(parts) > 1 else ""
         words.append(f"end{where} {each.high_watermark}")
         if each.last_stable_offset not in (-1, each.high_watermark):
             words.append(f"committed to {each.last_stable_offset}")
     return ", ".join(words)
-
-
-def _topic_of(recorded: Recorded, topic: Any) -> str:
-    return str(topic.topic or topic_name(recorded.topics_by_id, topic.topic_id))
 
 
 def _share_fetch_answer(recorded: Recorded, answer: Any) -> str:
@@ -216,7 +212,7 @@ def _heartbeat_answer(recorded: Recorded, answer: Any) -> str:
     if answer.assignment is None:
         return told
     places = [
-        f"{topic_name(recorded.topics_by_id, each.topic_id)}-{index}"
+        f"{name_of(recorded.topics_by_id, each)}-{index}"
         for each in answer.assignment.topic_partitions
         for index in each.partitions
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.broker.requests.request_topics import subjects_of
@@ -35,14 +36,16 @@ _Name = Callable[[Any], str]
 def positions_of(request: Any, answer: Any, topics: TopicsById) -> list[TopicPosition]:
     """The positions that a request names, in its order. Those of Produce have the offsets from the answer."""
 
-    def name_of(item: Any) -> str:
-        name = getattr(item, "topic", None) or getattr(item, "name", None)
-        return str(name) if name else topic_name(topics, getattr(item, "topic_id", ZERO_UUID))
-
     find = _FINDERS.get(request.API_KEY)
     if find is not None:
-        return find(request, answer, name_of)
+        return find(request, answer, partial(name_of, topics))
     return _named(request, topics)
+
+
+def name_of(topics: TopicsById, item: Any) -> str:
+    """The topic of an element of a request or an answer, which has its name, its id or both, or neither."""
+    name = getattr(item, "topic", None) or getattr(item, "name", None)
+    return str(name) if name else topic_name(topics, getattr(item, "topic_id", ZERO_UUID))
 
 
 def topic_name(topics: TopicsById, topic_id: bytes) -> str:
@@ -152,7 +155,7 @@ class FetchSessions:
             return ()
         content |= named
         for topic in request.forgotten_topics_data:
-            name = topic.topic or topic_name(self._topics, topic.topic_id)
+            name = name_of(self._topics, topic)
             for index in topic.partitions:
                 content.pop((name, index), None)
         return tuple(TopicPosition(topic, index, offset) for (topic, index), offset in content.items())

@@ -11,7 +11,7 @@ from odradek.broker.facade.report.situation import Situation
 from odradek.broker.security.denials import NO_LOG_IN, PLAIN_TEXT, TLS
 from odradek.broker.transcript.recorded_request import RecordedRequest
 from odradek.broker.transcript.request_text import client_of, few
-from odradek.broker.transcript.topic_positions import topic_name
+from odradek.broker.transcript.topic_positions import name_of
 from odradek.protocol.shown import one_line
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def not_committed(fetched: RecordedRequest) -> Iterator[tuple[str, int]]:
     for topic in [topic for group in answer.groups for topic in group.topics] or answer.topics:
         for each in topic.partitions:
             if each.committed_offset < 0 and not each.error_code:
-                yield topic.name or topic_name(fetched.topics_by_id, topic.topic_id), each.partition_index
+                yield name_of(fetched.topics_by_id, topic), each.partition_index
 
 
 def _at_latest(listed: RecordedRequest) -> Iterator[tuple[str, int, int]]:

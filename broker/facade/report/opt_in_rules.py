@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from odradek.broker.schemas.framing import readings
 from odradek.broker.transcript.recorded_request import is_trimmed
 from odradek.broker.transcript.request_text import client_of, count_records
-from odradek.broker.transcript.topic_positions import topic_name
+from odradek.broker.transcript.topic_positions import name_of
 from odradek.protocol.errors import CorruptDataError
 from odradek.protocol.file_slice import joined
 from odradek.protocol.record_batch import HEADER, HEADER_SIZE, RecordBatch, iter_batches
@@ -72,22 +72,18 @@ def _appended(situation: Situation, produced: RecordedRequest) -> Iterator[tuple
     if request is None or answer is None:
         return
     offsets = {
-        (_name_of(topic, produced), each.index): each.base_offset
+        (name_of(produced.topics_by_id, topic), each.index): each.base_offset
         for topic in answer.responses
         for each in topic.partition_responses
         if not each.error_code
     }
     for topic in request.topic_data:
-        name = _name_of(topic, produced)
+        name = name_of(produced.topics_by_id, topic)
         info = situation.topics.get(name)
         for each in topic.partition_data if info is not None and len(info.partitions) >= _SEVERAL else ():
             offset = offsets.get((name, each.index))
             if offset is not None and each.records:
                 yield name, each.index, offset, _in_one(each.records)
-
-
-def _name_of(topic: Any, recorded: RecordedRequest) -> str:
-    return str(topic.name or topic_name(recorded.topics_by_id, topic.topic_id))
 
 
 def _in_one(records: Any) -> Buffer:
@@ -127,7 +123,7 @@ def _read(situation: Situation) -> dict[_Client, dict[int, list[tuple[int, int]]
             continue
         committed = request.isolation_level == _READ_COMMITTED
         for topic in answer.responses:
-            name = topic.topic or topic_name(fetched.topics_by_id, topic.topic_id)
+            name = name_of(fetched.topics_by_id, topic)
             for each in topic.partitions:
                 start = _first_offset(each.records)
                 if start is not None:
@@ -181,7 +177,7 @@ def _records_written(situation: Situation) -> Iterator[tuple[str, str, Record]]:
     for each in situation.by_api("Produce"):
         answer: Any = each.response
         for topic in () if answer is None else answer.responses:
-            name = str(topic.name or topic_name(each.topics_by_id, topic.topic_id))
+            name = name_of(each.topics_by_id, topic)
             for partition in topic.partition_responses:
                 if not partition.error_code and partition.base_offset >= 0:
                     data = situation.stored(name, partition.index, partition.base_offset)

@@ -14,7 +14,7 @@ from odradek.broker.facade.report.situation import Situation
 from odradek.broker.facade.report.text import duration
 from odradek.broker.transcript.recorded_request import RecordedRequest
 from odradek.broker.transcript.request_text import client_of, count_records
-from odradek.broker.transcript.topic_positions import topic_name
+from odradek.broker.transcript.topic_positions import name_of
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.record_batch import HEADER, HEADER_SIZE
 from odradek.protocol.shown import one_line
@@ -80,7 +80,7 @@ def past_retention(situation: Situation) -> Iterator[str]:
             continue
         now_ms = each.time_ms - _moved_ms(situation, each)
         for topic in request.topic_data:
-            name = topic.name or topic_name(each.topics_by_id, topic.topic_id)
+            name = name_of(each.topics_by_id, topic)
             limit_ms = situation.retention_ms.get(name)
             stamps = [_newest_ms(partition.records) for partition in topic.partition_data]
             newest_ms = max((stamp for stamp in stamps if stamp is not None), default=None)
@@ -137,7 +137,7 @@ def _read(fetched: RecordedRequest) -> Iterator[tuple[str, int]]:
     for topic in () if answer is None else answer.responses:
         for each in topic.partitions:
             if count_records(each.records) != 0:
-                yield topic.topic or topic_name(fetched.topics_by_id, topic.topic_id), each.partition_index
+                yield name_of(fetched.topics_by_id, topic), each.partition_index
 
 
 def open_clients(situation: Situation) -> Iterator[str]:

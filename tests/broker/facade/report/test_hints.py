@@ -34,6 +34,7 @@ from odradek.protocol.generated.messages.offset_commit import (
 from odradek.protocol.generated.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
 )
 from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest
@@ -144,6 +145,15 @@ def test_a_group_that_began_at_latest(broker: KafkaBroker, client: WireClient) -
         "group 'g' has no commits and began at latest, orders-1@1: earlier records are not read "
         "(auto.offset.reset=earliest reads them)"
     ]
+
+
+def test_hints_are_given_whatever_topics_were_asked_for(broker: KafkaBroker, client: WireClient) -> None:
+    """Older versions have no topic id, and a name may be empty."""
+    topic = OffsetFetchRequestTopic(name="", partition_indexes=[0])
+    client.request(OffsetFetchRequest(group_id="g", topics=[topic]), 7)
+    grouped = OffsetFetchRequestTopics(name="", partition_indexes=[0])
+    client.request(OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=[grouped])]), 9)
+    assert "OffsetFetch" in broker.report()
 
 
 def test_records_in_an_open_transaction(broker: KafkaBroker) -> None:
