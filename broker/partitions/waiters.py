@@ -54,7 +54,7 @@ class Waiter:
             self._on_wake()
 
     def leave(self) -> None:
-        """Nobody waits any more. A parked request and its waiter refer to each other until then."""
+        """Stop waiting; breaks the reference cycle of a parked request and its waiter."""
         self._on_wake = _nothing
         for each in self._sets:
             each.discard(self)

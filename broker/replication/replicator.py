@@ -194,7 +194,7 @@ class Replicator:
     # -- copies of a broker
 
     @property
-    def kept(self) -> ReplicationCopy:
+    def snapshot(self) -> ReplicationCopy:
         """The present orders of a test, for `go_on_with`."""
         held = [(*_key(partition), node_id, lag) for (partition, node_id), lag in self._held.items()]
         return ReplicationCopy(frozenset(self.cuts), dict(self._slow), held)
@@ -220,11 +220,11 @@ class Replicator:
             partition.join_replicas()
         self.differing.clear()
 
-    def go_on_with(self, differing: Iterable[Partition], kept: ReplicationCopy) -> None:
+    def go_on_with(self, differing: Iterable[Partition], snapshot: ReplicationCopy) -> None:
         """These partitions have replicas that differ, and a test said this of them."""
-        self.cuts.update(kept.cut_links)
-        self._slow.update(kept.slow_links)
-        for topic_id, index, node_id, lag in kept.held:
+        self.cuts.update(snapshot.cut_links)
+        self._slow.update(snapshot.slow_links)
+        for topic_id, index, node_id, lag in snapshot.held:
             topic = self._topics.by_id(topic_id)
             if topic is not None:
                 self._held[topic.partitions[index], node_id] = lag

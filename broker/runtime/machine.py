@@ -287,11 +287,11 @@ class ReplicatedMachine(Machine, Protocol):
 class CopyableMachine(Protocol):
     """A machine whose state can be copied into a snapshot or a fork of the broker."""
 
-    def kept(self) -> object:
+    def snapshot(self) -> object:
         """Everything that commands and records have changed. The values must not refer to the broker around them."""
 
-    def take(self, kept: Any) -> None:
-        """Take over the state of the machine that returned `kept`.
+    def restore(self, snapshot: Any) -> None:
+        """Take over the state of the machine that returned `snapshot`.
 
         Called on a new machine, which may keep the values.
         """

@@ -382,7 +382,7 @@ class Shard(Generic[M]):
 
 
 class _Copy(NamedTuple):
-    kept: Any
+    state: Any
     timers: Sequence[tuple[Hashable, int, Any]]
     tickets: Sequence[Hashable]
 
@@ -395,15 +395,15 @@ def pickled_state(machine: CopyableMachine, timers: TimerQueue, tickets: Sequenc
     """
     import pickle
 
-    return pickle.dumps(tuple(_Copy(machine.kept(), timers.entries(), tickets)), pickle.HIGHEST_PROTOCOL)
+    return pickle.dumps(tuple(_Copy(machine.snapshot(), timers.entries(), tickets)), pickle.HIGHEST_PROTOCOL)
 
 
 def restore_state(copy: bytes, machine: CopyableMachine, timers: TimerQueue) -> Sequence[Hashable]:
     """Put the pickled state into a new machine and an empty queue; returns the tickets of parked commands."""
     import pickle
 
-    state = _Copy(*pickle.loads(copy))
-    machine.take(state.kept)
-    for key, deadline_ms, command in state.timers:
+    copied = _Copy(*pickle.loads(copy))
+    machine.restore(copied.state)
+    for key, deadline_ms, command in copied.timers:
         timers.schedule(key, deadline_ms, command)
-    return state.tickets
+    return copied.tickets

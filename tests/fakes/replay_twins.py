@@ -29,7 +29,7 @@ class ReplayTwins:
         self.check()
 
     def check(self) -> None:
-        assert plain(self.holding.kept()) == plain(self.decoding.kept())
+        assert plain(self.holding.snapshot()) == plain(self.decoding.snapshot())
 
 
 class TwinJournal(FakeJournal):

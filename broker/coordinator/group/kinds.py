@@ -121,10 +121,10 @@ class GroupKind(Protocol):
     def on_metadata_changed(self, change: MetadataChanged, now_ms: int) -> Sequence[Effect]:
         """Topics were created, grown or deleted. The groups decide about that with their next commands."""
 
-    def kept(self) -> Any:
+    def snapshot(self) -> Any:
         """The kind's own state, besides the groups; see `runtime.machine.CopyableMachine`."""
 
-    def take(self, kept: Any) -> None:
+    def restore(self, snapshot: Any) -> None:
         """Take over the state of another one. Its groups are here already."""
 
 

@@ -170,17 +170,17 @@ class GroupMachine:
 
     # -- copies
 
-    def kept(self) -> object:
+    def snapshot(self) -> object:
         """See `runtime.machine.CopyableMachine`."""
-        kinds_kept = {kind_type: kind.kept() for kind_type, kind in self._kinds.items()}
-        return self.groups.live(), self.stored.offsets, self.stored.pending, kinds_kept
+        kind_snapshots = {kind_type: kind.snapshot() for kind_type, kind in self._kinds.items()}
+        return self.groups.live(), self.stored.offsets, self.stored.pending, kind_snapshots
 
-    def take(self, kept: tuple[dict[str, Group], Any, Any, dict[GroupType, Any]]) -> None:
+    def restore(self, snapshot: tuple[dict[str, Group], Any, Any, dict[GroupType, Any]]) -> None:
         """See `runtime.machine.CopyableMachine`."""
-        groups, self.stored.offsets, self.stored.pending, kinds_kept = kept
+        groups, self.stored.offsets, self.stored.pending, kind_snapshots = snapshot
         self.groups.live().update(groups)
-        for kind_type, kind_kept in kinds_kept.items():
-            self._kind(kind_type).take(kind_kept)
+        for kind_type, kind_snapshot in kind_snapshots.items():
+            self._kind(kind_type).restore(kind_snapshot)
 
     # -- reading
 

@@ -155,13 +155,13 @@ class ShareStateMachine:
 
     # -- copies
 
-    def kept(self) -> object:
+    def snapshot(self) -> object:
         """See `runtime.machine.CopyableMachine`."""
         return self._stored, self._pruned_to
 
-    def take(self, kept: tuple[StoredStates, int]) -> None:
+    def restore(self, snapshot: tuple[StoredStates, int]) -> None:
         """See `runtime.machine.CopyableMachine`."""
-        self._stored, self._pruned_to = kept
+        self._stored, self._pruned_to = snapshot
 
     # -- deciding
 

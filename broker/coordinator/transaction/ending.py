@@ -103,13 +103,13 @@ class Endings:
         ending = self._by_id.get(transaction.transactional_id)
         return transaction if ending is None else transaction.with_partitions(frozenset(ending.waiting))
 
-    def kept(self) -> dict[str, Ending]:
+    def snapshot(self) -> dict[str, Ending]:
         """See `runtime.machine.CopyableMachine`."""
         return self._by_id
 
-    def take(self, kept: dict[str, Ending]) -> None:
+    def restore(self, snapshot: dict[str, Ending]) -> None:
         """See `runtime.machine.CopyableMachine`."""
-        self._by_id = kept
+        self._by_id = snapshot
 
 
 def retry(transactional_id: str) -> Effect:

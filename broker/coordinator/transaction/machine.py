@@ -138,16 +138,16 @@ class TransactionMachine:
 
     # -- copies
 
-    def kept(self) -> object:
+    def snapshot(self) -> object:
         """See `runtime.machine.CopyableMachine`."""
-        return self._ids.kept(), self._endings.kept(), self._upkeep.kept(), self._last_epochs
+        return self._ids.snapshot(), self._endings.snapshot(), self._upkeep.snapshot(), self._last_epochs
 
-    def take(self, kept: Any) -> None:
+    def restore(self, snapshot: Any) -> None:
         """See `runtime.machine.CopyableMachine`."""
-        ids, endings, upkeep, self._last_epochs = kept
-        self._ids.take(ids)
-        self._endings.take(endings)
-        self._upkeep.take(upkeep)
+        ids, endings, upkeep, self._last_epochs = snapshot
+        self._ids.restore(ids)
+        self._endings.restore(endings)
+        self._upkeep.restore(upkeep)
 
     # -- requests
 

@@ -257,13 +257,13 @@ class TransactionalIds:
         value = record_value(new, transaction_version)
         return NewRecord(key, value, new if transaction_version else None)
 
-    def kept(self) -> tuple[dict[str, Transaction], set[str]]:
+    def snapshot(self) -> tuple[dict[str, Transaction], set[str]]:
         """See `runtime.machine.CopyableMachine`."""
         return self.by_id, self.open
 
-    def take(self, kept: tuple[dict[str, Transaction], set[str]]) -> None:
+    def restore(self, snapshot: tuple[dict[str, Transaction], set[str]]) -> None:
         """See `runtime.machine.CopyableMachine`."""
-        self.by_id, self.open = kept
+        self.by_id, self.open = snapshot
 
 
 def tombstones(transactional_ids: Iterable[str]) -> list[NewRecord]:

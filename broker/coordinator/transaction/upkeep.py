@@ -98,10 +98,10 @@ class Upkeep:
             and transaction.transactional_id not in self._ids.unsettled
         ]
 
-    def kept(self) -> object:
+    def snapshot(self) -> object:
         """See `runtime.machine.CopyableMachine`."""
         return self._set
 
-    def take(self, kept: set[str]) -> None:
+    def restore(self, snapshot: set[str]) -> None:
         """See `runtime.machine.CopyableMachine`."""
-        self._set = kept
+        self._set = snapshot

@@ -4,7 +4,7 @@ it, `reset` returns to the state of the start.
 A `Snapshot` is immutable and belongs to the user; the state itself stays with the cluster. It consists of copies of
 the logs that share their bytes (`PartitionLog.twin`; only the owner of an index array appends to it), a fork of the
 image (dictionaries of the same values), the pickled machines of the coordinators with their timers and the tickets of
-waiting requests (`Shard.copied`; a machine has `kept` and `take`), and what a test has set (holds, lags, links,
+waiting requests (`Shard.copied`; a machine has `snapshot` and `restore`), and what a test has set (holds, lags, links,
 clock).
 
 A restore is one step of the broker's task. It cuts connections and closes coordinators; sets the clock (`now_ms`
@@ -21,6 +21,6 @@ moment of the change: a start that finds the mark completes the rest or drops th
 `tests/broker/facade/state/test_restore.py` stops the process at every call.
 
 A fork is a new cluster that goes to such a snapshot before it listens. A reset goes to the image of the start in the
-same way, with new topic ids. A machine that keeps more than `kept` tells breaks this; the same test compares all that
-clients can ask for.
+same way, with new topic ids. A machine that keeps more than `snapshot` returns breaks this; the same test compares all
+that clients can ask for.
 """

@@ -79,7 +79,7 @@ def _forget_data(cluster: Cluster) -> None:
         records = list(records_between(cluster.image, _with_new_topics(start), lambda topic_id, index: 0))
         if records:
             cluster.controller.ask(Adopt(records))
-    cluster.replicator.go_on_with((), cluster.replicator.kept)
+    cluster.replicator.go_on_with((), cluster.replicator.snapshot)
     services = cluster.services
     for service in (services.groups.made, services.transactions.made, services.share_states.made):
         if service is not None:

@@ -174,7 +174,7 @@ class Snapshot:
         """The faults that were set. A restore removes all other faults, and adds none."""
         self.frozen_nodes = frozenset(cluster.frozen)
         self.client_links = list(cluster.server.links.client_links) if cluster.server.has_bad_links else []
-        self.replication = cluster.replicator.kept
+        self.replication = cluster.replicator.snapshot
         self.maintained_ms = cluster.maintenance.last_rounds()
         self.kept = _kept_logs(cluster)
         """The files of a broker with a data directory."""

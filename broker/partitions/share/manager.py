@@ -231,7 +231,7 @@ class SharePartitions:
     def copied(self) -> list[ShareCopy]:
         """The present state of each share partition, for `go_on_with`."""
         return [
-            ShareCopy(live.key, live.state_epoch, live.machine.copied())
+            ShareCopy(live.key, live.state_epoch, live.machine.snapshot())
             for live in self._live.values()
             if live.is_current
         ]
@@ -243,7 +243,7 @@ class SharePartitions:
         for key, state_epoch, copy in copies:
             partition = partition_of(key.topic_id, key.partition)
             machine = self._machine(key, partition, state_epoch)
-            machine.take(copy)
+            machine.restore(copy)
             live = self._live[key] = LiveSharePartition(key, partition, machine, state_epoch)
             machine.go_on_giving_up()
             self.watch(live)

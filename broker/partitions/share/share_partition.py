@@ -93,16 +93,16 @@ class SharePartition:
 
     # -- copies
 
-    def copied(self) -> bytes:
-        """Everything it knows, locks included, for `take`."""
+    def snapshot(self) -> bytes:
+        """The whole state, locks included, for `restore`."""
         window = self.gap_window
         gap = None if window is None else (window.start_offset, window.end_offset)
         known = self.runs, self.start_offset, self.end_offset, self.delivery_complete_count, gap
         return pickle.dumps((known, self._available_from, self._locks), pickle.HIGHEST_PROTOCOL)
 
-    def take(self, copy: bytes) -> None:
-        """Know what another one knew."""
-        known, self._available_from, self._locks = pickle.loads(copy)
+    def restore(self, snapshot: bytes) -> None:
+        """Restore a snapshot."""
+        known, self._available_from, self._locks = pickle.loads(snapshot)
         self.runs, self.start_offset, self.end_offset, self.delivery_complete_count, gap = known
         self.gap_window = None if gap is None else GapWindow(*gap)
 

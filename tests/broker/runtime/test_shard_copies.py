@@ -61,11 +61,11 @@ class Counter:
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:
         return ()
 
-    def kept(self) -> object:
+    def snapshot(self) -> object:
         return self.count
 
-    def take(self, kept: int) -> None:
-        self.count = kept
+    def restore(self, snapshot: int) -> None:
+        self.count = snapshot
 
 
 def _shard(clock: BrokerClock) -> Shard[Counter]:

@@ -92,13 +92,13 @@ class ClassicKind:
         """See `GroupKind`: the members look at topics themselves."""
         return ()
 
-    def kept(self) -> dict[str, StoredGroup]:
+    def snapshot(self) -> dict[str, StoredGroup]:
         """See `GroupKind`."""
         return self.stored
 
-    def take(self, kept: dict[str, StoredGroup]) -> None:
+    def restore(self, snapshot: dict[str, StoredGroup]) -> None:
         """See `GroupKind`: the tickets of members that wait must not be given again."""
-        self.stored = kept
+        self.stored = snapshot
         groups = (group for group in self._groups.live().values() if isinstance(group, ClassicGroup))
         members = [member for group in groups for member in group.members.values()]
         self._joining.tickets_after(max((m.join_ticket or m.sync_ticket or 0 for m in members), default=0))

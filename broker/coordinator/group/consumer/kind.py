@@ -167,13 +167,13 @@ class ConsumerKind:
                 group.check_topics_again()
         return ()
 
-    def kept(self) -> object:
+    def snapshot(self) -> object:
         """See `GroupKind`."""
         return self._by_topic, self._ids, self._progress.topics_version
 
-    def take(self, kept: tuple[TopicGroups, set[str], int]) -> None:
+    def restore(self, snapshot: tuple[TopicGroups, set[str], int]) -> None:
         """See `GroupKind`."""
-        self._by_topic, self._ids, self._progress.topics_version = kept
+        self._by_topic, self._ids, self._progress.topics_version = snapshot
 
 
 _TIMERS = MemberTimers(session_key, c.FenceMember, rebalance_key, c.ExpireRevocation)

@@ -122,10 +122,10 @@ class ShareKind:
                 effects.append(Schedule(key, 0, c.ForgetDeletedTopics(group.group_id)))
         return effects
 
-    def kept(self) -> None:
+    def snapshot(self) -> None:
         """See `GroupKind`: its groups are all that it knows."""
 
-    def take(self, kept: None) -> None:
+    def restore(self, snapshot: None) -> None:
         """See `GroupKind`."""
 
     # -- inside

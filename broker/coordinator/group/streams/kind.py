@@ -99,13 +99,13 @@ class StreamsKind:
                 group.soft.topics_checked = False
         return ()
 
-    def kept(self) -> object:
+    def snapshot(self) -> object:
         """See `GroupKind`."""
         return self._by_topic, self._ids
 
-    def take(self, kept: tuple[TopicGroups, set[str]]) -> None:
+    def restore(self, snapshot: tuple[TopicGroups, set[str]]) -> None:
         """See `GroupKind`."""
-        self._by_topic, self._ids = kept
+        self._by_topic, self._ids = snapshot
 
 
 _TIMERS = MemberTimers(session_key, c.FenceMember, rebalance_key, c.ExpireRevocation)
