@@ -487,8 +487,8 @@ def _timestamp_error(batch: RecordBatch, record: Record, config: LogConfig, now_
         before, after = config.message_timestamp_before_max_ms, config.message_timestamp_after_max_ms
         if now_ms - timestamp > before or timestamp - now_ms > after:
             return (
-                f"Timestamp {_java_long(timestamp)} of message with offset {offset} is out of range. "
-                f"The timestamp should be within [{_java_long(now_ms - before)}, {_java_long(now_ms + after)}]"
+                f"Timestamp {java_long(timestamp)} of message with offset {offset} is out of range. "
+                f"The timestamp should be within [{java_long(now_ms - before)}, {java_long(now_ms + after)}]"
             )
         if not config.refuses_append_time:
             return None
@@ -501,8 +501,8 @@ def _timestamp_error(batch: RecordBatch, record: Record, config: LogConfig, now_
     return None
 
 
-def _java_long(value: int) -> int:
-    """A 64-bit sum that wraps as in Java, because the bounds appear in messages to clients."""
+def java_long(value: int) -> int:
+    """A 64-bit sum that wraps as in Java, as clients are told of it."""
     return int(struct.unpack(">q", (value & 0xFFFFFFFFFFFFFFFF).to_bytes(8, "big"))[0])
 
 

@@ -33,6 +33,7 @@ from odradek.protocol.generated.messages import describe_share_group_offsets as 
 from odradek.protocol.java_maps import hash_of_number, hash_of_uuid, java_order
 from odradek.protocol.primitives import ZERO_UUID
 from odradek.protocol.uuids import uuid_to_text
+from odradek.storage.validation import java_long
 
 T = TypeVar("T")
 
@@ -152,7 +153,7 @@ def _described(ctx: RequestContext, key: ShareKey, topic: Any) -> describe.Descr
     row.start_offset, row.leader_epoch = summary.start_offset, summary.leader_epoch
     if UNINITIALIZED not in (summary.start_offset, summary.delivery_complete_count):
         end = topic.partitions[key.partition].log.high_watermark
-        row.lag = end - summary.start_offset - summary.delivery_complete_count
+        row.lag = java_long(end - summary.start_offset - summary.delivery_complete_count)
     return row
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.attack.__main__ import MOST_BYTES, attack, table
+from tests.attack.__main__ import ATTACKS, MOST_BYTES, attack, table
 
-NAMES = ("registry", "directories", "descriptors", "disk", "kills")
-"""Frames, schemas and the control API have bounded runs of their own (`test_frames`, `test_schemathesis`)."""
 MINUTES = 1.0
 SEED = 11
 
@@ -15,7 +13,7 @@ SEED = 11
 @pytest.mark.slow
 def test_an_attacked_broker_meets_no_bug_and_keeps_its_memory() -> None:
     """How long the canary waited is not asked here: other tests run beside this one (`make attack` asks)."""
-    rows, faults = attack(MINUTES, SEED, NAMES)
+    rows, faults = attack(MINUTES, SEED, list(ATTACKS))
     print(table(rows))
     assert faults == []
     assert [row.name for row in rows if row.most >= MOST_BYTES] == []

@@ -14,9 +14,14 @@ if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.partitions.partition_registry import PartitionRegistry
 
+_MOST_BYTES = 32_767
+"""Of a string in the protocol: no answer can tell of a group with a longer id."""
+
 
 def set_offsets(cluster: Cluster, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
     """Commit offsets as an admin client does, in the broker's thread. Raises KafkaError if the coordinator refuses."""
+    if len(group_id.encode(errors="replace")) > _MOST_BYTES:
+        raise ValueError(f"a group id has {_MOST_BYTES} bytes at most")
     stored = [_offset(cluster.topics, place, offset) for place, offset in offsets.items()]
     groups = cluster.groups
     groups.topic.ensure()

@@ -36,4 +36,6 @@ def test_offsets_that_make_no_sense_are_refused_together() -> None:
             with pytest.raises(KafkaError) as caught:
                 broker.set_offsets("g", {("t", 0): 0, place: 0})
             assert caught.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        with pytest.raises(ValueError, match="a group id has 32767 bytes at most"):
+            broker.set_offsets("é" * 16_384, {("t", 0): 0})
         assert broker.groups == {}

@@ -209,6 +209,16 @@ def test_a_heartbeat_without_news_meets_what_has_changed_meanwhile() -> None:
     assert sorted(driver.beat("a", 3, client_id="another").assignment or {}) == [owned_id(driver, "t")]
 
 
+def test_an_instance_id_of_a_member_that_left_with_another_one_joins_anew() -> None:
+    driver = ConsumerDriver()
+    driver.join("other")
+    driver.join("a", instance_id="one")
+    driver.beat("a", 0, instance_id="two", topics=("t",), owned={})
+    driver.beat("a", -1, instance_id="two")
+    assert driver.join("b", instance_id="one").member_id == "b"
+    assert list(driver.group.members) == ["other", "b"]
+
+
 def test_a_static_member_without_news_is_asked_for_its_instance() -> None:
     driver = ConsumerDriver(STABLE)
     driver.join("a", instance_id="i")
