@@ -93,18 +93,23 @@ def python_names() -> str:
     """The page of all public names: what their docstrings say."""
     sys.path.insert(0, str(ROOT / "src"))
     import odradek
+    from odradek import types
 
     sections = [
         "# Python",
-        "Every public name is an attribute of `odradek`. `KafkaBroker` blocks; what `open_broker` gives, a "
-        "`TrioBroker`, has the same names and is awaited.",
+        "Every public name is an attribute of `odradek`, or of `odradek.types` if only annotations need it. "
+        "`KafkaBroker` blocks. `open_broker` gives a `TrioBroker` with the same names, which are awaited.",
     ]
-    first = ("KafkaBroker", "open_broker", "TrioBroker")
+    first = ("KafkaBroker", "open_broker")
     others = sorted(name for name in odradek.__all__ if name not in first and not name.startswith("__"))
     for name in (*first, *others):
         value = getattr(odradek, name)
         where = f"odradek.{name}" if isinstance(value, bool) else f"{value.__module__}.{value.__qualname__}"
         sections.append(f"## {name}\n\n::: {where}")
+    sections.append("## types\n\n" + (types.__doc__ or ""))
+    for name, value in sorted(vars(types).items()):
+        if not name.startswith("_"):
+            sections.append(f"## types.{name}\n\n::: {value.__module__}.{value.__qualname__}")
     return "\n\n".join(sections) + "\n"
 
 

@@ -21,7 +21,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "rebalance"))  # its picture
 
 from timeline import Event, Place, Story, draw
 
-from odradek import KafkaBroker, SharePartitionInfo
+from odradek import KafkaBroker
+from odradek.types import SharePartitionInfo
 
 WORKER = Path(__file__).with_name("worker.py")
 TOPIC, GROUP = "jobs", "workers"

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import trio
 
-from odradek import TrioBroker
 from odradek.broker.partitions.partition import Partition
 from odradek.protocol.read_committed import committed_batches
 from odradek.protocol.record_batch import RecordBatch
+from odradek.types import TrioBroker
 from tests.chaos.history import End, History, Place
 from tests.chaos.replica_logs import batches_on
 

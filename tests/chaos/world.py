@@ -12,7 +12,8 @@ import trio
 from trio._core import _run as trio_run
 from trio.testing import MockClock
 
-from odradek import Chaos, ChaosFault, TrioBroker, open_broker
+from odradek import Chaos, ChaosFault, open_broker
+from odradek.types import TrioBroker
 from tests.chaos import checker
 from tests.chaos.copier import Copier
 from tests.chaos.group import Member, Reader, committed

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Producer
 
-import odradek
+import odradek.types
 from tests.scenarios.java_host import JavaHost
 from tests.scenarios.target import wait_until
 
@@ -20,7 +20,7 @@ def broker() -> Iterator[odradek.KafkaBroker]:
         assert running.bugs == []
 
 
-def total(metrics: list[odradek.ClientMetric], name: str) -> float:
+def total(metrics: list[odradek.types.ClientMetric], name: str) -> float:
     """A sum that clients report as deltas."""
     found = [metric for metric in metrics if metric.name == name]
     assert found, f"nobody reports {name}"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-import odradek
+import odradek.types
 from tests.frontdoor import public_api
 
 
@@ -34,7 +34,7 @@ def test_the_package_says_that_it_is_typed() -> None:
 
 
 def test_every_type_that_a_user_can_get_hold_of_has_a_public_name() -> None:
-    known = {*odradek.__all__, *dir(collections.abc), *dir(typing), *dir(builtins)}
+    known = {*odradek.__all__, *vars(odradek.types), *dir(collections.abc), *dir(typing), *dir(builtins)}
     hidden = {
         each
         for owner in (getattr(odradek, name) for name in odradek.__all__)
@@ -47,7 +47,18 @@ def test_every_type_that_a_user_can_get_hold_of_has_a_public_name() -> None:
 
 
 _ALIASES = {"Future", "datetime", "TopicPartition", "trio", "CancelScope"}
-_INTERNAL = {"Access", "Cluster", "Exchange", "HasId", "Serve", "Step", "Summary", "TopicsById"}
+_INTERNAL = {
+    "Access",
+    "Cluster",
+    "Exchange",
+    "GroupPage",
+    "Overview",
+    "Serve",
+    "Step",
+    "Summary",
+    "TopicPage",
+    "TopicsById",
+}
 
 
 def _results(owner: type) -> Iterator[str]:

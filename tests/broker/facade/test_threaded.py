@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-import odradek
+import odradek.types
 from odradek.broker.facade.thread_bridge import BrokerClosedError
 from tests.broker.conftest import request_frame
 from tests.broker.probes import Wire, probes
@@ -18,12 +18,12 @@ from tests.broker.probes import Wire, probes
 PRODUCE = next(each for each in probes() if each.case == "produce-ok-v9")
 
 
-def wire_to(broker: odradek.Broker) -> Wire:
+def wire_to(broker: odradek.types.Broker) -> Wire:
     host, _, port = broker.bootstrap_servers.rpartition(":")
     return Wire((host, int(port)))
 
 
-def produce_three(broker: odradek.Broker) -> None:
+def produce_three(broker: odradek.types.Broker) -> None:
     """Three records into p-data, partition 0, from a recorded frame of a real client."""
     with wire_to(broker) as wire:
         wire.send(PRODUCE.sent)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import trio
 
-import odradek
+import odradek.types
 from odradek.broker.facade.open_broker import open_broker
 from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.broker.facade.threaded import KafkaBroker
@@ -209,4 +209,4 @@ def test_it_can_be_switched_off_in_trio() -> None:
 
 
 def test_its_types_are_public() -> None:
-    assert {odradek.Transcript, odradek.Requests, odradek.RecordedRequest, odradek.TopicPosition}
+    assert {odradek.Transcript, odradek.Requests, odradek.RecordedRequest, odradek.types.TopicPosition}

@@ -9,7 +9,7 @@ from collections.abc import Generator
 import pytest
 import trio
 
-import odradek
+import odradek.types
 from odradek.broker.facade.verb_base import Pending
 from odradek.broker.facade.verbs.undo import TrioUndo
 
@@ -62,10 +62,10 @@ def public(owner: type) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("awaited", "blocking"),
     [
-        (odradek.TrioBroker, odradek.BlockingBroker),
-        (odradek.TrioGroup, odradek.Group),
-        (odradek.TrioTransactionHold, odradek.TransactionHold),
-        (odradek.TrioUndo, odradek.Undo),
+        (odradek.types.TrioBroker, odradek.types.BlockingBroker),
+        (odradek.types.TrioGroup, odradek.Group),
+        (odradek.types.TrioTransactionHold, odradek.TransactionHold),
+        (odradek.types.TrioUndo, odradek.Undo),
     ],
 )
 def test_both_have_the_same_names_and_arguments(awaited: type, blocking: type) -> None:

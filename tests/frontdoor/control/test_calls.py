@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-import odradek
+import odradek.types
 from odradek.broker.facade.remote.operations import ForkOperations, operation_of
 from odradek.control.calls import Calls, UnknownHandleError, of_body, of_query
 
-KILL = operation_of(odradek.BlockingBroker, "kill_node")
-RECORDS = operation_of(odradek.BlockingBroker, "records")
-PRODUCE_ALL = operation_of(odradek.BlockingBroker, "produce_all")
+KILL = operation_of(odradek.types.BlockingBroker, "kill_node")
+RECORDS = operation_of(odradek.types.BlockingBroker, "records")
+PRODUCE_ALL = operation_of(odradek.types.BlockingBroker, "produce_all")
 
 
 def test_a_body_is_an_object_of_arguments() -> None:
     assert of_body(KILL, b'{"node_id": 2}') == {"node_id": 2}
-    assert of_body(operation_of(odradek.BlockingBroker, "heal"), b"") == {}
+    assert of_body(operation_of(odradek.types.BlockingBroker, "heal"), b"") == {}
 
 
 def test_records_are_values_or_objects() -> None:
@@ -79,10 +79,10 @@ def run(calls: Calls, owner: type, member: str, identity: str | None = None, **a
 
 def test_looks_verbs_groups_and_the_clock(broker: odradek.KafkaBroker) -> None:
     calls = Calls(broker, ForkOperations())
-    assert list(run(calls, odradek.BlockingBroker, "topics")) == ["t"]
-    assert run(calls, odradek.BlockingBroker, "produce", topic="t", value="v")["offset"] == 0
-    assert [each["value"] for each in run(calls, odradek.BlockingBroker, "records", topic="t")] == ["v"]
-    run(calls, odradek.BlockingBroker, "set_offsets", group_id="g", offsets={("t", 0): 1})
+    assert list(run(calls, odradek.types.BlockingBroker, "topics")) == ["t"]
+    assert run(calls, odradek.types.BlockingBroker, "produce", topic="t", value="v")["offset"] == 0
+    assert [each["value"] for each in run(calls, odradek.types.BlockingBroker, "records", topic="t")] == ["v"]
+    run(calls, odradek.types.BlockingBroker, "set_offsets", group_id="g", offsets={("t", 0): 1})
     assert run(calls, odradek.Group, "lag", "g") == 0
     before = run(calls, odradek.BrokerClock, "now_ms")
     assert run(calls, odradek.BrokerClock, "advance", hours=1) >= before + 3_600_000
@@ -91,7 +91,7 @@ def test_looks_verbs_groups_and_the_clock(broker: odradek.KafkaBroker) -> None:
 
 def test_a_change_is_undone_by_its_id(broker: odradek.KafkaBroker) -> None:
     calls = Calls(broker, ForkOperations())
-    undo = run(calls, odradek.BlockingBroker, "kill_node", node_id=2)
+    undo = run(calls, odradek.types.BlockingBroker, "kill_node", node_id=2)
     assert len(broker.bootstrap_servers.split(",")) == 2
     assert undo["path"] == f"/v1/undos/{undo['id']}"
     run(calls, odradek.Undo, "undo", undo["id"])
@@ -104,11 +104,11 @@ def test_a_change_is_undone_by_its_id(broker: odradek.KafkaBroker) -> None:
 
 def test_faults_are_named_by_their_place(broker: odradek.KafkaBroker) -> None:
     calls = Calls(broker, ForkOperations())
-    run(calls, odradek.BlockingBroker, "set_faults", faults=[odradek.Fault("Produce"), odradek.Fault("Fetch")])
+    run(calls, odradek.types.BlockingBroker, "set_faults", faults=[odradek.Fault("Produce"), odradek.Fault("Fetch")])
     broker.faults[1].note_hit()
-    run(calls, odradek.BlockingBroker, "wait_hit", fault=1)
-    assert [each["hits"] for each in run(calls, odradek.BlockingBroker, "faults")] == [0, 1]
+    run(calls, odradek.types.BlockingBroker, "wait_hit", fault=1)
+    assert [each["hits"] for each in run(calls, odradek.types.BlockingBroker, "faults")] == [0, 1]
     with pytest.raises(TimeoutError, match="0 requests"):
-        run(calls, odradek.BlockingBroker, "wait_hit", fault=0, timeout=0.01)
+        run(calls, odradek.types.BlockingBroker, "wait_hit", fault=0, timeout=0.01)
     with pytest.raises(ValueError, match="no fault 2: 2 are set"):
-        run(calls, odradek.BlockingBroker, "wait_hit", fault=2)
+        run(calls, odradek.types.BlockingBroker, "wait_hit", fault=2)

@@ -9,11 +9,11 @@ import pytest
 import trio
 
 import odradek
-from odradek import Decoded
 from odradek.registry.decisions import SchemaRequest, register
 from odradek.registry.entries import Content
 from odradek.registry.record_decoding import RecordDecoding
 from odradek.registry.registry import Registry
+from odradek.types import Decoded
 from tests.frontdoor.registry.conftest import Ask
 
 INNER = '{"type":"record","name":"Inner","fields":[{"name":"n","type":"int"}]}'

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import trio
 
-from odradek import TrioBroker, open_broker
+from odradek import open_broker
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.facade.broker import Broker
 from odradek.broker.runtime.loading import load
@@ -25,6 +25,7 @@ from odradek.protocol.generated.messages.offset_commit import (
 )
 from odradek.protocol.generated.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from odradek.protocol.message import ApiMessage
+from odradek.types import TrioBroker
 from tests.fakes.group_driver import SUBSCRIPTION, hard_state
 from tests.fakes.wire_client import TrioWireClient
 

@@ -6,7 +6,8 @@ import pytest
 import trio
 
 import odradek
-from odradek import Decoded, SchemaInfo
+from odradek import SchemaInfo
+from odradek.types import Decoded
 
 
 def test_schemas_are_set_removed_and_taken_back() -> None:

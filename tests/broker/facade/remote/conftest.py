@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-import odradek
+import odradek.types
 from odradek.control.server import ControlServer
 
 
@@ -18,6 +18,6 @@ def broker() -> Iterator[odradek.KafkaBroker]:
 
 
 @pytest.fixture
-def remote(broker: odradek.KafkaBroker) -> Iterator[odradek.RemoteBroker]:
+def remote(broker: odradek.KafkaBroker) -> Iterator[odradek.types.RemoteBroker]:
     with ControlServer(broker, token="s3cret") as server, odradek.connect(server.url, "s3cret") as connected:
         yield connected

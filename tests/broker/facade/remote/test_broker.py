@@ -10,16 +10,17 @@ from typing import get_args
 
 import pytest
 
-import odradek
-from odradek import KafkaBroker, RemoteBroker
+import odradek.types
+from odradek import KafkaBroker
 from odradek.broker.facade.client_configs import Client
 from odradek.control.server import ControlServer
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
+from odradek.types import RemoteBroker
 from tests.fakes.wire_client import WireClient
 
 
 def test_every_member_asks_the_other_process() -> None:
-    for name, member in inspect.getmembers_static(odradek.BlockingBroker):
+    for name, member in inspect.getmembers_static(odradek.types.BlockingBroker):
         if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):
             home = next(base for base in RemoteBroker.__mro__ if name in vars(base))
             if name in ("produce", "produce_all"):  # they write with what `_seeding` gives

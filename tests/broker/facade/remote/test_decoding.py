@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 import pytest
 
-import odradek
+import odradek.types
 from odradek.broker.facade.groups.info import StreamsGroupInfo
 from odradek.broker.facade.remote.decoding import RemoteError, decoded
 from odradek.broker.facade.remote.encoding import encoded
 from odradek.broker.requests.bugs import Bug
 
-OFFSET = odradek.OffsetInfo(3, -1, "", 5, None)
+OFFSET = odradek.types.OffsetInfo(3, -1, "", 5, None)
 MEMBER = odradek.MemberInfo("m", None, "c", "/h", ("t",), {"t": (0, 1)}, 1, 1)
 GROUP = odradek.GroupInfo("g", "Stable", 1, "", None, None, (MEMBER,), {("t-1", 0): OFFSET}, 1)
 VALUES: list[tuple[Any, Any]] = [
@@ -22,7 +22,7 @@ VALUES: list[tuple[Any, Any]] = [
     (odradek.GroupInfo, StreamsGroupInfo("g", "Empty", 1, "", None, None, (), {}, 1, unassigned=(("t", 1),))),
     (odradek.StoredRecord, odradek.StoredRecord("t", 0, 1, 2, b"\xff", None, (("h", b"v"), ("n", None)))),
     (odradek.RecordMetadata, odradek.RecordMetadata("t", 0, 1, 2)),
-    (odradek.Denial, odradek.Denial(1, "User:a", "h", "READ", "TOPIC", "t", "Fetch", "PLAINTEXT")),
+    (odradek.types.Denial, odradek.types.Denial(1, "User:a", "h", "READ", "TOPIC", "t", "Fetch", "PLAINTEXT")),
     (Mapping[str, Mapping[int, int]], {"a": {1: 2}}),
     (odradek.ErrorCode, odradek.ErrorCode.NOT_COORDINATOR),
     (float, 3),

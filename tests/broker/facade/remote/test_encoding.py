@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-import odradek
+import odradek.types
 from odradek.broker.facade.groups.info import StreamsGroupInfo
 from odradek.broker.facade.remote.encoding import encoded
 from odradek.broker.requests.bugs import Bug
@@ -21,7 +21,7 @@ def test_partitions_are_named_as_kafka_names_them() -> None:
 
 
 def test_a_dataclass_shows_its_properties_and_which_one_it_is() -> None:
-    offset = odradek.OffsetInfo(3, -1, "", 5, 2)
+    offset = odradek.types.OffsetInfo(3, -1, "", 5, 2)
     group = odradek.GroupInfo("g", "Stable", 1, "consumer", "range", "m", (), {("t", 0): offset}, 1)
     shown = encoded(group)
     assert (shown["lag"], shown["assignments"], shown["offsets"]["t-0"]["lag"]) == (2, {}, 2)
@@ -45,7 +45,7 @@ def test_a_fault_shows_what_was_said_and_its_hits() -> None:
 
 def test_bugs_and_denials_have_json() -> None:
     bug = Bug("Fetch", ValueError("x"), "Traceback", b"\xff", ("line",))
-    denial = odradek.Denial(1, "User:a", "h", "READ", "TOPIC", "t", "Fetch", "PLAINTEXT")
+    denial = odradek.types.Denial(1, "User:a", "h", "READ", "TOPIC", "t", "Fetch", "PLAINTEXT")
     assert encoded(bug)["error"] == "ValueError('x')"
     assert encoded(denial)["operation"] == "READ"
     json.dumps(encoded([bug, denial]))

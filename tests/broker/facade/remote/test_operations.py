@@ -8,11 +8,12 @@ import json
 import pytest
 
 import odradek
+from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.remote.encoding import encoded
 from odradek.broker.facade.remote.operations import NOT_SERVED, OPERATED, operation_of, operations
 from odradek.control.openapi import document
 
-OWNERS: tuple[type, ...] = (odradek.BlockingBroker, odradek.Group, odradek.BrokerClock, odradek.Transcript, *OPERATED)
+OWNERS: tuple[type, ...] = (BlockingBroker, odradek.Group, odradek.BrokerClock, odradek.Transcript, *OPERATED)
 
 
 @pytest.mark.parametrize("owner", OWNERS)
@@ -39,16 +40,16 @@ def test_paths_are_unique_and_defaults_have_json() -> None:
 
 
 def test_looks_are_gets_and_verbs_are_posts() -> None:
-    assert operation_of(odradek.BlockingBroker, "topics").method == "GET"
-    assert operation_of(odradek.BlockingBroker, "records").method == "GET"
-    kill = operation_of(odradek.BlockingBroker, "kill_node")
+    assert operation_of(BlockingBroker, "topics").method == "GET"
+    assert operation_of(BlockingBroker, "records").method == "GET"
+    kill = operation_of(BlockingBroker, "kill_node")
     assert (kill.method, kill.path, kill.name) == ("POST", "/v1/kill-node", "kill-node")
     assert operation_of(odradek.BrokerClock, "advance").name == "clock advance"
     assert [each.name for each in kill.parameters] == ["node_id"]
 
 
 def test_functions_are_no_arguments() -> None:
-    names = [each.name for each in operation_of(odradek.BlockingBroker, "produce").parameters]
+    names = [each.name for each in operation_of(BlockingBroker, "produce").parameters]
     assert "value" in names
     assert "value_serializer" not in names
 
