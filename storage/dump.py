@@ -49,7 +49,7 @@ _DECODERS: Mapping[str, Decoder] = {
     "__transaction_state": decode_transaction_record,
     "__share_group_state": decode_share_record,
 }
-_TEXT_FILES = {"partition.metadata", "meta.properties", "odradek.metadata.json", ".kafka_cleanshutdown", QUORUM_STATE}
+_TEXT_FILES = {"partition.metadata", "meta.properties", ".kafka_cleanshutdown", QUORUM_STATE}
 _METADATA_TOPIC = "__cluster_metadata"
 
 

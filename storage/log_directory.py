@@ -32,7 +32,6 @@ _FILES = {
     META_PROPERTIES,
     RECOVERY_POINTS,
     "bootstrap.checkpoint",
-    "odradek.metadata.json",
 }
 _PARTITION_FOLDER = re.compile(r".+-\d+(\.[0-9a-f]{32}-(delete|future|stray))?")
 _DELETED_FOLDER = re.compile(r".+\.[0-9a-f]{32}-delete")

@@ -27,12 +27,10 @@ from odradek.broker.controller.several_directories import (
     stored_identities,
 )
 from odradek.broker.controller.snapshot_files import KeptLogs, remove_left
-from odradek.broker.controller.takeover import records_of_folders, records_of_old_format, retire_old_format
+from odradek.broker.controller.takeover import records_of_folders
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS
-from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
 from odradek.protocol.generated.stored.voters_record import Endpoint, KRaftVersionFeature, Voter, VotersRecord
-from odradek.protocol.message import MetadataRecord
 from odradek.storage import restored_folders
 from odradek.storage.backend import StorageError
 from odradek.storage.checkpoint_files import META_PROPERTIES
@@ -290,12 +288,11 @@ class DataDirectory:
         for each in self.backends:
             restored_folders.finish(each, self._log.end_offset)
             each.remove_leftovers()
-        controller.open(self._log, lambda: self._known_already(directory_ids))
+        controller.open(self._log, lambda: records_of_folders(self.backend, self._config, directory_ids))
         if self._controllers and self._log.kraft_version:
             node_id = backend.meta.node_id
             text = f"{self._log.folder} names node {node_id} as the voter; it has to be a controller"
             raise StorageError(text, str(self._log.folder))
-        retire_old_format(self.backend)
         return voters
 
     def _directory_of_metadata(self) -> DiskBackend:
@@ -333,12 +330,6 @@ class DataDirectory:
             return epoch, sum(self._fs.size(path) for path in folder.glob("*.log"))
 
         return max(self._backends, key=reached)
-
-    def _known_already(self, directory_ids: dict[int, bytes]) -> list[MetadataRecord]:
-        """The records of a directory without a metadata log."""
-        records = records_of_old_format(self.backend, directory_ids)
-        names = {record.name for record in records if isinstance(record, TopicRecord)}
-        return records + records_of_folders(self.backend, self._config, directory_ids, names)
 
     def _look_at_folders(self, controller: Controller) -> None:
         """Put aside the folders of partitions that the metadata does not know, as Kafka does; the others hold logs."""

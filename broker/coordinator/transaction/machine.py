@@ -318,5 +318,5 @@ _ANSWERS = {
 
 
 def refusal(code: ErrorCode) -> ErrorCode:
-    """The producer id and epoch that a client gets."""
+    """The client's error for a log error."""
     return _ANSWERS.get(code, code)

@@ -214,7 +214,6 @@ PLACES = [
     "cleaner-offset-checkpoint",
     "meta.properties.tmp",
     "recovery-point-offset-checkpoint.tmp",
-    "odradek.metadata.json",
     "odradek.restore.json",
     f"v-0.{ID}-delete",
     f"t-0.{ID}-future",
