@@ -153,7 +153,6 @@ class ControllerHandlerRegistry(HandlerRegistry):
         return ControllerHandlerRegistry(index)
 
     def find(self, key: int) -> Handler | None:
-        """See `HandlerRegistry`."""
         made = self._made.get(key)
         if made is None and key in self._index:
             known = super().find(key)

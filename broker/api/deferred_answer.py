@@ -47,7 +47,6 @@ class _ReplyWait(Parked):
         self.wake()
 
     def resume(self) -> Any:
-        """See `Parked`."""
         if not self._slot.done:
             return None
         try:
@@ -58,7 +57,6 @@ class _ReplyWait(Parked):
             return self._refused(error)
 
     def abandon(self) -> None:
-        """See `Parked`."""
         self._slot.tell(None)
 
 

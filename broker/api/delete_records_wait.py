@@ -61,7 +61,6 @@ class DeletionWait(Parked):
         self._register()
 
     def resume(self) -> DeleteRecordsResponse | None:
-        """See `Parked`."""
         over = self._context.services.clock.now_ms() >= self.deadline_ms or self._waiter.over
         if not self._waiter.woken and not over:
             return None
@@ -73,7 +72,6 @@ class DeletionWait(Parked):
         return None
 
     def abandon(self) -> None:
-        """See `Parked`."""
         self._waiter.leave()
 
     def _register(self) -> None:

@@ -93,7 +93,6 @@ class ReplicationWait(Parked):
         self._register()
 
     def resume(self) -> ProduceResponse | None:
-        """See `Parked`."""
         over = self._context.services.clock.now_ms() >= self.deadline_ms or self._waiter.over
         if not self._waiter.woken and not over:
             return None
@@ -110,7 +109,6 @@ class ReplicationWait(Parked):
         return None
 
     def abandon(self) -> None:
-        """See `Parked`."""
         self._waiter.leave()
 
     def _register(self) -> None:

@@ -21,7 +21,6 @@ class BrokerConfigPublisher:
         self._config = config
 
     def publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        """See `odradek.broker.controller.controller.Publisher`."""
         for kind, name in delta.configs:
             if kind == ResourceType.BROKER:
                 values = self._known(image, name)

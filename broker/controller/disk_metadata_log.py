@@ -142,18 +142,15 @@ class DiskMetadataLog:
 
     @property
     def start_offset(self) -> int:
-        """See `MetadataLog`."""
         return self.log.log_start_offset
 
     @property
     def end_offset(self) -> int:
-        """See `Journal`."""
         return self.log.log_end_offset
 
     def append(
         self, records: Sequence[MetadataRecord], now_ms: int, producer: Producer | None = None
     ) -> list[StoredRecord]:
-        """See `Journal`."""
         first = self.end_offset
         self._write(
             build_metadata_batch(
@@ -181,11 +178,9 @@ class DiskMetadataLog:
         self._on_append(self)
 
     def split(self, records: Sequence[MetadataRecord]) -> Iterator[Sequence[MetadataRecord]]:
-        """See `Journal`."""
         return runs(records)
 
     def load(self, machine: Machine) -> Iterator[int]:
-        """See `Journal`."""
         self._load_snapshot(machine)
         position = max(self.start_offset, self._snapshot.end_offset)
         while position < self.end_offset:

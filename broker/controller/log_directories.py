@@ -140,24 +140,19 @@ class LogDirectories(NodeDirectories):
 
     @property
     def node_ids(self) -> Collection[int]:
-        """See `NodeDirectories`."""
         return self._nodes
 
     def node_of(self, number: int) -> int:
-        """See `NodeDirectories`."""
         return self._owners[number].node_id
 
     def number_for(self, node_id: int, place: Place) -> int:
-        """See `NodeDirectories`."""
         return self._nodes[node_id].number_of(place)
 
     def settle(self, place: Place, home: int) -> None:
-        """See `DirectoryGroup`."""
         super().settle(place, home)
         self._owners[home].settle(place, home)
 
     def leave(self, place: Place) -> None:
-        """See `DirectoryGroup`."""
         super().leave(place)
         for mine in self._nodes.values():
             mine.leave(place)
@@ -194,7 +189,6 @@ class LogDirectories(NodeDirectories):
         self._controller.publishers.append(self.publish)
 
     def publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        """See `odradek.broker.controller.controller.Publisher`."""
         if delta.deleted:
             for place in [place for place in self._homes if image.partition(*place) is None]:
                 self.leave(place)
@@ -217,11 +211,9 @@ class LogDirectories(NodeDirectories):
     # -- the contract of Directories
 
     def path_of(self, node_id: int, topic: str, index: int) -> Path:
-        """See `odradek.broker.partitions.partition_registry.Directories`."""
         return self.backends[self._nodes[node_id].number_of((topic, index))].directory
 
     def prefer(self, node_id: int, topic: str, index: int, path: Path) -> None:
-        """See `Directories`."""
         self._nodes[node_id].prefer((topic, index), path)
 
     def move(self, node_id: int, partition: Partition, path: Path) -> None:

@@ -178,13 +178,11 @@ class ControllerMachine:
     # -- the contract of a machine
 
     def decide(self, command: Command[Any], now_ms: int) -> Outcome[Any]:
-        """See `Machine`."""
         timed = self._timed_rules.get(command.__class__)
         records, reply = self._rules[command.__class__](command) if timed is None else timed(command, now_ms)
         return make_outcome(records, reply=reply, then=self._changed, atomic=len(records) <= MAX_BATCH_RECORDS)
 
     def replay(self, stored: StoredRecord) -> None:
-        """See `Machine`."""
         self._writer.replay(*stored)
         if stored.record.RECORD_TYPE == _PARTITION:
             self.placed += 1

@@ -162,7 +162,6 @@ class Membership:
         return -1 if broker is None else broker.epoch
 
     def publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        """See `odradek.broker.controller.controller.Publisher`."""
         for node_id in delta.brokers:
             node, broker = self._nodes.get(node_id), image.brokers.get(node_id)
             if node is not None:

@@ -63,18 +63,15 @@ class MemoryMetadataLog:
     def append(
         self, records: Sequence[MetadataRecord], now_ms: int, producer: Producer | None = None
     ) -> list[StoredRecord]:
-        """See `Journal`."""
         first, epoch = self.end_offset, self.leader_epoch
         self.batches.append(Batch(first, epoch, records))
         self.end_offset = first + len(records)
         return [StoredRecord(record, offset, epoch) for offset, record in enumerate(records, first)]
 
     def split(self, records: Sequence[MetadataRecord]) -> Iterator[Sequence[MetadataRecord]]:
-        """See `Journal`."""
         return runs(records)
 
     def load(self, machine: Machine) -> Iterator[int]:
-        """See `Journal`."""
         if self.snapshot is not None:
             # The records of a snapshot have no offsets in the log: all stand for the last one that it covers.
             from odradek.broker.metadata.snapshot import records_of
@@ -87,12 +84,10 @@ class MemoryMetadataLog:
         yield self.end_offset
 
     def begin_epoch(self, leader_id: int, now_ms: int) -> None:
-        """See `MetadataLog`."""
         self.leader_epoch += 1
         self.end_offset += 1
 
     def take_snapshot_if_due(self, image: MetadataImage, copied: Callable[[], MetadataImage], now_ms: int) -> None:
-        """See `MetadataLog`."""
         if self.end_offset - self.start_offset > self._max_records:
             self.snapshot = copied()
             self.batches.clear()

@@ -37,31 +37,25 @@ class DirectoryGroup:
     # -- the contract of LogBackend
 
     def open_log(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> LogStore:
-        """See `LogBackend`."""
         return self.backends[self.home(topic, partition)].open_log(topic, partition, topic_id, config)
 
     def has_log(self, topic: str, partition: int) -> bool:
-        """See `LogBackend`."""
         home = self._homes.get((topic, partition))
         return home is not None and self.backends[home].has_log(topic, partition)
 
     def delete_log(self, topic: str, partition: int, delay_ms: int) -> None:
-        """See `LogBackend`."""
         home = self._homes.get((topic, partition))
         if home is not None:
             self.leave((topic, partition))
             self.backends[home].delete_log(topic, partition, delay_ms)
 
     def shared_log(self, begin: LoadedLog, end_offset: int, end_size: int) -> LogStore | None:
-        """See `LogBackend`."""
         return None
 
     def segment_bytes(self, config: LogConfig) -> int:
-        """See `LogBackend`."""
         return next(iter(self.backends.values())).segment_bytes(config)
 
     def close(self, *, clean: bool = True) -> None:
-        """See `LogBackend`."""
         for backend in self._all:
             backend.close(clean=clean)
 

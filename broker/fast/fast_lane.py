@@ -46,15 +46,12 @@ class FastLane:
         self._choose_poller = choose_poller
 
     def new_poller(self, clock: BrokerClock) -> Poller | None:
-        """See `Lane`."""
         return self._choose_poller(clock, self.held_appends)
 
     def tune_local(self, sock: socket.socket) -> None:
-        """See `Lane`."""
         do_not_pace(sock)
 
     def answer_writer(self, api_key: int, version: int) -> AnswerWriter | None:
-        """See `Lane`."""
         if api_key == PRODUCE_KEY and version >= _FIRST_PRODUCE:
             from odradek.broker.fast.produce_answer import UsualProduceAnswer
 
@@ -62,9 +59,7 @@ class FastLane:
         return None
 
     def new_answer_cache(self) -> KeptAnswers:
-        """See `Lane`."""
         return KeptAnswers()
 
     def new_journal(self, partition: Partition, *, base_sequence: int, keyed: bool) -> PartitionJournal:
-        """See `Lane`."""
         return HoldingJournal(partition, self.held_appends, base_sequence=base_sequence, keyed=keyed)

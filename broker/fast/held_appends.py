@@ -121,7 +121,6 @@ class HoldingJournal(PartitionJournal):
         self._request = -1
 
     def append(self, records: Sequence[NewRecord], now_ms: int, producer: Producer | None) -> list[LogRecord]:
-        """See `Journal`."""
         if self._held_appends.in_turn and producer is None:
             offset = self._hold(records, now_ms)
             if offset >= 0:
@@ -151,7 +150,6 @@ class HoldingJournal(PartitionJournal):
         return offset
 
     def write(self) -> None:
-        """See `HoldsRecords`."""
         batch, self._batch = self._batch, _NO_BATCH
         data = batch.built(self._base_sequence, self.codec)
         info = self._partition.append(data, now_ms=batch.now_ms, origin=AppendOrigin.COORDINATOR)

@@ -136,11 +136,9 @@ class Wire:
     # -- as a transport
 
     def fileno(self) -> int:
-        """See `Transport`."""
         return self.inner.fileno()
 
     def recv_into(self, space: memoryview, /) -> int:
-        """See `Transport`."""
         if self.terms.held:
             raise BlockingIOError
         if self._arriving is None and self.terms.requests == PROMPT:
@@ -148,7 +146,6 @@ class Wire:
         return self._recv_late(space)
 
     def recv(self, size: int, flags: int, /) -> bytes:
-        """See `Transport`."""
         if self.terms.held:
             raise BlockingIOError
         if self._arriving:
@@ -156,7 +153,6 @@ class Wire:
         return self.inner.recv(size, flags)
 
     def send(self, data: bytes | memoryview, /) -> int:
-        """See `Transport`."""
         return self.sendmsg((data,))
 
     def sendmsg(self, parts: Sequence[bytes | memoryview], /) -> int:

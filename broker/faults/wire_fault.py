@@ -99,16 +99,13 @@ class WireFault(Fault):
 
     @property
     def acts(self) -> bool:
-        """See `Fault`."""
         return True
 
     @property
     def tampers(self) -> bool:
-        """See `Fault`."""
         return True
 
     def on_connect(self, node_id: int, listener: str) -> Serve | None:
-        """See `Fault`."""
         if self.on != "connect" or self.node not in (None, node_id) or self.listener not in (None, listener):
             return None
         if self._is_used_up or self._skips():
@@ -117,13 +114,11 @@ class WireFault(Fault):
         return partial(serve_badly, how=self.how)
 
     def matches(self, context: Any, request: Any) -> bool:
-        """See `Fault`."""
         if self.on == "connect" or self.listener not in (None, context.connection.listener):
             return False
         return super().matches(context, request)
 
     def steps_of(self, parts: list[Part], response: Any) -> list[Step]:
-        """See `Fault`."""
         data = joined(parts)
         if self.cut_after is not None:
             return [Step(data[: self.cut_after]), Step(None, end=self.how)]

@@ -65,7 +65,6 @@ class LiveListeners:
             self._open_gate(listener, config)
 
     def apply(self, node_id: int) -> None:
-        """See `Reconfigurable`."""
         values = self._config.dynamic_nodes.get(node_id, {})
         if any(name in values for name in LIVE_LISTENERS):
             self._changed.add(node_id)

@@ -173,7 +173,6 @@ class LoginGate:
     # -- in the dispatcher's place
 
     def begin(self, node: Node, connection: ConnectionInfo, frame: Frame) -> Parts | Pending | None:
-        """See `Dispatcher.begin`."""
         info = connection
         state = self.state
         if state is LoginState.DONE:
@@ -191,7 +190,6 @@ class LoginGate:
         raise CloseConnection("its log-in has failed")
 
     async def finish(self, pending: Pending) -> Parts | Throttled | Disturbed | None:
-        """See `Dispatcher.finish`."""
         if isinstance(pending, RawPending):
             parts: Parts | None = await pending.response
             return parts

@@ -485,7 +485,6 @@ class Server:
             await self._clock.sleep(delay_ms / 1000)
 
     def _close_idlest(self, node_id: int, of_controller: bool, count: int) -> None:
-        """See `ConnectionLimits`."""
         limits = self._limits[node_id, of_controller]
         own = [
             each

@@ -102,11 +102,9 @@ class TlsConnection(Connection):
 
     @property
     def may_begin_watched(self) -> bool:
-        """See `Connection`."""
         return False
 
     async def serve(self) -> None:
-        """See `Connection`."""
         try:
             with self._handshakes.begin(self) as scope:
                 await self._shake_hands()

@@ -26,7 +26,6 @@ class NoAnswerCache:
     __slots__ = ()
 
     def of(self, api: str, version: int) -> Mapping[Hashable, Any]:
-        """See `AnswerCache`."""
         return {}
 
     def keep(self, api: str, key: Hashable, answer: Any, size: int) -> None:
@@ -34,5 +33,4 @@ class NoAnswerCache:
 
     @property
     def topics(self) -> dict[Any, tuple[Any, Any]]:
-        """See `AnswerCache`."""
         return {}

@@ -36,7 +36,6 @@ class QuotaSwitch:
         self.quotas: Quotas | None = None
 
     def publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        """See `odradek.broker.controller.controller.Publisher`."""
         if not delta.quotas or (self.quotas is None and not image.quotas):
             return
         services = self._services

@@ -51,7 +51,6 @@ _Later = tuple[FetchableTopicResponse, int, _Conversion]
 
 
 def older(serve: Serve, version: int, release: Release) -> Serve:
-    """See `odradek.broker.api.older`."""
     if version > _LAST_VERSION_WITHOUT_ZSTD and not release.keeps_message_formats:
         return serve
 

@@ -28,7 +28,6 @@ _DEBUGGING: Final = -2
 
 
 def older(serve: Serve, version: int, release: Release) -> Serve:
-    """See `odradek.broker.api.older`."""
     return serve if version else list_offsets
 
 

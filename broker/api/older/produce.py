@@ -34,7 +34,6 @@ Large = list[tuple[str, PartitionProduceData, int]]
 
 
 def older(serve: Serve, version: int, release: Release) -> Serve:
-    """See `odradek.broker.api.older`."""
     if version > _LAST_VERSION_WITH_SETS:
         return serve
 

@@ -106,11 +106,9 @@ class ShareStateMachine:
     # -- Machine
 
     def decide(self, command: Command[Any], now_ms: int) -> Outcome[Any]:
-        """See `Machine`."""
         return self._decide[command.__class__](command, now_ms)
 
     def replay(self, record: LogRecord) -> None:
-        """See `Machine`."""
         self._stored.replay(record, self._settings.updates_per_snapshot)
 
     @property
@@ -128,7 +126,6 @@ class ShareStateMachine:
         return None if isinstance(command, c.ShareCommand) else make_outcome(effects=outcome.effects)
 
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:
-        """See `Machine`."""
         return self._next_prune(), self._next_idle()
 
     # -- ReplicatedMachine
@@ -136,7 +133,6 @@ class ShareStateMachine:
     replays_committed = False
 
     def commit_timeout_ms(self, outcome: Outcome[Any]) -> int:
-        """See `ReplicatedMachine`."""
         return self._settings.write_timeout_ms
 
     def await_commit(self, records: Sequence[NewRecord]) -> None:
@@ -146,21 +142,17 @@ class ShareStateMachine:
         """See `ReplicatedMachine`: nothing is replayed later."""
 
     def commit_late(self, command: Command[Any], now_ms: int) -> Sequence[Effect]:
-        """See `ReplicatedMachine`."""
         return ()
 
     def as_committed(self, committed: ShareStateMachine) -> ShareStateMachine:
-        """See `ReplicatedMachine`."""
         return committed
 
     # -- copies
 
     def snapshot(self) -> object:
-        """See `runtime.machine.CopyableMachine`."""
         return self._stored, self._pruned_to
 
     def restore(self, snapshot: tuple[StoredStates, int]) -> None:
-        """See `runtime.machine.CopyableMachine`."""
         self._stored, self._pruned_to = snapshot
 
     # -- deciding

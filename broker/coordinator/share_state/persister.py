@@ -31,7 +31,6 @@ class NoOpPersister:
     """Kafka's `NoOpStatePersister`: accepts every state, and stores none."""
 
     def ask_about(self, command: Any) -> Any:
-        """See `Persister`."""
         if isinstance(command, ReadState):
             return StoredState(0, UNINITIALIZED, [])
         if isinstance(command, ReadSummary):
@@ -39,5 +38,4 @@ class NoOpPersister:
         return None
 
     def uncommitted(self, key: ShareKey) -> ReplySlot[None] | None:
-        """See `Persister`."""
         return None

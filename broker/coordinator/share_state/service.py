@@ -25,42 +25,34 @@ class LiveSettings:
 
     @property
     def updates_per_snapshot(self) -> int:
-        """See `ShareStateSettings`."""
         return self._config.get_int("share.coordinator.snapshot.update.records.per.snapshot")
 
     @property
     def prune_interval_ms(self) -> int:
-        """See `ShareStateSettings`."""
         return self._config.get_int("share.coordinator.state.topic.prune.interval.ms")
 
     @property
     def write_timeout_ms(self) -> int:
-        """See `ShareStateSettings`."""
         return self._config.get_int("share.coordinator.write.timeout.ms")
 
     @property
     def idle_interval_ms(self) -> int:
-        """See `ShareStateSettings`."""
         return self._config.get_int("share.coordinator.cold.partition.snapshot.interval.ms")
 
     @property
     def reads_without_leader(self) -> bool:
-        """See `Settings`."""
         return self._config.release.reads_shares_without_leader
 
     @property
     def refuses_negative_epochs(self) -> bool:
-        """See `ShareStateSettings`."""
         return self._config.release.refuses_negative_share_epochs
 
     @property
     def writes_whole_updates(self) -> bool:
-        """See `ShareStateSettings`."""
         return self._config.release.writes_whole_share_updates
 
     @property
     def fenced_state(self) -> str:
-        """See `ShareStateSettings`."""
         newest = "The coordinator rejected the request because the state epoch did not match."
         return self._config.release.text("state epoch", newest)
 
@@ -100,7 +92,6 @@ class ShareStateService(CoordinatorService[ShareStateMachine]):
         return shard.ask_now(command)
 
     def uncommitted(self, key: ShareKey) -> ReplySlot[None] | None:
-        """See `Persister`."""
         try:
             settled: ReplySlot[None] | None = self.shard_for(key.text).settled()
         except KafkaError:
@@ -143,7 +134,6 @@ class ShareStateClient:
         self._persister = persister
 
     def read(self, key: ShareKey, leader_epoch: int) -> StoredState:
-        """See `StateClient`."""
         try:
             state: StoredState = self._persister().ask_about(ReadState(key, leader_epoch))
         except KafkaError as error:
@@ -151,7 +141,6 @@ class ShareStateClient:
         return state
 
     def write(self, key: ShareKey, state_epoch: int, leader_epoch: int, write: StateWrite) -> None:
-        """See `StateClient`."""
         command = WriteState(
             key,
             state_epoch=state_epoch,
@@ -166,12 +155,10 @@ class ShareStateClient:
             raise _for_members(error) from error
 
     def uncommitted(self, key: ShareKey) -> ReplySlot[None] | None:
-        """See `StateClient`."""
         uncommitted: ReplySlot[None] | None = self._persister().uncommitted(key)
         return uncommitted
 
     def as_members_get_it(self, error: KafkaError) -> KafkaError:
-        """See `StateClient`."""
         return _for_members(error)
 
 

@@ -104,11 +104,9 @@ class Endings:
         return transaction if ending is None else transaction.with_partitions(frozenset(ending.waiting))
 
     def snapshot(self) -> dict[str, Ending]:
-        """See `runtime.machine.CopyableMachine`."""
         return self._by_id
 
     def restore(self, snapshot: dict[str, Ending]) -> None:
-        """See `runtime.machine.CopyableMachine`."""
         self._by_id = snapshot
 
 

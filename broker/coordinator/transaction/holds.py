@@ -84,7 +84,6 @@ class HoldBook:
         return hold
 
     def release(self, hold: Hold) -> None:
-        """See `Hold.release`."""
         place = hold.transactional_id, hold.at
         holds = self._holds.get(place, [])
         if hold not in holds:

@@ -81,11 +81,9 @@ class TransactionMachine:
     # -- Machine
 
     def decide(self, command: Command[Any], now_ms: int) -> Outcome[Any]:
-        """See `Machine`."""
         return self._decide[type(command)](command, now_ms)
 
     def replay(self, record: LogRecord) -> None:
-        """See `Machine`."""
         self._ids.replay(record)
 
     def replay_marker(self, producer_id: int, producer_epoch: int, commit: bool) -> None:
@@ -117,7 +115,6 @@ class TransactionMachine:
         self._ids.unsettled.update(said_by(record)[0] for record in records)
 
     def commit_settled(self, records: Sequence[NewRecord]) -> None:
-        """See `ReplicatedMachine`."""
         self._ids.unsettled.difference_update(said_by(record)[0] for record in records)
 
     def commit_late(self, command: Command[Any], now_ms: int) -> Sequence[Effect]:
@@ -125,7 +122,6 @@ class TransactionMachine:
         return self._endings.store_later(command) if isinstance(command, MarkersWritten) else ()
 
     def as_committed(self, committed: TransactionMachine) -> TransactionMachine:
-        """See `ReplicatedMachine`."""
         return self
 
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:
@@ -139,11 +135,9 @@ class TransactionMachine:
     # -- copies
 
     def snapshot(self) -> object:
-        """See `runtime.machine.CopyableMachine`."""
         return self._ids.snapshot(), self._endings.snapshot(), self._upkeep.snapshot(), self._last_epochs
 
     def restore(self, snapshot: Any) -> None:
-        """See `runtime.machine.CopyableMachine`."""
         ids, endings, upkeep, self._last_epochs = snapshot
         self._ids.restore(ids)
         self._endings.restore(endings)

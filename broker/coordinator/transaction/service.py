@@ -56,31 +56,25 @@ class LiveSettings:
 
     @property
     def transaction_version(self) -> int:
-        """See `TransactionSettings`."""
         return self._transaction_version()
 
     @property
     def id_expiration_ms(self) -> int:
-        """See `TransactionSettings`."""
         return self._config.get_int("transactional.id.expiration.ms")
 
     @property
     def expire_interval_ms(self) -> int:
-        """See `TransactionSettings`."""
         return self._config.get_int("transaction.remove.expired.transaction.cleanup.interval.ms")
 
     @property
     def request_timeout_ms(self) -> int:
-        """See `TransactionSettings`."""
         return self._config.get_int("request.timeout.ms")
 
     @property
     def abort_interval_ms(self) -> int:
-        """See `TransactionSettings`."""
         return self._config.get_int("transaction.abort.timed.out.transaction.cleanup.interval.ms")
 
     def new_producer_id(self) -> int:
-        """See `TransactionSettings`."""
         return self._new_producer_id(self._partition)
 
 
@@ -136,7 +130,6 @@ class TransactionService(CoordinatorService[TransactionMachine]):
         api_version: int,
         node_id: int,
     ) -> Refusals | Coroutine[Any, Any, Refusals]:
-        """See `odradek.broker.partitions.append_verifier.AppendVerifier`."""
         support = Support.of_produce(api_version)
         if not self.reached_from(node_id, transactional_id):
             return _refusals(dict.fromkeys(partitions, ErrorCode.NETWORK_EXCEPTION), support)
@@ -150,7 +143,6 @@ class TransactionService(CoordinatorService[TransactionMachine]):
         return not self._cuts or frozenset((node_id, self.leader_for(transactional_id))) not in self._cuts
 
     async def wait_to_retry(self, began_ms: int) -> bool:
-        """See `odradek.broker.partitions.append_verifier.AppendVerifier`."""
         return await self.verifier.wait_to_retry(began_ms)
 
     # -- the end of transactions

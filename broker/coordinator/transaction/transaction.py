@@ -234,7 +234,6 @@ class TransactionalIds:
             raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
 
     def replay(self, record: LogRecord) -> None:
-        """See `Machine`."""
         transactional_id, transaction = said_by(record)
         if transaction is None:
             self.by_id.pop(transactional_id, None)
@@ -258,11 +257,9 @@ class TransactionalIds:
         return NewRecord(key, value, new if transaction_version else None)
 
     def snapshot(self) -> tuple[dict[str, Transaction], set[str]]:
-        """See `runtime.machine.CopyableMachine`."""
         return self.by_id, self.open
 
     def restore(self, snapshot: tuple[dict[str, Transaction], set[str]]) -> None:
-        """See `runtime.machine.CopyableMachine`."""
         self.by_id, self.open = snapshot
 
 

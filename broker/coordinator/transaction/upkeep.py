@@ -99,9 +99,7 @@ class Upkeep:
         ]
 
     def snapshot(self) -> object:
-        """See `runtime.machine.CopyableMachine`."""
         return self._set
 
     def restore(self, snapshot: set[str]) -> None:
-        """See `runtime.machine.CopyableMachine`."""
         self._set = snapshot

@@ -103,7 +103,6 @@ class ImageCredentials:
         self._token_keys: dict[tuple[str, str, int], ScramCredential] = {}
 
     def user(self, name: str, kind: ScramHash) -> ScramCredential | None:
-        """See `Credentials`."""
         record = self._image.scram.get((name, kind.number))
         if record is None:
             return None
@@ -112,7 +111,6 @@ class ImageCredentials:
         )
 
     def token(self, token_id: str, kind: ScramHash) -> TokenCredential | None:
-        """See `Credentials`."""
         record = self._image.delegation_tokens.get(token_id)
         secret_key = self._secret_key()
         if record is None or not secret_key:

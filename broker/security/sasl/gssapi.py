@@ -146,7 +146,6 @@ _RETRIED = frozenset((_TABLE + code) & 0xFFFFFFFF for code in (7, 21, 33, 34))
 
 
 def gssapi(config: ListenerConfig, credentials: Credentials, clock: BrokerClock) -> NewSaslServer:
-    """See `server.Mechanism`."""
     library = _library()
     options = login_options(config, LOGIN_MODULE)
     service = config.get_text("sasl.kerberos.service.name") or options.get("serviceName")

@@ -68,7 +68,6 @@ _log = logging.getLogger(__name__)
 
 
 def oauthbearer(config: ListenerConfig, credentials: Credentials, clock: BrokerClock) -> NewSaslServer:
-    """See `server.Mechanism`."""
     options = login_options(config, LOGIN_MODULE)
     handler = config.get_text(_HANDLER) or UNSECURED_HANDLER
     if handler == UNSECURED_HANDLER:

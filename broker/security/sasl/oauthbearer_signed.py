@@ -129,15 +129,12 @@ class SignedValidator:
         self._source, self._expected = source, expected
 
     async def prepare(self) -> None:
-        """See `bearer_tokens.WaitingTokenValidator`."""
         await self._source.prepare()
 
     async def missing(self, key_id: str) -> None:
-        """See `bearer_tokens.WaitingTokenValidator`."""
         await self._source.missing(key_id)
 
     def validate(self, token: str, now_ms: int) -> BearerToken:
-        """See `bearer_tokens.TokenValidator`."""
         for _ in range(_MOST_NESTED):
             token, head, body = _opened(token)
             verify(token, head, choose(self._source.keys(), head))

@@ -45,7 +45,6 @@ class UnsecuredValidator:
             )
 
     def validate(self, token: str, now_ms: int) -> BearerToken:
-        """See `bearer_tokens.TokenValidator`."""
         claims = _claims(token)
         scope = self._scopes(claims)
         expires, issued = _seconds(claims, "exp"), _seconds(claims, "iat")

@@ -46,13 +46,11 @@ _NONCE_BYTES = 18
 
 
 def scram_sha_256(config: ListenerConfig, credentials: Credentials, clock: BrokerClock) -> NewSaslServer:
-    """See `server.Mechanism`."""
     login_options(config, LOGIN_MODULE)
     return lambda: ScramServer(SCRAM_SHA_256, credentials)
 
 
 def scram_sha_512(config: ListenerConfig, credentials: Credentials, clock: BrokerClock) -> NewSaslServer:
-    """See `server.Mechanism`."""
     login_options(config, LOGIN_MODULE)
     return lambda: ScramServer(SCRAM_SHA_512, credentials)
 

@@ -31,13 +31,11 @@ class TlsListeners:
         self._open.pop((node_id, name), None)
 
     def check(self, node_id: int, values: Mapping[str, str]) -> None:
-        """See `Reconfigurable`."""
         for (owner, name), tls in self._open.items():
             if owner == node_id:
                 tls.check(self._config.for_listener(name, node_id, values))
 
     def apply(self, node_id: int) -> None:
-        """See `Reconfigurable`."""
         for (owner, name), tls in self._open.items():
             if owner == node_id:
                 tls.apply(self._config.for_listener(name, node_id))
