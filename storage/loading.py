@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from odradek.protocol.errors import CorruptDataError
 from odradek.storage.backend import LoadedLog, LogStore, StorageError
 from odradek.storage.leader_epochs import LeaderEpochs
+from odradek.storage.log_config import LogConfig
 from odradek.storage.producer_state import ProducerStates
 from odradek.storage.segment import Segment
 
 
-class LoadingLog(Protocol):
-    """The part of a `PartitionLog` that loading sets."""
+class OpenLog(Protocol):
+    """A `PartitionLog`, for the modules that it imports: loading, truncation, retention, compaction, tiering."""
 
+    name: str
     segments: list[Segment]
+    active: Segment
     store: LogStore
     leader_epochs: LeaderEpochs
     producers: ProducerStates
@@ -24,6 +27,22 @@ class LoadingLog(Protocol):
     high_watermark: int
     recovery_point: int
     cleaner_offset: int
+    uncleanable: bool
+
+    @property
+    def config(self) -> LogConfig: ...
+
+    @property
+    def last_stable_offset(self) -> int: ...
+
+    @property
+    def size_bytes(self) -> int: ...
+
+    def roll(self, now_ms: int) -> Segment: ...
+
+    def drop_oldest(self, count: int) -> None: ...
+
+    def swap_segments(self, old: Sequence[Segment], new: Segment) -> None: ...
 
 
 def segments_of(loaded: LoadedLog, now_ms: int, jitter_ms: Callable[[], int]) -> list[Segment]:
@@ -40,7 +59,7 @@ def segments_of(loaded: LoadedLog, now_ms: int, jitter_ms: Callable[[], int]) ->
     return segments
 
 
-def take_over(log: LoadingLog, loaded: LoadedLog) -> None:
+def take_over(log: OpenLog, loaded: LoadedLog) -> None:
     """Set a log's offsets, epochs and producers. Producers are read from the batches unless the backend has them."""
     log.log_start_offset = max(loaded.log_start_offset, log.segments[0].base_offset)
     log.log_end_offset = log.high_watermark = max(log.segments[-1].next_offset, log.log_start_offset)
@@ -55,13 +74,13 @@ def take_over(log: LoadingLog, loaded: LoadedLog) -> None:
         rebuild_producers(log)
 
 
-def _fit_epochs(log: LoadingLog) -> bool:
+def _fit_epochs(log: OpenLog) -> bool:
     """Remove epochs of lost records; returns whether there were any. An epoch that begins at the log's end stays."""
     cut = log.leader_epochs.truncate_from_end(log.log_end_offset + 1)
     return log.leader_epochs.truncate_from_start(log.log_start_offset) or cut
 
 
-def rebuild_producers(log: LoadingLog) -> None:
+def rebuild_producers(log: OpenLog) -> None:
     """Build the producer state from all batches, as if they were appended again."""
     log.producers.clear()
     for segment in log.segments:

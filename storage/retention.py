@@ -7,32 +7,12 @@ has begun.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
-from odradek.storage.log_config import LogConfig
+from odradek.storage.loading import OpenLog
 from odradek.storage.segment import Segment
 
 
-class RetainedLog(Protocol):
-    """The part of a `PartitionLog` that retention uses."""
-
-    segments: list[Segment]
-    log_start_offset: int
-    log_end_offset: int
-    high_watermark: int
-
-    @property
-    def config(self) -> LogConfig: ...
-
-    @property
-    def size_bytes(self) -> int: ...
-
-    def roll(self, now_ms: int) -> Segment: ...
-
-    def drop_oldest(self, count: int) -> None: ...
-
-
-def apply_retention(log: RetainedLog, now_ms: int) -> int:
+def apply_retention(log: OpenLog, now_ms: int) -> int:
     """Drop the segments that the config no longer keeps; returns their number."""
     dropped = drop_before_start(log, now_ms)
     if not log.config.delete:
@@ -40,14 +20,14 @@ def apply_retention(log: RetainedLog, now_ms: int) -> int:
     return dropped + drop_by_size(log, now_ms) + _drop_by_time(log, now_ms)
 
 
-def drop_before_start(log: RetainedLog, now_ms: int) -> int:
+def drop_before_start(log: OpenLog, now_ms: int) -> int:
     """Drop segments that end at or before the log start offset."""
     following = {id(a): b.base_offset for a, b in zip(log.segments, log.segments[1:], strict=False)}
     start = log.log_start_offset
     return _drop(log, now_ms, lambda segment: id(segment) in following and following[id(segment)] <= start)
 
 
-def drop_by_size(log: RetainedLog, now_ms: int) -> int:
+def drop_by_size(log: OpenLog, now_ms: int) -> int:
     """Drop the oldest segments while the rest has `retention.bytes` or more."""
     limit = log.config.retention_bytes
     if limit < 0:
@@ -76,14 +56,14 @@ def beyond_age(now_ms: int, limit_ms: int) -> Callable[[Segment], bool]:
     return lambda segment: now_ms - segment.largest_timestamp > limit_ms
 
 
-def _drop_by_time(log: RetainedLog, now_ms: int) -> int:
+def _drop_by_time(log: OpenLog, now_ms: int) -> int:
     limit = log.config.retention_ms
     if limit < 0:
         return 0
     return _drop(log, now_ms, beyond_age(now_ms, limit))
 
 
-def _drop(log: RetainedLog, now_ms: int, doomed: Callable[[Segment], bool]) -> int:
+def _drop(log: OpenLog, now_ms: int, doomed: Callable[[Segment], bool]) -> int:
     """Drop the longest prefix of segments that all are `doomed`."""
     segments = log.segments
     count = 0

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from odradek.storage import retention
+from odradek.storage.loading import OpenLog
 from odradek.storage.segment import Segment
 
 
@@ -27,13 +28,10 @@ class Tier(NamedTuple):
     highest_offset: int = -1
 
 
-class TieredLog(retention.RetainedLog, Protocol):
-    """The part of a `PartitionLog` that tiering uses."""
+class TieredLog(OpenLog, Protocol):
+    """A log with what tiering adds to it."""
 
     tier: Tier | None
-
-    @property
-    def last_stable_offset(self) -> int: ...
 
 
 def first_local(log: TieredLog) -> int:

@@ -2,35 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
-from odradek.storage.backend import LogStore
-from odradek.storage.leader_epochs import LeaderEpochs
-from odradek.storage.loading import rebuild_producers
-from odradek.storage.log_config import LogConfig
-from odradek.storage.producer_state import ProducerStates
+from odradek.storage.loading import OpenLog, rebuild_producers
 from odradek.storage.segment import Segment
 
 
-class CutLog(Protocol):
-    """The part of a `PartitionLog` that truncation changes."""
-
-    segments: list[Segment]
-    active: Segment
-    store: LogStore
-    leader_epochs: LeaderEpochs
-    producers: ProducerStates
-    log_start_offset: int
-    log_end_offset: int
-    high_watermark: int
-    recovery_point: int
-    cleaner_offset: int
-
-    @property
-    def config(self) -> LogConfig: ...
-
-
-def cut(log: CutLog, offset: int, now_ms: int) -> None:
+def cut(log: OpenLog, offset: int, now_ms: int) -> None:
     """Let the log end at `offset`: drop later segments, cut the one that holds it, and forget their epochs and
     producers.
     """
@@ -52,7 +28,7 @@ def cut(log: CutLog, offset: int, now_ms: int) -> None:
     rebuild_producers(log)
 
 
-def _begin_at(log: CutLog, offset: int, now_ms: int) -> None:
+def _begin_at(log: OpenLog, offset: int, now_ms: int) -> None:
     """Begin with one empty segment at `offset`, because no batch is left."""
     log.store.drop_segments([segment.stores for segment in log.segments], 0)
     log.segments = [Segment(log.store.create_segment(offset, log.config), now_ms)]
