@@ -7,7 +7,7 @@ present epoch.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from odradek.broker.coordinator.group.commands import (
@@ -37,12 +37,16 @@ class EpochMember(Protocol):
     def epoch(self) -> int:
         """Its progress in reconciling its assignment."""
 
-    @property
-    def rebalance_timeout_ms(self) -> int:
-        """The time that it has to revoke partitions."""
-
     def is_reconciled_to(self, target_epoch: int, /) -> bool:
         """Whether it has arrived at the target assignment of that epoch."""
+
+
+class RevokingMember(EpochMember, Protocol):
+    """A member that may have to revoke partitions."""
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """The time that it has for that."""
 
 
 class StaticMember(EpochMember, Protocol):
@@ -58,7 +62,13 @@ class StaticMember(EpochMember, Protocol):
 
 
 M = TypeVar("M", bound=EpochMember)
+R = TypeVar("R", bound=RevokingMember)
 S = TypeVar("S", bound=StaticMember)
+
+EPOCHS_FROM = 9
+"""OffsetCommit versions that know member epochs."""
+TXN_ERRORS_FROM = 6
+"""The version of TxnOffsetCommit from which a missing group and a stale epoch have errors of their own."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -69,6 +79,7 @@ class EpochGroup(ABC):
     """
 
     expires: ClassVar[bool] = True
+    protocol_type: ClassVar[str]
 
     def __init__(self, group_id: str, first_epoch: int = FIRST_EPOCH) -> None:
         self.group_id = group_id
@@ -116,6 +127,66 @@ class EpochGroup(ABC):
     def is_empty(self) -> bool:
         """See `Group`."""
         return not self._by_id()
+
+    def is_in_state(self, names: Collection[str]) -> bool:
+        """See `Group`."""
+        return self.state_name.lower() in names
+
+    def check_commit(self, command: CommitOffsets) -> Sequence[Effect]:
+        """See `Group`. A commit is no heartbeat here."""
+        member = self._committing(command)
+        if member is None:
+            return ()
+        if command.api_version < EPOCHS_FROM and not self._is_classic(member):
+            who = f"members using the {self.protocol_type} group protocol"
+            text = f"OffsetCommit version 9 or above must be used by {who}"
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)
+        if command.generation_id != member.epoch:
+            self._check_age(member, command)
+        return ()
+
+    def check_transactional_commit(self, command: TxnOffsetCommit) -> None:
+        """See `Group`. Producers that name no member are trusted."""
+        if command.generation_id == -1 and not command.member_id and command.instance_id is None:
+            return
+        member = self._committing(command)
+        if member is None or command.generation_id == member.epoch:
+            return
+        try:
+            self._check_age(member, command)
+        except KafkaError as error:
+            if command.api_version >= TXN_ERRORS_FROM:
+                raise
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION) from error
+
+    def check_fetch(self, member_id: str | None, member_epoch: int) -> None:
+        """See `Group`."""
+        if member_id is None and member_epoch < 0:
+            return
+        member = known_member(self.group_id, self._by_id(), member_id)
+        if member_epoch == member.epoch:
+            return
+        if self._is_classic(member):
+            code, named = ErrorCode.ILLEGAL_GENERATION, "generation id"
+        else:
+            code, named = ErrorCode.STALE_MEMBER_EPOCH, "member epoch"
+        text = f"The received {named} {member_epoch} does not match the expected member epoch {member.epoch}."
+        raise KafkaError(code, text)
+
+    def _committing(self, command: CommitOffsets | TxnOffsetCommit) -> EpochMember | None:
+        """The member that commits; None if an administrator commits for a group without members."""
+        members = self._by_id()
+        if command.generation_id < 0 and not members:
+            return None
+        return known_member(self.group_id, members, command.member_id)
+
+    def _is_classic(self, member: Any) -> bool:
+        """Whether the member uses the classic protocol, so that its epoch is a generation."""
+        return False
+
+    @abstractmethod
+    def _check_age(self, member: Any, command: CommitOffsets | TxnOffsetCommit) -> None:
+        """Raise unless the member may commit all this with the command's epoch, which is not its own."""
 
     def check_delete_offsets(self) -> None:  # noqa: B027 - not for a subclass to fill
         """See `Group`. Each topic is checked separately."""
@@ -203,10 +274,10 @@ class MemberTimers(NamedTuple):
 
 def resumed(
     group_id: str,
-    members: Mapping[str, M],
+    members: Mapping[str, R],
     timers: MemberTimers,
     session_timeout_ms: int,
-    gives_up: Callable[[M], bool],
+    gives_up: Callable[[R], bool],
 ) -> list[Effect]:
     """The timers of a loaded group.
 
@@ -222,59 +293,6 @@ def resumed(
             key = timers.rebalance_key(group_id, member_id)
             effects.append(Schedule(key, member.rebalance_timeout_ms, revocation))
     return effects
-
-
-EPOCHS_FROM = 9
-"""OffsetCommit versions that know member epochs."""
-
-C = TypeVar("C", bound=EpochMember)
-TXN_ERRORS_FROM = 6
-"""The version of TxnOffsetCommit from which a missing group and a stale epoch have errors of their own."""
-
-CheckAge = Callable[[C, CommitOffsets | TxnOffsetCommit], None]
-"""Raises unless the member may commit all this with the command's epoch, which is not its own."""
-
-
-def committing_member(members: Mapping[str, C], command: CommitOffsets | TxnOffsetCommit) -> C | None:
-    """The member that commits; None if an administrator commits for a group without members."""
-    if command.generation_id < 0 and not members:
-        return None
-    return known_member(command.group_id, members, command.member_id)
-
-
-def refuse_old_version(protocol: str) -> KafkaError:
-    """The error for a member that uses an OffsetCommit version without epochs."""
-    text = f"OffsetCommit version 9 or above must be used by members using the {protocol} group protocol"
-    return KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)
-
-
-def check_trusting(members: Mapping[str, C], command: TxnOffsetCommit, check_age: CheckAge[C]) -> None:
-    """TxnOffsetCommit; producers that name no member are trusted."""
-    if command.generation_id == -1 and not command.member_id and command.instance_id is None:
-        return
-    member = committing_member(members, command)
-    if member is None or command.generation_id == member.epoch:
-        return
-    try:
-        check_age(member, command)
-    except KafkaError as error:
-        if command.api_version >= TXN_ERRORS_FROM:
-            raise
-        raise KafkaError(ErrorCode.ILLEGAL_GENERATION) from error
-
-
-def fetching_member(group_id: str, members: Mapping[str, C], member_id: str | None, epoch: int) -> C | None:
-    """The member, if it fetches in another epoch than its own; None if the epoch is right."""
-    if member_id is None and epoch < 0:
-        return None
-    member = known_member(group_id, members, member_id)
-    return None if epoch == member.epoch else member
-
-
-def other_epoch(epoch: int, member: EpochMember) -> KafkaError:
-    """The error for a member that fetches in an epoch other than its own."""
-    text = f"The received member epoch {epoch} does not match the expected member epoch {member.epoch}."
-    return KafkaError(ErrorCode.STALE_MEMBER_EPOCH, text)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -6,7 +6,7 @@ Only replay changes the group. A member may commit with an older epoch for parti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from odradek.broker.coordinator.group.assignment import MemberOrder, timeline_order
@@ -17,15 +17,9 @@ from odradek.broker.coordinator.group.consumer.records import group_tombstones
 from odradek.broker.coordinator.group.consumer.regexes import ResolvedRegex
 from odradek.broker.coordinator.group.epoch_group import (
     EMPTY,
-    EPOCHS_FROM,
     FIRST_EPOCH,
     EpochGroup,
-    check_trusting,
-    committing_member,
-    fetching_member,
     known_member,
-    other_epoch,
-    refuse_old_version,
 )
 from odradek.broker.coordinator.group.kinds import GroupChanged
 from odradek.broker.coordinator.group.target import Subscriptions, TargetAssignment, count_down, count_up
@@ -71,52 +65,6 @@ def member_timers(group_id: str, member_id: str) -> tuple[Hashable, ...]:
         join_key(group_id, member_id),
         sync_key(group_id, member_id),
     )
-
-
-Members = Mapping[str, Member]
-
-
-def check_commit(members: Members, command: CommitOffsets) -> None:
-    """OffsetCommit."""
-    member = committing_member(members, command)
-    if member is None:
-        return
-    if member.classic is None and command.api_version < EPOCHS_FROM:
-        raise refuse_old_version("consumer")
-    if command.generation_id != member.epoch:
-        _check_age(member, command)
-
-
-def check_transactional_commit(members: Members, command: TxnOffsetCommit) -> None:
-    """TxnOffsetCommit."""
-    check_trusting(members, command, _check_age)
-
-
-def check_fetch(group_id: str, members: Members, member_id: str | None, epoch: int) -> None:
-    """OffsetFetch."""
-    member = fetching_member(group_id, members, member_id, epoch)
-    if member is None:
-        return
-    if member.classic is not None:
-        text = f"The received generation id {epoch} does not match the expected member epoch {member.epoch}."
-        raise KafkaError(ErrorCode.ILLEGAL_GENERATION, text)
-    raise other_epoch(epoch, member)
-
-
-def _check_age(member: Member, command: CommitOffsets | TxnOffsetCommit) -> None:
-    """Raise unless the member has had every partition of the commit since the epoch in it."""
-    epoch = command.generation_id
-    code = ErrorCode.STALE_MEMBER_EPOCH if member.classic is None else ErrorCode.ILLEGAL_GENERATION
-    if epoch > member.epoch:
-        raise KafkaError(code, f"epoch {epoch} is newer than the current member epoch {member.epoch}")
-    for offset in command.offsets:
-        given = None
-        if offset.topic_id != ZERO_UUID:
-            given = member.assigned.get(offset.topic_id, {}).get(offset.partition)
-            if given is None:
-                given = member.revoking.get(offset.topic_id, {}).get(offset.partition)
-        if given is None or epoch < given:
-            raise KafkaError(code, f"{offset.topic}-{offset.partition} was not the member's in epoch {epoch}")
 
 
 CONSUMER_PROTOCOL = "consumer"
@@ -165,26 +113,27 @@ class ConsumerGroup(EpochGroup):
     def _compute_state(self) -> str:
         return self._progress() if self.members else EMPTY
 
-    def is_in_state(self, names: Collection[str]) -> bool:
-        """See `Group`."""
-        return self.state_name.lower() in names
-
     def is_subscribed_to(self, topic: str) -> bool:
         """See `Group`."""
         return topic in self.subscriptions
 
-    def check_commit(self, command: CommitOffsets) -> Sequence[Effect]:
-        """See `Group`. A commit is no heartbeat here."""
-        check_commit(self.members, command)
-        return ()
+    def _is_classic(self, member: Member) -> bool:
+        return member.classic is not None
 
-    def check_transactional_commit(self, command: TxnOffsetCommit) -> None:
-        """See `Group`."""
-        check_transactional_commit(self.members, command)
-
-    def check_fetch(self, member_id: str | None, member_epoch: int) -> None:
-        """See `Group`."""
-        check_fetch(self.group_id, self.members, member_id, member_epoch)
+    def _check_age(self, member: Member, command: CommitOffsets | TxnOffsetCommit) -> None:
+        """Raise unless the member has had every partition of the commit since the epoch in it."""
+        epoch = command.generation_id
+        code = ErrorCode.STALE_MEMBER_EPOCH if member.classic is None else ErrorCode.ILLEGAL_GENERATION
+        if epoch > member.epoch:
+            raise KafkaError(code, f"epoch {epoch} is newer than the current member epoch {member.epoch}")
+        for offset in command.offsets:
+            given = None
+            if offset.topic_id != ZERO_UUID:
+                given = member.assigned.get(offset.topic_id, {}).get(offset.partition)
+                if given is None:
+                    given = member.revoking.get(offset.topic_id, {}).get(offset.partition)
+            if given is None or epoch < given:
+                raise KafkaError(code, f"{offset.topic}-{offset.partition} was not the member's in epoch {epoch}")
 
     def tombstones(self) -> list[NewRecord]:
         """See `Group`."""

@@ -5,12 +5,12 @@ Only replay changes what the log says. Soft state says when to look at the topic
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from odradek.broker.coordinator.group.assignment import NOTHING, MemberOrder, Partitions, timeline_order
 from odradek.broker.coordinator.group.commands import GroupType
-from odradek.broker.coordinator.group.epoch_group import FIRST_EPOCH
+from odradek.broker.coordinator.group.epoch_group import EMPTY, FIRST_EPOCH, STABLE, EpochGroup, known_member
 from odradek.broker.coordinator.group.kinds import ExpiryBasis, GroupChanged, KindContext
 from odradek.broker.coordinator.group.records import encode_key, new_record
 from odradek.broker.coordinator.group.target import TargetAssignment, count_down, count_up
@@ -51,6 +51,10 @@ class ShareMember(NamedTuple):
     client_host: str = ""
     topics: frozenset[str] = frozenset()
     assigned: Partitions = NOTHING
+
+    def is_reconciled_to(self, target_epoch: int) -> bool:
+        """See `EpochMember`."""
+        return self.epoch == target_epoch
 
 
 class TopicStates(NamedTuple):
@@ -167,7 +171,7 @@ def topic_states(rows: Iterable[states.TopicPartitionsInfo]) -> dict[bytes, Topi
     return {row.topic_id: TopicStates(row.topic_name, frozenset(row.partitions)) for row in rows}
 
 
-class ShareGroup:
+class ShareGroup(EpochGroup):
     """See `kinds.Group`. Invariants: ``subscribed`` counts the members by topic name.
 
     Soft: ``refresh_due``, a heartbeat looks at the topics again, as they may have changed; ``complete``, the last
@@ -176,21 +180,15 @@ class ShareGroup:
 
     group_type: ClassVar[GroupType] = GroupType.SHARE
     expires: ClassVar[bool] = False
-    is_described: ClassVar[bool] = False
     protocol_type: ClassVar[str] = "share"
 
     def __init__(self, group_id: str, first_epoch: int = FIRST_EPOCH) -> None:
-        self.group_id = group_id
-        self.epoch = first_epoch
-        self.metadata_hash = 0
+        super().__init__(group_id, first_epoch)
         self.members: dict[str, ShareMember] = {}
         self._order = MemberOrder()
-        self._peak = 1
         self.subscribed: dict[str, int] = {}
         self.target = TargetAssignment()
         self._shares: dict[bytes, dict[int, int]] = {}  # how many members are to have each partition
-        self.assignment_epoch = first_epoch
-        self.assigned_ms = 0
         self.has_states = False
         self.initializing: dict[bytes, TopicStates] = {}
         self.initialized: dict[bytes, TopicStates] = {}
@@ -200,19 +198,11 @@ class ShareGroup:
 
     # -- Group
 
-    @property
-    def state_name(self) -> str:
-        """See `Group`."""
-        return "Stable" if self.members else "Empty"
+    def _by_id(self) -> Mapping[str, ShareMember]:
+        return self.members
 
-    @property
-    def is_empty(self) -> bool:
-        """See `Group`."""
-        return not self.members
-
-    def is_in_state(self, names: Collection[str]) -> bool:
-        """See `Group`."""
-        return self.state_name.lower() in names
+    def _compute_state(self) -> str:
+        return STABLE if self.members else EMPTY
 
     def is_subscribed_to(self, topic: str) -> bool:
         """See `Group`."""
@@ -228,6 +218,9 @@ class ShareGroup:
 
     def check_fetch(self, member_id: str | None, member_epoch: int) -> None:
         """See `Group`: a fetch finds no offsets."""
+
+    def _check_age(self, member: ShareMember, command: CommitOffsets | TxnOffsetCommit) -> None:
+        raise self._no_offsets()
 
     def check_delete_offsets(self) -> None:
         """See `Group`."""
@@ -258,15 +251,11 @@ class ShareGroup:
 
     def rests(self, member: ShareMember) -> bool:
         """Whether nothing can follow from a heartbeat of a member that has not changed."""
-        return self.complete and member.epoch == self.assignment_epoch
+        return self.complete and member.is_reconciled_to(self.assignment_epoch)
 
     def member(self, member_id: str) -> ShareMember:
         """The member with that id; raises UNKNOWN_MEMBER_ID without one."""
-        member = self.members.get(member_id)
-        if member is None:
-            text = f"Member {member_id} is not a member of group {self.group_id}."
-            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, text)
-        return member
+        return known_member(self.group_id, self.members, member_id)
 
     def names(self, topic: str) -> bool:
         """Whether a topic of that name has stored states, or is about to."""
@@ -283,14 +272,14 @@ class ShareGroup:
 
     def in_map_order(self) -> list[ShareMember]:
         """The members as Kafka walks them."""
-        return [self.members[member_id] for member_id in timeline_order(list(self.members), self._peak)]
+        return [self.members[member_id] for member_id in timeline_order(list(self.members), self.peak)]
 
     def in_order(self, member: ShareMember, *, counts_newcomers: bool) -> dict[str, ShareMember]:
         """The members by id, ``member`` among them as it is now, in the order in which Kafka walks them.
 
         ``counts_newcomers``: see `Release`.
         """
-        ids = self._order.with_change(self._peak, member.member_id, None, as_member=counts_newcomers)
+        ids = self._order.with_change(self.peak, member.member_id, None, as_member=counts_newcomers)
         return {each: member if each == member.member_id else self.members[each] for each in ids}
 
     def shared_out(self, topic_id: bytes) -> Set[int]:
@@ -308,7 +297,8 @@ class ShareGroup:
         if before is None:
             self._order.add(member.member_id)
         self.members[member.member_id] = member
-        self._peak = max(self._peak, len(self.members) + 1)
+        self.peak = max(self.peak, len(self.members) + 1)
+        self._state = None
 
     def set_target(self, member_id: str, partitions: Partitions | None) -> None:
         """Set a member's target; None removes it."""
@@ -330,6 +320,7 @@ class ShareGroup:
         if member is not None:
             self._order.remove(member_id)
             _count(self.subscribed, member.topics, -1)
+        self._state = None
 
 
 def _count(counts: dict[str, int], topics: Iterable[str], step: int) -> None:

@@ -222,7 +222,8 @@ class _Heartbeat:
     def _may_assign(self) -> bool:
         """Whether the time between two assignments has passed (``share.assignment.interval.ms``)."""
         interval = self._configs.group(self._group.group_id, "share.assignment.interval.ms")
-        return interval == 0 or self._group.assigned_ms == 0 or self._now_ms - self._group.assigned_ms >= interval
+        last_ms = self._group.assignment_timestamp
+        return interval == 0 or last_ms == 0 or self._now_ms - last_ms >= interval
 
     def _reconciled(self, member: ShareMember, target_epoch: int, target: Partitions, bumped: bool) -> ShareMember:
         if not bumped and member.epoch == target_epoch:

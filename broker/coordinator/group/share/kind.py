@@ -166,8 +166,10 @@ class ShareKind:
 
     def _replay_target_epoch(self, key: Any, value: Any) -> None:
         group = self._group(key)
-        group.assignment_epoch = -1 if value is None else value.assignment_epoch
-        group.assigned_ms = 0 if value is None else value.assignment_timestamp
+        if value is None:
+            group.set_assignment(-1, 0)
+        else:
+            group.set_assignment(value.assignment_epoch, value.assignment_timestamp)
 
     def _replay_target(self, key: Any, value: Any) -> None:
         group = self._group(key)

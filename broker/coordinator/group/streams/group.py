@@ -14,16 +14,10 @@ from odradek.broker.coordinator.group.assignment import timeline_order
 from odradek.broker.coordinator.group.commands import CommitOffsets, GroupType, OffsetToCommit, TxnOffsetCommit
 from odradek.broker.coordinator.group.epoch_group import (
     EMPTY,
-    EPOCHS_FROM,
     FIRST_EPOCH,
     STABLE,
     EpochGroup,
-    check_trusting,
-    committing_member,
-    fetching_member,
     known_member,
-    other_epoch,
-    refuse_old_version,
 )
 from odradek.broker.coordinator.group.groups import Groups
 from odradek.broker.coordinator.group.kinds import GroupChanged
@@ -122,43 +116,6 @@ def initial_delay_key(group_id: str) -> Hashable:
 def member_timers(group_id: str, member_id: str) -> tuple[Hashable, ...]:
     """All timers of a member."""
     return (session_key(group_id, member_id), rebalance_key(group_id, member_id))
-
-
-def check_commit(members: Mapping[str, Member], topology: Topology | None, command: CommitOffsets) -> None:
-    """OffsetCommit."""
-    member = committing_member(members, command)
-    if member is None:
-        return
-    if command.api_version < EPOCHS_FROM:
-        raise refuse_old_version("streams")
-    if command.generation_id != member.epoch:
-        _check_age(member, topology, command)
-
-
-def check_transactional_commit(
-    members: Mapping[str, Member], topology: Topology | None, command: TxnOffsetCommit
-) -> None:
-    """TxnOffsetCommit."""
-    check_trusting(members, command, lambda member, asked: _check_age(member, topology, asked))
-
-
-def check_fetch(group_id: str, members: Mapping[str, Member], member_id: str | None, epoch: int) -> None:
-    """OffsetFetch."""
-    member = fetching_member(group_id, members, member_id, epoch)
-    if member is not None:
-        raise other_epoch(epoch, member)
-
-
-def _check_age(member: Member, topology: Topology | None, command: CommitOffsets | TxnOffsetCommit) -> None:
-    """Raises unless the member has had the tasks of all partitions of the commit since the epoch that it names."""
-    epoch = command.generation_id
-    if epoch > member.epoch:
-        raise _stale(f"Received member epoch {epoch} is newer than current member epoch {member.epoch}.")
-    if topology is None:
-        raise _stale("Topology is not available for offset commit validation.")
-    readers = topology.readers()
-    for offset in command.offsets:
-        _check_task(member, readers, offset, epoch)
 
 
 def _check_task(member: Member, readers: Mapping[str, str], offset: OffsetToCommit, epoch: int) -> None:
@@ -285,18 +242,17 @@ class StreamsGroup(EpochGroup):
             return False
         return any(topic in each.sources for each in self.topology.subtopologies.values())
 
-    def check_commit(self, command: CommitOffsets) -> Sequence[Effect]:
-        """See `Group`. A commit is no heartbeat here."""
-        check_commit(self.members, self.topology, command)
-        return ()
-
-    def check_transactional_commit(self, command: TxnOffsetCommit) -> None:
-        """See `Group`."""
-        check_transactional_commit(self.members, self.topology, command)
-
-    def check_fetch(self, member_id: str | None, member_epoch: int) -> None:
-        """See `Group`."""
-        check_fetch(self.group_id, self.members, member_id, member_epoch)
+    def _check_age(self, member: Member, command: CommitOffsets | TxnOffsetCommit) -> None:
+        """Raise unless the member has had the tasks of all partitions of the commit since the epoch that it names."""
+        epoch = command.generation_id
+        if epoch > member.epoch:
+            raise _stale(f"Received member epoch {epoch} is newer than current member epoch {member.epoch}.")
+        topology = self.topology
+        if topology is None:
+            raise _stale("Topology is not available for offset commit validation.")
+        readers = topology.readers()
+        for offset in command.offsets:
+            _check_task(member, readers, offset, epoch)
 
     @property
     def is_described(self) -> bool:

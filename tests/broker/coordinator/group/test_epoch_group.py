@@ -16,12 +16,7 @@ from odradek.broker.coordinator.group.epoch_group import (
     EpochGroup,
     MemberExpiry,
     MemberTimers,
-    check_trusting,
-    committing_member,
-    fetching_member,
     known_member,
-    other_epoch,
-    refuse_old_version,
     resumed,
 )
 from odradek.broker.runtime.machine import Outcome, Schedule, make_outcome
@@ -37,6 +32,8 @@ class SmallMember(NamedTuple):
 
 
 class Crowd(EpochGroup):
+    protocol_type = "crowd"
+
     def __init__(self, group_id: str) -> None:
         super().__init__(group_id)
         self.members: dict[str, SmallMember] = {}
@@ -46,6 +43,9 @@ class Crowd(EpochGroup):
 
     def _compute_state(self) -> str:
         return self._progress() if self.members else EMPTY
+
+    def _check_age(self, member: SmallMember, command: CommitOffsets | TxnOffsetCommit) -> None:
+        raise KafkaError(ErrorCode.STALE_MEMBER_EPOCH)
 
     def put(self, member_id: str, member: SmallMember) -> None:
         self.members[member_id] = member
@@ -107,57 +107,81 @@ def test_a_loaded_group_has_its_timers() -> None:
     ]
 
 
-class Committer(NamedTuple):
-    epoch: int
-    rebalance_timeout_ms: int = -1
-
-    def is_reconciled_to(self, target_epoch: int) -> bool:
-        return self.epoch == target_epoch
-
-
-MEMBERS = {"m": Committer(5)}
+@pytest.fixture
+def group() -> Crowd:
+    """With the member m in epoch 5."""
+    group = Crowd("g")
+    group.put("m", SmallMember(5))
+    return group
 
 
-def stale(member: Committer, command: object) -> None:
-    raise KafkaError(ErrorCode.STALE_MEMBER_EPOCH)
+def commit(epoch: int, member_id: str = "m", version: int = 9) -> CommitOffsets:
+    return CommitOffsets("g", [], member_id=member_id, generation_id=epoch, api_version=version)
 
 
-def transactional(epoch: int, member_id: str = "m") -> TxnOffsetCommit:
-    return TxnOffsetCommit("g", [], producer_id=1, producer_epoch=0, member_id=member_id, generation_id=epoch)
+def transactional(epoch: int, member_id: str = "m", version: int = 5) -> TxnOffsetCommit:
+    return TxnOffsetCommit(
+        "g", [], producer_id=1, producer_epoch=0, member_id=member_id, generation_id=epoch, api_version=version
+    )
 
 
-def test_who_commits() -> None:
-    assert committing_member(MEMBERS, CommitOffsets("g", [], member_id="m", generation_id=2)) is MEMBERS["m"]
-    assert committing_member({}, CommitOffsets("g", [], generation_id=-1)) is None
-    with pytest.raises(KafkaError, match=r"Member x is not a member of group g\."):
-        committing_member(MEMBERS, CommitOffsets("g", [], member_id="x", generation_id=5))
-    with pytest.raises(KafkaError):
-        committing_member({}, CommitOffsets("g", [], member_id="x", generation_id=5))
+def test_offset_commit_of_a_member_in_its_epoch_and_of_an_administrator_is_accepted(group: Crowd) -> None:
+    assert group.check_commit(commit(5)) == ()
+    assert Crowd("empty").check_commit(commit(-1, "")) == ()
 
 
-def test_transactions_of_nobody_are_trusted_and_others_hear_of_generations() -> None:
-    check_trusting(MEMBERS, transactional(-1, ""), stale)
-    check_trusting(MEMBERS, transactional(5), stale)
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (commit(5, "x"), ErrorCode.UNKNOWN_MEMBER_ID),
+        (commit(-1, ""), ErrorCode.UNKNOWN_MEMBER_ID),
+        (commit(4), ErrorCode.STALE_MEMBER_EPOCH),
+        (commit(5, version=8), ErrorCode.UNSUPPORTED_VERSION),
+    ],
+)
+def test_offset_commit_of_a_stranger_an_old_epoch_or_an_old_version_is_refused(
+    group: Crowd, command: CommitOffsets, code: ErrorCode
+) -> None:
     with pytest.raises(KafkaError) as refused:
-        check_trusting(MEMBERS, transactional(4), stale)
-    assert refused.value.code is ErrorCode.ILLEGAL_GENERATION
+        group.check_commit(command)
+    assert refused.value.code is code
 
 
-def test_who_fetches_in_another_epoch() -> None:
-    assert fetching_member("g", MEMBERS, None, -1) is None
-    assert fetching_member("g", MEMBERS, "m", 5) is None
-    assert fetching_member("g", MEMBERS, "m", 4) is MEMBERS["m"]
-    with pytest.raises(KafkaError):
-        fetching_member("g", MEMBERS, "x", 5)
+def test_offset_commit_of_an_old_version_is_told_the_protocol(group: Crowd) -> None:
+    text = "OffsetCommit version 9 or above must be used by members using the crowd group protocol"
+    with pytest.raises(KafkaError, match=text):
+        group.check_commit(commit(5, version=8))
 
 
-def test_texts() -> None:
-    told = other_epoch(4, MEMBERS["m"])
-    assert told.code is ErrorCode.STALE_MEMBER_EPOCH
-    assert told.message == "The received member epoch 4 does not match the expected member epoch 5."
-    old = refuse_old_version("streams")
-    assert old.code is ErrorCode.UNSUPPORTED_VERSION
-    assert old.message == "OffsetCommit version 9 or above must be used by members using the streams group protocol"
+def test_offset_commit_of_a_stranger_to_an_empty_group_is_refused() -> None:
+    with pytest.raises(KafkaError, match=r"Member x is not a member of group g\."):
+        Crowd("g").check_commit(commit(5, "x"))
+
+
+def test_txn_offset_commit_without_a_member_is_trusted(group: Crowd) -> None:
+    group.check_transactional_commit(transactional(-1, ""))
+    group.check_transactional_commit(transactional(5))
+
+
+@pytest.mark.parametrize(("version", "code"), [(5, ErrorCode.ILLEGAL_GENERATION), (6, ErrorCode.STALE_MEMBER_EPOCH)])
+def test_txn_offset_commit_in_an_old_epoch_is_refused_as_its_version_knows(
+    group: Crowd, version: int, code: ErrorCode
+) -> None:
+    with pytest.raises(KafkaError) as refused:
+        group.check_transactional_commit(transactional(4, version=version))
+    assert refused.value.code is code
+
+
+def test_offset_fetch_names_the_present_epoch(group: Crowd) -> None:
+    group.check_fetch(None, -1)
+    group.check_fetch("m", 5)
+    with pytest.raises(
+        KafkaError, match=r"The received member epoch 4 does not match the expected member epoch 5\."
+    ) as old:
+        group.check_fetch("m", 4)
+    assert old.value.code is ErrorCode.STALE_MEMBER_EPOCH
+    with pytest.raises(KafkaError, match="Member x is not a member"):
+        group.check_fetch("x", 5)
 
 
 NOW_MS = 1_000

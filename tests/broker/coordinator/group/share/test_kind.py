@@ -40,7 +40,7 @@ def content(machine: GroupMachine) -> Any:
         "members": group.members,
         "subscribed": group.subscribed,
         "target": dict(group.target.by_member),
-        "assignment": (group.assignment_epoch, group.assigned_ms),
+        "assignment": (group.assignment_epoch, group.assignment_timestamp),
         "states": (group.initializing, group.initialized, group.deleting),
     }
 

@@ -12,9 +12,6 @@ from odradek.broker.coordinator.group.streams.group import (
     SoftState,
     Step,
     StreamsGroup,
-    check_commit,
-    check_fetch,
-    check_transactional_commit,
     initial_delay_key,
     member_timers,
     rebalance_key,
@@ -93,7 +90,13 @@ def test_each_member_has_its_own() -> None:
     assert member_timers("g", "m") == (session_key("g", "m"), rebalance_key("g", "m"))
 
 
-MEMBERS = {"m": Member("m", 5, assigned=Held({"0": {0: 3}}), revoking=Held({"0": {1: 4}}))}
+@pytest.fixture
+def committing() -> StreamsGroup:
+    """With a member in epoch 5, which has one task and has to revoke another."""
+    group = StreamsGroup("g")
+    group.put_member(Member("m", 5, assigned=Held({"0": {0: 3}}), revoking=Held({"0": {1: 4}})))
+    group.set_topology(PLAIN)
+    return group
 
 
 def commit(epoch: int, *places: tuple[str, int], member_id: str = "m", version: int = 9) -> CommitOffsets:
@@ -109,9 +112,11 @@ def transactional(epoch: int, *places: tuple[str, int], member_id: str = "m") ->
 @pytest.mark.parametrize(
     ("epoch", "place"), [(5, ("t", 0)), (5, ("other", 9)), (4, ("t", 0)), (3, ("t", 0)), (4, ("t", 1))]
 )
-def test_taken(epoch: int, place: tuple[str, int]) -> None:
-    check_commit(MEMBERS, PLAIN, commit(epoch, place))
-    check_transactional_commit(MEMBERS, PLAIN, transactional(epoch, place))
+def test_offset_commit_in_an_epoch_since_which_the_member_has_the_task_is_accepted(
+    committing: StreamsGroup, epoch: int, place: tuple[str, int]
+) -> None:
+    committing.check_commit(commit(epoch, place))
+    committing.check_transactional_commit(transactional(epoch, place))
 
 
 @pytest.mark.parametrize(
@@ -124,41 +129,27 @@ def test_taken(epoch: int, place: tuple[str, int]) -> None:
         (4, ("u", 0), "Topic u is not in the topology."),
     ],
 )
-def test_stale(epoch: int, place: tuple[str, int], text: str) -> None:
+def test_offset_commit_in_an_epoch_before_the_member_had_the_task_is_refused(
+    committing: StreamsGroup, epoch: int, place: tuple[str, int], text: str
+) -> None:
     with pytest.raises(KafkaError, match=text) as stale:
-        check_commit(MEMBERS, PLAIN, commit(epoch, place))
+        committing.check_commit(commit(epoch, place))
     assert stale.value.code is ErrorCode.STALE_MEMBER_EPOCH
     with pytest.raises(KafkaError) as illegal:
-        check_transactional_commit(MEMBERS, PLAIN, transactional(epoch, place))
+        committing.check_transactional_commit(transactional(epoch, place))
     assert illegal.value.code is ErrorCode.ILLEGAL_GENERATION
 
 
-def test_strangers_and_old_clients() -> None:
+def test_offset_commit_of_strangers_and_old_clients_is_refused(committing: StreamsGroup) -> None:
     with pytest.raises(KafkaError, match=r"Member x is not a member of group g\.") as unknown:
-        check_commit(MEMBERS, PLAIN, commit(5, member_id="x"))
+        committing.check_commit(commit(5, member_id="x"))
     assert unknown.value.code is ErrorCode.UNKNOWN_MEMBER_ID
     with pytest.raises(KafkaError) as old:
-        check_commit(MEMBERS, PLAIN, commit(5, version=8))
+        committing.check_commit(commit(5, version=8))
     assert old.value.code is ErrorCode.UNSUPPORTED_VERSION
+    committing.set_topology(None)
     with pytest.raises(KafkaError, match="Topology is not available"):
-        check_commit(MEMBERS, None, commit(4, ("t", 0)))
-
-
-def test_without_a_member() -> None:
-    check_commit({}, None, commit(-1, member_id=""))
-    check_transactional_commit({}, None, transactional(-1, member_id=""))
-    check_transactional_commit(MEMBERS, PLAIN, transactional(-1, ("t", 0), member_id=""))
-    with pytest.raises(KafkaError):
-        check_commit(MEMBERS, PLAIN, commit(-1, member_id=""))
-
-
-def test_a_fetch_names_the_present_epoch() -> None:
-    check_fetch("g", MEMBERS, "m", 5)
-    check_fetch("g", MEMBERS, None, -1)
-    with pytest.raises(KafkaError, match=r"The received member epoch 4 does not match the expected member epoch 5\."):
-        check_fetch("g", MEMBERS, "m", 4)
-    with pytest.raises(KafkaError, match="Member x is not a member"):
-        check_fetch("g", MEMBERS, "x", 5)
+        committing.check_commit(commit(4, ("t", 0)))
 
 
 def group_with(member: Member | None = None) -> StreamsGroup:
