@@ -7,7 +7,7 @@ changes durable state, so a live machine and a reloaded one are equal. A live re
 (`NewRecord.decoded`); one from the log is decoded. `Executor` runs the steps one at a time. Timers are keyed commands
 in the shard's queue, on the broker's clock.
 
-The shard owns its machine, journal, mailbox and timers, and nothing else writes to them. Hard state (what records
+The shard owns its machine, journal and timers, and nothing else writes to them. Hard state (what records
 express) and soft state (a rebalance under way, parked replies, deadlines) are different objects: a reload keeps the
 first and makes the second anew (`loading`). Calls between coordinators go one way, from transactions to groups.
 

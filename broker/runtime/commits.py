@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from odradek.broker.runtime.journal import Journal, ReplicatedJournal
+from odradek.broker.runtime.journal import ReplicatedJournal
 from odradek.broker.runtime.loading import replay_between
 from odradek.broker.runtime.machine import (
     Answer,
@@ -24,43 +24,11 @@ from odradek.broker.runtime.machine import (
     Schedule,
     make_outcome,
 )
-from odradek.broker.runtime.replies import EarlyReply, ParkedReplies, ReplySlot
+from odradek.broker.runtime.replies import EarlyReply, ReplySlot
 from odradek.protocol.errors import ErrorCode, KafkaError
 
-
-class StepExecutor(Protocol):
-    """The part of `Executor` that is used here. See there."""
-
-    journal: Journal[Any, Any]
-    parked: ParkedReplies
-
-    @property
-    def machine(self) -> Any:
-        """The machine of the shard."""
-
-    def new_machine(self) -> Any:
-        """A further machine of the same kind, without any state."""
-
-    def write(self, command: Command[Any], outcome: Outcome[Any], now_ms: int) -> Outcome[Any]:
-        """Append and replay."""
-
-    def refused(self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int) -> Outcome[Any]:
-        """The outcome that replaces a refused one."""
-
-    def replay(self, stored: Iterable[Any]) -> None:
-        """Replay records that were appended."""
-
-    def finish(self, outcome: Outcome[Any], slot: ReplySlot[Any] | None, now_ms: int) -> Any | ReplySlot[Any]:
-        """Carry out the rest of an outcome."""
-
-    def apply(self, effects: Sequence[Effect], now_ms: int) -> None:
-        """Carry out effects."""
-
-    def on_commit(self) -> None:
-        """More is committed, or another node leads."""
-
-    def drop_commits(self) -> None:
-        """The replicas are together again."""
+if TYPE_CHECKING:
+    from odradek.broker.runtime.executor import Executor
 
 
 LATE_TIMER = "writes that are not committed in time"
@@ -70,7 +38,7 @@ _AT_ONCE = frozenset({Schedule, Pause, Cancel})
 
 
 class GiveUp:
-    """Time out the commands that have waited too long. A timer's command, which the shard carries out itself."""
+    """Time out the commands that have waited too long. A timer's command, which the shard executes itself."""
 
     __slots__ = ()
     reply: None
@@ -103,12 +71,12 @@ class _Waiting:
 
 
 class Commits:
-    """Carries out the steps of a shard whose appends are not committed at once. Owner: its `Executor`.
+    """Executes the steps of a shard whose appends are not committed at once. Owner: its `Executor`.
 
     Invariant: `_waiting` is in the order of the log. Commands are answered in that order, or when they time out.
     """
 
-    def __init__(self, executor: StepExecutor) -> None:
+    def __init__(self, executor: Executor) -> None:
         self._executor = executor
         self._journal = cast(ReplicatedJournal, executor.journal)
         self._machine = cast(ReplicatedMachine, executor.machine)
@@ -129,10 +97,10 @@ class Commits:
 
     settling = Settle()
     own = (Settle, GiveUp)
-    """Commands that `take` carries out, and not the machine."""
+    """Commands that `take` executes, and not the machine."""
 
     def take(self, command: Command[Any], now_ms: int) -> None:
-        """Carry out one of `own`."""
+        """Execute one of `own`."""
         if isinstance(command, GiveUp):
             self.give_up(now_ms)
         else:
@@ -147,10 +115,10 @@ class Commits:
     def step(
         self, command: Command[Any], outcome: Outcome[Any], now_ms: int, slot: ReplySlot[Any] | None
     ) -> Any | ReplySlot[Any]:
-        """Carry an outcome out; this replaces `Executor.step`."""
+        """Execute an outcome; this replaces `Executor.step`."""
         if not self._waiting and not self._journal.apart:
             self._executor.apply((Cancel(LATE_TIMER),), now_ms)
-            self._executor.drop_commits()
+            self._executor.commits = None
         if not self._machine.replays_committed:
             return self._step_and_wait(command, outcome, now_ms, slot)
         if outcome.records:
@@ -227,7 +195,7 @@ class Commits:
         self._listen()
         self._set_timer(now_ms)
         if not self.behind:
-            self._executor.on_commit()
+            self._executor.shard.on_commit()
 
     # -- commits and timeouts
 
@@ -247,7 +215,7 @@ class Commits:
         self._listen()
 
     def _go_on(self, waiting: _Waiting, now_ms: int) -> Any | ReplySlot[Any]:
-        """Carry out the rest of a command whose records are committed; returns its reply."""
+        """Execute the rest of a command whose records are committed; returns its reply."""
         if not waiting.stored:
             self._executor.apply(waiting.effects, now_ms)
             return waiting.outcome.reply
@@ -270,7 +238,7 @@ class Commits:
     def _answer_late(self, waiting: _Waiting) -> None:
         """Answer a command with COORDINATOR_NOT_AVAILABLE.
 
-        Its other effects are carried out when its records commit.
+        Its other effects are executed when its records commit.
         """
         error = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         slot, waiting.slot = waiting.slot, None
@@ -299,7 +267,7 @@ class Commits:
             self._forget()
             self._forget = None
         if self._waiting or self.behind:
-            self._forget = self._journal.watch(self._executor.on_commit)
+            self._forget = self._journal.watch(self._executor.shard.on_commit)
 
     def _set_timer(self, now_ms: int) -> None:
         first = min((waiting.deadline_ms for waiting in self._waiting), default=_NEVER)

@@ -1,4 +1,4 @@
-"""The actor of one coordinator partition: it owns a machine, a log, a mailbox and timers."""
+"""The actor of one coordinator partition: it owns a machine, a log and timers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar, cast
 import trio
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.runtime.executor import Executor, Mailbox
+from odradek.broker.runtime.executor import Executor
 from odradek.broker.runtime.journal import Journal, KeyedJournal
 from odradek.broker.runtime.loading import Loading
 from odradek.broker.runtime.machine import Command, CopyableMachine, Effect, Machine, Producer, R
@@ -46,11 +46,11 @@ class Shard(Generic[M]):
     only hit a caller that waits for a parked reply, where nothing is half done; the command itself goes on.
 
     Invariants: durable state changes in `Machine.replay` only; every command gets exactly one reply; a command that
-    another one causes waits in the mailbox until that one is done.
+    another one causes waits until that one is done.
 
     A failed load leaves the shard FAILED. A record that cannot be replayed while it is active makes it load again.
 
-    `perform(shard, effect)` carries out the machine's own effects (anything but `Schedule`, `Cancel`, `Answer`). It
+    `perform(shard, effect)` executes the machine's own effects (anything but `Schedule`, `Cancel`, `Answer`). It
     must not block, and may `submit` commands to this or another shard. `report` is called with bugs.
     """
 
@@ -71,9 +71,8 @@ class Shard(Generic[M]):
         self.state = ShardState.LOADING
         self._clock = clock
         self._report = report
-        carry_out = None if perform is None else partial(perform, self)
-        self._executor = Executor(self, machine_factory, journal, clock, carry_out)
-        self._mailbox = Mailbox(self, self._executor)
+        perform_own = None if perform is None else partial(perform, self)
+        self._executor = Executor(self, machine_factory, journal, clock, perform_own)
         self._timers = self._executor.timers
         self._loading = Loading(journal)
 
@@ -89,21 +88,21 @@ class Shard(Generic[M]):
 
     def begin(self, command: Command[R]) -> R | ReplySlot[R]:
         """Give a command; returns its reply, or the `ReplySlot` to wait at. Either of them raises `KafkaError`."""
-        if self._mailbox.busy:
+        if self._executor.busy:
             return self.submit(command)
         if self.state is not _ACTIVE:
             self.check_open()
-        return self._mailbox.carry_out(command)
+        return self._executor.execute(command)
 
     def ask_now(self, command: Command[R]) -> R:
         """Like `ask`, for a command that is never parked and a caller that cannot wait.
 
         It does not wait for followers either: raises COORDINATOR_NOT_AVAILABLE if the reply depends on them.
         """
-        if self._mailbox.busy:
+        if self._executor.busy:
             raise RuntimeError(f"{self.name} is asked for an immediate reply by one of its own effects: {command!r}")
         self.check_open()
-        reply = self._mailbox.carry_out(command)
+        reply = self._executor.execute(command)
         if not isinstance(reply, ReplySlot):
             return reply
         if isinstance(reply, EarlyReply):
@@ -119,12 +118,12 @@ class Shard(Generic[M]):
     def submit(self, command: Command[R]) -> ReplySlot[R]:
         """Give a command without waiting; the slot gets the reply or the error. Never raises `KafkaError`."""
         slot: ReplySlot[R] = ReplySlot()
-        if self._mailbox.busy:
-            self._mailbox.put(command, slot)
+        if self._executor.busy:
+            self._executor.execute_later(command, slot)
             return slot
         try:
             self.check_open()
-            reply = self._mailbox.carry_out(command)
+            reply = self._executor.execute(command)
         except KafkaError as error:
             slot.fail(error)
             return slot
@@ -139,10 +138,7 @@ class Shard(Generic[M]):
         It is the shard's next step, before the command that caused it is answered. So everything that a command
         causes at once is done when its caller has the reply: EndTxn returns when the transaction is complete.
         """
-        if self._mailbox.busy:
-            self._mailbox.put(command, None)
-        else:
-            self._mailbox.carry_out_unasked(command)
+        self._executor.execute_unasked(command)
 
     def complete_transaction(self, producer: Producer, commit: bool, coordinator_epoch: int) -> int:
         """Append a transaction marker to this partition and settle what the producer left pending in it.
@@ -178,13 +174,13 @@ class Shard(Generic[M]):
 
     @property
     def is_active(self) -> bool:
-        """Whether it carries out commands."""
+        """Whether it executes commands."""
         return self.state is ShardState.ACTIVE
 
     @property
     def is_busy(self) -> bool:
-        """Whether it is carrying out a command, so that the next one has to wait in the mailbox."""
-        return self._mailbox.busy
+        """Whether it is executing a command, so that the next one has to wait."""
+        return self._executor.busy
 
     @property
     def loads(self) -> int:
@@ -327,17 +323,14 @@ class Shard(Generic[M]):
         """More of the log is committed, or another node leads it. In the latter case the new leader's shard loads."""
         commits = self._executor.commits
         if commits is not None and self.state is ShardState.ACTIVE and not self._loading.is_outdated:
-            self._mailbox.carry_out_of_commits(commits.settling)
+            self._executor.execute_unasked(commits.settling)
 
     def fire_due(self) -> None:
-        """Carry out the timer commands that are due."""
+        """Execute the timer commands that are due."""
         if self.state is not ShardState.ACTIVE:
             return
         for _, command in self.timers.pop_due(self._clock.now_ms()):
-            if self._executor.is_for_commits(command):
-                self._mailbox.carry_out_of_commits(command)
-            else:
-                self._mailbox.carry_out_unasked(command)
+            self._executor.execute_unasked(command)
             if not self.is_active:
                 return
 
@@ -377,7 +370,6 @@ class Shard(Generic[M]):
     def _abandon(self, *, resigned: bool = False) -> None:
         error = KafkaError(ErrorCode.NOT_COORDINATOR)
         self._executor.abandon(error)
-        self._mailbox.abandon(error)
         self._loading.stop(resigned=resigned)
 
 
