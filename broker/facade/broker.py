@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from odradek.broker.facade.client_configs import Client
     from odradek.broker.facade.groups.info import GroupInfo
     from odradek.broker.facade.nodes import NodeInfo
-    from odradek.broker.facade.overview import GroupPage, Overview, TopicPage
     from odradek.broker.facade.records.decoded import DecodedRecord
     from odradek.broker.facade.records.record import Serializer, Writing
     from odradek.broker.facade.report.strictness import StrictnessFinding
@@ -143,34 +142,6 @@ class Broker:
 
         return self._look(lambda: topic_called(self._cluster.topics, self._cluster.image, name))
 
-    def topic_page(self, contains: str = "", *, start: int = 0, limit: int = 100, internal: bool = False) -> TopicPage:
-        """A page of summaries of the topics with ``contains`` in their name, ordered by name.
-
-        The page starts at index ``start`` and has at most ``limit`` (1 to 10,000) topics. ``internal=True`` includes
-        internal topics. Raises ValueError for another ``limit``.
-        """
-        from odradek.broker.facade.overview import topic_page
-
-        return self._look(lambda: topic_page(self._cluster.topics, contains, start, limit, internal))
-
-    def group_page(self, contains: str = "", *, start: int = 0, limit: int = 100) -> GroupPage:
-        """A page of summaries of the groups with ``contains`` in their id, ordered by id.
-
-        The page starts at index ``start`` and has at most ``limit`` (1 to 10,000) groups. Raises ValueError for another
-        ``limit``.
-        """
-        from odradek.broker.facade.overview import group_page
-
-        cluster = self._cluster
-        return self._look(lambda: group_page(cluster.groups, cluster.topics, contains, start, limit))
-
-    @property
-    def overview(self) -> Overview:
-        """Counts of nodes, topics, groups, transactions, requests and faults, and the clock."""
-        from odradek.broker.facade.overview import overview
-
-        return self._look(lambda: overview(self._cluster))
-
     @property
     def nodes(self) -> dict[int, NodeInfo]:
         """The nodes by id, with their state and the number of partitions that they lead."""
@@ -259,11 +230,6 @@ class Broker:
     def bugs(self) -> list[Bug]:
         """Unexpected exceptions of request handlers. Empty unless odradek has a bug."""
         return list(self._cluster.bug_log.bugs)
-
-    @property
-    def last_requests(self) -> list[str]:
-        """The last requests as lines of text, newest last."""
-        return self._cluster.recent.lines()
 
     @property
     def mark(self) -> float:

@@ -14,6 +14,7 @@ from odradek.broker.faults.fault import FaultSet
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.coordinator.group.service import GroupService
+    from odradek.broker.facade.thread_bridge import Call
     from odradek.broker.partitions.partition_registry import PartitionRegistry, Topic
 
 
@@ -151,3 +152,33 @@ def _topic_summary(topic: Topic) -> TopicSummary:
 def _group_summary(groups: GroupService, topics: PartitionRegistry, group_id: str) -> GroupSummary:
     info = group_info(groups, topics, group_id)
     return GroupSummary(group_id, info.type, info.state, info.generation, len(info.members), info.lag, info.coordinator)
+
+
+class PageLooks:
+    """What the page shows of a broker; the control API serves it, too."""
+
+    def __init__(self, cluster: Cluster, look: Call) -> None:
+        self._cluster = cluster
+        self._look = look
+
+    def topic_page(self, contains: str = "", *, start: int = 0, limit: int = 100, internal: bool = False) -> TopicPage:
+        """A page of summaries of the topics with ``contains`` in their name, ordered by name.
+
+        The page starts at index ``start`` and has at most ``limit`` (1 to 10,000) topics. ``internal=True`` includes
+        internal topics. Raises ValueError for another ``limit``.
+        """
+        return self._look(lambda: topic_page(self._cluster.topics, contains, start, limit, internal))
+
+    def group_page(self, contains: str = "", *, start: int = 0, limit: int = 100) -> GroupPage:
+        """A page of summaries of the groups with ``contains`` in their id, ordered by id.
+
+        The page starts at index ``start`` and has at most ``limit`` (1 to 10,000) groups. Raises ValueError for another
+        ``limit``.
+        """
+        cluster = self._cluster
+        return self._look(lambda: group_page(cluster.groups, cluster.topics, contains, start, limit))
+
+    @property
+    def overview(self) -> Overview:
+        """Counts of nodes, topics, groups, transactions, requests and faults, and the clock."""
+        return self._look(lambda: overview(self._cluster))

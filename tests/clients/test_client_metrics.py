@@ -84,4 +84,4 @@ def test_nobody_pushes_where_nobody_asked(broker: odradek.KafkaBroker) -> None:
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "enable.metrics.push": True})
     producer.produce("t", b"x")
     assert producer.flush(30) == 0
-    assert not [line for line in broker.last_requests if "Telemetry" in line]
+    assert not [line for line in broker.cluster.recent.lines() if "Telemetry" in line]

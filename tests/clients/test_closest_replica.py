@@ -36,7 +36,7 @@ def test_a_consumer_reads_from_its_own_rack() -> None:
             for number in range(3):
                 broker.produce("t", b"%d" % number)
                 assert read_one(consumer) == b"%d" % number
-            fetches = [line for line in broker.last_requests if " Fetch " in line]
+            fetches = [line for line in broker.cluster.recent.lines() if " Fetch " in line]
         finally:
             consumer.close()
         address = broker.bootstrap_servers.split(",")[near - 1]

@@ -91,7 +91,7 @@ def test_the_next_transaction_waits_for_a_held_one(here: KafkaBroker) -> None:
     worker = threading.Thread(target=next_transaction)
     worker.start()
     asked = ("AddPartitionsToTxn", "Produce")
-    wait_until("a request that meets it", lambda: here.last_requests[-1].split(" ")[1] in asked)
+    wait_until("a request that meets it", lambda: here.cluster.recent.lines()[-1].split(" ")[1] in asked)
     assert not done.is_set()
     hold.release()
     worker.join(PATIENCE_S)

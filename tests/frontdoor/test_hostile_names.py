@@ -92,7 +92,7 @@ def test_no_command_and_no_report_shows_them_as_they_are(
         with pytest.raises(AssertionError, match="FORGED") as failed:
             assert_committed(broker, HOSTILE, {("t", 0): 7})
         check(str(failed.value))
-        check("\n".join(broker.last_requests))
+        check("\n".join(broker.cluster.recent.lines()))
     for form in ([], ["--json"]):
         main(["dump", str(tmp_path / "data"), *form])
         out = capsys.readouterr().out

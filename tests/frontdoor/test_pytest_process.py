@@ -72,7 +72,7 @@ def test_leaves_a_mess(kafka_broker_session):
 
 def test_finds_data(kafka_broker_session):
     assert kafka_broker_session.faults == []
-    assert not kafka_broker_session.overview.frozen
+    assert not kafka_broker_session.clock.frozen
     assert len(list(kafka_broker_session.records("orders"))) == 1
 
 @pytest.mark.kafka(reset="data")

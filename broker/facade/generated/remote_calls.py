@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from odradek.broker.facade.groups.info import GroupInfo
     from odradek.broker.facade.links import End, How
     from odradek.broker.facade.nodes import NodeInfo
-    from odradek.broker.facade.overview import GroupPage, Overview, TopicPage
     from odradek.broker.facade.records.record import Isolation, StoredRecord
     from odradek.broker.facade.report.strictness import StrictnessFinding
     from odradek.broker.facade.state.snapshot import Snapshot
@@ -80,21 +79,6 @@ class RemoteCalls(BlockingBroker):
         result: TopicInfo = self._remote.call("topic", name=name)
         return result
 
-    def topic_page(self, contains: str = "", *, start: int = 0, limit: int = 100, internal: bool = False) -> TopicPage:
-        result: TopicPage = self._remote.call(
-            "topic_page", contains=contains, start=start, limit=limit, internal=internal
-        )
-        return result
-
-    def group_page(self, contains: str = "", *, start: int = 0, limit: int = 100) -> GroupPage:
-        result: GroupPage = self._remote.call("group_page", contains=contains, start=start, limit=limit)
-        return result
-
-    @property
-    def overview(self) -> Overview:
-        result: Overview = self._remote.call("overview")
-        return result
-
     @property
     def nodes(self) -> dict[int, NodeInfo]:
         result: dict[int, NodeInfo] = self._remote.call("nodes")
@@ -128,11 +112,6 @@ class RemoteCalls(BlockingBroker):
     @property
     def bugs(self) -> list[Bug]:
         result: list[Bug] = self._remote.call("bugs")
-        return result
-
-    @property
-    def last_requests(self) -> list[str]:
-        result: list[str] = self._remote.call("last_requests")
         return result
 
     @property

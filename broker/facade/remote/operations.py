@@ -17,6 +17,7 @@ from odradek.broker.facade.generated.blocking.transactions import TransactionHol
 from odradek.broker.facade.generated.blocking.transcript import Transcript
 from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.groups.view import GroupView
+from odradek.broker.facade.overview import PageLooks
 from odradek.broker.facade.records.record import ProducerRecord
 from odradek.broker.facade.remote.type_hints import hints_of
 from odradek.broker.facade.state.snapshot import Snapshot
@@ -142,6 +143,7 @@ def operations() -> tuple[Operation, ...]:
     """All of them, in the order of their paths."""
     found = [
         *_of(BlockingBroker, "/v1", Broker),
+        *_of(PageLooks, "/v1", PageLooks),
         *_of(BrokerClock, "/v1/clock", None),
         *_of(Group, "/v1/groups/{id}", GroupView),
         *_of(ForkOperations, "/v1", None),

@@ -18,6 +18,7 @@ from odradek.broker.facade.generated.blocking.groups import Group
 from odradek.broker.facade.generated.blocking.transactions import TransactionHold
 from odradek.broker.facade.generated.blocking.transcript import Transcript
 from odradek.broker.facade.generated.blocking.undo import Undo
+from odradek.broker.facade.overview import PageLooks
 from odradek.broker.facade.records.watching import RecordFollow
 from odradek.broker.facade.remote.decoding import decoded
 from odradek.broker.facade.remote.encoding import encoded
@@ -152,6 +153,8 @@ class Calls:
             return self._broker
         if operation.owner is BrokerClock:
             return self._broker.clock
+        if operation.owner is PageLooks:
+            return PageLooks(self._broker.cluster, self._broker._look)
         if operation.owner is ForkOperations:
             return self._forks
         if operation.owner is Transcript:

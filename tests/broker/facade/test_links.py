@@ -115,7 +115,7 @@ def test_a_slow_client(broker: KafkaBroker) -> None:
     with dial(broker) as client, broker.slow("wire", 1, ms=50):
         number = client.send(asked, 12)
         deadline = time.monotonic() + 60
-        while not any("Metadata v12" in line for line in broker.last_requests):
+        while not any("Metadata v12" in line for line in broker.cluster.recent.lines()):
             assert time.monotonic() < deadline
         assert not select.select([client._socket], [], [], 0)[0]
         broker.clock.advance(seconds=0.05)
@@ -126,13 +126,13 @@ def test_requests_are_late_too_if_asked(broker: KafkaBroker) -> None:
     asked = MetadataRequest()
     with dial(broker) as client, broker.slow("wire", 1, ms=50, both_ways=True):
         client.receive(asked, 12, _sent(broker, client))  # whose connection it is, is known with its first request
-        before = len(broker.last_requests)
+        before = len(broker.cluster.recent.lines())
         number = client.send(asked, 12)
         for _ in range(2):
             assert not select.select([client._socket], [], [], 0.05)[0]
-            assert len(broker.last_requests) == before
+            assert len(broker.cluster.recent.lines()) == before
             broker.clock.advance(seconds=0.025)
-        _until(lambda: len(broker.last_requests) == before + 1)
+        _until(lambda: len(broker.cluster.recent.lines()) == before + 1)
         assert not select.select([client._socket], [], [], 0)[0]
         broker.clock.advance(seconds=0.05)
         client.receive(asked, 12, number)
@@ -140,9 +140,9 @@ def test_requests_are_late_too_if_asked(broker: KafkaBroker) -> None:
 
 def _sent(broker: KafkaBroker, client: WireClient) -> int:
     """Send a request, and let its answer come."""
-    before = len(broker.last_requests)
+    before = len(broker.cluster.recent.lines())
     number = client.send(MetadataRequest(), 12)
-    _until(lambda: len(broker.last_requests) > before)
+    _until(lambda: len(broker.cluster.recent.lines()) > before)
     broker.clock.advance(seconds=0.05)
     return number
 
@@ -183,7 +183,7 @@ def test_what_ends_one_fault_of_a_clients_link_leaves_the_other(broker: KafkaBro
         with broker.slow("wire", 1, ms=50):
             with broker.cut("wire", 1):
                 number = client.send(asked, 12)
-            _until(lambda: len(broker.last_requests) > 1)
+            _until(lambda: len(broker.cluster.recent.lines()) > 1)
             assert not select.select([client._socket], [], [], 0.05)[0]
             broker.clock.advance(seconds=0.05)
             client.receive(asked, 12, number)

@@ -10,6 +10,7 @@ import pytest
 
 import odradek
 from odradek import KafkaBroker
+from odradek.broker.facade.overview import PageLooks
 from odradek.broker.facade.topics import PartitionInfo, TopicSpec, config_texts, topic_info, topic_specs
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.uuids import uuid_to_text
@@ -146,7 +147,7 @@ def test_looking_at_a_topic_makes_no_log(tmp_path: Path) -> None:
         assert [(each.log_end_offset, each.size_bytes, each.replica_ends) for each in made.partitions] == [
             (0, 0, {1: 0})
         ] * 3
-        (summary,) = broker.topic_page("t").topics
+        (summary,) = PageLooks(broker.cluster, broker._look).topic_page("t").topics
         assert (summary.records, summary.end, summary.size_bytes) == (0, 0, 0)
         assert not list(tmp_path.glob("**/t-*"))
         broker.produce("t", "v", partition=1)

@@ -13,6 +13,7 @@ import pytest
 import odradek.types
 from odradek import KafkaBroker
 from odradek.broker.facade.client_configs import Client
+from odradek.broker.facade.overview import PageLooks
 from odradek.control.server import ControlServer
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from odradek.types import RemoteBroker
@@ -114,11 +115,12 @@ def test_a_fault_is_added_to_those_of_others(broker: KafkaBroker, remote: Remote
 
 def test_a_part_is_seen(broker: KafkaBroker, remote: RemoteBroker) -> None:
     broker.produce_all("t", map(str, range(50)))
-    assert remote.topic_page("t") == broker.topic_page("t")
+    here = PageLooks(broker.cluster, broker._look)
+    assert remote._remote.operate(PageLooks, "topic_page", None, {"contains": "t"}) == here.topic_page("t")
     assert remote.topic("t") == broker.topic("t")
-    assert remote.group_page() == broker.group_page()
+    assert remote._remote.operate(PageLooks, "group_page", None, {}) == here.group_page()
     assert remote.nodes == broker.nodes
-    assert remote.overview.topics == broker.overview.topics
+    assert remote._remote.operate(PageLooks, "overview", None, {}).topics == here.overview.topics
     assert list(remote.records("t", start=5, limit=3)) == list(broker.records("t", start=5, limit=3))
 
 
