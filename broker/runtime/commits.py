@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, Protocol, cast
 
-from odradek.broker.runtime.journal import ReplicatedJournal
+from odradek.broker.runtime.journal import Journal, ReplicatedJournal
 from odradek.broker.runtime.loading import replay_between
 from odradek.broker.runtime.machine import (
     Answer,
@@ -24,11 +24,57 @@ from odradek.broker.runtime.machine import (
     Schedule,
     make_outcome,
 )
-from odradek.broker.runtime.replies import EarlyReply, ReplySlot
+from odradek.broker.runtime.replies import EarlyReply, ParkedReplies, ReplySlot
 from odradek.protocol.errors import ErrorCode, KafkaError
 
-if TYPE_CHECKING:
-    from odradek.broker.runtime.executor import Executor
+
+class ShardCallbacks(Protocol):
+    """The part of a `Shard` that its executor calls."""
+
+    name: str
+
+    def check_open(self) -> None:
+        """Raise the error that the shard answers with while it is not active."""
+
+    def fail(self, error: Exception) -> None:
+        """A stored record could not be replayed."""
+
+    def on_commit(self) -> None:
+        """More of the log is committed, or another node leads it."""
+
+    def report_bug(self, doing: str, error: BaseException) -> None:
+        """Report a bug."""
+
+
+class StepExecutor(Protocol):
+    """The part of `Executor` that is used here. See there."""
+
+    commits: Commits | None
+    journal: Journal[Any, Any]
+    parked: ParkedReplies
+    shard: ShardCallbacks
+
+    @property
+    def machine(self) -> Any:
+        """The machine of the shard."""
+
+    def new_machine(self) -> Any:
+        """A further machine of the same kind, without any state."""
+
+    def write(self, command: Command[Any], outcome: Outcome[Any], now_ms: int) -> Outcome[Any]:
+        """Append and replay."""
+
+    def refused(self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int) -> Outcome[Any]:
+        """The outcome that replaces a refused one."""
+
+    def replay(self, stored: Iterable[Any]) -> None:
+        """Replay records that were appended."""
+
+    def finish(self, outcome: Outcome[Any], slot: ReplySlot[Any] | None, now_ms: int) -> Any | ReplySlot[Any]:
+        """Execute the rest of an outcome."""
+
+    def apply(self, effects: Sequence[Effect], now_ms: int) -> None:
+        """Execute effects."""
 
 
 LATE_TIMER = "writes that are not committed in time"
@@ -76,7 +122,7 @@ class Commits:
     Invariant: `_waiting` is in the order of the log. Commands are answered in that order, or when they time out.
     """
 
-    def __init__(self, executor: Executor) -> None:
+    def __init__(self, executor: StepExecutor) -> None:
         self._executor = executor
         self._journal = cast(ReplicatedJournal, executor.journal)
         self._machine = cast(ReplicatedMachine, executor.machine)

@@ -26,8 +26,7 @@ from odradek.broker.runtime.timers import ShardTimers
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from odradek.broker.runtime.commits import Commits
-    from odradek.broker.runtime.shard import Shard
+    from odradek.broker.runtime.commits import Commits, ShardCallbacks
 
 _log = logging.getLogger("odradek.broker.runtime")
 
@@ -44,7 +43,7 @@ class Executor:
 
     def __init__(
         self,
-        shard: Shard[Any],
+        shard: ShardCallbacks,
         new_machine: Callable[[], Machine],
         journal: Journal[Any, Any],
         clock: BrokerClock,
