@@ -9,11 +9,14 @@ start there.
 
 from __future__ import annotations
 
-from odradek.broker.api.delete_records_wait import Deleted, DeletionWait
+from typing import TYPE_CHECKING, NamedTuple
+
 from odradek.broker.api.partition_lookup import find_partition
+from odradek.broker.partitions.waiters import Waiter
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.parked_request import Parked
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.delete_records import (
@@ -24,6 +27,9 @@ from odradek.protocol.generated.messages.delete_records import (
     DeleteRecordsTopicResult,
 )
 from odradek.protocol.java_maps import scala_order_by_topic
+
+if TYPE_CHECKING:
+    from odradek.broker.partitions.partition import Partition
 
 
 @handles(DeleteRecordsRequest, access=ByItem((Operation.DELETE, Resource.TOPIC)))
@@ -68,3 +74,69 @@ def _delete(
         raise KafkaError(ErrorCode.POLICY_VIOLATION)
     start = partition.delete_records(asked.offset)
     return Deleted(partition, partition.leader_epoch, start if asked.offset < 0 else asked.offset, result)
+
+
+class Deleted(NamedTuple):
+    """A partition whose leader, in this epoch, has deleted what lies before `offset`, and its answer so far."""
+
+    partition: Partition
+    leader_epoch: int
+    offset: int
+    answer: DeleteRecordsPartitionResult
+
+    def settle(self, ctx: RequestContext) -> bool:
+        """Put the outcome into the answer; False while there is none. Until then the answer has the first low
+        watermark.
+        """
+        partition = self.partition
+        if partition.deleted:
+            self.answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        elif partition.leader_epoch != self.leader_epoch:
+            self.answer.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        else:
+            brokers = ctx.services.image.brokers
+            low = partition.low_watermark(lambda node: node in brokers and not brokers[node].fenced)
+            if low < self.offset:
+                self.answer.error_code = ErrorCode.REQUEST_TIMED_OUT
+                if self.answer.low_watermark < 0:
+                    self.answer.low_watermark = low
+                return False
+            self.answer.error_code, self.answer.low_watermark = ErrorCode.NONE, low
+            return True
+        self.answer.low_watermark = -1
+        return True
+
+
+class DeletionWait(Parked):
+    """Waits until every deletion has reached all live replicas, or its leader has changed, or the client's time-out
+    has passed.
+    """
+
+    __slots__ = ("_context", "_response", "_waiter", "_waiting")
+
+    def __init__(
+        self, context: RequestContext, timeout_ms: int, response: DeleteRecordsResponse, waiting: list[Deleted]
+    ) -> None:
+        super().__init__(context.services.clock.now_ms() + max(0, timeout_ms))
+        self._context = context
+        self._response = response
+        self._waiting = waiting
+        self._register()
+
+    def resume(self) -> DeleteRecordsResponse | None:
+        over = self._context.services.clock.now_ms() >= self.deadline_ms or self._waiter.over
+        if not self._waiter.woken and not over:
+            return None
+        self.abandon()
+        self._waiting = [deleted for deleted in self._waiting if not deleted.settle(self._context)]
+        if not self._waiting or over:
+            return self._response
+        self._register()
+        return None
+
+    def abandon(self) -> None:
+        self._waiter.leave()
+
+    def _register(self) -> None:
+        self._waiter = Waiter(1 << 62, lambda: self.wake())  # `wake` is set after the first registration
+        self._waiter.wait_in([deleted.partition.waiters for deleted in self._waiting])
