@@ -272,9 +272,6 @@ class RemoteCalls(BlockingBroker):
         result: Undo = self._remote.call("refuse_connections", node_id=node_id, listener=listener)
         return result
 
-    def accept_connections(self, node_id: int, *, listener: str | None = None) -> None:
-        self._remote.call("accept_connections", node_id=node_id, listener=listener)
-
     def fail_disk(
         self,
         node_id: int | None = None,
@@ -292,9 +289,6 @@ class RemoteCalls(BlockingBroker):
     def slow_disk(self, node_id: int, *, ms: float) -> Undo:
         result: Undo = self._remote.call("slow_disk", node_id=node_id, ms=ms)
         return result
-
-    def mend_disk(self, node_id: int | None = None) -> None:
-        self._remote.call("mend_disk", node_id=node_id)
 
     def subscribe_client_metrics(self, name: str, config: Mapping[str, Any]) -> None:
         self._remote.call("subscribe_client_metrics", name=name, config=config)

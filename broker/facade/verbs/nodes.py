@@ -245,19 +245,16 @@ class WireVerbs(TrioVerbs):
         await self._call(lambda: mend(self._cluster, a, b, listener))
 
     def refuse_connections(self, node_id: int, *, listener: str | None = None) -> Pending[TrioUndo]:
-        """Close one or all of a node's listeners: new connections are refused. Open connections stay."""
+        """Close one or all of a node's listeners: new connections are refused. Open connections stay.
+
+        To undo it raises OSError if the address has been taken.
+        """
         from odradek.broker.facade.links import accept_if_refused, refuse_connections
 
         return self._undone_by(
             lambda: refuse_connections(self._cluster, node_id, listener),
             lambda: accept_if_refused(self._cluster, node_id, listener),
         )
-
-    async def accept_connections(self, node_id: int, *, listener: str | None = None) -> None:
-        """Undo `refuse_connections`. Raises OSError if the address has been taken."""
-        from odradek.broker.facade.links import accept_connections
-
-        await self._call(lambda: accept_connections(self._cluster, node_id, listener))
 
     def fail_disk(
         self,
@@ -276,7 +273,8 @@ class WireVerbs(TrioVerbs):
         holds ``offset``); their replicas on the node go offline, as when one of several log directories fails.
 
         It works for a broker in memory, too, except for ``"sync"``, which needs a ``data_dir`` and
-        ``odradek.flush=always``. ``node_id`` may be left out if there is only one choice.
+        ``odradek.flush=always``. ``node_id`` may be left out if there is only one choice. The undo lets a node that has
+        halted start again.
         """
         from odradek.broker.facade.disks import fail_disk, mend_disk
 
@@ -293,9 +291,3 @@ class WireVerbs(TrioVerbs):
         from odradek.broker.facade.disks import mend_disk, slow_disk
 
         return self._undone_by(lambda: slow_disk(self._cluster, node_id, ms), lambda: mend_disk(self._cluster, node_id))
-
-    async def mend_disk(self, node_id: int | None = None) -> None:
-        """Undo `fail_disk` and `slow_disk` on a node, or on all. A node that has halted starts again."""
-        from odradek.broker.facade.disks import mend_disk
-
-        await self._call(lambda: mend_disk(self._cluster, node_id))

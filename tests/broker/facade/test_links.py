@@ -46,7 +46,7 @@ def test_a_node_that_is_down_refuses_by_itself(two_nodes: KafkaBroker) -> None:
     with pytest.raises(ValueError, match="node 2 is down"):
         two_nodes.refuse_connections(2)
     with pytest.raises(ValueError, match="no node 3: the cluster has 1, 2"):
-        two_nodes.accept_connections(3)
+        two_nodes.refuse_connections(3)
 
 
 @pytest.fixture
