@@ -61,7 +61,7 @@ from odradek.protocol.record_batch import (
     is_transactional_batch,
     read_batch,
 )
-from odradek.storage.validation import RecordsRefused
+from odradek.storage.validation import RecordsRefused, single_batch
 
 if TYPE_CHECKING:
     from odradek.broker.partitions.partition import Partition
@@ -73,6 +73,7 @@ ADMIN_CLIENT_ID: Final = "__admin_client"
 """The one client id that may write to internal topics (Kafka's own tools use it)."""
 
 _SMALL: Final = 1024
+_FIRST_VERSION_WITH_BATCHES: Final = 3
 _FIRST_VERSION_WITH_ZSTD: Final = 7
 _FIRST_VERSION_WITH_LEADER: Final = 10
 FIRST_VERSION_WITH_TOPIC_ID: Final = 13
@@ -281,6 +282,8 @@ def _check(ctx: RequestContext, partition: Partition, records: Any, acks: int, r
         raise RecordsRefused(ErrorCode.INVALID_RECORD, client_message="The records of the partition are null")
     if ctx.api_version < _FIRST_VERSION_WITH_ZSTD and codec_number(records) == Codec.ZSTD:
         raise RecordsRefused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+    if ctx.api_version >= _FIRST_VERSION_WITH_BATCHES:
+        single_batch(records)
     refusal = refusals.get((partition.topic.name, partition.index)) if refusals else None
     if refusal is not None:
         raise _before_log(refusal)

@@ -112,6 +112,12 @@ def test_other_acks_are_refused(plane: DataPlane, acks: int) -> None:
     assert shape(plane.produce("a", 1, acks=acks)) == (ErrorCode.INVALID_REQUIRED_ACKS, -1, -1, -1)
 
 
+@pytest.mark.parametrize("batches", [0, 2])
+def test_the_number_of_batches_is_looked_at_before_acks(plane: DataPlane, batches: int) -> None:
+    answer = plane.produce("a", memoryview(bytes(plane.batch()) * batches), acks=100)
+    assert shape(answer) == (ErrorCode.INVALID_RECORD, -1, -1, -1)
+
+
 def test_a_batch_too_large(plane: DataPlane) -> None:
     plane.topic("small", max_message_bytes="100")
     assert shape(plane.produce("small", plane.batch(size=500))) == (ErrorCode.MESSAGE_TOO_LARGE, -1, -1, -1)
