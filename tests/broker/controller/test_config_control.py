@@ -488,6 +488,12 @@ _THREADS = (
         ("retention.ms", APPEND, "1", (INVALID_CONFIG, "Unknown config name: retention.ms")),
         ("node.id", 7, "1", (INVALID_REQUEST, "Unknown operations type 7")),
         ("log.dirs", APPEND, "1", (INVALID_REQUEST, "Cannot update these configs dynamically: [log.dirs]")),
+        (
+            "process.roles",
+            APPEND,
+            "broker",
+            (INVALID_REQUEST, "Cannot update these configs dynamically: [process.roles]"),
+        ),
         ("log.retention.ms", SET, "-5", None),
         ("log.cleanup.policy", SET, "delete,delete", None),
         ("background.threads", SET, "5", None),

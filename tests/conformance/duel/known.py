@@ -40,6 +40,12 @@ def _never_answered(difference: Difference) -> bool:
     return bool(difference.kafka == {"outcome": "no answer"})
 
 
+def _appended_to_nothing(difference: Difference) -> bool:
+    text = str(difference.odradek)
+    fixed = re.search(r"dynamically: \[(process\.roles|controller\.listener\.names)\]$", text)
+    return (difference.odradek, difference.kafka) == (42, -1) or bool(fixed and difference.kafka is None)
+
+
 KNOWN: tuple[Known, ...] = (
     Known(
         "AlterConfigs",
@@ -80,6 +86,11 @@ KNOWN: tuple[Known, ...] = (
         "DescribeConfigs/results/configs/synonyms/value",
         "`group.initial.rebalance.delay.ms` and `group.streams.initial.rebalance.delay.ms` are 0 by default",
         lambda difference: (difference.odradek, difference.kafka) == ("0", "3000"),
+    ),
+    Known(
+        "IncrementalAlterConfigs/responses/(errorCode|errorMessage)",
+        "APPEND to and SUBTRACT from `process.roles` and `controller.listener.names` are refused",
+        _appended_to_nothing,
     ),
     Known("DescribeConfigs/results/configs/documentation", "DescribeConfigs documents configs in our own words."),
 )
