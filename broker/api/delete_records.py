@@ -12,11 +12,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.broker.api.partition_lookup import find_partition
-from odradek.broker.partitions.waiters import Waiter
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
-from odradek.broker.requests.parked_request import Parked
+from odradek.broker.requests.parked_request import ParkedInPartitions
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.delete_records import (
@@ -107,36 +106,28 @@ class Deleted(NamedTuple):
         return True
 
 
-class DeletionWait(Parked):
+class DeletionWait(ParkedInPartitions):
     """Waits until every deletion has reached all live replicas, or its leader has changed, or the client's time-out
     has passed.
     """
 
-    __slots__ = ("_context", "_response", "_waiter", "_waiting")
+    __slots__ = ("_context", "_response", "_waiting")
 
     def __init__(
         self, context: RequestContext, timeout_ms: int, response: DeleteRecordsResponse, waiting: list[Deleted]
     ) -> None:
-        super().__init__(context.services.clock.now_ms() + max(0, timeout_ms))
+        super().__init__(context.services.clock, max(0, timeout_ms))
         self._context = context
         self._response = response
         self._waiting = waiting
         self._register()
 
-    def resume(self) -> DeleteRecordsResponse | None:
-        over = self._context.services.clock.now_ms() >= self.deadline_ms or self._waiter.over
-        if not self._waiter.woken and not over:
-            return None
-        self.abandon()
+    def look(self, due: bool) -> DeleteRecordsResponse | None:
         self._waiting = [deleted for deleted in self._waiting if not deleted.settle(self._context)]
-        if not self._waiting or over:
+        if not self._waiting or due:
             return self._response
         self._register()
         return None
 
-    def abandon(self) -> None:
-        self._waiter.leave()
-
     def _register(self) -> None:
-        self._waiter = Waiter(1 << 62, lambda: self.wake())  # `wake` is set after the first registration
-        self._waiter.wait_in([deleted.partition.waiters for deleted in self._waiting])
+        self.wait_in([deleted.partition.waiters for deleted in self._waiting])

@@ -16,8 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.api.fetch_sources import diverging
-from odradek.broker.partitions.waiters import Waiter
-from odradek.broker.requests.parked_request import Parked
+from odradek.broker.requests.parked_request import ParkedInPartitions
 from odradek.protocol.errors import CorruptDataError, KafkaError
 
 if TYPE_CHECKING:
@@ -27,13 +26,13 @@ if TYPE_CHECKING:
     from odradek.protocol.generated.messages.fetch import FetchResponse
 
 
-class ParkedFetch(Parked):
+class ParkedFetch(ParkedInPartitions):
     """A fetch that waits for more data in any of its partitions: from `is_over` on, unless that was so at once."""
 
-    __slots__ = ("_awaited", "_items", "_partitions", "_plain", "_reader", "_waiter")
+    __slots__ = ("_awaited", "_items", "_partitions", "_plain", "_reader")
 
     def __init__(self, reader: FetchReader) -> None:
-        super().__init__(reader.ctx.services.clock.now_ms() + reader.request.max_wait_ms)
+        super().__init__(reader.ctx.services.clock, reader.request.max_wait_ms)
         reader.waited = True
         self._reader = reader
         self._items = [item for item in reader.items if item.partition is not None]
@@ -42,13 +41,8 @@ class ParkedFetch(Parked):
         self._plain = reader.min_bytes <= 1 and reader.at_ends
         self._awaited: list[_Awaited] | None = None
 
-    def resume(self) -> FetchResponse | None:
-        """The answer, if the wait is over."""
-        waiter, reader = self._waiter, self._reader
-        due = waiter.over or reader.ctx.services.clock.now_ms() >= self.deadline_ms
-        if not waiter.woken and not due:
-            return None
-        self.abandon()
+    def look(self, due: bool) -> FetchResponse | None:
+        reader = self._reader
         if self._plain and not due:
             reader.read()
             if reader.size:
@@ -76,15 +70,9 @@ class ParkedFetch(Parked):
             if missing_bytes <= 0:
                 return True
         follows = reader.follower_id >= 0
-        self._waiter = Waiter(missing_bytes, self._wake, committed=reader.committed, uncommitted=follows)
-        self._waiter.wait_in([partition.waiters for partition in self._partitions])
+        sets = [partition.waiters for partition in self._partitions]
+        self.wait_in(sets, missing_bytes, committed=reader.committed, uncommitted=follows)
         return False
-
-    def abandon(self) -> None:
-        self._waiter.leave()
-
-    def _wake(self) -> None:
-        self.wake()
 
 
 class _Awaited:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.partitions.waiters import Waiter
-from odradek.broker.requests.parked_request import Parked
+from odradek.broker.requests.parked_request import Parked, ParkedInPartitions
 from odradek.broker.requests.response import is_coroutine
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.produce import (
@@ -69,13 +68,13 @@ class Uncommitted:
         self.answer.error_code = ErrorCode.REQUEST_TIMED_OUT
 
 
-class ReplicationWait(Parked):
+class ReplicationWait(ParkedInPartitions):
     """Waits until every batch is committed, or its leader has changed, or the client's time-out has passed.
 
     `finish` completes the response then.
     """
 
-    __slots__ = ("_context", "_finish", "_response", "_waiter", "_waiting")
+    __slots__ = ("_context", "_finish", "_response", "_waiting")
 
     def __init__(
         self,
@@ -85,21 +84,17 @@ class ReplicationWait(Parked):
         waiting: list[Uncommitted],
         finish: Callable[[RequestContext, ProduceResponse], ProduceResponse],
     ) -> None:
-        super().__init__(context.services.clock.now_ms() + max(0, request.timeout_ms))
+        super().__init__(context.services.clock, max(0, request.timeout_ms))
         self._context = context
         self._finish = finish
         self._response = response
         self._waiting = waiting
         self._register()
 
-    def resume(self) -> ProduceResponse | None:
-        over = self._context.services.clock.now_ms() >= self.deadline_ms or self._waiter.over
-        if not self._waiter.woken and not over:
-            return None
-        self.abandon()
+    def look(self, due: bool) -> ProduceResponse | None:
         version = self._context.api_version
         self._waiting = [uncommitted for uncommitted in self._waiting if not uncommitted.settle(version)]
-        if self._waiting and over:
+        if self._waiting and due:
             for uncommitted in self._waiting:
                 uncommitted.time_out()
             self._waiting = []
@@ -108,12 +103,5 @@ class ReplicationWait(Parked):
         self._register()
         return None
 
-    def abandon(self) -> None:
-        self._waiter.leave()
-
     def _register(self) -> None:
-        self._waiter = Waiter(1 << 62, self._wake)
-        self._waiter.wait_in([uncommitted.partition.waiters for uncommitted in self._waiting])
-
-    def _wake(self) -> None:
-        self.wake()
+        self.wait_in([uncommitted.partition.waiters for uncommitted in self._waiting])

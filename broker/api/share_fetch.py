@@ -34,11 +34,10 @@ from odradek.broker.partitions.share.manager import LiveSharePartition
 from odradek.broker.partitions.share.reading import ShareRead, ShareReadRequest, read_shared
 from odradek.broker.partitions.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, Place, ShareSession
 from odradek.broker.partitions.share.states import RECORD_LIMIT, ShareKey
-from odradek.broker.partitions.waiters import Waiter
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
-from odradek.broker.requests.parked_request import Parked
+from odradek.broker.requests.parked_request import Parked, ParkedInPartitions
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.messages.share_fetch import (
@@ -238,38 +237,26 @@ def _read(work: _ShareFetch, *, at_once: bool) -> list[ShareRead] | None:
     return read_shared(services.share_partitions(), work.lives, work.read, services.clock.now_ms(), at_once=at_once)
 
 
-class _ParkedShareFetch(Parked):
+class _ParkedShareFetch(ParkedInPartitions):
     """A share fetch that waits for records to come, or to come back. It misses nothing from when it is made."""
 
-    __slots__ = ("_waiter", "_work")
+    __slots__ = ("_work",)
 
     def __init__(self, work: _ShareFetch) -> None:
-        super().__init__(work.ctx.services.clock.now_ms() + work.request.max_wait_ms)
+        super().__init__(work.ctx.services.clock, work.request.max_wait_ms)
         self._work = work
         self._register()
 
-    def resume(self) -> ShareFetchResponse | None:
-        """Look again."""
-        over = self._waiter.over or self._work.ctx.services.clock.now_ms() >= self.deadline_ms
-        if not self._waiter.woken and not over:
-            return None
-        self.abandon()
-        found = _read(self._work, at_once=over)
+    def look(self, due: bool) -> ShareFetchResponse | None:
+        found = _read(self._work, at_once=due)
         if found is not None:
             return _answer(self._work, found)
         self._register()
         return None
 
-    def abandon(self) -> None:
-        self._waiter.leave()
-
     def _register(self) -> None:
-        self._waiter = Waiter(1, self._wake)
         lives = self._work.lives
-        self._waiter.wait_in([each for live in lives for each in (live.waiters, live.partition.waiters)])
-
-    def _wake(self) -> None:
-        self.wake()
+        self.wait_in([each for live in lives for each in (live.waiters, live.partition.waiters)], missing_bytes=1)
 
 
 class _AnswerInTime(Parked):

@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
+from odradek.broker.partitions.waiters import Waiter
 from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from odradek.broker.clock import BrokerClock
+    from odradek.broker.partitions.waiters import WaiterSet
+
+_NO_APPEND = 1 << 62
+"""More bytes than are ever appended: only other changes wake."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -50,6 +55,47 @@ class Parked:
                     await woken.wait()
         finally:
             self.abandon()
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ParkedInPartitions(Parked):
+    """One that waits for changes of partitions, for `wait_ms` at most."""
+
+    __slots__ = ("_clock", "_waiter")
+
+    def __init__(self, clock: BrokerClock, wait_ms: int) -> None:
+        super().__init__(clock.now_ms() + wait_ms)
+        self._clock = clock
+
+    def look(self, due: bool) -> Any:
+        """The response, or None after another `wait_in`. `due`: there is no more time, or the broker stops."""
+        raise NotImplementedError
+
+    def wait_in(
+        self,
+        sets: Sequence[WaiterSet],
+        missing_bytes: int = _NO_APPEND,
+        *,
+        committed: bool = False,
+        uncommitted: bool = False,
+    ) -> None:
+        """Wait for the next change; see `Waiter`."""
+        self._waiter = Waiter(missing_bytes, self._wake, committed=committed, uncommitted=uncommitted)
+        self._waiter.wait_in(sets)
+
+    def resume(self) -> Any:
+        waiter = self._waiter
+        due = waiter.over or self._clock.now_ms() >= self.deadline_ms
+        if not waiter.woken and not due:
+            return None
+        waiter.leave()
+        return self.look(due)
+
+    def abandon(self) -> None:
+        self._waiter.leave()
+
+    def _wake(self) -> None:
+        self.wake()
 
 
 def _nothing() -> None:
