@@ -168,8 +168,8 @@ class Executor:
             if self._waiting:
                 self._execute_waiting()
 
-    def execute_later(self, command: Command[R], slot: ReplySlot[R] | None) -> None:
-        """Execute a command after the present one. `slot`: where its reply goes, None if nobody waits for it."""
+    def execute_later(self, command: Command[R], slot: ReplySlot[R]) -> None:
+        """Execute a command after the present one; its reply goes to the slot."""
         self._waiting.append((command, slot))
 
     def execute_unasked(self, command: Command[Any]) -> None:
