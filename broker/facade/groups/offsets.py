@@ -9,19 +9,17 @@ from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCom
 from odradek.broker.facade.groups.info import TopicPartition
 from odradek.broker.facade.topics import find_partition, find_topic
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.varint import MAX_STRING_BYTES
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.partitions.partition_registry import PartitionRegistry
 
-_MOST_BYTES = 32_767
-"""Of a string in the protocol: no answer can tell of a group with a longer id."""
-
 
 def set_offsets(cluster: Cluster, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
     """Commit offsets as an admin client does, in the broker's thread. Raises KafkaError if the coordinator refuses."""
-    if len(group_id.encode(errors="replace")) > _MOST_BYTES:
-        raise ValueError(f"a group id has {_MOST_BYTES} bytes at most")
+    if len(group_id.encode(errors="replace")) > MAX_STRING_BYTES:  # no answer could tell of the group
+        raise ValueError(f"a group id has {MAX_STRING_BYTES} bytes at most")
     stored = [_offset(cluster.topics, place, offset) for place, offset in offsets.items()]
     groups = cluster.groups
     groups.topic.ensure()
