@@ -68,7 +68,8 @@ def _now_s() -> float:
 class RecordWait:
     """Collects the records of a topic, or of one partition, until there are enough. ``with`` ends the wait.
 
-    Each look reads only the records since the last one. Transaction markers do not count.
+    Each look reads only the records since the last one. Transaction markers do not count. Without ``kept`` the records
+    are only counted: the waits return none.
     """
 
     def __init__(
@@ -80,6 +81,8 @@ class RecordWait:
         partition: int | None,
         isolation: Isolation,
         timeout_s: float,
+        *,
+        kept: bool = True,
     ) -> None:
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:
             raise ValueError(f"count={count!r}: expected 0 or more records")
@@ -91,7 +94,9 @@ class RecordWait:
         self._isolation: Isolation = isolation
         self._timeout_s = timeout_s
         self._positions: dict[int, int] = {}
+        self._kept = kept
         self._found: dict[int, list[StoredRecord]] = {}
+        self._counts: dict[int, int] = {}
         self._watch = TopicWatch(isolation)
 
     def blocking_wait(self) -> list[StoredRecord]:
@@ -117,15 +122,20 @@ class RecordWait:
         changed, bounds = self._call(self._begin)
         for each in bounds:
             found = self._found.setdefault(each.partition, [])
-            found += read_records(self._call, self._topics, self._topic, [each], self._isolation, False)
+            count = self._counts.get(each.partition, 0)
+            for record in read_records(self._call, self._topics, self._topic, [each], self._isolation, False):
+                count += 1
+                if self._kept:
+                    found.append(record)
+            self._counts[each.partition] = count
             self._positions[each.partition] = max(each.first, each.end)
-        return None if sum(map(len, self._found.values())) >= self._count else changed
+        return None if sum(self._counts.values()) >= self._count else changed
 
     def _last_look(self) -> list[StoredRecord]:
         if self._look() is None:
             return self._records()
-        counts = ", ".join(f"{self._topic}-{index}: {len(found)}" for index, found in sorted(self._found.items()))
-        total = sum(map(len, self._found.values()))
+        counts = ", ".join(f"{self._topic}-{index}: {count}" for index, count in sorted(self._counts.items()))
+        total = sum(self._counts.values())
         raise TimeoutError(
             f"topic {self._topic!r} has {total} of {self._count} records after {self._timeout_s:g} s "
             f"({self._isolation}; {counts})"

@@ -109,8 +109,9 @@ class Application:
                 identity = names.get("id")
                 if operation.waits:
                     wait = partial(self._calls.wait, operation, identity, await self._in_thread(arguments))
-                    return _json(await request.attended(wait))
-                result = await self._in_thread(lambda: self._calls.run(operation, identity, arguments()))
+                    result = await request.attended(wait)
+                else:
+                    result = await self._in_thread(lambda: self._calls.run(operation, identity, arguments()))
             except UnknownHandleError as error:
                 as_value(error)
                 return _error(404, "LookupError", str(error))

@@ -10,6 +10,7 @@ from odradek.registry import decisions
 from odradek.registry.entries import Version
 from odradek.registry.errors import (
     RegistryError,
+    bad_request,
     config_not_set,
     mode_not_set,
     schema_not_found,
@@ -25,6 +26,9 @@ from odradek.registry.subjects import DEFAULT_CONTEXT, Subject, context_of
 
 Endpoint = Callable[[Registry, Request], Any]
 Table = list[tuple[str, str, Endpoint]]
+_MOST_SCHEMAS = 1000
+"""The default of Confluent's schema.search.max.limit: a larger page, or all, is a page of so many."""
+_MOST_TEXT = 64 * 1024 * 1024
 
 
 def _looking(function: Callable[[RegistryState, Request], Any]) -> Endpoint:
@@ -44,7 +48,10 @@ def _schemas(state: RegistryState, request: Request) -> list[dict[str, Any]]:
     kind = request.query.get("ruleType")
     if kind:
         found = [each for each in found if kind in rule_types(each.content.to_json().get("ruleSet"))]
-    return [each.to_json() for each in request.page(found)]
+    shown = request.page(found, _MOST_SCHEMAS)
+    if sum(len(each.content.schema) for each in shown) > _MOST_TEXT:
+        raise bad_request(f"these schemas have more than {_MOST_TEXT} characters: ask for fewer, with limit and offset")
+    return [each.to_json() for each in shown]
 
 
 def _with_id(state: RegistryState, request: Request) -> Version:

@@ -92,11 +92,13 @@ class Request:
         """The format in which to answer schemas; empty without one."""
         return self.query.get("format", "").strip()
 
-    def page(self, items: list[Any]) -> list[Any]:
-        """The page of ``limit`` items that begins at ``offset``."""
+    def page(self, items: list[Any], most: int | None = None) -> list[Any]:
+        """The page of ``limit`` items that begins at ``offset``; of ``most``, where the limit is none or larger."""
         offset, limit = (self._count(name, default) for name, default in (("offset", 0), ("limit", -1)))
         start = max(offset, 0)
-        return items[start:] if limit <= 0 else items[start : start + limit]
+        if limit <= 0 or (most is not None and limit > most):
+            return items[start:] if most is None else items[start : start + most]
+        return items[start : start + limit]
 
     def _count(self, name: str, default: int) -> int:
         text = self.query.get(name, str(default))

@@ -41,6 +41,15 @@ def test_a_long_list_comes_in_pieces(control: Ask, broker: odradek.KafkaBroker) 
         map(str, range(1234)),
     )
     assert len(control("GET", "/v1/records?topic=t")[1]) == 1234
+    assert len(control("POST", "/v1/wait-records", {"topic": "t", "count": 1233})[1]) == 1234
+
+
+def test_records_that_were_waited_for_are_sent_as_they_are_read(broker: odradek.KafkaBroker) -> None:
+    broker.produce("t", "x")
+    with ControlServer(broker) as server:
+        client = begun(server.url, "/v1/wait-records", {"topic": "t", "count": 1})
+        assert client.getresponse().getheader("Transfer-Encoding") == "chunked"
+        client.close()
 
 
 def test_a_wait_ends_when_it_is_over_and_others_are_served_meanwhile(control: Ask) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import odradek
+from odradek.registry import endpoints
 from odradek.registry.endpoints import ENDPOINTS
 from odradek.registry.entries import Content
 from tests.frontdoor.registry.conftest import Ask
@@ -225,3 +226,16 @@ def test_a_format_counts_where_a_schema_is_registered_or_looked_up(registry: Ask
     assert (status, told["schema"]) == (200, registry("GET", f"{SUBJECTS}/1?format=serialized")[1]["schema"])
     assert registry("POST", "/subjects/s?format=serialized", registered)[1]["schema"] == told["schema"]
     assert registry("POST", "/subjects/s?format=pretty", registered)[0] == 422
+
+
+def test_schemas_are_listed_up_to_a_number_and_a_size(registry: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a", "b", "c"):
+        assert registry("POST", f"/subjects/{name}/versions", {"schema": '"int"'})[0] == 200
+    monkeypatch.setattr(endpoints, "_MOST_SCHEMAS", 2)
+    for query, subjects in (("", ["a", "b"]), ("?limit=1", ["a"]), ("?offset=1&limit=9", ["b", "c"])):
+        assert [each["subject"] for each in registry("GET", f"/schemas{query}")[1]] == subjects
+    monkeypatch.setattr(endpoints, "_MOST_TEXT", 6)
+    assert registry("GET", "/schemas?limit=1")[0] == 200
+    status, told = registry("GET", "/schemas")
+    assert (status, told["error_code"]) == (422, 422)
+    assert "ask for fewer" in told["message"]

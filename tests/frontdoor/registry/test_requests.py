@@ -64,6 +64,13 @@ def test_pages(query: dict[str, str], items: list[int]) -> None:
     assert Request(query=query).page([0, 1, 2, 3]) == items
 
 
+@pytest.mark.parametrize(
+    ("query", "items"), [({}, [0, 1]), ({"limit": "1"}, [0]), ({"limit": "3", "offset": "1"}, [1, 2])]
+)
+def test_a_page_with_a_limit_has_no_more(query: dict[str, str], items: list[int]) -> None:
+    assert Request(query=query).page([0, 1, 2, 3], 2) == items
+
+
 def test_a_page_is_of_numbers() -> None:
     with pytest.raises(RegistryError, match="limit=x"):
         Request(query={"limit": "x"}).page([])

@@ -13,7 +13,7 @@ import trio.testing
 import odradek
 from odradek import KafkaBroker, KafkaError, ProducerRecord
 from odradek.broker.facade.open_broker import open_broker
-from odradek.broker.facade.records.watching import News, RecordFollow, TopicWatch
+from odradek.broker.facade.records.watching import News, RecordFollow, RecordWait, TopicWatch
 from odradek.broker.facade.thread_bridge import BrokerClosedError
 
 
@@ -119,6 +119,20 @@ def test_a_broker_that_is_closed_ends_the_wait() -> None:
     with pytest.raises(BrokerClosedError, match="closed"):
         broker.wait_records("t", 1, timeout=600)
     late.join()
+
+
+def test_a_wait_that_keeps_no_records_counts_them(broker: KafkaBroker) -> None:
+    broker.produce_all("t", ["a", "b"])
+
+    def wait(count: int) -> RecordWait:
+        return RecordWait(
+            broker._look, broker.cluster.topics, "t", count, None, "read_uncommitted", timeout_s=0, kept=False
+        )
+
+    with wait(2) as enough:
+        assert enough.blocking_wait() == []
+    with wait(3) as more, pytest.raises(TimeoutError, match="2 of 3"):
+        more.blocking_wait()
 
 
 def test_awaiting_in_the_callers_trio_run() -> None:
