@@ -231,7 +231,7 @@ def _sasl(options: Mapping[str, str]) -> SaslOptions:
     return SaslOptions(mechanism, chosen, service, oauthbearer)
 
 
-_MODULES = {
+LOGIN_MODULES = {
     "PLAIN": "PlainLoginModule",
     "SCRAM-SHA-256": "ScramLoginModule",
     "SCRAM-SHA-512": "ScramLoginModule",
@@ -249,7 +249,7 @@ _MODULE_OPTIONS: Mapping[str, Mapping[str, str]] = {
 
 
 def _check_module(mechanism: str, module: LoginModule) -> None:
-    if module.name and module.name.rpartition(".")[2] != _MODULES[mechanism]:
+    if module.name and module.name.rpartition(".")[2] != LOGIN_MODULES[mechanism]:
         raise SecurityOptionError(f"sasl.jaas.config: {module.name} does not log in with {mechanism}")
 
 

@@ -267,10 +267,26 @@ def _environment(arguments: argparse.Namespace) -> FromEnvironment | None:
         found.warnings.append(
             f"{variable} has no effect: Kafka has no config '{name}'{did_you_mean(name, keys.broker)}"
         )
+    for server, port in (("control", found.control_port), ("registry", found.registry_port)):
+        if port is not None and getattr(arguments, f"{server}_port") is None:
+            _publish(arguments, server, port)
     kept = formatted()
     found.cluster_id = found.cluster_id or kept.get("cluster_id")
     found.scram += kept.get("scram", [])
     return found
+
+
+def _publish(arguments: argparse.Namespace, server: str, port: int) -> None:
+    """Serve at all addresses of a container; a token that nobody has given is made and printed."""
+    setattr(arguments, f"{server}_port", port)
+    if getattr(arguments, f"{server}_host") == _HOST:
+        setattr(arguments, f"{server}_host", "0.0.0.0")
+    if getattr(arguments, f"{server}_token") is None:
+        from secrets import token_urlsafe
+
+        token = token_urlsafe(16)
+        setattr(arguments, f"{server}_token", token)
+        print(f"odradek {server} token {token}", flush=True)
 
 
 def _where(cluster: Cluster, arguments: argparse.Namespace) -> tuple[str | None, int]:

@@ -3,6 +3,9 @@
 `apache/kafka`, `apache/kafka-native` and `confluentinc/cp-kafka` name a config `KAFKA_` and the config's name in
 capitals, `bitnami/kafka` names it `KAFKA_CFG_` and so on. One underscore stands for a dot, two for an underscore, three
 for a hyphen. The other variables of each image stand in the tables below, which docs/containers.md shows.
+
+What the start scripts of those images derive is derived here, too: the listeners from the advertised ones, stores and
+passwords from files, log-ins from a JAAS file.
 """
 
 from __future__ import annotations
@@ -10,10 +13,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path
 
-SECRETS = PurePosixPath("/etc/kafka/secrets")
+from odradek.client_security.options import LOGIN_MODULES
+from odradek.storage.java_properties import parse_properties
+
+SECRETS = "etc/kafka/secrets"
 """The folder in which the images look for key stores that are given by file name."""
+MOUNTED = "mnt/shared/config/server.properties"
+"""Where `apache/kafka` looks for a file of configs, which the variables override."""
+CERTIFICATES = ("opt/bitnami/kafka/config/certs", "bitnami/kafka/config/certs")
 BITNAMI_SASL = "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512"
 
 OTHERS: Mapping[str, str] = {
@@ -21,16 +30,27 @@ OTHERS: Mapping[str, str] = {
     "KAFKA_KRAFT_CLUSTER_ID": "The cluster's id (bitnami).",
     "KAFKA_LOG4J_ROOT_LOGLEVEL": "What `odradek serve --log-level` says: DEBUG, INFO, WARN, ERROR or FATAL.",
     "KAFKA_CREATE_TOPICS": "Topics at the start: `orders:3:1,state:1:1:compact` (partitions, replicas, policy).",
-    "KAFKA_SSL_KEYSTORE_FILENAME": f"`ssl.keystore.location`, a file in {SECRETS}.",
-    "KAFKA_SSL_KEYSTORE_CREDENTIALS": f"`ssl.keystore.password`, the content of a file in {SECRETS}.",
-    "KAFKA_SSL_KEY_CREDENTIALS": f"`ssl.key.password`, the content of a file in {SECRETS}.",
-    "KAFKA_SSL_TRUSTSTORE_FILENAME": f"`ssl.truststore.location`, a file in {SECRETS}.",
-    "KAFKA_SSL_TRUSTSTORE_CREDENTIALS": f"`ssl.truststore.password`, the content of a file in {SECRETS}.",
+    "KAFKA_SSL_KEYSTORE_FILENAME": f"`ssl.keystore.location`, a file in /{SECRETS}.",
+    "KAFKA_SSL_KEYSTORE_CREDENTIALS": f"`ssl.keystore.password`, the content of a file in /{SECRETS}.",
+    "KAFKA_SSL_KEY_CREDENTIALS": f"`ssl.key.password`, the content of a file in /{SECRETS}.",
+    "KAFKA_SSL_TRUSTSTORE_FILENAME": f"`ssl.truststore.location`, a file in /{SECRETS}.",
+    "KAFKA_SSL_TRUSTSTORE_CREDENTIALS": f"`ssl.truststore.password`, the content of a file in /{SECRETS}.",
     "KAFKA_CLIENT_USERS": "Users of the SASL listeners, with a comma or semicolon between them (bitnami).",
     "KAFKA_CLIENT_PASSWORDS": "Their passwords, in the same order (bitnami).",
     "KAFKA_INTER_BROKER_USER": "One more user (bitnami).",
     "KAFKA_INTER_BROKER_PASSWORD": "Its password (bitnami).",
+    "KAFKA_TLS_TYPE": "`JKS` or `PEM`: the key store and the trust store are files of the usual names in "
+    f"/{CERTIFICATES[0]} or /{CERTIFICATES[1]} (bitnami).",
+    "KAFKA_TLS_CLIENT_AUTH": "`ssl.client.auth` beside it (bitnami).",
+    "KAFKA_CERTIFICATE_PASSWORD": "The password of these stores and of the key (bitnami).",
     "KAFKA_BROKER_ID": "`node.id`, where `KAFKA_NODE_ID` does not stand.",
+    "KAFKA_OPTS": "`-Djava.security.auth.login.config=FILE`: log-ins from a JAAS file. The rest is for a JVM.",
+    "KAFKA_ADVERTISED_HOST_NAME": "The advertised host, where no listeners are given (wurstmeister).",
+    "KAFKA_ADVERTISED_PORT": "The port beside it, by default that of `KAFKA_PORT` (wurstmeister).",
+    "KAFKA_PORT": "The port to listen on, where no listeners are given, by default 9092 (wurstmeister).",
+    "ADV_HOST": "The advertised host, where no listeners are given (lensesio).",
+    "ODRADEK_REGISTRY_PORT": "Serve a schema registry on this port. `ODRADEK_REGISTRY_TOKEN` is its token.",
+    "ODRADEK_CONTROL_PORT": "Serve the control API on this port. `ODRADEK_CONTROL_TOKEN` is its token.",
 }
 """Variables that are read, and are no config of that name."""
 
@@ -52,19 +72,32 @@ WITHOUT_EFFECT: Mapping[str, str] = {
     "KAFKA_CONFLUENT_SUPPORT_METRICS_ENABLE": "nothing is reported to Confluent",
     "KAFKA_REST_BOOTSTRAP_SERVERS": "there is no REST proxy",
     "KAFKA_SKIP_KRAFT_STORAGE_INIT": "nothing needs to be formatted",
+    "KAFKA_KRAFT_BOOTSTRAP_SCRAM_USERS": "users of SCRAM are always created",
+    "KAFKA_CONTROLLER_USER": "brokers and controllers are one process",
+    "KAFKA_CONTROLLER_PASSWORD": "brokers and controllers are one process",
+    "KAFKA_CLIENT_LISTENER_NAME": "the image's commands take their options from `--command-config`",
+    "KAFKA_DATA_DIRS": "`KAFKA_LOG_DIRS` says where the logs are",
+    "KAFKA_HOME": "the image's own",
     "ALLOW_PLAINTEXT_LISTENER": "plain text is allowed",
 }
 """Variables that change nothing, and why."""
 
 REFUSED: Mapping[str, str] = {
-    "KAFKA_OPTS": "options of a JVM; give log-ins as listener.name.LISTENER.plain.sasl.jaas.config",
-    "KAFKA_TLS_TYPE": "give ssl.keystore.type and ssl.keystore.location",
-    "KAFKA_CERTIFICATE_PASSWORD": "give ssl.keystore.password",
+    "HOSTNAME_COMMAND": "no command is run; say the host in KAFKA_ADVERTISED_LISTENERS",
+    "PORT_COMMAND": "no command is run; say the port in KAFKA_ADVERTISED_LISTENERS",
+    "BROKER_ID_COMMAND": "no command is run; say the number in KAFKA_BROKER_ID",
 }
 """Variables that ask for what odradek cannot do under that name, and what to say instead."""
 
 _LEVELS = {"trace": "debug", "debug": "debug", "info": "info", "warn": "warning", "error": "error", "fatal": "critical"}
 _LISTENERS = re.compile(r"([A-Za-z0-9_.-]+)://")
+_LISTS = ("listeners", "advertised.listeners", "listener.security.protocol.map", "controller.quorum.voters")
+"""Lists whose empty parts are left out: scripts that add to them leave commas behind."""
+_JAAS_FILE = re.compile(r"-Djava\.security\.auth\.login\.config=(\S+)")
+_TEXT = r'"(?:\\.|[^"\\])*"'
+_COMMENT = re.compile(rf"({_TEXT})|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_SECTION = re.compile(rf"([\w.-]+)\s*\{{((?:{_TEXT}|[^\"}}])*)\}}\s*;")
+_MODULE = re.compile(rf'(?:{_TEXT}|[^";])+;')
 
 
 class EnvironmentRefused(ValueError):
@@ -84,6 +117,8 @@ class FromEnvironment:
     topics: list[str] = field(default_factory=list)
     scram: list[str] = field(default_factory=list)
     log_level: str | None = None
+    registry_port: int | None = None
+    control_port: int | None = None
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     variables: dict[str, str] = field(default_factory=dict)
@@ -97,12 +132,13 @@ class FromEnvironment:
         return [(self.variables[name], name) for name in unknown]
 
 
-def read_environment(variables: Mapping[str, str], secrets: PurePosixPath = SECRETS) -> FromEnvironment:
-    """The settings in the variables of a Kafka image; EnvironmentRefused for one that odradek cannot honour.
+def read_environment(variables: Mapping[str, str], root: Path = Path("/")) -> FromEnvironment:
+    """The settings in the variables of a Kafka image, and in the files below `root` that they name.
 
-    Variables of other programs are left alone. Where none names a config, the listener is that of `apache/kafka`.
+    Variables of other programs are left alone. Where nothing says where to listen, the listener is that of
+    `apache/kafka`. EnvironmentRefused for a variable that odradek cannot honour.
     """
-    found = FromEnvironment()
+    found = FromEnvironment(configs=_mounted(root / MOUNTED))
     bitnami = any(name.startswith("KAFKA_CFG_") for name in variables) or "ALLOW_PLAINTEXT_LISTENER" in variables
     for name, value in sorted(variables.items()):
         if name in REFUSED:
@@ -115,15 +151,25 @@ def read_environment(variables: Mapping[str, str], secrets: PurePosixPath = SECR
             config = config_name(name)
             found.configs[config] = value
             found.variables[config] = name
+    for config in _LISTS:
+        if config in found.configs:
+            found.configs[config] = ",".join(_list(found.configs[config], ","))
     found.cluster_id = variables.get("CLUSTER_ID") or variables.get("KAFKA_KRAFT_CLUSTER_ID") or None
-    if (broker_id := variables.get("KAFKA_BROKER_ID")) and "node.id" not in found.configs:
+    broker_id = variables.get("KAFKA_BROKER_ID")
+    if broker_id and broker_id != "-1" and "node.id" not in found.configs:
         found.configs["node.id"] = broker_id
     found.log_level = _log_level(variables.get("KAFKA_LOG4J_ROOT_LOGLEVEL"))
     found.topics = [_topic(text) for text in _list(variables.get("KAFKA_CREATE_TOPICS", ""), ",")]
-    _add_stores(found.configs, variables, secrets)
+    found.registry_port = _port(variables, "ODRADEK_REGISTRY_PORT")
+    found.control_port = _port(variables, "ODRADEK_CONTROL_PORT")
+    _add_stores(found.configs, variables, root)
+    if not found.configs.get("listeners"):
+        _add_listeners(found.configs, variables, bitnami)
     _add_users(found, variables)
-    if "listeners" not in found.configs:
-        _add_listeners(found.configs, bitnami)
+    options = variables.get("KAFKA_OPTS", "")
+    _add_log_ins(found.configs, options, root)
+    if _JAAS_FILE.sub("", options).strip():
+        found.notes.append("KAFKA_OPTS has options without effect: there is no JVM")
     return found
 
 
@@ -143,14 +189,33 @@ def markdown() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _add_listeners(configs: dict[str, str], bitnami: bool) -> None:
-    """Where nothing says where to listen: port 9092 at all addresses, and what the image advertises then."""
-    configs["listeners"] = "PLAINTEXT://:9092"
-    if not bitnami:
-        configs.setdefault("advertised.listeners", "PLAINTEXT://localhost:9092")
+def _mounted(file: Path) -> dict[str, str]:
+    try:
+        return parse_properties(file.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise EnvironmentRefused(f"{file}: {error}") from None
 
 
-def _add_stores(configs: dict[str, str], variables: Mapping[str, str], secrets: PurePosixPath) -> None:
+def _add_listeners(configs: dict[str, str], variables: Mapping[str, str], bitnami: bool) -> None:
+    """Where nothing says where to listen: at the ports that are advertised, or port 9092, at all addresses."""
+    host = variables.get("KAFKA_ADVERTISED_HOST_NAME") or variables.get("ADV_HOST")
+    port = variables.get("KAFKA_PORT") or "9092"
+    if advertised := configs.get("advertised.listeners"):
+        if configs.get("process.roles", "").strip() == "controller":
+            raise EnvironmentRefused("KAFKA_ADVERTISED_LISTENERS is not supported on a KRaft controller.")
+        configs["listeners"] = re.sub(r"://[^,]*:", "://0.0.0.0:", advertised)
+        return
+    configs["listeners"] = f"PLAINTEXT://:{port}"
+    if host:
+        configs["advertised.listeners"] = f"PLAINTEXT://{host}:{variables.get('KAFKA_ADVERTISED_PORT') or port}"
+    elif not bitnami:
+        configs["advertised.listeners"] = f"PLAINTEXT://localhost:{port}"
+
+
+def _add_stores(configs: dict[str, str], variables: Mapping[str, str], root: Path) -> None:
+    secrets = root / SECRETS
     for kind in ("KEYSTORE", "TRUSTSTORE"):
         if file := variables.get(f"KAFKA_SSL_{kind}_FILENAME"):
             configs[f"ssl.{kind.lower()}.location"] = str(secrets / file)
@@ -160,11 +225,67 @@ def _add_stores(configs: dict[str, str], variables: Mapping[str, str], secrets: 
         ("KAFKA_SSL_TRUSTSTORE_CREDENTIALS", "ssl.truststore.password"),
     ):
         if file := variables.get(variable):
-            try:
-                with open(secrets / file) as content:
-                    configs[config] = content.read().strip()
-            except OSError as error:
-                raise EnvironmentRefused(f"{variable}: {secrets / file}: {error.strerror}") from None
+            configs[config] = _content(secrets / file, variable).strip()
+    if kind := variables.get("KAFKA_TLS_TYPE", "").upper():
+        _add_certificates(configs, variables, kind, [root / folder for folder in CERTIFICATES])
+
+
+def _add_certificates(
+    configs: dict[str, str], variables: Mapping[str, str], kind: str, folders: Sequence[Path]
+) -> None:
+    """The stores of bitnami's image, which have fixed names."""
+    if kind not in ("JKS", "PEM"):
+        raise EnvironmentRefused(f"KAFKA_TLS_TYPE: {kind} is neither JKS nor PEM")
+
+    def stored(name: str) -> Path:
+        paths = [folder / name for folder in folders]
+        return next((path for path in paths if path.exists()), paths[0])
+
+    password = variables.get("KAFKA_CERTIFICATE_PASSWORD")
+    given = {
+        "ssl.client.auth": variables.get("KAFKA_TLS_CLIENT_AUTH") or "required",
+        "ssl.keystore.type": kind,
+        "ssl.truststore.type": kind,
+        "ssl.key.password": password,
+    }
+    if kind == "JKS":
+        for store in ("keystore", "truststore"):
+            given |= {f"ssl.{store}.location": str(stored(f"kafka.{store}.jks")), f"ssl.{store}.password": password}
+    else:
+        files = {
+            "ssl.keystore.key": "kafka.keystore.key",
+            "ssl.keystore.certificate.chain": "kafka.keystore.pem",
+            "ssl.truststore.certificates": "kafka.truststore.pem",
+        }
+        given |= {config: _content(stored(name), "KAFKA_TLS_TYPE") for config, name in files.items()}
+    for config, value in given.items():
+        if value is not None:
+            configs.setdefault(config, value)
+
+
+def _content(file: Path, variable: str) -> str:
+    try:
+        return file.read_text()
+    except (OSError, ValueError) as error:
+        said = error.strerror if isinstance(error, OSError) else "no text"
+        raise EnvironmentRefused(f"{variable}: {file}: {said}") from None
+
+
+def _add_log_ins(configs: dict[str, str], options: str, root: Path) -> None:
+    """The login modules of a JAAS file: of `LISTENER.KafkaServer` in it, else of `KafkaServer`."""
+    if (named := _JAAS_FILE.search(options)) is None:
+        return
+    file = root / named[1].strip("\"'").lstrip("/")
+    text = _COMMENT.sub(lambda found: found[1] or " ", _content(file, "KAFKA_OPTS"))
+    sections = {name.lower(): _MODULE.findall(body) for name, body in _SECTION.findall(text)}
+    for listener in _sasl_listeners(configs):
+        prefix = f"listener.name.{listener.lower()}"
+        enabled = configs.get(f"{prefix}.sasl.enabled.mechanisms") or configs.get("sasl.enabled.mechanisms", "GSSAPI")
+        modules = sections.get(f"{listener}.KafkaServer".lower()) or sections.get("kafkaserver", [])
+        for mechanism in _list(enabled, ","):
+            for module in modules:
+                if module.split()[0].rpartition(".")[2] == LOGIN_MODULES.get(mechanism):
+                    configs.setdefault(f"{prefix}.{mechanism.lower()}.sasl.jaas.config", module.strip())
 
 
 def _add_users(found: FromEnvironment, variables: Mapping[str, str]) -> None:
@@ -215,6 +336,15 @@ def _topic(text: str) -> str:
         raise EnvironmentRefused(f"KAFKA_CREATE_TOPICS: {text}: one container is one node, so there is one replica")
     policy = f":cleanup.policy={rest[2]}" if len(rest) == 3 else ""
     return f"{name}:{rest[0] if rest else 1}{policy}"
+
+
+def _port(variables: Mapping[str, str], name: str) -> int | None:
+    text = variables.get(name)
+    if not text:
+        return None
+    if not text.isdecimal() or int(text) > 65535:
+        raise EnvironmentRefused(f"{name}: {text} is not a port: a number from 0 to 65535")
+    return int(text)
 
 
 def _log_level(text: str | None) -> str | None:

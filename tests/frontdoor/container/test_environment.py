@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import pytest
 
@@ -39,6 +39,100 @@ def test_an_empty_environment_is_apaches_image() -> None:
         "listeners": "PLAINTEXT://:9092",
         "advertised.listeners": "PLAINTEXT://localhost:9092",
     }
+
+
+def test_the_listeners_are_those_that_are_advertised_at_all_addresses() -> None:
+    advertised = "PLAINTEXT://kafka:29092,PLAINTEXT_HOST://localhost:9092,"
+    found = read_environment({"KAFKA_ADVERTISED_LISTENERS": advertised, "KAFKA_BROKER_ID": "-1"})
+    assert found.configs == {
+        "advertised.listeners": advertised.rstrip(","),
+        "listeners": "PLAINTEXT://0.0.0.0:29092,PLAINTEXT_HOST://0.0.0.0:9092",
+    }
+
+
+@pytest.mark.parametrize(
+    ("variables", "listeners", "advertised"),
+    [
+        ({"KAFKA_ADVERTISED_HOST_NAME": "kafka"}, "PLAINTEXT://:9092", "PLAINTEXT://kafka:9092"),
+        (
+            {"KAFKA_ADVERTISED_HOST_NAME": "kafka", "KAFKA_PORT": "7", "KAFKA_ADVERTISED_PORT": "8"},
+            "PLAINTEXT://:7",
+            "PLAINTEXT://kafka:8",
+        ),
+        ({"ADV_HOST": "127.0.0.1"}, "PLAINTEXT://:9092", "PLAINTEXT://127.0.0.1:9092"),
+        ({"KAFKA_LISTENERS": "A://:1", "KAFKA_ADVERTISED_HOST_NAME": "kafka"}, "A://:1", None),
+    ],
+)
+def test_a_host_to_advertise(variables: dict[str, str], listeners: str, advertised: str | None) -> None:
+    found = read_environment(variables).configs
+    assert found["listeners"] == listeners
+    assert found.get("advertised.listeners") == advertised
+
+
+def test_the_variables_override_a_mounted_file(tmp_path: Path) -> None:
+    folder = tmp_path / "mnt/shared/config"
+    folder.mkdir(parents=True)
+    (folder / "server.properties").write_text("listeners=A://:1\nnode.id=4\n")
+    assert read_environment({"KAFKA_NODE_ID": "5"}, tmp_path).configs == {"listeners": "A://:1", "node.id": "5"}
+    (folder / "server.properties").write_text("\\u12")
+    with pytest.raises(EnvironmentRefused, match=r"server\.properties: "):
+        read_environment({}, tmp_path)
+
+
+def test_log_ins_of_a_jaas_file(tmp_path: Path) -> None:
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc" / "jaas.conf").write_text(
+        """/* users */ KafkaServer {
+            org.apache.kafka.common.security.plain.PlainLoginModule required
+            username="admin" password="a//;}" // of the broker
+            user_admin="a//;}";
+            org.apache.kafka.common.security.scram.ScramLoginModule required;
+        };
+        other.KafkaServer { org.apache.kafka.common.security.plain.PlainLoginModule required user_bob="b"; };
+        KafkaClient { org.apache.kafka.common.security.plain.PlainLoginModule required username="x"; };"""
+    )
+    found = read_environment(
+        {
+            "KAFKA_OPTS": "-Xlog:gc -Djava.security.auth.login.config=/etc/jaas.conf",
+            "KAFKA_LISTENERS": "SASL_PLAINTEXT://:1,OTHER://:2,PLAINTEXT://:3",
+            "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "OTHER:SASL_SSL",
+            "KAFKA_SASL_ENABLED_MECHANISMS": "PLAIN,SCRAM-SHA-512",
+            "KAFKA_LISTENER_NAME_OTHER_SASL_ENABLED_MECHANISMS": "PLAIN",
+        },
+        tmp_path,
+    )
+    texts = {name: " ".join(text.split()) for name, text in found.configs.items() if name.endswith("jaas.config")}
+    security = "org.apache.kafka.common.security"
+    assert texts == {
+        "listener.name.sasl_plaintext.plain.sasl.jaas.config": f"{security}.plain.PlainLoginModule required "
+        'username="admin" password="a//;}" user_admin="a//;}";',
+        "listener.name.sasl_plaintext.scram-sha-512.sasl.jaas.config": f"{security}.scram.ScramLoginModule required;",
+        "listener.name.other.plain.sasl.jaas.config": f'{security}.plain.PlainLoginModule required user_bob="b";',
+    }
+    assert found.notes == ["KAFKA_OPTS has options without effect: there is no JVM"]
+
+
+def test_stores_of_bitnamis_image(tmp_path: Path) -> None:
+    mounted, usual = tmp_path / "bitnami/kafka/config/certs", tmp_path / "opt/bitnami/kafka/config/certs"
+    mounted.mkdir(parents=True)
+    (mounted / "kafka.keystore.jks").touch()
+    found = read_environment({"KAFKA_TLS_TYPE": "JKS", "KAFKA_CERTIFICATE_PASSWORD": "secret"}, tmp_path).configs
+    assert found["ssl.keystore.location"] == f"{mounted}/kafka.keystore.jks"
+    assert found["ssl.truststore.location"] == f"{usual}/kafka.truststore.jks"
+    assert found["ssl.key.password"] == found["ssl.keystore.password"] == "secret"
+    assert found["ssl.client.auth"] == "required"
+    for name in ("kafka.keystore.key", "kafka.keystore.pem", "kafka.truststore.pem"):
+        (mounted / name).write_text(name)
+    found = read_environment({"KAFKA_TLS_TYPE": "PEM", "KAFKA_TLS_CLIENT_AUTH": "none"}, tmp_path).configs
+    assert found["ssl.keystore.certificate.chain"] == "kafka.keystore.pem"
+    assert found["ssl.truststore.certificates"] == "kafka.truststore.pem"
+    assert found["ssl.client.auth"] == "none"
+
+
+def test_ports_of_the_registry_and_the_control_api() -> None:
+    found = read_environment({"ODRADEK_REGISTRY_PORT": "8081", "ODRADEK_CONTROL_PORT": "9090"})
+    assert (found.registry_port, found.control_port) == (8081, 9090)
+    assert read_environment({}).registry_port is None
 
 
 def test_the_same_cluster_by_the_variables_of_each_image() -> None:
@@ -82,17 +176,26 @@ def test_topics_at_the_start() -> None:
 
 
 def test_key_stores_by_their_file_names(tmp_path: Path) -> None:
-    (tmp_path / "credentials").write_text("secret\n")
+    secrets = tmp_path / "etc/kafka/secrets"
+    secrets.mkdir(parents=True)
+    (secrets / "credentials").write_text("secret\n")
     variables = {"KAFKA_SSL_KEYSTORE_FILENAME": "keys.jks", "KAFKA_SSL_KEYSTORE_CREDENTIALS": "credentials"}
-    found = read_environment(variables, PurePosixPath(tmp_path))
-    assert found.configs["ssl.keystore.location"] == f"{tmp_path}/keys.jks"
+    found = read_environment(variables, tmp_path)
+    assert found.configs["ssl.keystore.location"] == f"{secrets}/keys.jks"
     assert found.configs["ssl.keystore.password"] == "secret"
 
 
 @pytest.mark.parametrize(
     ("variables", "said"),
     [
-        ({"KAFKA_OPTS": "-Djava.security.auth.login.config=/x"}, "KAFKA_OPTS cannot be honoured"),
+        ({"KAFKA_OPTS": "-Djava.security.auth.login.config=/x"}, "KAFKA_OPTS: /x: No such file"),
+        ({"KAFKA_TLS_TYPE": "P12"}, "P12 is neither JKS nor PEM"),
+        ({"HOSTNAME_COMMAND": "hostname"}, "HOSTNAME_COMMAND cannot be honoured: no command is run"),
+        ({"ODRADEK_REGISTRY_PORT": "x"}, "ODRADEK_REGISTRY_PORT: x is not a port"),
+        (
+            {"KAFKA_PROCESS_ROLES": "controller", "KAFKA_ADVERTISED_LISTENERS": "A://a:1"},
+            "KAFKA_ADVERTISED_LISTENERS is not supported on a KRaft controller.",
+        ),
         ({"KAFKA_CREATE_TOPICS": "orders:x"}, "expected name:partitions:replicas"),
         ({"KAFKA_CREATE_TOPICS": "orders:1:3"}, "one container is one node"),
         ({"KAFKA_CLIENT_USERS": "a,b", "KAFKA_CLIENT_PASSWORDS": "c"}, "names 2 users, KAFKA_CLIENT_PASSWORDS has 1"),
