@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.file_slice import FileSlice
@@ -38,6 +38,21 @@ from odradek.storage.producer_state import ProducerStates
 
 OUT_OF_DESCRIPTORS = "out of file descriptors: raise the limit (ulimit -n)"
 """What a StorageError says if the process may open no more files. It is the same for all files."""
+_RESERVED: Final = 12
+
+
+def is_reserved(descriptor: int) -> bool:
+    """Whether a new descriptor is one of the last that the process may have.
+
+    What stays open, a connection or the file of a log, leaves these to what is open for a moment: the module that the
+    first request of an API imports, a small file that is read whole.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows
+        return False
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 0 < most - _RESERVED <= descriptor
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Protocol
 
 from odradek.protocol.records import Buffer
-from odradek.storage.backend import OUT_OF_DESCRIPTORS, StorageError
+from odradek.storage.backend import OUT_OF_DESCRIPTORS, StorageError, is_reserved
 from odradek.storage.byte_budget import ByteBudget
 
 DEFAULT_TAIL_BYTES = 40 * 1024 * 1024
@@ -101,7 +101,7 @@ class FileSystem:
         if status is not None and status.st_nlink > 1:
             self._unlink_others(path)
         with _naming(path):
-            return os.open(path, os.O_RDWR | _SAFELY | (os.O_CREAT if create else 0), 0o644)
+            return _kept_open(os.open(path, os.O_RDWR | _SAFELY | (os.O_CREAT if create else 0), 0o644))
 
     def open_read(self, path: Path) -> int:
         _found(path, stat.S_IFREG)
@@ -118,7 +118,7 @@ class FileSystem:
     def duplicate(self, descriptor: int, path: Path) -> int:
         """Another descriptor of the same file."""
         with _naming(path):
-            return os.dup(descriptor)
+            return _kept_open(os.dup(descriptor))
 
     def close(self, descriptor: int) -> None:
         os.close(descriptor)
@@ -274,6 +274,14 @@ def _found(path: Path, kind: int) -> os.stat_result | None:
         there = _KINDS.get(stat.S_IFMT(status.st_mode), "a device")
         raise StorageError(f"{path}: is {there}, and has to be {_KINDS[kind]}", str(path))
     return status
+
+
+def _kept_open(descriptor: int) -> int:
+    """A descriptor that its owner keeps; the last ones of the process are left to others."""
+    if is_reserved(descriptor):
+        os.close(descriptor)
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+    return descriptor
 
 
 def _whole(descriptor: int, size: int) -> bytes:

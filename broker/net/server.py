@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import itertools
 import logging
+import os
 import socket
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
@@ -22,6 +23,7 @@ from odradek.broker.net.connection_states import RULES, ConnectionState, Cut
 from odradek.broker.net.connection_task import ConnectionTask, ConnectionTasks
 from odradek.broker.requests.context import ConnectionInfo
 from odradek.broker.security.addresses import host_of
+from odradek.storage.backend import is_reserved
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
@@ -446,6 +448,8 @@ class Server:
                     await trio.lowlevel.checkpoint()
                     continue
                 try:
+                    if is_reserved(sock.fileno()):
+                        sock = await self._below_the_reserve(sock)
                     await self._admit(nursery, listening, sock, (host_of(peer), peer[1]))
                 except Exception as error:
                     sock.close()
@@ -456,6 +460,21 @@ class Server:
                 accepted += 1  # a turn for each would cost more than the connection
                 if accepted % _ACCEPTED_AT_ONCE == 0:
                     await trio.lowlevel.checkpoint()
+
+    async def _below_the_reserve(self, sock: socket.socket) -> socket.socket:
+        """The connection when others have left it a descriptor that is not reserved. The next ones wait behind it."""
+        self._bugs.report("no connection is accepted", OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
+        lowest = sock
+        try:
+            while is_reserved(lowest.fileno()):
+                await trio.sleep(_PAUSE_S)
+                with suppress(OSError):
+                    sock, lowest = lowest, lowest.dup()
+                    sock.close()
+        except BaseException:
+            lowest.close()
+            raise
+        return lowest
 
     async def _admit(self, nursery: trio.Nursery, listening: _Listening, sock: socket.socket, peer: Peer) -> None:
         """Serve a new connection as soon as there is room for it, unless its address has enough."""

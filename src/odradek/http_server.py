@@ -17,6 +17,7 @@ import trio
 
 from odradek.http_text import text_bytes
 from odradek.protocol.errors import as_value
+from odradek.storage.backend import is_reserved
 
 T = TypeVar("T")
 
@@ -157,6 +158,8 @@ class HttpConnection:
     async def serve(self) -> None:
         """Answer until the client hangs up. An error of the application is logged, and ends the connection alone."""
         async with self._stream:
+            if is_reserved(self._stream.socket.fileno()):
+                return
             try:
                 while await self._serve_one():
                     self._http.start_next_cycle()

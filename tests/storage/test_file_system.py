@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from odradek.protocol.errors import ErrorCode
+from odradek.storage import file_system
 from odradek.storage.backend import StorageError
 from odradek.storage.file_system import FileSystem
 from tests.fakes.file_system import Crash, FaultyFileSystem
@@ -114,6 +115,20 @@ def test_without_descriptors_it_says_what_helps(
     monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(StorageError, match="a: out of file descriptors: raise the limit"):
         fs.open(tmp_path / "a")
+
+
+def test_a_file_that_stays_open_leaves_the_last_descriptors_to_others(
+    fs: FileSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a").write_bytes(b"x")
+    monkeypatch.setattr(file_system, "is_reserved", lambda descriptor: True)
+    before = os.open(tmp_path / "a", os.O_RDONLY)
+    with pytest.raises(StorageError, match="a: out of file descriptors: raise the limit"):
+        fs.open(tmp_path / "a")
+    assert fs.read(tmp_path / "a") == b"x"
+    assert os.dup(before) == before + 1, "nothing is left open"
+    os.close(before)
+    os.close(before + 1)
 
 
 @pytest.mark.parametrize("name", ["link", "pipe", "folder", "dangling"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import socket
 import struct
 from contextlib import ExitStack, suppress
@@ -15,6 +16,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from odradek.broker.config.listeners import Listener, SecurityProtocol
 from odradek.broker.metadata.node import Endpoint
+from odradek.broker.net import server as server_module
 from odradek.broker.net.server import Server
 from odradek.broker.requests.context import RequestContext
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -265,6 +267,30 @@ def test_a_fault_in_admitting_one_connection_ends_no_other(install: Install) -> 
 
     trio.run(main, clock=cluster.clock)
     assert [str(bug.error) for bug in cluster.bugs] == ["127.0.0.1"]
+
+
+def test_a_connection_leaves_the_last_descriptors_to_others(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
+    cluster = FakeCluster()
+    reserved = {"from": 1 << 20}
+    monkeypatch.setattr(server_module, "is_reserved", lambda descriptor: descriptor >= reserved["from"])
+
+    async def main() -> None:
+        async with serving(cluster), await dial(cluster) as first:
+            assert await _answers(first)
+            taken = [os.dup(0) for _ in range(20)]
+            reserved["from"] = taken[-1]
+            second = await dial(cluster)
+            await second.send_all(beat())
+            await wait_all_tasks_blocked()
+            assert await _answers(first)
+            for each in taken:
+                os.close(each)
+            async with second:
+                assert await read_frame(second)
+
+    trio.run(main, clock=cluster.clock)
+    assert not cluster.bugs
 
 
 def test_a_connection_waits_for_room(install: Install) -> None:

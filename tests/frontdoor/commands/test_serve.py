@@ -16,6 +16,7 @@ import pytest
 
 from odradek.__main__ import main
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
+from odradek.protocol.generated.messages.describe_client_quotas import DescribeClientQuotasRequest
 from odradek.protocol.generated.messages.describe_cluster import DescribeClusterRequest
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import Record, build_batch
@@ -118,6 +119,7 @@ def test_out_of_descriptors_it_says_so_once_and_goes_on(tmp_path: Path) -> None:
             assert set(codes) == {0, 56}
             idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(60)]
             assert produced(client, 0) == 0
+            assert client.request(DescribeClientQuotasRequest(components=[], strict=False)).entries == []
             for each in idle:
                 each.close()
         process.send_signal(signal.SIGTERM)
