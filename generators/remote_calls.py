@@ -16,7 +16,6 @@ HAND_WRITTEN = {
     "add_fault",
     "cluster",
     "clock",
-    "decoded_records",
     "group",
     "produce",
     "produce_all",

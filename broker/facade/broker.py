@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.listeners import address_text
-from odradek.broker.facade.records.record import Isolation, StoredRecord
+from odradek.broker.facade.records.record import Isolation, Records
 from odradek.broker.facade.topics import TopicInfo, topic_info
 from odradek.broker.requests.bugs import Bug
 from odradek.protocol.partitioner import Partitioner
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from odradek.broker.cluster import Cluster
     from odradek.broker.facade.client_configs import Client
     from odradek.broker.facade.groups.info import GroupInfo
     from odradek.broker.facade.nodes import NodeInfo
-    from odradek.broker.facade.records.decoded import DecodedRecord
-    from odradek.broker.facade.records.record import Serializer, Writing
+    from odradek.broker.facade.records.record import Serializer, StoredRecord, Writing
     from odradek.broker.facade.report.strictness import StrictnessFinding
     from odradek.broker.facade.security_settings import Secured
     from odradek.broker.facade.thread_bridge import Call
@@ -158,34 +159,29 @@ class Broker:
         isolation: Isolation = "read_uncommitted",
         control: bool = False,
         limit: int | None = None,
-    ) -> Iterator[StoredRecord]:
-        """Iterate over the records that a topic holds now, partition after partition, in offset order.
+    ) -> Records:
+        """The records that a topic holds now, partition after partition, in offset order.
+
+        It is a list that is read when it is used: `assert broker.records("orders")` reads one record, a loop keeps
+        none, and ``len``, ``==`` and an index read everything. ``broker.records("orders").decoded()`` has the keys and
+        values decoded by the schemas that `set_schema` has set.
 
         ``start`` is the first offset, by default the start of the log. ``isolation="read_committed"`` leaves out
         records of aborted and open transactions. ``control=True`` includes transaction markers. ``limit`` is the
         maximum number of records in all partitions together. Raises KeyError for an unknown topic or partition.
         """
-        from odradek.broker.facade.records.reading import at_most, bounds_of, read_records
+        from odradek.broker.facade.records.decoded import decoded_records
+        from odradek.broker.facade.records.reading import bounds_of, read_records
 
         topics = self._cluster.topics
+        if limit is not None and limit < 0:
+            raise ValueError(f"limit={limit}: expected 0 or more records")
         bounds = self._look(lambda: bounds_of(topics, topic, partition, isolation, start))
-        return at_most(limit, read_records(self._look, topics, topic, bounds, isolation, control))
 
-    def decoded_records(
-        self,
-        topic: str,
-        partition: int | None = None,
-        *,
-        start: int | None = None,
-        isolation: Isolation = "read_uncommitted",
-        control: bool = False,
-        limit: int | None = None,
-    ) -> Iterator[DecodedRecord]:
-        """The same as `records`, with key and value decoded by the schemas that `set_schema` has set."""
-        from odradek.broker.facade.records.decoded import decoded_records
+        def read() -> Iterator[StoredRecord]:
+            return islice(read_records(self._look, topics, topic, bounds, isolation, control), limit)
 
-        found = self.records(topic, partition, start=start, isolation=isolation, control=control, limit=limit)
-        return decoded_records(self._cluster.record_schemas, found)
+        return Records(read, lambda: decoded_records(self._cluster.record_schemas, read()))
 
     @property
     def schemas(self) -> list[SchemaInfo]:

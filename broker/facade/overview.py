@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,8 @@ from odradek.broker.faults.fault import FaultSet
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.coordinator.group.service import GroupService
-    from odradek.broker.facade.thread_bridge import Call
+    from odradek.broker.facade.broker import Broker
+    from odradek.broker.facade.records.record import DecodedRecord, Isolation
     from odradek.broker.partitions.partition_registry import PartitionRegistry, Topic
 
 
@@ -157,9 +158,10 @@ def _group_summary(groups: GroupService, topics: PartitionRegistry, group_id: st
 class PageLooks:
     """What the page shows of a broker; the control API serves it, too."""
 
-    def __init__(self, cluster: Cluster, look: Call) -> None:
-        self._cluster = cluster
-        self._look = look
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._cluster = broker.cluster
+        self._look = broker._look
 
     def topic_page(self, contains: str = "", *, start: int = 0, limit: int = 100, internal: bool = False) -> TopicPage:
         """A page of summaries of the topics with ``contains`` in their name, ordered by name.
@@ -177,6 +179,20 @@ class PageLooks:
         """
         cluster = self._cluster
         return self._look(lambda: group_page(cluster.groups, cluster.topics, contains, start, limit))
+
+    def decoded_records(
+        self,
+        topic: str,
+        partition: int | None = None,
+        *,
+        start: int | None = None,
+        isolation: Isolation = "read_uncommitted",
+        control: bool = False,
+        limit: int | None = None,
+    ) -> Sequence[DecodedRecord]:
+        """The same as `Broker.records`, with key and value decoded by the schemas that `set_schema` has set."""
+        found = self._broker.records(topic, partition, start=start, isolation=isolation, control=control, limit=limit)
+        return found.decoded()
 
     @property
     def overview(self) -> Overview:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:  # so that type checkers refuse names that do not exist; the s
     )
     from odradek.broker.facade.nodes import NodeInfo as NodeInfo
     from odradek.broker.facade.open_broker import open_broker as open_broker
-    from odradek.broker.facade.records.decoded import DecodedRecord as DecodedRecord
     from odradek.broker.facade.records.record import (
+        DecodedRecord as DecodedRecord,
         ProducerRecord as ProducerRecord,
         RecordMetadata as RecordMetadata,
         StoredRecord as StoredRecord,
@@ -76,8 +76,7 @@ else:
         "odradek.broker.facade.groups.info": "GroupInfo LagUnknownError MemberInfo",
         "odradek.broker.facade.nodes": "NodeInfo",
         "odradek.broker.facade.open_broker": "open_broker",
-        "odradek.broker.facade.records.decoded": "DecodedRecord",
-        "odradek.broker.facade.records.record": "ProducerRecord RecordMetadata StoredRecord",
+        "odradek.broker.facade.records.record": "DecodedRecord ProducerRecord RecordMetadata StoredRecord",
         "odradek.broker.facade.remote.broker": "connect",
         "odradek.broker.facade.report.strictness": "StrictnessError StrictnessFinding StrictnessWarning",
         "odradek.broker.facade.security_settings": "Acl Security",

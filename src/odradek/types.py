@@ -15,6 +15,7 @@ from odradek.broker.facade.groups.info import (
     StreamsMemberInfo as StreamsMemberInfo,
     SubtopologyInfo as SubtopologyInfo,
 )
+from odradek.broker.facade.records.record import Listed as Listed, Records as Records
 from odradek.broker.facade.remote.broker import RemoteBroker as RemoteBroker, RemoteFork as RemoteFork
 from odradek.broker.facade.verb_base import Pending as Pending
 from odradek.broker.facade.verbs.broker import TrioBroker as TrioBroker

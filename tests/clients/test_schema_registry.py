@@ -175,7 +175,7 @@ def test_quix_streams(broker: odradek.KafkaBroker) -> None:
     command = [*quix_program(), broker.bootstrap_servers, broker.schema_registry_url]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert ran.stdout == "[2, 4, 6]\n", ran.stderr[-2000:]
-    doubled = [each.value and each.value.data for each in broker.decoded_records("quix-doubled")]
+    doubled = [each.value and each.value.data for each in broker.records("quix-doubled").decoded()]
     assert doubled == [{"number": 2}, {"number": 4}, {"number": 6}]
 
 
@@ -203,7 +203,7 @@ def test_java(broker: odradek.KafkaBroker) -> None:
     report = reports([*registry_java_command(), broker.bootstrap_servers, broker.schema_registry_url])
     for scenario in ("everyCall", "errorsHaveTheirCodes", "references", "recordsThereAndBack"):
         assert report(scenario) == ""
-    [record] = broker.decoded_records("orders")
+    [record] = broker.records("orders").decoded()
     assert record.value is not None
     assert record.value.data == {"number": 7}
 

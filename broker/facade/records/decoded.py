@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from odradek.broker.schemas.record_schemas import Decoded, RecordSchemas, schema_of
+from odradek.broker.facade.records.record import DecodedRecord
+from odradek.broker.schemas.record_schemas import RecordSchemas, schema_of
 
 if TYPE_CHECKING:
     from odradek.broker.facade.records.record import StoredRecord
@@ -14,15 +14,6 @@ if TYPE_CHECKING:
 
 _PARTS = ("key", "value")
 _LARGEST_ID = 2**32 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class DecodedRecord:
-    """A record with its decoded key and value, which are None without a schema or without data."""
-
-    record: StoredRecord
-    key: Decoded | None
-    value: Decoded | None
 
 
 class SchemaChange:

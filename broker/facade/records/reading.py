@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.broker.facade.records.record import Isolation, StoredRecord
@@ -76,15 +75,6 @@ def read_records(
             if batch.is_control and not control:
                 continue
             yield from decode_batch(topic, each.partition, batch, each.first, each.end)
-
-
-def at_most(limit: int | None, records: Iterator[StoredRecord]) -> Iterator[StoredRecord]:
-    """The first ``limit`` records, or all if it is None. Raises ValueError if it is negative."""
-    if limit is None:
-        return records
-    if limit < 0:
-        raise ValueError(f"limit={limit}: expected 0 or more records")
-    return islice(records, limit)
 
 
 def _batches(call: Call, topics: PartitionRegistry, topic: str, bounds: Bounds) -> Iterator[RecordBatch]:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 from odradek.protocol.records import RecordHeader
+
+if TYPE_CHECKING:
+    from odradek.broker.schemas.record_schemas import Decoded
+
+T = TypeVar("T")
+
+_SHOWN = 20
 
 Isolation = Literal["read_uncommitted", "read_committed"]
 """The isolation level of a reader, as in Kafka."""
@@ -35,6 +43,71 @@ class StoredRecord:
     leader_epoch: int = 0
     codec: str = "none"
     log_append_time: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedRecord:
+    """A record with its decoded key and value, which are None without a schema or without data."""
+
+    record: StoredRecord
+    key: Decoded | None
+    value: Decoded | None
+
+
+class Listed(Sequence[T]):
+    """A list that is read when it is used.
+
+    A loop and ``bool`` read no further than they get, and keep nothing. An index, ``len`` and ``==`` read everything,
+    once. It equals any list with the same items.
+    """
+
+    def __init__(self, read: Callable[[], Iterator[T]]) -> None:
+        self._read = read
+        self._items: list[T] | None = None
+
+    def _all(self) -> list[T]:
+        if self._items is None:
+            self._items = list(self._read())
+        return self._items
+
+    def __iter__(self) -> Iterator[T]:
+        return self._read() if self._items is None else iter(self._items)
+
+    def __bool__(self) -> bool:
+        return any(True for _ in self)
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[T]: ...
+    def __getitem__(self, index: int | slice) -> T | list[T]:
+        return self._all()[index]
+
+    def __eq__(self, other: object) -> bool:
+        return self._all() == list(other) if isinstance(other, list | Listed) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = [repr(each) for each in islice(self, _SHOWN + 1)]
+        return f"[{', '.join(shown[:_SHOWN])}{', ...' if len(shown) > _SHOWN else ''}]"
+
+
+class Records(Listed[StoredRecord]):
+    """Records of a topic, partition after partition, in offset order: a list that is read when it is used."""
+
+    def __init__(
+        self, read: Callable[[], Iterator[StoredRecord]], decode: Callable[[], Iterator[DecodedRecord]]
+    ) -> None:
+        super().__init__(read)
+        self._decode = decode
+
+    def decoded(self) -> Sequence[DecodedRecord]:
+        """The records with key and value decoded by the schemas that ``set_schema`` has set."""
+        return Listed(self._decode)
 
 
 Serializer = Callable[[Any], bytes | None]

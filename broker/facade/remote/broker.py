@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.generated.remote_calls import RemoteCalls
-from odradek.broker.facade.records.decoded import DecodedRecord
-from odradek.broker.facade.records.record import Isolation, Serializer, StoredRecord, Writing
+from odradek.broker.facade.overview import PageLooks
+from odradek.broker.facade.records.record import DecodedRecord, Isolation, Records, Serializer, StoredRecord, Writing
 from odradek.broker.facade.remote.decoding import decoded
 from odradek.broker.facade.remote.encoding import encoded
 from odradek.broker.facade.remote.handles import RemoteClock, RemoteGroup, RemoteSeeding, RemoteTranscript
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from odradek.broker.facade.client_configs import Client
     from odradek.broker.facade.generated.blocking.groups import Group
     from odradek.broker.facade.generated.blocking.transcript import Transcript
+
+T = TypeVar("T")
 
 
 class RemoteBroker(RemoteCalls):
@@ -94,28 +96,23 @@ class RemoteBroker(RemoteCalls):
         isolation: Isolation = "read_uncommitted",
         control: bool = False,
         limit: int | None = None,
-    ) -> Iterator[StoredRecord]:
-        """The records of a topic; see `KafkaBroker.records`."""
-        found = self._read("records", topic, partition, start, isolation, control, limit)
-        return (decoded(StoredRecord, each, "records", strict=False) for each in found)
+    ) -> Records:
+        """The records of a topic, which are fetched here; see `KafkaBroker.records`."""
+        given: dict[str, Any] = {
+            "topic": topic,
+            "partition": partition,
+            "start": start,
+            "isolation": isolation,
+            "control": control,
+            "limit": limit,
+        }
 
-    def decoded_records(
-        self,
-        topic: str,
-        partition: int | None = None,
-        *,
-        start: int | None = None,
-        isolation: Isolation = "read_uncommitted",
-        control: bool = False,
-        limit: int | None = None,
-    ) -> Iterator[DecodedRecord]:
-        """The records with key and value by their schemas; see `KafkaBroker.decoded_records`."""
-        found = self._read("decoded_records", topic, partition, start, isolation, control, limit)
-        return (decoded(DecodedRecord, each, "records", strict=False) for each in found)
+        def ask(owner: type, member: str, kind: type[T]) -> Iterator[T]:
+            found = self._remote.ask(operation_of(owner, member), None, given)
+            return (decoded(kind, each, "records", strict=False) for each in found)
 
-    def _read(self, member: str, *given: Any) -> Any:
-        names = ("topic", "partition", "start", "isolation", "control", "limit")
-        return self._remote.ask(operation_of(BlockingBroker, member), None, dict(zip(names, given, strict=True)))
+        found = list(ask(BlockingBroker, "records", StoredRecord))
+        return Records(lambda: iter(found), lambda: ask(PageLooks, "decoded_records", DecodedRecord))
 
     def fork(self, data_dir: str | Path | None = None) -> RemoteFork:
         """A second broker in the other process, which begins with the state of this one.

@@ -145,7 +145,7 @@ class SchemaVerbs(TrioVerbs):
         message: str | None = None,
         schema_id: int | None = None,
     ) -> Pending[TrioUndo]:
-        """Set the schema of a topic's values or keys. `decoded_records` and the page use it; clients do not see it.
+        """Set the schema of a topic's values or keys. `Records.decoded` and the page use it; clients do not see it.
 
         ``schema`` is Avro's JSON, the text of a .proto file (which protoc reads in a process of its own), or the bytes
         of a descriptor set. ``kind`` is ``avro`` or ``protobuf``, if the schema does not show it. ``message`` is the

@@ -19,7 +19,7 @@ from odradek.broker.facade.generated.blocking.transactions import TransactionHol
 from odradek.broker.facade.generated.blocking.transcript import Transcript
 from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.overview import PageLooks
-from odradek.broker.facade.records.record import Isolation
+from odradek.broker.facade.records.record import Isolation, Listed
 from odradek.broker.facade.records.watching import RecordFollow, RecordWait
 from odradek.broker.facade.remote.decoding import decoded
 from odradek.broker.facade.remote.encoding import encoded
@@ -175,7 +175,7 @@ class Calls:
         if operation.owner is BrokerClock:
             return self._broker.clock
         if operation.owner is PageLooks:
-            return PageLooks(self._broker.cluster, self._broker._look)
+            return PageLooks(self._broker)
         if operation.owner is ForkOperations:
             return self._forks
         if operation.owner is Transcript:
@@ -209,4 +209,4 @@ class Calls:
             if len(self._handles) > _KEPT:
                 self._handles.popitem(last=False)
             return {"id": identity, "path": f"/v1/{kind}/{identity}"}
-        return map(encoded, result) if isinstance(result, Iterator) else encoded(result)
+        return map(encoded, iter(result)) if isinstance(result, Listed) else encoded(result)

@@ -7,12 +7,13 @@ import functools
 import inspect
 import types
 import typing
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from odradek._version import __version__
 from odradek.broker.facade.generated.blocking.groups import Group
+from odradek.broker.facade.records.record import Records, StoredRecord
 from odradek.broker.facade.remote.decoding import fields_of
 from odradek.broker.facade.remote.encoding import encoded
 from odradek.broker.facade.remote.operations import HANDLES, Operation, Parameter, operations
@@ -35,7 +36,7 @@ _BASE64: Schema = {
     "additionalProperties": False,
 }
 _BYTES: Schema = {"anyOf": [{"type": "string"}, _BASE64]}
-_LISTS = (list, Sequence, Iterable, Iterator, Collection, tuple)
+_LISTS = (list, Sequence, Iterable, Collection, tuple)
 
 
 class Schemas:
@@ -71,6 +72,8 @@ class Schemas:
     def _of_class(self, owner: Any) -> Schema:
         if owner in HANDLES:
             return self._component("Handle", _HANDLE)
+        if owner is Records:
+            return self.of(list[StoredRecord])
         if owner is Requests:
             return {"type": "array", "items": {"type": "object"}}
         if not inspect.isclass(owner) or issubclass(owner, BaseException):

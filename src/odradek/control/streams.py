@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import trio
 
-from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.generated.blocking.transcript import Transcript
+from odradek.broker.facade.overview import PageLooks
 from odradek.broker.facade.records.decoded import decoded_records
 from odradek.broker.facade.records.watching import AT_ONCE, RecordFollow
 from odradek.broker.facade.remote.encoding import encoded, error_told
@@ -41,10 +41,10 @@ REQUESTS = replace(
     '`latest`: no more than so many at a time, ten times a second; {"left_out": n} says how many were passed over.',
 )
 RECORDS = replace(
-    operation_of(BlockingBroker, "decoded_records"),
+    operation_of(PageLooks, "decoded_records"),
     member="records_stream",
     path="/v1/records/stream",
-    parameters=(*operation_of(BlockingBroker, "decoded_records").parameters, _LATEST),
+    parameters=(*operation_of(PageLooks, "decoded_records").parameters, _LATEST),
     doc="Records of a topic as they come, as `decoded_records` has them: a line of JSON for each, until the reader "
     "hangs up.\n\n"
     "`start`: begin at this offset, else with what comes from now on. `latest`: begin so many offsets before the end "

@@ -9,7 +9,7 @@ from odradek.broker.facade.overview import PageLooks
 
 
 def looks(broker: odradek.KafkaBroker) -> PageLooks:
-    return PageLooks(broker.cluster, broker._look)
+    return PageLooks(broker)
 
 
 def test_everything_is_counted() -> None:

@@ -147,7 +147,7 @@ def test_looking_at_a_topic_makes_no_log(tmp_path: Path) -> None:
         assert [(each.log_end_offset, each.size_bytes, each.replica_ends) for each in made.partitions] == [
             (0, 0, {1: 0})
         ] * 3
-        (summary,) = PageLooks(broker.cluster, broker._look).topic_page("t").topics
+        (summary,) = PageLooks(broker).topic_page("t").topics
         assert (summary.records, summary.end, summary.size_bytes) == (0, 0, 0)
         assert not list(tmp_path.glob("**/t-*"))
         broker.produce("t", "v", partition=1)

@@ -21,7 +21,7 @@ OUTER = '{"type":"record","name":"Outer","fields":[{"name":"i","type":"Inner"}]}
 
 
 def values(broker: odradek.KafkaBroker) -> list[Decoded | None]:
-    return [each.value for each in broker.decoded_records("orders")]
+    return [each.value for each in broker.records("orders").decoded()]
 
 
 def test_avro_with_a_reference(broker: odradek.KafkaBroker, registry: Ask) -> None:
@@ -29,7 +29,7 @@ def test_avro_with_a_reference(broker: odradek.KafkaBroker, registry: Ask) -> No
     reference = {"name": "Inner", "subject": "inner", "version": 1}
     registry("POST", "/subjects/orders-value/versions", {"schema": OUTER, "references": [reference]})
     broker.produce("orders", b"\x00\x00\x00\x00\x02\x0e", key=b"plain")
-    (record,) = broker.decoded_records("orders")
+    (record,) = broker.records("orders").decoded()
     assert record.value == Decoded({"i": {"n": 7}}, "Outer", schema_id=2)
     assert record.key is None
 
@@ -91,7 +91,7 @@ def test_in_the_broker_s_own_thread() -> None:
             await broker.create_topic("_schemas", config={"cleanup.policy": "compact"})
             await broker.produce("_schemas", json.dumps(value), key=key)
             await broker.produce("orders", b"\x00\x00\x00\x00\x05\x02")
-            assert [each.value for each in broker.decoded_records("orders")] == [Decoded("B", "E", schema_id=5)]
+            assert [each.value for each in broker.records("orders").decoded()] == [Decoded("B", "E", schema_id=5)]
 
     trio.run(main)
 

@@ -16,7 +16,7 @@ def test_schemas_are_set_removed_and_taken_back() -> None:
         broker.produce("t", None, partition=0, transactional_id="tx", transaction="abort")
         with broker.set_schema("t", '"string"') as undo:
             broker.set_schema("t", '"int"', part="key")
-            first, second, marker = broker.decoded_records("t", control=True)
+            first, second, marker = broker.records("t", control=True).decoded()
             assert first.record.value == b"\x00\x00\x00\x00\x07\x02a"
             assert (first.key, first.value) == (Decoded(42, "int"), Decoded("a", "string", schema_id=7))
             assert (second.key, second.value, marker.value) == (None, None, None)
@@ -52,7 +52,7 @@ def test_in_trio() -> None:
         async with odradek.open_broker(topics=["t"]) as broker:
             await broker.produce("t", b"\x54")
             async with broker.set_schema("t", '"int"'):
-                assert [each.value for each in broker.decoded_records("t")] == [Decoded(42, "int")]
+                assert [each.value for each in broker.records("t").decoded()] == [Decoded(42, "int")]
             assert broker.schemas == []
 
     trio.run(main)
@@ -72,6 +72,6 @@ def test_over_http() -> None:
                     remote.set_schema("t", schema)
                 continue
             with remote.set_schema("t", schema):
-                assert list(remote.decoded_records("t")) == list(broker.decoded_records("t"))
-                assert [each.value for each in remote.decoded_records("t")] == [Decoded({"a": "x"}, "A")]
+                assert list(remote.records("t").decoded()) == list(broker.records("t").decoded())
+                assert [each.value for each in remote.records("t").decoded()] == [Decoded({"a": "x"}, "A")]
                 assert remote.schemas == broker.schemas

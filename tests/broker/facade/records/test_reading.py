@@ -19,7 +19,7 @@ def test_records_come_back_decoded() -> None:
         }
         assert [each.offset for each in broker.records("p-data", start=4)] == [4, 5]
         assert list(broker.records("p-data", 1)) == []
-        assert len(list(broker.records("p-data", isolation="read_committed"))) == 6
+        assert len(broker.records("p-data", isolation="read_committed")) == 6
         with pytest.raises(KeyError, match="no topic"):
             broker.records("nope")
         with pytest.raises(KeyError, match="no partition 2"):
@@ -47,3 +47,19 @@ def test_a_committed_transaction_behind_an_aborted_one_is_read_from_its_middle()
         for start, expected in ((0, [3, 4]), (1, [3, 4]), (2, [3, 4]), (4, [4]), (5, [])):
             found = broker.records("t", 0, start=start, isolation="read_committed")
             assert [each.offset for each in found] == expected
+
+
+def test_records_are_a_list_that_is_read_when_it_is_used() -> None:
+    with odradek.KafkaBroker(topics={"t": 1, "empty": 1}) as broker:
+        broker.produce_all("t", ["a", "b", "c"])
+        found = broker.records("t")
+        assert found
+        assert len(found) == 3
+        assert not broker.records("empty")
+        assert broker.records("empty") == []
+        assert (found[0].value, found[-1].value, [each.value for each in found[1:]]) == (b"a", b"c", [b"b", b"c"])
+        assert found == list(found) == broker.records("t") != broker.records("t", start=1)
+        assert repr(broker.records("t", limit=1)) == repr([found[0]])
+        broker.produce_all("t", ["x"] * 30)
+        assert len(found) == 3, "it has what the topic held"
+        assert repr(broker.records("t")).endswith(", ...]")

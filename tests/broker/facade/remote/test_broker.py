@@ -115,7 +115,7 @@ def test_a_fault_is_added_to_those_of_others(broker: KafkaBroker, remote: Remote
 
 def test_a_part_is_seen(broker: KafkaBroker, remote: RemoteBroker) -> None:
     broker.produce_all("t", map(str, range(50)))
-    here = PageLooks(broker.cluster, broker._look)
+    here = PageLooks(broker)
     assert remote._remote.operate(PageLooks, "topic_page", None, {"contains": "t"}) == here.topic_page("t")
     assert remote.topic("t") == broker.topic("t")
     assert remote._remote.operate(PageLooks, "group_page", None, {}) == here.group_page()
