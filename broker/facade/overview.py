@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from odradek.broker.facade.groups.description import group_ids, group_info
 from odradek.broker.facade.nodes import node_state
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.coordinator.group.service import GroupService
     from odradek.broker.facade.broker import Broker
+    from odradek.broker.facade.groups.info import GroupInfo
     from odradek.broker.facade.records.record import DecodedRecord, Isolation
     from odradek.broker.partitions.partition_registry import PartitionRegistry, Topic
 
@@ -63,6 +64,8 @@ def overview(cluster: Cluster) -> Overview:
 
 _MOST = 10_000
 
+S = TypeVar("S", "TopicSummary", "GroupSummary")
+
 
 @dataclass(frozen=True, slots=True)
 class TopicSummary:
@@ -93,7 +96,10 @@ class TopicPage:
 
 @dataclass(frozen=True, slots=True)
 class GroupSummary:
-    """A summary of a group; see `GroupInfo`. ``members`` is their number."""
+    """A summary of a group; see `GroupInfo`. ``members`` is their number.
+
+    ``committed_lag`` is the lag in the partitions with a committed offset, also where ``lag`` is unknown.
+    """
 
     group_id: str
     type: str
@@ -102,6 +108,7 @@ class GroupSummary:
     members: int
     lag: int | None
     coordinator: int
+    committed_lag: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,26 +119,60 @@ class GroupPage:
     groups: tuple[GroupSummary, ...]
 
 
-def topic_page(topics: PartitionRegistry, contains: str, start: int, limit: int, internal: bool) -> TopicPage:
+def topic_page(
+    topics: PartitionRegistry, contains: str, start: int, limit: int, internal: bool, sort: str = ""
+) -> TopicPage:
     """A page of summaries, in the broker's thread. Raises ValueError for an impossible page."""
     names = (each.name for each in topics.all() if internal or not each.internal)
-    total, chosen = _page(names, contains, start, limit)
-    return TopicPage(total, tuple(_topic_summary(topics.by_name(name)) for name in chosen))
+    return TopicPage(*_page(names, contains, start, limit, sort, lambda name: _topic_summary(topics.by_name(name))))
 
 
-def group_page(groups: GroupService, topics: PartitionRegistry, contains: str, start: int, limit: int) -> GroupPage:
+def group_page(
+    groups: GroupService,
+    topics: PartitionRegistry,
+    contains: str,
+    start: int,
+    limit: int,
+    sort: str = "",
+    topic: str | None = None,
+) -> GroupPage:
     """A page of summaries, in the broker's thread. Raises ValueError for an impossible page."""
-    total, chosen = _page(group_ids(groups), contains, start, limit)
-    return GroupPage(total, tuple(_group_summary(groups, topics, group_id) for group_id in chosen))
+    ids: Iterable[str] = group_ids(groups)
+    if topic is not None:
+        ids = [each for each in ids if _reads(group_info(groups, topics, each), topic)]
+    return GroupPage(
+        *_page(ids, contains, start, limit, sort, lambda each: group_summary(group_info(groups, topics, each)))
+    )
 
 
-def _page(names: Iterable[str], contains: str, start: int, limit: int) -> tuple[int, list[str]]:
+def _reads(info: GroupInfo, topic: str) -> bool:
+    members = info.members
+    return any(topic in (*each.subscription, *each.assignment) for each in members) or any(
+        name == topic for name, _ in info.offsets
+    )
+
+
+def _page(
+    names: Iterable[str], contains: str, start: int, limit: int, sort: str, summary: Callable[[str], S]
+) -> tuple[int, tuple[S, ...]]:
     if start < 0:
         raise ValueError(f"start={start}: pages are counted from 0")
     if not 0 < limit <= _MOST:
         raise ValueError(f"limit={limit}: a page has 1 to {_MOST} rows")
     found = sorted(name for name in names if contains in name)
-    return len(found), found[start : start + limit]
+    end = start + limit
+    if not sort:
+        return len(found), tuple(map(summary, found[start:end]))
+    field = sort.removeprefix("-")
+
+    def place(row: S) -> tuple[bool, Any]:
+        value = getattr(row, field, None)
+        return value is not None, value
+
+    rows = [summary(name) for name in found]
+    if rows and field not in (there := [each.name for each in fields(rows[0])]):
+        raise ValueError(f"sort={sort!r}: expected {', '.join(there)}, or one of them behind a minus")
+    return len(found), tuple(sorted(rows, key=place, reverse=sort != field)[start:end])
 
 
 def _topic_summary(topic: Topic) -> TopicSummary:
@@ -150,9 +191,12 @@ def _topic_summary(topic: Topic) -> TopicSummary:
     )
 
 
-def _group_summary(groups: GroupService, topics: PartitionRegistry, group_id: str) -> GroupSummary:
-    info = group_info(groups, topics, group_id)
-    return GroupSummary(group_id, info.type, info.state, info.generation, len(info.members), info.lag, info.coordinator)
+def group_summary(info: GroupInfo) -> GroupSummary:
+    """The summary of a snapshot."""
+    committed = sum(each.lag or 0 for each in info.offsets.values())
+    return GroupSummary(
+        info.group_id, info.type, info.state, info.generation, len(info.members), info.lag, info.coordinator, committed
+    )
 
 
 class PageLooks:
@@ -163,22 +207,28 @@ class PageLooks:
         self._cluster = broker.cluster
         self._look = broker._look
 
-    def topic_page(self, contains: str = "", *, start: int = 0, limit: int = 100, internal: bool = False) -> TopicPage:
-        """A page of summaries of the topics with ``contains`` in their name, ordered by name.
+    def topic_page(
+        self, contains: str = "", *, start: int = 0, limit: int = 100, internal: bool = False, sort: str = ""
+    ) -> TopicPage:
+        """A page of summaries of the topics with ``contains`` in their name, ordered by name, or by ``sort``.
 
         The page starts at index ``start`` and has at most ``limit`` (1 to 10,000) topics. ``internal=True`` includes
-        internal topics. Raises ValueError for another ``limit``.
+        internal topics. ``sort`` is a field of the summary; ``-records`` begins with the largest. Raises ValueError for
+        another ``limit`` or ``sort``.
         """
-        return self._look(lambda: topic_page(self._cluster.topics, contains, start, limit, internal))
+        return self._look(lambda: topic_page(self._cluster.topics, contains, start, limit, internal, sort))
 
-    def group_page(self, contains: str = "", *, start: int = 0, limit: int = 100) -> GroupPage:
-        """A page of summaries of the groups with ``contains`` in their id, ordered by id.
+    def group_page(
+        self, contains: str = "", *, start: int = 0, limit: int = 100, sort: str = "", topic: str | None = None
+    ) -> GroupPage:
+        """A page of summaries of the groups with ``contains`` in their id, ordered by id, or by ``sort``.
 
-        The page starts at index ``start`` and has at most ``limit`` (1 to 10,000) groups. Raises ValueError for another
-        ``limit``.
+        The page starts at index ``start`` and has at most ``limit`` (1 to 10,000) groups. ``sort`` is a field of the
+        summary; ``-lag`` begins with the largest. ``topic``: only groups with members or offsets there. Raises
+        ValueError for another ``limit`` or ``sort``.
         """
         cluster = self._cluster
-        return self._look(lambda: group_page(cluster.groups, cluster.topics, contains, start, limit))
+        return self._look(lambda: group_page(cluster.groups, cluster.topics, contains, start, limit, sort, topic))
 
     def decoded_records(
         self,

@@ -53,6 +53,15 @@ class AvroSchema:
             raise ValueError(f"does not fit {self.name}: {left} bytes are left over")
         return plain(value), None
 
+    def encode(self, data: Any) -> bytes:
+        """The data as Avro; ValueError for data that do not fit."""
+        stream = BytesIO()
+        try:
+            self._fastavro.schemaless_writer(stream, self._parsed, data, strict_allow_default=True)
+        except Exception as error:
+            raise ValueError(f"does not fit {self.name}: {error or type(error).__name__}") from None
+        return stream.getvalue()
+
 
 def plain(value: Any) -> Any:
     """A decoded value as JSON has it: times, decimals and ids as text, bytes as text or in hex."""

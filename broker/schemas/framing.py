@@ -71,3 +71,7 @@ class JsonText:
         except (ValueError, RecursionError) as error:
             reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
             raise ValueError(f"does not fit {self.name}: {reason}") from None
+
+    def encode(self, data: Any) -> bytes:
+        """The data as JSON."""
+        return json.dumps(data, ensure_ascii=False).encode()

@@ -66,7 +66,7 @@ class ProtobufSchema:
         if framed.schema_id is not None:
             indexes, data = message_indexes(data)
             name = self._at(indexes)
-        message = _import("google.protobuf.message_factory").GetMessageClass(self._pool.FindMessageTypeByName(name))()
+        message = self._new(name)
         try:
             message.ParseFromString(data)
         except Exception:
@@ -76,6 +76,18 @@ class ProtobufSchema:
         )
         problem = f"{name} has no field {', '.join(map(str, unknown))}" if unknown else None
         return self._plain(message, name), problem
+
+    def encode(self, data: Any) -> bytes:
+        """The data as the first message of the file, behind its index; ValueError for data that do not fit."""
+        message = self._new(self.name)
+        try:
+            _import("google.protobuf.json_format").ParseDict(data, message, descriptor_pool=self._pool)
+        except Exception as error:
+            raise ValueError(f"does not fit {self.name}: {error}") from None
+        return b"\0" + bytes(message.SerializeToString())
+
+    def _new(self, name: str) -> Any:
+        return _import("google.protobuf.message_factory").GetMessageClass(self._pool.FindMessageTypeByName(name))()
 
     def _plain(self, message: Any, name: str) -> Any:
         try:

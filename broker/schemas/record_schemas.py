@@ -31,6 +31,10 @@ class Schema(Protocol):
         """The values, and what may be wrong with them; ValueError, in words, for bytes that do not fit."""
         ...
 
+    def encode(self, data: Any) -> bytes:
+        """The bytes that a serializer writes behind the schema id; ValueError, in words, for data that do not fit."""
+        ...
+
 
 class RegisteredSchemas(Protocol):
     """The schemas of a registry."""
@@ -58,6 +62,10 @@ class SchemaRegistry(Protocol):
 
     def resume(self) -> None:
         """Answer again, at the same address, if it was stopped. OSError if the address is taken."""
+        ...
+
+    def ask(self, method: str, path: str, body: Any) -> Any:
+        """What its REST API answers, as JSON; RuntimeError with what it refuses. Not in the broker's thread."""
         ...
 
 
@@ -115,6 +123,13 @@ class RecordSchemas:
             for (topic, part, number), schema in self._by_place.items()
         ]
         return sorted(found, key=lambda each: (each.topic, each.part, each.schema_id is not None, each.schema_id or 0))
+
+    def encoded(self, topic: str, part: Part, number: int, data: Any) -> bytes:
+        """The bytes that a serializer writes by the registered schema with this id; ValueError if there is none."""
+        schema = None if self.registered is None else self.registered.schema(topic, part, number)
+        if schema is None:
+            raise ValueError(f"no schema with the id {number} is registered")
+        return b"\0" + number.to_bytes(4) + schema.encode(data)
 
     def decoded(self, topic: str, part: Part, data: bytes | None) -> Decoded | None:
         """The data decoded by their schema; None without a schema or data."""

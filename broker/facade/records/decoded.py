@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -55,3 +56,13 @@ def decoded_records(schemas: RecordSchemas, records: Iterable[StoredRecord]) -> 
             continue
         key, value = (schemas.decoded(each.topic, "key", each.key), schemas.decoded(each.topic, "value", each.value))
         yield DecodedRecord(each, key, value)
+
+
+def has_text(found: DecodedRecord, text: str) -> bool:
+    """Whether a record has a text, in small letters, in its key, value or headers, as bytes or decoded."""
+    record, wanted = found.record, text.encode()
+    parts = (record.key, record.value, *(part for name, value in record.headers for part in (name.encode(), value)))
+    return any(part is not None and wanted in part.lower() for part in parts) or any(
+        each is not None and text in json.dumps(each.data, ensure_ascii=False).lower()
+        for each in (found.key, found.value)
+    )

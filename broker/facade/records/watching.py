@@ -18,7 +18,7 @@ from odradek.broker.facade.topics import find_partition, find_topic
 from odradek.broker.partitions.waiters import Waiter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from odradek.broker.facade.thread_bridge import Apart, Call
     from odradek.broker.partitions.partition import Partition
@@ -173,24 +173,28 @@ class RecordWait:
 
 
 AT_ONCE = 2000
-"""The maximum number of records to read from a partition at a time."""
+"""The maximum number of records to read at a time. Each partition gets an equal share."""
 
 
 class News(NamedTuple):
-    """New records. ``left_out`` counts offsets that were skipped. ``changed`` gets a result when there are more."""
+    """New records. ``left_out`` counts offsets that were skipped. ``changed`` gets a result when there are more.
+
+    ``more``: there are more already.
+    """
 
     records: list[StoredRecord]
     left_out: int
     changed: Future[None]
+    more: bool
 
 
 class RecordFollow:
     """Follows a topic, or one partition. ``with`` ends it.
 
-    ``start`` is the first offset; by default, only records that are appended after the first look are returned. With
-    ``latest``, start that many offsets before the end of each partition, and never return more from one partition at a
-    time: older offsets are skipped. Raises ValueError if it is less than 1. In a partition that was truncated the
-    follower continues at its end, in a topic that was created again at its start.
+    ``start`` is the first offset, or those of partition 0, 1 and so on; by default, only records that are appended
+    after the first look are returned. With ``latest``, start that many offsets before the end of each partition, and
+    never return more from one partition at a time: older offsets are skipped. Raises ValueError if it is less than 1.
+    In a partition that was truncated the follower continues at its end, in a topic that was created again at its start.
     """
 
     def __init__(
@@ -200,7 +204,7 @@ class RecordFollow:
         topic: str,
         partition: int | None = None,
         *,
-        start: int | None = None,
+        start: int | Sequence[int] | None = None,
         latest: int | None = None,
         at_once: int = AT_ONCE,
         isolation: Isolation = "read_uncommitted",
@@ -212,13 +216,13 @@ class RecordFollow:
         self._topics = topics
         self._topic = topic
         self._partition = partition
-        self._start = start
+        self._start = start if isinstance(start, int) else None
         self._latest = latest
         self._at_once = at_once
         self._isolation: Isolation = isolation
         self._control = control
         self._followed: Topic | None = None
-        self._positions: dict[int, int] = {}
+        self._positions: dict[int, int] = {} if start is None or isinstance(start, int) else dict(enumerate(start))
         self._watch = TopicWatch(isolation)
 
     def look(self) -> News:
@@ -229,15 +233,16 @@ class RecordFollow:
         changed, bounds, left_out = self._call(self._begin)
         found: list[StoredRecord] = []
         more = False
+        share = max(1, self._at_once // max(1, len(bounds)))
         for each in bounds:
             records = read_records(self._call, self._topics, self._topic, [each], self._isolation, self._control)
-            some = list(records if self._latest is not None else islice(records, self._at_once))
-            if self._latest is None and len(some) == self._at_once:
+            some = list(records if self._latest is not None else islice(records, share))
+            if self._latest is None and len(some) == share:
                 self._positions[each.partition], more = some[-1].offset + 1, True
             found += some
         if more:
             self._call(self._watch.wake)
-        return News(found, left_out, changed)
+        return News(found, left_out, changed, more)
 
     # -- in the broker's thread
 
@@ -246,7 +251,8 @@ class RecordFollow:
         chosen = topic.partitions if self._partition is None else [find_partition(topic, self._partition)]
         changed = self._watch.begin(chosen, "followed")
         if topic is not self._followed:
-            self._positions = {} if self._followed is None else dict.fromkeys((each.index for each in chosen), 0)
+            if self._followed is not None:
+                self._positions = dict.fromkeys((each.index for each in chosen), 0)
             self._followed = topic
         news = [self._news(each) for each in bounds_of(self._topics, self._topic, self._partition, self._isolation)]
         return changed, [each for each, _ in news if each.first < each.end], sum(skipped for _, skipped in news)

@@ -11,6 +11,7 @@ from typing import Any
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.broker import Broker
+from odradek.broker.facade.console import Console
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.generated.blocking.groups import Group
 from odradek.broker.facade.generated.blocking.transactions import TransactionHold
@@ -144,6 +145,7 @@ def operations() -> tuple[Operation, ...]:
     found = [
         *_of(BlockingBroker, "/v1", Broker),
         *_of(PageLooks, "/v1", PageLooks),
+        *_of(Console, "/v1", None),
         *_of(BrokerClock, "/v1/clock", None),
         *_of(Group, "/v1/groups/{id}", GroupView),
         *_of(ForkOperations, "/v1", None),

@@ -13,6 +13,7 @@ import trio
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.suggestion import did_you_mean
+from odradek.broker.facade.console import Console
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.generated.blocking.groups import Group
 from odradek.broker.facade.generated.blocking.transactions import TransactionHold
@@ -176,6 +177,8 @@ class Calls:
             return self._broker.clock
         if operation.owner is PageLooks:
             return PageLooks(self._broker)
+        if operation.owner is Console:
+            return Console(self._broker.cluster, self._broker._look)
         if operation.owner is ForkOperations:
             return self._forks
         if operation.owner is Transcript:

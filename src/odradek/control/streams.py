@@ -15,7 +15,7 @@ import trio
 
 from odradek.broker.facade.generated.blocking.transcript import Transcript
 from odradek.broker.facade.overview import PageLooks
-from odradek.broker.facade.records.decoded import decoded_records
+from odradek.broker.facade.records.decoded import decoded_records, has_text
 from odradek.broker.facade.records.watching import AT_ONCE, RecordFollow
 from odradek.broker.facade.remote.encoding import encoded, error_told
 from odradek.broker.facade.remote.operations import Operation, Parameter, operation_of
@@ -44,12 +44,20 @@ RECORDS = replace(
     operation_of(PageLooks, "decoded_records"),
     member="records_stream",
     path="/v1/records/stream",
-    parameters=(*operation_of(PageLooks, "decoded_records").parameters, _LATEST),
+    parameters=(
+        *operation_of(PageLooks, "decoded_records").parameters,
+        _LATEST,
+        Parameter("starts", str | None, None),
+        Parameter("contains", str, ""),
+    ),
     doc="Records of a topic as they come, as `decoded_records` has them: a line of JSON for each, until the reader "
     "hangs up.\n\n"
     "`start`: begin at this offset, else with what comes from now on. `latest`: begin so many offsets before the end "
     'of each partition, and give no more of one at a time; {"left_out": n} says how many offsets were passed over. '
-    '`limit`: end after so many records. An {"error": ...} is the last line.',
+    '`limit`: end after so many records. `starts`: begin at these offsets of the partitions 0, 1, ... ("7,0,12").\n\n'
+    "`contains`: only records with this text in key, value or a header, as bytes or decoded, small or capital; "
+    '{"searched": n, "more": true} tells after each part how many records it had, and whether there are more already. '
+    'An {"error": ...} is the last line.',
 )
 STREAMS: tuple[Operation, ...] = (RECORDS, REQUESTS)
 
@@ -129,16 +137,30 @@ class RequestStream:
 
 
 class RecordStream:
-    """Follows a topic. ``limit``: end after so many records; the other arguments are those of `RecordFollow`."""
+    """Follows a topic. ``limit``: end after so many records; ``contains``, ``starts``: see `RECORDS`.
 
-    def __init__(self, calls: Calls, limit: int | None = None, **arguments: Any) -> None:
+    The other arguments are those of `RecordFollow`.
+    """
+
+    def __init__(
+        self,
+        calls: Calls,
+        limit: int | None = None,
+        contains: str = "",
+        starts: str | None = None,
+        start: int | None = None,
+        **arguments: Any,
+    ) -> None:
         """ValueError for arguments that make no sense."""
         if limit is not None and limit < 1:
             raise ValueError(f"limit={limit}: expected 1 record or more")
-        self._follow: RecordFollow = calls.follow_records(at_once=min(limit or AT_ONCE, AT_ONCE), **arguments)
+        at_once = AT_ONCE if contains or limit is None else min(limit, AT_ONCE)
+        begin = [int(each) for each in starts.split(",")] if starts else start
+        self._follow: RecordFollow = calls.follow_records(at_once=at_once, start=begin, **arguments)
+        self._contains = contains.lower()
         self._schemas = calls.record_schemas
         self._left = math.inf if limit is None else limit
-        self._first: tuple[str, Any] = "", None
+        self._first: tuple[str, Any, bool] = "", None, False
 
     async def begin(self) -> None:
         """Look for the first time, before the lines; KafkaError if there is no such topic or partition."""
@@ -147,14 +169,15 @@ class RecordStream:
     async def lines(self) -> AsyncGenerator[str, None]:
         """The lines, several in a piece, until the reader hangs up or there were enough; an error is the last line."""
         try:
-            text, changed = self._first
+            text, changed, more = self._first
             while True:
                 yield text
                 if self._left <= 0:
                     return
-                await trio.sleep(EVERY_S)
-                await trio_settled(changed, math.inf)
-                text, changed = await trio.to_thread.run_sync(self._look)
+                if not more:
+                    await trio.sleep(EVERY_S)
+                    await trio_settled(changed, math.inf)
+                text, changed, more = await trio.to_thread.run_sync(self._look)
         except (KafkaError, RuntimeError) as error:
             yield line({"error": error_told(as_value(error))})
 
@@ -162,13 +185,18 @@ class RecordStream:
         """Follow no longer."""
         await trio.to_thread.run_sync(self._end)
 
-    def _look(self) -> tuple[str, Any]:
+    def _look(self) -> tuple[str, Any, bool]:
         news = self._follow.look()
-        some = news.records if self._left == math.inf else news.records[: int(self._left)]
-        self._left -= len(some)
         told = [line({"left_out": news.left_out})] if news.left_out else []
-        told += [line(encoded(each)) for each in decoded_records(self._schemas, some)]
-        return "".join(told), news.changed
+        for each in decoded_records(self._schemas, news.records):
+            if self._left <= 0:
+                break
+            if not self._contains or has_text(each, self._contains):
+                self._left -= 1
+                told.append(line(encoded(each)))
+        if self._contains:
+            told.append(line({"searched": len(news.records), "more": news.more}))
+        return "".join(told), news.changed, news.more
 
     def _end(self) -> None:
         try:

@@ -6,7 +6,7 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import trio
 
@@ -113,6 +113,18 @@ class Application:
         accepted = request.headers.get("accept", "*/*")
         if not any(each.partition(";")[0].strip().lower() in (*_RANGES, "") for each in accepted.split(",")):
             raise HttpError(406, f"cannot answer as {accepted}: answers are {MEDIA_TYPE}")
+
+
+def asked(registry: Registry, method: str, path: str, body: Any) -> Any:
+    """What is answered to a path with its query, and a body as JSON; RuntimeError with what is refused."""
+    target = urlsplit(path)
+    query = parse_qsl(target.query, keep_blank_values=True)
+    context, plain = _context_and_path(target.path)
+    try:
+        endpoint, names = Routes(ENDPOINTS).find(method, plain)
+        return endpoint(registry, Request(names, dict(query), json.dumps(body).encode(), context, query))
+    except (RegistryError, HttpError) as error:
+        raise RuntimeError(str(error)) from None
 
 
 def _answer_to(error: Exception, request: HttpRequest) -> HttpResponse:

@@ -83,6 +83,10 @@ class _Unreadable:
         """ValueError: why not."""
         raise ValueError(self._why)
 
+    def encode(self, data: Any) -> bytes:
+        """ValueError: why not."""
+        raise ValueError(self._why)
+
 
 def _schema(content: Content, needed: dict[str, str]) -> Schema:
     try:

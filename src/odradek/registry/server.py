@@ -75,6 +75,15 @@ class RegistryServer:
                 self._http, self.url = http, http.url
                 self._address = self._address[0], urlsplit(http.url).port or 0
 
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        """What the REST API answers, as JSON, also while the server is stopped. No fault acts, no transcript has it.
+
+        RuntimeError with what it refuses. Not in the broker's thread.
+        """
+        from odradek.registry.application import asked
+
+        return asked(self._registry, method, path, body)
+
     def __enter__(self) -> Self:
         return self.start()
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import odradek
-from odradek.broker.facade.overview import PageLooks
+from odradek.broker.facade.groups.info import GroupInfo, OffsetInfo
+from odradek.broker.facade.overview import PageLooks, group_summary
 
 
 def looks(broker: odradek.KafkaBroker) -> PageLooks:
@@ -82,3 +83,25 @@ def test_groups_come_in_pages_by_id() -> None:
         (found,) = page.groups
         assert (found.group_id, found.state, found.members, found.lag) == ("g10", "Empty", 0, 1)
         assert looks(broker).group_page("x").total == 0
+
+
+def test_pages_are_sorted_by_a_field() -> None:
+    with odradek.KafkaBroker(topics={"a": 1, "b": 1, "c": 1}) as broker:
+        broker.produce_all("b", ["v", "v"])
+        broker.produce("c", "v")
+        for group, offsets in (("one", {("b", 0): 0}), ("two", {("b", 0): 1, ("c", 0): 1}), ("lost", {("a", 0): 0})):
+            broker.set_offsets(group, offsets)
+        found = looks(broker)
+        assert [each.name for each in found.topic_page(sort="-records", limit=2).topics] == ["b", "c"]
+        assert [each.name for each in found.topic_page(sort="records", start=1).topics] == ["c", "b"]
+        assert [each.group_id for each in found.group_page(sort="-committed_lag").groups] == ["one", "two", "lost"]
+        with pytest.raises(ValueError, match="sort='-size': expected name, internal, partitions"):
+            found.topic_page(sort="-size")
+        assert [each.group_id for each in found.group_page(topic="c").groups] == ["two"]
+
+
+def test_a_groups_lag_has_a_known_part() -> None:
+    offsets = {("t", 0): OffsetInfo(1, 0, "", 0, 4), ("gone", 0): OffsetInfo(1, 0, "", 0, None)}
+    info = GroupInfo("g", "Empty", 1, "consumer", None, None, (), offsets, 1, uncommitted=(("t", 1),))
+    found = group_summary(info)
+    assert (found.lag, found.committed_lag) == (None, 4)

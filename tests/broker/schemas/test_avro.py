@@ -93,3 +93,10 @@ def test_the_same_name_may_be_declared_again() -> None:
     changed = {**ORDER, "fields": [{"name": "id", "type": "string"}]}
     assert values(ORDER, b"\x54\x08book") == {"id": 42, "item": "book"}
     assert values(changed, b"\x02a") == {"id": "a"}
+
+
+def test_data_are_written_as_they_are_read() -> None:
+    assert schema(ORDER).encode({"id": 42, "item": "book"}) == b"\x54\x08book"
+    for data in ({"id": 42}, {"id": 42, "item": "book", "more": 1}, {"id": "x", "item": "book"}, None):
+        with pytest.raises(ValueError, match=r"does not fit shop\.Order: ."):
+            schema(ORDER).encode(data)

@@ -48,3 +48,7 @@ def test_data_are_read() -> None:
 def test_what_is_no_json_is_told(data: bytes) -> None:
     with pytest.raises(ValueError, match="does not fit Order"):
         JsonText("Order").decode(Framed(data))
+
+
+def test_data_are_written_as_json() -> None:
+    assert JsonText("Order").encode({"name": "ä"}) == '{"name": "ä"}'.encode()

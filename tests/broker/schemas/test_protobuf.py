@@ -81,3 +81,10 @@ def test_what_is_no_schema_is_told(descriptor_set: bytes) -> None:
         ProtobufSchema(b"\xff\xff\xff")
     with pytest.raises(ValueError, match=r"no message 'Order'; there are shop\.Order, "):
         ProtobufSchema(descriptor_set, "Order")
+
+
+def test_data_are_written_as_they_are_read(descriptor_set: bytes) -> None:
+    schema = ProtobufSchema(descriptor_set)
+    assert schema.encode({"id": 42, "item": "book"}) == b"\0" + ORDER
+    with pytest.raises(ValueError, match=r"does not fit shop\.Order: .*no field named"):
+        schema.encode({"number": 1})

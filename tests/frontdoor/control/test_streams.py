@@ -138,7 +138,14 @@ def test_the_end_of_the_topic_is_told(broker: odradek.KafkaBroker) -> None:
 
 @pytest.mark.parametrize(
     ("query", "status"),
-    [("topic=gone", 409), ("topic=t&partition=7", 409), ("", 400), ("topic=t&latest=0", 400), ("topic=t&limit=0", 400)],
+    [
+        ("topic=gone", 409),
+        ("topic=t&partition=7", 409),
+        ("", 400),
+        ("topic=t&latest=0", 400),
+        ("topic=t&limit=0", 400),
+        ("topic=t&starts=a", 400),
+    ],
 )
 def test_mistakes_are_told(control: Ask, query: str, status: int) -> None:
     found = control("GET", f"/v1/records/stream?{query}")
@@ -188,3 +195,19 @@ def test_a_stream_may_outlive_its_broker(caplog: pytest.LogCaptureFixture) -> No
     with stream(broker, "/v1/requests/stream"):
         broker.close()
     assert caplog.text == ""
+
+
+def test_a_topic_is_searched_and_each_part_is_counted(broker: odradek.KafkaBroker) -> None:
+    broker.produce_all("t", [odradek.ProducerRecord(f"v{each}", partition=each % 2) for each in range(3000)])
+    with stream(broker, "/v1/records/stream?topic=t&start=0&contains=V299&limit=11") as answer:
+        lines = [json.loads(line) for line in answer]
+    found = [each["record"]["value"] for each in lines if "record" in each]
+    assert sorted(found) == ["v299", *(f"v{each}" for each in range(2990, 3000))]
+    assert [(each["searched"], each["more"]) for each in lines if "searched" in each] == [(2000, True), (1000, False)]
+
+
+def test_records_begin_at_an_offset_of_each_partition(broker: odradek.KafkaBroker) -> None:
+    broker.produce_all("t", [odradek.ProducerRecord(f"v{each}", partition=each % 2) for each in range(10)])
+    with stream(broker, "/v1/records/stream?topic=t&starts=4,2&limit=3") as answer:
+        found = [json.loads(line)["record"] for line in answer]
+    assert [(each["partition"], each["offset"]) for each in found] == [(0, 4), (1, 2), (1, 3)]

@@ -75,3 +75,16 @@ def test_over_http() -> None:
                 assert list(remote.records("t").decoded()) == list(broker.records("t").decoded())
                 assert [each.value for each in remote.records("t").decoded()] == [Decoded({"a": "x"}, "A")]
                 assert remote.schemas == broker.schemas
+
+
+@pytest.mark.parametrize("text", ["ook", "né", "k1", "name", "kind", "gift", "-2"])
+def test_a_text_is_looked_for_in_every_part(text: str) -> None:
+    from odradek.broker.facade.records.decoded import has_text
+    from odradek.broker.facade.records.record import DecodedRecord
+
+    with odradek.KafkaBroker(topics=["t"]) as broker:
+        broker.produce("t", "BOOK né", key="K1", headers={"Kind": b"Gift"})
+        [record] = broker.records("t")
+    found = DecodedRecord(record, None, Decoded({"name": -2}, "A"))
+    assert has_text(found, text)
+    assert not has_text(found, "books")

@@ -230,6 +230,9 @@ class Beside:
 
     resume = stop
 
+    def ask(self, method: str, path: str, body: Any) -> Any:
+        raise NotImplementedError
+
 
 @pytest.fixture
 def registry_broker() -> Iterator[KafkaBroker]:

@@ -1,0 +1,122 @@
+"""What the page asks for besides the broker's verbs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import odradek
+from odradek.broker.facade.console import Console
+from odradek.broker.facade.remote.encoding import encoded
+from odradek.protocol.errors import ProtocolError
+
+AVRO = json.dumps({"type": "record", "name": "Order", "fields": [{"name": "number", "type": "int"}]})
+RESOURCE = {"resourceType": 2, "resourceName": "t"}
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[odradek.KafkaBroker]:
+    with odradek.KafkaBroker(topics={"t": 1}, registry=True) as started:
+        yield started
+        assert started.bugs == []
+
+
+@pytest.fixture
+def console(broker: odradek.KafkaBroker) -> Console:
+    return Console(broker.cluster, broker._look)
+
+
+def test_an_admin_request_is_answered_and_in_no_transcript(broker: odradek.KafkaBroker, console: Console) -> None:
+    config = {"name": "retention.ms", "configOperation": 0, "value": "1000"}
+    body = {"resources": [{**RESOURCE, "configs": [config]}], "validateOnly": False}
+    answer = console.admin("IncrementalAlterConfigs", body)
+    assert answer["responses"] == [{"errorCode": 0, "errorMessage": None, **RESOURCE}]
+    asked = {"resources": [{**RESOURCE, "configurationKeys": ["retention.ms"]}]}
+    described = console.admin("DescribeConfigs", {**asked, "includeSynonyms": False, "includeDocumentation": False})
+    assert described["results"][0]["configs"][0]["value"] == "1000"
+    assert len(broker.requests) == 0
+
+
+def test_an_admin_request_that_waits_is_answered(broker: odradek.KafkaBroker, console: Console) -> None:
+    broker.set_offsets("g", {("t", 0): 0})
+    answer = console.admin("DeleteGroups", {"groupsNames": ["g"]})
+    assert answer["results"] == [{"groupId": "g", "errorCode": 0, "errorMessage": None}]
+    assert broker.group("g").state == "Dead"
+
+
+def test_an_admin_request_needs_no_rights() -> None:
+    security = odradek.Security(users={"admin": "pw"}, super_users=["admin"])
+    with odradek.KafkaBroker(security=security) as broker:
+        console = Console(broker.cluster, broker._look)
+        acl = {"resourceType": 2, "resourceName": "t", "resourcePatternType": 3, "principal": "User:a", "host": "*"}
+        created = console.admin("CreateAcls", {"creations": [{**acl, "operation": 3, "permissionType": 3}]})
+        assert [each["errorCode"] for each in created["results"]] == [0]
+        filters = {"resourceTypeFilter": 1, "resourceNameFilter": None, "patternTypeFilter": 1, "principalFilter": None}
+        wanted = {**filters, "hostFilter": None, "operation": 1, "permissionType": 1}
+        described = console.admin("DescribeAcls", wanted)
+        assert [each["resourceName"] for each in described["resources"]] == ["t"]
+        assert not list(broker.denied)
+
+
+def test_an_admin_request_of_another_shape_is_refused(console: Console) -> None:
+    with pytest.raises(ProtocolError, match="the field groupsNames is missing"):
+        console.admin("DeleteGroups", {})
+
+
+def test_an_admin_request_to_a_node_that_is_down_is_refused(console: Console) -> None:
+    with pytest.raises(odradek.KafkaError, match="no node that answers DeleteGroups is up"):
+        console.admin("DeleteGroups", {"groupsNames": []}, node=9)
+
+
+def test_the_registry_is_asked_and_its_schemas_encode(broker: odradek.KafkaBroker, console: Console) -> None:
+    number = console.registry("POST", "/subjects/t-value/versions", {"schema": AVRO})["id"]
+    assert console.registry("GET", "/subjects?deleted=true") == ["t-value"]
+    data = encoded_as(console.encode("t", {"number": 7}, number))
+    assert data == b"\0" + number.to_bytes(4) + b"\x0e"
+    with pytest.raises(ValueError, match="does not fit Order"):
+        console.encode("t", {"numer": 7}, number)
+    with pytest.raises(ValueError, match="no schema with the id 99 is registered"):
+        console.encode("t", {}, 99)
+    with pytest.raises(RuntimeError, match="there is no subject 'none'"):
+        console.registry("GET", "/subjects/none/versions")
+    with pytest.raises(RuntimeError, match="there is no /nothing"):
+        console.registry("GET", "/nothing")
+    assert len(broker.requests) == 0
+
+
+def encoded_as(told: dict[str, str]) -> bytes:
+    import base64
+
+    return base64.b64decode(told["base64"])
+
+
+def test_messages_of_a_request_are_json(broker: odradek.KafkaBroker, console: Console) -> None:
+    from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
+    from tests.fakes.wire_client import WireClient
+
+    host, _, port = broker.bootstrap_servers.rpartition(":")
+    with WireClient(host, int(port)) as client:
+        client.request(ApiVersionsRequest("somebody", "1"), 3)
+    [recorded] = broker.requests.filter("ApiVersions")
+    told: dict[str, Any] = encoded(recorded)
+    found = console.messages(told)
+    assert found["request"] == {"clientSoftwareName": "somebody", "clientSoftwareVersion": "1"}
+    assert found["response"]["errorCode"] == 0
+    assert console.messages({**told, "response": None})["response"] is None
+    with pytest.raises(ValueError, match="not a line of a transcript"):
+        console.messages({})
+    broker.requests.clear()
+
+
+def test_one_fault_is_removed_alone(broker: odradek.KafkaBroker, console: Console) -> None:
+    kept = odradek.Fault("Fetch", delay_ms=1)
+    broker.set_faults(odradek.Fault("Produce", drop=True), kept)
+    console.remove_fault(0)
+    assert broker.faults == [kept]
+    with pytest.raises(ValueError, match="there is no fault 1: 1 are set"):
+        console.remove_fault(1)
+    console.remove_fault(0)
+    assert broker.faults == []
