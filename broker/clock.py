@@ -112,7 +112,7 @@ class BrokerClock(trio.abc.Clock):
         return self.face.now_ms()
 
     def ms_at(self, source_seconds: float) -> int:
-        """The value of `now_ms` when `face.source` was this. Any thread may ask."""
+        """The value of `now_ms` at a time of the clock behind it (`ClockChange.source_seconds`)."""
         changes = self._changes.copy()
         place = bisect_right(changes, source_seconds, key=lambda change: change.source_s) - 1
         return changes[max(0, place)].ms_at(source_seconds)

@@ -1,4 +1,5 @@
-"""`--client-config FILE`: a properties file as the Java client and Kafka's tools take it, for odradek's commands."""
+"""`--bootstrap-servers` and `--client-config` of odradek's commands: a cluster, and a properties file as Kafka's tools
+take it."""
 
 from __future__ import annotations
 
@@ -19,6 +20,25 @@ def add_client_config(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="properties file with security.protocol, sasl.* and ssl.*, as for --command-config of Kafka's tools",
     )
+
+
+def add_bootstrap_servers(parser: argparse.ArgumentParser, *others: str, required: bool = False) -> None:
+    """Declare the option of a cluster: (host, port) of the first address. ``others``: what it is called, too."""
+    parser.add_argument(
+        "--bootstrap-servers",
+        *others,
+        type=_first_address,
+        required=required,
+        metavar="HOST:PORT",
+        help="a broker of the cluster; any Kafka will do",
+    )
+
+
+def _first_address(text: str) -> tuple[str, int]:
+    host, colon, port = text.partition(",")[0].strip().rpartition(":")
+    if not colon or not port.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text}: expected HOST:PORT")
+    return host.strip("[]"), int(port)
 
 
 def client_options(path: Path | None) -> dict[str, str]:

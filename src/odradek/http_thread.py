@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import socket
 import threading
 from collections.abc import Callable
@@ -41,7 +42,11 @@ class HttpThread:
     def start(self) -> Self:
         """Listen; requests are answered when the call returns."""
         family = socket.AF_INET6 if ":" in self._address[0] else socket.AF_INET
-        self._socket = socket.create_server(self._address, family=family)
+        try:
+            self._socket = socket.create_server(self._address, family=family)
+        except OSError as error:
+            where = f"{self._name.replace('.', ' ')}: cannot listen on {address_text(*self._address)}"
+            raise OSError(error.errno, os.strerror(error.errno or 0), where) from None
         self._thread.start()
         self.url = self._started.result()
         return self

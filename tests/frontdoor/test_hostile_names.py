@@ -77,7 +77,10 @@ def test_no_command_and_no_report_shows_them_as_they_are(
             *(["ctl", word] for word in ("report", "groups", "transactions", "requests")),
             ["ctl", "report", f"{HOSTILE}=1"],
             *(["transcript", str(file), *form] for form in ([], ["--messages"], ["--json"])),
-            *(["why", group, "--at", broker.bootstrap_servers] for group in (HOSTILE, HOSTILE + "2", HOSTILE + "none")),
+            *(
+                ["why", group, "--bootstrap-servers", broker.bootstrap_servers]
+                for group in (HOSTILE, HOSTILE + "2", HOSTILE + "none")
+            ),
         ]
         for command in commands:
             main(command)

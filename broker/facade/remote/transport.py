@@ -126,7 +126,7 @@ class Transport:
             answer = connection.getresponse()
             return answer.status, json.loads(answer.read())
         except (OSError, http.client.HTTPException, ValueError) as error:
-            raise BrokerClosedError(f"no broker answers at {self.url}: {error or type(error).__name__}") from error
+            raise BrokerClosedError(not_answered(self.url, error)) from error
         finally:
             connection.close()
 
@@ -139,6 +139,15 @@ class Transport:
         if operation.result is Undo:
             return Undo(lambda: self.operate(Undo, "undo", identity, {}))
         return RemoteHandle(identity, str(answer["path"]))
+
+
+def not_answered(url: str, error: Exception) -> str:
+    """Why a control API could not be asked, and how to start one."""
+    if isinstance(error, OSError) and not isinstance(error, http.client.HTTPException):
+        said = f"no control API answers at {url}: {error.strerror or error}"
+    else:
+        said = f"what answers at {url} is no control API ({type(error).__name__})"
+    return f"{said}; `odradek serve --control-port 9090` starts one"
 
 
 def _text(value: Any) -> str:

@@ -6,6 +6,8 @@ import argparse
 import json
 from dataclasses import asdict, dataclass
 
+from odradek.commands import CommandParser
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -119,7 +121,7 @@ def config_markdown() -> str:
     return "\n".join(lines)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Declare the options."""
     parser.add_argument("--configs", action="store_true", help="list configs and their effect instead of APIs")
     form = parser.add_mutually_exclusive_group()

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
-from odradek.commands import CommandError
+from odradek.commands import CommandError, CommandParser
 from odradek.protocol.shown import one_line, printable
 
 _PATIENCE_S = 3600.0
@@ -18,15 +18,18 @@ _LINES = "application/x-ndjson"
 _USUAL = "http://127.0.0.1:9090"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Declare the options."""
     parser.add_argument(
         "words",
         nargs="*",
-        metavar="OPERATION [VALUE|NAME=VALUE...]",
-        help="for example: kill-node 2 | clock advance hours=1 | groups info shipping | set-faults "
-        '\'[{"api": "Produce", "drop": true}]\'; without an operation, list them all',
+        metavar="WORD",
+        help="an operation and its values, in their order or by NAME=VALUE: kill-node 2 | clock advance hours=1 | "
+        'groups info shipping | set-faults \'[{"api": "Produce", "drop": true}]\'; without any, list all operations',
     )
+    # In place of argparse's own, which knows no operation.
+    parser.add_argument("-h", "--help", action="store_true", help="explain the operation, or else this command")
+    parser.set_defaults(print_help=parser.print_help)
     parser.add_argument(
         "--at",
         default=os.environ.get("ODRADEK_CONTROL") or _USUAL,
@@ -41,22 +44,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class _Operation(NamedTuple):
+    """An operation, the schemas of its arguments, and those that it needs. `doc`: what it does, in full."""
+
     name: tuple[str, ...]
     method: str
     path: str
     schemas: dict[str, Any]
-    summary: str
+    needed: list[str]
+    doc: str
+
+    @property
+    def usage(self) -> str:
+        """The words to type; what may be left out is in brackets."""
+        values = [each.upper() if each in self.needed else f"[{each}]" for each in self.schemas]
+        return " ".join([*self.name, *(["ID"] if "{id}" in self.path else []), *values])
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the answer as JSON; of a stream each line as it comes, until the broker or the reader ends it."""
+    if arguments.help and not arguments.words:
+        arguments.print_help()
+        return 0
     operations = _operations(_ask(arguments, "GET", "/openapi.json", None))
     if not arguments.words:
         for each in operations:
-            names = " ".join([*each.name, *(["ID"] if "{id}" in each.path else []), *(f"[{n}]" for n in each.schemas)])
-            print(f"{names}\n    {each.summary}")
+            summary = " ".join(each.doc.partition("\n\n")[0].split())
+            print(f"{each.usage}\n    {summary}")
         return 0
     chosen, words = _chosen(operations, arguments.words)
+    if arguments.help:
+        print(f"usage: odradek ctl {chosen.usage}\n\n{chosen.doc}")
+        return 0
     path = chosen.path
     if "{id}" in path:
         if not words:
@@ -80,10 +98,10 @@ def _operations(document: dict[str, Any]) -> list[_Operation]:
         for method, told in methods.items():
             name = tuple(path.removeprefix("/v1/").replace("/{id}", "").split("/"))
             body = told.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
-            query = {each["name"]: each["schema"] for each in told.get("parameters", []) if each["in"] == "query"}
-            found.append(
-                _Operation(name, method.upper(), path, {**query, **body.get("properties", {})}, told["summary"])
-            )
+            query = [each for each in told.get("parameters", []) if each["in"] == "query"]
+            schemas = {**{each["name"]: each["schema"] for each in query}, **body.get("properties", {})}
+            needed = [*(each["name"] for each in query if each["required"]), *body.get("required", [])]
+            found.append(_Operation(name, method.upper(), path, schemas, needed, told["description"]))
     return found
 
 
@@ -92,25 +110,28 @@ def _chosen(operations: list[_Operation], words: list[str]) -> tuple[_Operation,
     for each in sorted(operations, key=lambda operation: -len(operation.name)):
         if tuple(words[: len(each.name)]) == each.name:
             return each, list(words[len(each.name) :])
-    from difflib import get_close_matches
+    from odradek.broker.config.suggestion import did_you_mean
 
-    near = get_close_matches(words[0], {each.name[0] for each in operations}, 1)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    raise CommandError(f"no operation is called {words[0]}{hint} `odradek ctl` alone lists them")
+    nearest = did_you_mean(words[0], {each.name[0] for each in operations})
+    raise CommandError(f"no operation is called {words[0]}{nearest}; `odradek ctl` alone lists them")
 
 
 def _given(operation: _Operation, words: list[str]) -> dict[str, Any]:
     """The arguments: by name, or in their order."""
+    from odradek.broker.config.suggestion import did_you_mean
+
     given: dict[str, Any] = {}
     waiting = list(operation.schemas)
     for word in words:
         name, equals, value = word.partition("=")
         if equals and name in operation.schemas:
             waiting = [each for each in waiting if each != name]
+        elif equals and (nearest := did_you_mean(name, operation.schemas)):
+            raise CommandError(f"{' '.join(operation.name)} has no {name}{nearest}")
         elif waiting:
             name, value = waiting.pop(0), word
         else:
-            raise CommandError(f"{' '.join(operation.name)} takes {', '.join(operation.schemas) or 'no arguments'}")
+            raise CommandError(f"too many values: odradek ctl {operation.usage}")
         given[name] = _value(operation.schemas[name], value)
     return given
 
@@ -150,7 +171,9 @@ def _ask(arguments: argparse.Namespace, method: str, path: str, body: Any) -> An
             return lines
         answer = json.loads(response.read())
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise CommandError(f"no control API answers at {arguments.at}: {error}") from error
+        from odradek.broker.facade.remote.transport import not_answered
+
+        raise CommandError(not_answered(arguments.at, error)) from error
     finally:
         if lines is None:
             connection.close()

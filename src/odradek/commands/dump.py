@@ -7,11 +7,11 @@ import json
 import sys
 from pathlib import Path
 
-from odradek.commands import CommandError
+from odradek.commands import CommandError, CommandParser
 from odradek.protocol.shown import one_line
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Declare the options."""
     parser.add_argument("path", type=Path, help="segment, index, snapshot or checkpoint file, or a directory of them")
     parser.add_argument("--json", action="store_true", help="print one JSON object per line instead of text")
@@ -25,6 +25,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise CommandError(f"{arguments.path}: no such file or directory")
     found = bad = False
     for item in dump(arguments.path):
+        if item["kind"] == "error" and not found and not arguments.path.is_dir():
+            raise CommandError(f"{arguments.path}: {item['error']}")
         found = True
         bad = bad or item["kind"] == "error" or item.get("valid") is False
         sys.stdout.write((json.dumps(item) if arguments.json else one_line(render_text(item))) + "\n")

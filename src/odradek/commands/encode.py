@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
+from odradek.commands import CommandParser
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+
+def add_arguments(parser: CommandParser) -> None:
     """Declare the options."""
     parser.add_argument("kind", choices=("request", "response"), help="whether the lines are requests or responses")
 

@@ -8,25 +8,23 @@ import os
 import sys
 from pathlib import Path
 
-from odradek.client_config_file import add_client_config, client_security
-from odradek.commands import CommandError
+from odradek.client_config_file import add_bootstrap_servers, add_client_config, client_security
+from odradek.commands import CommandError, CommandParser
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Declare the options."""
     parser.add_argument(
         "directory", type=Path, metavar="DIR", help="directory to write; it must be empty, or not exist"
     )
-    parser.add_argument(
-        "--from", dest="source", metavar="HOST:PORT", help="a broker of the cluster to copy; any Kafka will do"
-    )
+    add_bootstrap_servers(parser, "--from")
     parser.add_argument(
         "--topic", action="append", default=[], metavar="NAME", help="copy only this topic (repeatable)"
     )
     parser.add_argument(
         "--registry",
         metavar="URL",
-        help="a schema registry to copy, alone or with --from; http://USER:PASSWORD@HOST:PORT logs in",
+        help="a schema registry to copy, alone or with --bootstrap-servers; http://USER:PASSWORD@HOST:PORT logs in",
     )
     parser.add_argument(
         "--registry-token",
@@ -35,6 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="token to send to the registry (default $ODRADEK_REGISTRY_TOKEN)",
     )
     add_client_config(parser)
+    parser.needs("--registry-token", "--registry")
+    for option in ("--topic", "--client-config"):
+        parser.needs(option, "--bootstrap-servers")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -45,12 +46,10 @@ def run(arguments: argparse.Namespace) -> int:
     from odradek.registry.copying import RegistrySource, RegistrySourceError
     from odradek.wire_client import WireError
 
-    if arguments.source is None and arguments.registry is None:
-        raise CommandError("nothing to copy from: give --from HOST:PORT, --registry URL, or both")
-    if arguments.source is None and arguments.topic:
-        raise CommandError("--topic names topics of a Kafka: give --from HOST:PORT")
+    address = arguments.bootstrap_servers
+    if address is None and arguments.registry is None:
+        raise CommandError("nothing to copy from: give --bootstrap-servers HOST:PORT, --registry URL, or both")
     try:
-        address = None if arguments.source is None else _address(arguments.source)
         registry = None if arguments.registry is None else RegistrySource(arguments.registry, arguments.registry_token)
         security = client_security(arguments.client_config)
         report = export(arguments.directory, address, arguments.topic, security=security, registry=registry)
@@ -65,10 +64,3 @@ def run(arguments: argparse.Namespace) -> int:
         copied, served = f"{copied}, versions of schemas: {report.schemas}", f"{served} --registry-port 8081"
     print(f"{copied}; serve them with: {served}")
     return 0
-
-
-def _address(text: str) -> tuple[str, int]:
-    host, colon, port = text.rpartition(":")
-    if not colon or not port.isdecimal():
-        raise CommandError(f"--from {text}: expected HOST:PORT")
-    return host.strip("[]"), int(port)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odradek.client_config_file import add_client_config, client_options, client_security
-from odradek.commands import CommandError
+from odradek.commands import CommandError, CommandParser
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -27,10 +27,24 @@ if TYPE_CHECKING:
     from odradek.pipeline.jobs.retry_policy import RetryPolicy
 
 
+_AT = "--bootstrap-servers 127.0.0.1:9092"
+_EXAMPLES = {
+    "retry": f"--handler shop.py:ship --checkpoint DIR --main-topic orders {_AT}",
+    "replay-failed": f"--checkpoint DIR --main-topic orders {_AT}",
+    "retries": f"--main-topic orders {_AT}",
+    "groups": f"{_AT} --report groups.html",
+    "transactions": "--log-dir DIR",
+    "audit": f"orders shipped {_AT}",
+    "report": f"report.html {_AT}",
+    "archive": f"FOLDER --topic orders {_AT}",
+    "replay": f"FOLDER {_AT} --rename orders=orders-again",
+    "init": "FOLDER",
+    "jars": "",
+}
 _REPORT_HELP = "write the tables and charts as one HTML page, too"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Declare the jobs and their options."""
     jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True)
     retry = _add(jobs, "retry", "process a topic and retry failed messages after growing delays", _retry)
@@ -48,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--isolated", action="store_true", help="a message that ends or hangs the handler's process has failed"
     )
     retry.add_argument("--timeout", metavar="TIME", help="for a call of an isolated handler: 30s, 5m (default: none)")
+    retry.needs("--timeout", "--isolated")
     retry.add_argument("--once", action="store_true", help="exit once all messages that are due have been processed")
     retry.add_argument(
         "--poll-interval",
@@ -55,13 +70,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="how often to look for messages that have become due (default: 1s)",
     )
-    retry.add_argument(
+    topics = retry.add_mutually_exclusive_group()
+    topics.add_argument(
         "--partitions",
         type=_count,
         metavar="N",
         help="partitions of new topics (default: as many as the main topic has)",
     )
-    retry.add_argument(
+    topics.add_argument(
         "--no-create-topics", action="store_true", help="exit if a topic is missing instead of creating it"
     )
     retry.add_argument(
@@ -194,39 +210,42 @@ def _count(text: str) -> int:
 
 
 def _add(
-    jobs: argparse._SubParsersAction[argparse.ArgumentParser],
+    jobs: argparse._SubParsersAction[CommandParser],
     name: str,
     text: str,
     run_job: Callable[[argparse.Namespace], int],
-) -> argparse.ArgumentParser:
-    parser = jobs.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+) -> CommandParser:
+    example = f"odradek pipeline {name} {_EXAMPLES[name]}".rstrip()
+    parser = jobs.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", example=example)
     parser.set_defaults(run_job=run_job, master="local[2]", conf=[])
     return parser
 
 
-def _master_argument(parser: argparse.ArgumentParser) -> None:
+def _master_argument(parser: CommandParser) -> None:
     parser.add_argument("--master", metavar="URL", help="Spark master, such as spark://HOST:PORT (default: local[2])")
     conf_help = "setting for Spark, such as spark.driver.host=HOST (repeatable)"
     parser.add_argument("--conf", action="append", metavar="NAME=VALUE", help=conf_help)
 
 
-def _place_arguments(parser: argparse.ArgumentParser) -> None:
+def _place_arguments(parser: CommandParser) -> None:
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("--log-dir", metavar="DIR", help="read a log directory of Kafka or odradek")
     where.add_argument("--bootstrap-servers", metavar="HOST:PORT,...", help="read a running cluster")
     add_client_config(parser)
+    parser.needs("--client-config", "--bootstrap-servers")
     _master_argument(parser)
 
 
-def _table_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+def _table_arguments(parser: CommandParser) -> None:
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument(
         "--output", metavar="DIR", help="write the tables as parquet into this directory instead of printing them"
     )
     parser.add_argument("--report", metavar="FILE", help=_REPORT_HELP)
-    parser.add_argument("--rows", type=int, default=50, help="rows to print of each table (default: 50)")
+    form.add_argument("--rows", type=_count, default=50, help="rows to print of each table (default: 50)")
 
 
-def _retry_arguments(parser: argparse.ArgumentParser) -> None:
+def _retry_arguments(parser: CommandParser) -> None:
     parser.set_defaults(log_dir=None)
     parser.add_argument("--bootstrap-servers", required=True, metavar="HOST:PORT,...")
     parser.add_argument("--checkpoint", required=True, help="directory for the state of this pipeline alone")
@@ -244,7 +263,7 @@ def _retry_arguments(parser: argparse.ArgumentParser) -> None:
     _master_argument(parser)
 
 
-def _policy_arguments(parser: argparse.ArgumentParser) -> None:
+def _policy_arguments(parser: CommandParser) -> None:
     from odradek.pipeline.jobs.retry_policy import DEFAULT_DELAYS
 
     for name, what in (

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import logging
 import os
 import signal
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odradek.broker.fast.collector import lasting_imports
-from odradek.commands import CommandError
+from odradek.commands import CommandError, CommandParser, os_error_text
 from odradek.output import loose_output
 from odradek.protocol.shown import one_line, printable
 
@@ -32,7 +33,7 @@ KAFKAS_WORDS = "[KafkaServer id={node}] started. Kafka Server started. Transitio
 Control = Callable[["Cluster"], AbstractContextManager[str]]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Declare the options."""
     parser.add_argument("--host", help=f"address to listen on, unless `listeners` is configured (default {_HOST})")
     parser.add_argument(
@@ -122,9 +123,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--control-host",
-        default=_HOST,
         metavar="HOST",
-        help="address of the control API (default %(default)s); an address that other machines can reach needs a token",
+        help=f"address of the control API (default {_HOST}); an address that other machines can reach needs a token",
     )
     parser.add_argument(
         "--control-token",
@@ -140,9 +140,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--registry-host",
-        default=_HOST,
         metavar="HOST",
-        help="address of the schema registry (default %(default)s); an address that other machines can reach needs a "
+        help=f"address of the schema registry (default {_HOST}); an address that other machines can reach needs a "
         "token",
     )
     parser.add_argument(
@@ -166,6 +165,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="do not record requests and responses; the same as --config odradek.transcript=false",
     )
     parser.add_argument("--log-level", choices=_LEVELS, help="lowest level to log (default warning)")
+    for server in ("control", "registry"):
+        parser.needs(f"--{server}-host", f"--{server}-port")
+        parser.needs(f"--{server}-token", f"--{server}-port")
 
 
 class _Formatter(logging.Formatter):
@@ -315,8 +317,13 @@ async def _serve(
                 _create(cluster, topics)
             for user in users:
                 cluster.add_scram_user(user)
-            await cluster.listen(*address)
-            with control(cluster) as url, registry(cluster) as registry_url:
+            with _naming("--port"):
+                await cluster.listen(*address)
+            with ExitStack() as servers:
+                with _naming("--control-port"):
+                    url = servers.enter_context(control(cluster))
+                with _naming("--registry-port"):
+                    registry_url = servers.enter_context(registry(cluster))
                 if url:
                     print(f"odradek control on {url}", flush=True)
                 if registry_url:
@@ -326,6 +333,17 @@ async def _serve(
                     print(said.format(node=next(iter(cluster.nodes))), flush=True)
                 async for _ in signals:
                     break
+
+
+@contextmanager
+def _naming(option: str) -> Iterator[None]:
+    """Name the option that takes another port, if one is taken."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
+        raise OSError(error.errno, f"{error.strerror}; {option} 0 takes any free one", error.filename) from None
 
 
 def _ending_signals() -> list[signal.Signals]:
@@ -352,7 +370,7 @@ def _control(arguments: argparse.Namespace) -> Control:
     try:
         from odradek.control.server import serving
 
-        return serving(arguments.control_host, arguments.control_port, arguments.control_token)
+        return serving(arguments.control_host or _HOST, arguments.control_port, arguments.control_token)
     except (ImportError, ValueError) as error:
         raise CommandError(str(error)) from error
 
@@ -364,7 +382,7 @@ def _registry(arguments: argparse.Namespace) -> Control:
     try:
         from odradek.registry.server import serving
 
-        return serving(arguments.registry_host, arguments.registry_port, arguments.registry_token)
+        return serving(arguments.registry_host or _HOST, arguments.registry_port, arguments.registry_token)
     except (ImportError, ValueError) as error:
         raise CommandError(str(error)) from error
 
@@ -405,9 +423,8 @@ def _expected(error: BaseException) -> BaseException:
 def _one_line(error: BaseException) -> str:
     from odradek.protocol.errors import KafkaError
 
-    if isinstance(error, OSError) and error.strerror:
-        where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{error.strerror}"
+    if isinstance(error, OSError):
+        return os_error_text(error)
     text = error.message if isinstance(error, KafkaError) and error.message else str(error)
     return " ".join(text.split())
 

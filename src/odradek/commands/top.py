@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import threading
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.commands import CommandError
+from odradek.commands import CommandError, CommandParser
 from odradek.protocol.shown import one_line
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _UNKNOWN = "?"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Declare the options."""
     parser.add_argument(
         "--at",
@@ -36,18 +37,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=os.environ.get("ODRADEK_CONTROL_TOKEN"),
         help="token of the control API (default $ODRADEK_CONTROL_TOKEN)",
     )
-    parser.add_argument(
-        "--every", type=float, default=1.0, metavar="SECONDS", help="refresh interval (default %(default)s)"
+    often = parser.add_mutually_exclusive_group()
+    often.add_argument(
+        "--every", type=_interval, default=1.0, metavar="SECONDS", help="refresh interval (default %(default)s)"
     )
-    parser.add_argument("--once", action="store_true", help="print all rows once and exit")
+    often.add_argument("--once", action="store_true", help="print all rows once and exit")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Look until it is interrupted."""
     import odradek
 
-    if not arguments.every > 0:
-        raise CommandError(f"--every {arguments.every:g}: expected more than 0 seconds")
     try:
         with odradek.connect(arguments.at, arguments.token) as broker:
             seen = look(broker, time.monotonic())
@@ -66,6 +66,16 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     except (odradek.BrokerClosedError, PermissionError, ValueError) as error:
         raise CommandError(str(error)) from error
+
+
+def _interval(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < threading.TIMEOUT_MAX:
+        raise argparse.ArgumentTypeError(f"{text}: expected more than 0 seconds")
+    return seconds
 
 
 class Topic(NamedTuple):

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from odradek.commands import CommandError
+from odradek.commands import CommandError, CommandParser
 from odradek.protocol.shown import one_line
 
 if TYPE_CHECKING:
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from odradek.broker.transcript.request_list import Requests
 
 _CONDITIONS = ("topic", "partition", "group", "transactional_id", "client_id", "node", "error", "state", "since")
+_PORT = 9092
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Declare the options."""
     parser.add_argument("file", help="transcript from broker.requests.save(...); - reads standard input")
     parser.add_argument("--api", help="show only requests of this API, such as Fetch")
@@ -40,10 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--capture-port",
         type=int,
-        default=9092,
         metavar="PORT",
-        help="broker port in the capture (default %(default)s)",
+        help=f"broker port in the capture (default {_PORT})",
     )
+    parser.needs("--capture-port", "--capture")
+    parser.needs("--partition", "--topic")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -51,13 +53,18 @@ def run(arguments: argparse.Namespace) -> int:
     chosen = _chosen(_read(arguments.file), arguments)
     if arguments.capture is not None:
         try:
-            chosen.save_capture(arguments.capture, port=arguments.capture_port)
+            chosen.save_capture(
+                arguments.capture, port=_PORT if arguments.capture_port is None else arguments.capture_port
+            )
         except OSError as error:
             raise CommandError(f"{arguments.capture}: {error.strerror}") from error
         print(f"{len(chosen)} requests in {arguments.capture}")
         return 0
     if not arguments.json and not arguments.messages:
-        print(chosen)
+        if chosen:
+            print(chosen)
+        else:
+            print(f"{arguments.file}: no such request", file=sys.stderr)
         return 0
     for each in chosen:
         if arguments.json:

@@ -162,7 +162,7 @@ def document() -> dict[str, Any]:
 def _described(operation: Operation, schemas: Schemas) -> dict[str, Any]:
     summary = operation.doc.partition("\n\n")[0].replace("\n", " ")
     described: dict[str, Any] = {
-        "operationId": f"{operation.owner.__name__}.{operation.member}",
+        "operationId": f"{operation.owner.__name__.removeprefix('Blocking')}.{operation.member}",
         "summary": summary,
         "description": operation.doc,
         "responses": {"200": _answer(operation, schemas), **_errors(operation)},

@@ -58,17 +58,20 @@ def test_operations_by_their_names(ctl: Run, broker: odradek.KafkaBroker) -> Non
 def test_alone_it_lists_what_there_is(ctl: Run) -> None:
     status, out, _ = ctl()
     assert status == 0
-    assert "kill-node [node_id]\n    Take a node down like a crash" in out
+    assert "kill-node NODE_ID\n    Take a node down like a crash" in out
     assert "groups wait-stable ID [members] [timeout] [partitions]" in out
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("kil-node", "2"), "no operation is called kil-node; did you mean kill-node? `odradek ctl` alone lists them"),
+        (
+            ("kil-node", "2"),
+            "no operation is called kil-node (did you mean 'kill-node'?); `odradek ctl` alone lists them",
+        ),
         (("kill-node", "9"), "no node 9: the cluster has 1, 2, 3"),
         (("kill-node", "two"), "node_id: expected a whole number, not 'two'"),
-        (("kill-node", "1", "2"), "kill-node takes node_id"),
+        (("kill-node", "1", "2"), "too many values: odradek ctl kill-node NODE_ID"),
         (("kill-node",), "kill-node needs node_id"),
         (("groups", "info"), "groups info needs an id"),
         (("heal", "--token", "wrong"), "the token is missing or wrong: Authorization: Bearer TOKEN"),

@@ -217,7 +217,10 @@ def test_a_port_in_use_is_named() -> None:
         port = taken.getsockname()[1]
         done = subprocess.run(command("serve", "--port", str(port)), capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
-    assert done.stderr == f"odradek serve: cannot listen on 127.0.0.1:{port}: Address already in use\n"
+    assert (
+        done.stderr
+        == f"odradek serve: cannot listen on 127.0.0.1:{port}: Address already in use; --port 0 takes any free one\n"
+    )
 
 
 def test_a_data_dir_that_cannot_be_is_named(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def test_who_is_not_there_or_not_let_in(broker: KafkaBroker) -> None:
             odradek.connect(server.url)
         connected = odradek.connect(server.url, "s3cret")
         assert repr(connected) == f"<RemoteBroker at {server.url}>"
-    with pytest.raises(odradek.BrokerClosedError, match="no broker answers at http"):
+    with pytest.raises(odradek.BrokerClosedError, match="no control API answers at http"):
         _ = connected.topics
 
 
