@@ -75,3 +75,24 @@ def test_each_node_lists_what_it_serves_itself() -> None:
     assert versions[0] != versions[1]
     assert all(versions[1][key] >= newest for key, newest in versions[0].items())
     assert levels[0][METADATA_VERSION] < levels[1][METADATA_VERSION]
+
+
+@pytest.mark.parametrize(
+    ("cluster_id", "node_id", "code"),
+    [
+        (None, -1, ErrorCode.NONE),
+        ("its own", 1, ErrorCode.NONE),
+        ("its own", 2, ErrorCode.REBOOTSTRAP_REQUIRED),
+        ("another", 1, ErrorCode.REBOOTSTRAP_REQUIRED),
+        ("its own", -1, ErrorCode.INVALID_REQUEST),
+        (None, 1, ErrorCode.INVALID_REQUEST),
+    ],
+)
+def test_api_versions_5_checks_the_cluster_and_the_node_that_a_client_expects(
+    cluster_id: str | None, node_id: int, code: ErrorCode
+) -> None:
+    """Both or neither are named (KIP-1242)."""
+    cluster = Cluster(nodes=2)
+    expected = cluster.services.cluster_id if cluster_id == "its own" else cluster_id
+    answer = ask(cluster, ApiVersionsRequest("x", "1", expected, node_id), 5)
+    assert answer.error_code == code

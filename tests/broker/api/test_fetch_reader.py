@@ -233,6 +233,18 @@ def test_diverging_logs_are_told_where_they_part(plane: DataPlane) -> None:
     assert one(plane.fetch({"a": 5}, last_fetched_epoch=7)).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
 
 
+def test_a_diverging_partition_takes_nothing_of_the_limit_of_a_fetch(plane: DataPlane) -> None:
+    """The first batch of a fetch comes whatever its limit; a partition that only says where logs part sends none."""
+    for _ in range(5):
+        set_leader(plane.cluster, "a", 0, 1)
+    plane.produce("a", 2)
+    request = plane.fetch_request({"a": 6, "b": 0}, max_bytes=1)
+    request.topics[0].partitions[0].last_fetched_epoch = 0
+    parted, read = partitions_of(plane.call(request, 12))
+    assert (parted.diverging_epoch.end_offset, parted.records) == (4, b"")
+    assert offsets_of(read) == [0]
+
+
 def test_replicas_that_are_none_are_turned_away() -> None:
     plane = DataPlane(nodes=2)
     plane.cluster.create_topic("r", assignments={0: [1, 2]})

@@ -7,15 +7,22 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.cluster import Cluster
 from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.runtime.shard import ShardState
+from odradek.broker.security.acl import Operation, Resource
+from odradek.broker.security.principal import Principal
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from odradek.protocol.generated.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from odradek.protocol.generated.messages.delete_groups import DeleteGroupsRequest
 from odradek.protocol.generated.messages.describe_groups import DescribeGroupsRequest
 from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
 from odradek.protocol.generated.messages.list_groups import ListGroupsRequest
 from odradek.protocol.primitives import ZERO_UUID
+from tests.fakes.acls import SECURED, allow
+from tests.fakes.ask import ask
 from tests.fakes.data_plane import DataPlane, without_tasks
 from tests.fakes.wire_client import WireClient
 
@@ -108,3 +115,22 @@ def test_groups_are_described_by_partitions_of_the_offsets_topic() -> None:
             deleted = client.request(DeleteGroupsRequest(["a", "b", "c", "d", "a", ""]), 2).results
     assert [group.group_id for group in described] == ["g-jg-v4", "", "g-nogroup"]
     assert [group.group_id for group in deleted] == ["", "d", "b", "c", "a"]
+
+
+@pytest.mark.parametrize("topics", [["a", "b"], ["a"]])
+def test_a_consumer_group_is_described_to_those_who_may_describe_all_its_topics(topics: list[str]) -> None:
+    """Kafka hides a group as a whole (KIP-848)."""
+    cluster = Cluster(config={**SECURED, "group.consumer.assignment.interval.ms": "0"})
+    for name in ("a", "b"):
+        cluster.create_topic(name)
+    without_tasks(cluster)
+    cluster.groups.topic.ensure()
+    options = {"subscribed_topic_names": ["a", "b"], "topic_partitions": [], "rebalance_timeout_ms": 60_000}
+    assert ask(cluster, ConsumerGroupHeartbeatRequest("g", "m", 0, **options)).error_code == ErrorCode.NONE  # type: ignore[arg-type]
+    allow(cluster, "User:alice", Operation.DESCRIBE, Resource.GROUP, "g")
+    for name in topics:
+        allow(cluster, "User:alice", Operation.DESCRIBE, Resource.TOPIC, name)
+    (group,) = ask(cluster, ConsumerGroupDescribeRequest(["g"]), principal=Principal("User", "alice")).groups
+    all_seen = topics == ["a", "b"]
+    assert group.error_code == (ErrorCode.NONE if all_seen else ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    assert len(group.members) == all_seen

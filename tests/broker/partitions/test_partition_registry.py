@@ -73,6 +73,14 @@ def test_settings_reach_open_logs() -> None:
     assert (log.config.retention_ms, other.config.retention_ms) == (6, 7)
 
 
+def test_a_config_of_a_topic_opens_no_log_of_an_unused_partition() -> None:
+    cluster = Cluster()
+    partition = cluster.create_topic("a").partitions[0]
+    set_configs(cluster, 2, "a", {"retention.ms": "5"})
+    assert not partition.opened
+    assert partition.log.config.retention_ms == 5
+
+
 def test_a_topic_that_the_disk_will_not_let_go_is_gone_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,6 +91,18 @@ def test_a_replica_that_is_behind_for_too_long_is_to_leave_and_commits_nothing_a
     assert three.log.high_watermark == 1
 
 
+@pytest.mark.parametrize(("late_ms", "committed"), [(0, 0), (1, 1)])
+def test_a_replica_outside_of_the_isr_is_waited_for_until_its_time_is_over(late_ms: int, committed: int) -> None:
+    """KIP-966's condition: what may join at once holds the high watermark back."""
+    three = Three()
+    three.set.by_node[3].lag = NOTHING
+    three.put(isr=(1, 2))
+    assert three.log.high_watermark == 0
+    three.now += MAX_LAG_MS + late_ms
+    three.step(isr=(1, 2))
+    assert three.log.high_watermark == committed
+
+
 def test_a_replica_that_has_everything_stays_however_long_it_does_not_fetch() -> None:
     three = Three()
     three.put()

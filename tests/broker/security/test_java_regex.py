@@ -13,6 +13,7 @@ from odradek.broker.security.java_regex import compile_java, replace_all
         ("^CN=(?<name>[^,]+).*$", "CN=a,O=b", "O=b"),
         (r"\p{Upper}+\p{Lower}[\p{Digit}_]", "ABc7", "ABC7"),
         (r"\P{Alpha}x", "1x", "ax"),
+        (r"[\p{Alpha}-]x", "ax", "1x"),
         (r"\Qa.b(\E[0-9]", "a.b(1", "aXb(1"),
         (r"a\z", "a", "a\n"),
         ("^(?i)cn=x$", "CN=X", "CN=Y"),
@@ -29,7 +30,9 @@ def test_patterns_mean_what_they_mean_in_java(pattern: str, matching: str, other
     assert not compiled.fullmatch(other)
 
 
-@pytest.mark.parametrize("pattern", ["(a", "[a", "a)", "[a&&b]", "[a[b]]", r"\p{IsLatin}", "*a", "x{99999999999999}"])
+@pytest.mark.parametrize(
+    "pattern", ["(a", "[a", "a)", "[a&&b]", "[a[b]]", r"\p{IsLatin}", r"[\P{Alpha}]", "*a", "x{99999999999999}"]
+)
 def test_wrong_patterns_and_those_that_python_does_not_have_are_refused(pattern: str) -> None:
     with pytest.raises(ValueError):
         compile_java(pattern)

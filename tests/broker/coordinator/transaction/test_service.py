@@ -266,6 +266,27 @@ def test_each_id_has_its_coordinator_and_a_moved_one_goes_on() -> None:
         assert not broker.bugs
 
 
+def test_a_marker_that_a_frozen_leader_does_not_take_is_written_once_it_thaws() -> None:
+    alone = {"transaction.state.log.replication.factor": "1", "transaction.state.log.min.isr": "1"}
+    with KafkaBroker(nodes=2, topics={"t": {"partitions": 2, "replication_factor": 1}}, config=alone) as broker:
+        client = next(
+            each for each in (Client(broker, f"id-{number}") for number in range(20)) if each.coordinator == 1
+        )
+        away = next(each.index for each in broker.topics["t"].partitions if each.leader == 2)
+        producer = client.init()
+        assert client.produce(producer, away) == (0, None)
+        broker.freeze_node(2)
+        assert client.end(producer) == 0
+        broker.clock.advance(1)
+        assert broker.transactions[client.transactional_id].state == "PrepareCommit"
+        broker.thaw_node(2)
+        broker.clock.advance(1)
+        assert broker.transactions[client.transactional_id].state == "CompleteCommit"
+        assert client.visible() == 1
+        client.close()
+        assert not broker.bugs
+
+
 # -- a log directory
 
 
