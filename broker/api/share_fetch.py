@@ -56,11 +56,11 @@ _EMPTY = b""
 class _ShareFetch:
     """One request at work. `session`: the one that it goes on with, None if it begins or ends one.
 
-    `failed`: partitions that cannot be read; `unreadable`: those whose state cannot be read, which Kafka tells at the
-    end of the wait, if there are no others; `answers`: the results of the acknowledgements.
+    `failed`: partitions that cannot be read; `places`: those that are read; `refused`: Kafka stumbles over the request;
+    `answers`: the results of the acknowledgements.
     """
 
-    __slots__ = ("answers", "ctx", "epoch_due", "failed", "lives", "read", "request", "session", "unreadable")
+    __slots__ = ("answers", "ctx", "epoch_due", "failed", "lives", "places", "read", "refused", "request", "session")
 
     def __init__(self, ctx: RequestContext, request: ShareFetchRequest) -> None:
         self.ctx = ctx
@@ -69,7 +69,8 @@ class _ShareFetch:
         self.epoch_due = 0
         self.answers: Answers = {}
         self.failed: dict[Place, KafkaError] = {}
-        self.unreadable: dict[Place, KafkaError] = {}
+        self.refused = False
+        self.places: Sequence[Place] = ()
         self.lives: list[LiveSharePartition] = []
         most = max(0, min(request.max_bytes, ctx.services.config.get_int("fetch.max.bytes")))
         self.read = ShareReadRequest(
@@ -100,28 +101,21 @@ def share_fetch(ctx: RequestContext, request: ShareFetchRequest) -> ShareFetchRe
         if error.code is ErrorCode.SHARE_SESSION_LIMIT_REACHED and request.max_wait_ms > 0:
             return _AnswerInTime(ctx, request.max_wait_ms, lambda: refusal)
         return refusal
+    found = _first_look(work, places)
     if _has_acknowledgements(request):
         work.answers = acknowledge_all(ctx, request)
         waiting = uncommitted(ctx, request, work.answers)
         if waiting:
-            return _go_on_later(work, places, waiting)
-    return _go_on(work, places)
+            return _go_on_later(work, found, waiting)
+    return _go_on(work, found)
 
 
-async def _go_on_later(work: _ShareFetch, places: list[Place], waiting: Waiting) -> ShareFetchResponse | Parked:
+async def _go_on_later(
+    work: _ShareFetch, found: Sequence[ShareRead] | None, waiting: Waiting
+) -> ShareFetchResponse | Parked:
     """Fetch when what the member acknowledged with this request counts."""
     await committed(work.ctx, work.request, work.answers, waiting)
-    return _go_on(work, places)
-
-
-def _go_on(work: _ShareFetch, places: list[Place]) -> ShareFetchResponse | Parked:
-    if work.ctx.api_version >= RENEWALS_FROM and work.request.is_renew_ack:
-        work.failed.clear()
-        return _answer(work, [])
-    try:
-        return _fetch(work, places)
-    except KafkaError as error:
-        return ShareFetchResponse(error_code=error.code)
+    return _go_on(work, found)
 
 
 def _check_renewal(ctx: RequestContext, request: ShareFetchRequest) -> None:
@@ -196,40 +190,60 @@ def _known_places(work: _ShareFetch, session: ShareSession) -> list[Place]:
 # -- reading
 
 
-def _fetch(work: _ShareFetch, places: Sequence[Place]) -> ShareFetchResponse | Parked:
-    request = work.request
-    by_partition = work.ctx.release.knows_share_topics_by_partition
-    if not by_partition and any(error.code is ErrorCode.UNKNOWN_TOPIC_ID for error in work.failed.values()):
+def _first_look(work: _ShareFetch, places: Sequence[Place]) -> Sequence[ShareRead] | None:
+    """Acquire what is there, None if that is not enough.
+
+    As in Kafka it comes before what the request acknowledges counts, and before share partitions are opened.
+    """
+    ctx, request = work.ctx, work.request
+    if ctx.api_version >= RENEWALS_FROM and request.is_renew_ack:
+        work.failed.clear()
+        return ()
+    if not ctx.release.knows_share_topics_by_partition and any(
+        error.code is ErrorCode.UNKNOWN_TOPIC_ID for error in work.failed.values()
+    ):
         # A broker before 4.4 stumbles over a topic that it has no name of, and with it over the whole session.
-        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-    if not places:
-        return _answer(work, [])
-    if not 0 <= request.share_acquire_mode <= RECORD_LIMIT:
-        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"no acquire mode {request.share_acquire_mode}")
-    if request.max_records == 0 or work.read.max_bytes == 0:
-        return _answer(work, [])
-    _open_partitions(work, places)
-    if not work.lives:
-        if not work.unreadable or request.max_wait_ms <= 0:
-            return _answer(work, [])
-        work.failed |= work.unreadable
-        return _AnswerInTime(work.ctx, request.max_wait_ms, lambda: _answer(work, []))
-    found = _read(work, at_once=request.max_wait_ms <= 0)
-    return _ParkedShareFetch(work) if found is None else _answer(work, found)
+        work.refused = True
+    if places and not 0 <= request.share_acquire_mode <= RECORD_LIMIT:
+        work.refused = True
+    if work.refused or not places or request.max_records == 0 or work.read.max_bytes == 0:
+        return ()
+    work.places = places
+    shares = ctx.services.share_partitions()
+    found = [shares.find(ShareKey(request.group_id or "", *place)) for place in places]
+    work.lives = [live for live in found if live is not None and live.node_id == ctx.node.id]
+    return _read(work, at_once=False)
 
 
-def _open_partitions(work: _ShareFetch, places: Sequence[Place]) -> None:
+def _go_on(work: _ShareFetch, found: Sequence[ShareRead] | None) -> ShareFetchResponse | Parked:
+    """Open all share partitions. Answer with what was found, else wait."""
+    if work.refused:
+        return ShareFetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
+    unreadable = _open_partitions(work)
+    if found is None:
+        found = _read(work, at_once=work.request.max_wait_ms <= 0 or not (work.lives or unreadable))
+    if found is not None:
+        return _answer(work, found)
+    work.failed |= unreadable
+    return _ParkedShareFetch(work)
+
+
+def _open_partitions(work: _ShareFetch) -> dict[Place, KafkaError]:
+    """Returns the errors of those whose state cannot be read. As in Kafka only an answer that comes later has them."""
     ctx = work.ctx
     shares = ctx.services.share_partitions()
-    for place in places:
+    work.lives = []
+    unreadable: dict[Place, KafkaError] = {}
+    for place in work.places:
         topic = ctx.services.topics.by_id(place[0])
         assert topic is not None
         key = ShareKey(work.request.group_id or "", *place)
         try:
             work.lives.append(shares.open(key, topic.partitions[place[1]], ctx.node.id))
         except KafkaError as error:
-            unreadable = error.code is ErrorCode.UNKNOWN_SERVER_ERROR
-            (work.unreadable if unreadable else work.failed)[place] = as_value(error)
+            failed = unreadable if error.code is ErrorCode.UNKNOWN_SERVER_ERROR else work.failed
+            failed[place] = as_value(error)
+    return unreadable
 
 
 def _read(work: _ShareFetch, *, at_once: bool) -> list[ShareRead] | None:

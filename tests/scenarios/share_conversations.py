@@ -284,6 +284,14 @@ class ShareConversation(Conversation):
         held()
         self.transcript = kept
 
+    def grow(self, partitions: int) -> None:
+        """Give the topic more partitions, and wait until they are there."""
+        client = self._client("setup")
+        client.request(CreatePartitionsRequest([CreatePartitionsTopic(self.topic, partitions, None)], 30_000), 3)
+        named = ListOffsetsTopic(self.topic, [ListOffsetsPartition(partitions - 1, timestamp=-2)])
+        asked = ListOffsetsRequest(topics=[named])
+        wait_until("partitions", lambda: client.request(asked, 5).topics[0].partitions[0].error_code == 0)
+
     def hang_up(self, who: str) -> None:
         """Close a connection, and give the broker the time to see it."""
         self._clients.pop(who).close()
@@ -674,6 +682,27 @@ def simple_work(c: ShareConversation) -> None:
     c.state_log()
 
 
+def first_looks(c: ShareConversation) -> None:
+    """A fetch begins before what it acknowledges counts, and before a state that cannot be read is told of."""
+    c.share_coordinator()
+    c.configured(share_auto_offset_reset="earliest")
+    c.joined()
+    c.produce(4)
+    c.fetch_shared("m1", 0, {0: []})
+    c.fetch_shared("m1", 1, {0: [(0, 1, [2]), (2, 3, [1])]})
+    c.produce(2)
+    c.fetch_shared("m1", 2, {0: [(0, 1, [2])]})
+    c.fetch_shared("m1", 3, {0: [(4, 5, [1])]})
+    c.grow(3)
+    c.fetch_shared("m1", 4, {2: []})
+    c.produce(1)
+    c.fetch_shared("m1", 5)
+    c.fetch_shared("m1", 6, {0: [(6, 6, [3])]})
+    c.acknowledge("m1", 7, {0: [(0, 1, [1])]})
+    c.fetch_shared("m1", 8, {0: []}, min_bytes=0)
+    c.state_log()
+
+
 def deliveries(c: ShareConversation) -> None:
     """Records that are released again and again reach the limit of deliveries, alone at last."""
     c.share_coordinator()
@@ -935,8 +964,7 @@ def topics_go(c: ShareConversation) -> None:
     """A subscribed topic grows, is deleted and made again."""
     c.share_coordinator()
     epoch = c.joined()
-    grown = CreatePartitionsRequest([CreatePartitionsTopic(c.topic, 3, None)], 30_000)
-    c._client("setup").request(grown, 3)
+    c.grow(3)
     c.settled("m1", 3)
     c.described()
     c.offsets()
@@ -1036,6 +1064,7 @@ CONVERSATIONS: dict[str, Callable[[ShareConversation], None]] = {
         several_members,
         wrong_members,
         simple_work,
+        first_looks,
         deliveries,
         record_limit,
         many_locks,

@@ -12,6 +12,7 @@ from tests.fakes.vectors import cases
     "compacted",
     "connections",
     "deliveries",
+    "first_looks",
     "many_locks",
     "record_limit",
     "sessions",
@@ -26,6 +27,7 @@ from tests.fakes.vectors import cases
         "share_conversations",
         [
             "simple_work",
+            "first_looks",
             "deliveries",
             "record_limit",
             "many_locks",

@@ -20,7 +20,7 @@ def main() -> int:
     parser.add_argument("--way", choices=sorted(WAYS), default="sane")
     parser.add_argument("--requests", type=int, default=3000)
     parser.add_argument("--seed", default="")
-    parser.add_argument("--replay", type=Path)
+    parser.add_argument("--replay", type=Path, help="a file of conversations, with empty lines between them")
     parser.add_argument("--skip", type=Path, help="a file of patterns of kinds that are not told, one a line")
     parser.add_argument("--kafka", default="", help="host:port of a Kafka that runs")
     parser.add_argument("--odradek", default="", help="host:port of an odradek that runs")
@@ -29,7 +29,8 @@ def main() -> int:
     way = WAYS[arguments.way]
     with both(way, arguments.odradek, arguments.kafka) as sides:
         if arguments.replay:
-            return replay(sides, read(arguments.replay.read_text()))
+            told = [replay(sides, read(part)) for part in arguments.replay.read_text().split("\n\n")]
+            return max(told)
         lines = arguments.skip.read_text().splitlines() if arguments.skip else []
         skipped = tuple(re.compile(line) for line in lines if line and not line.startswith("#"))
         duel = Duel(sides, way, served_by_both(sides), skipped=skipped)
@@ -64,7 +65,7 @@ def replay(sides: tuple[Side, Side], steps: list[Step]) -> int:
         for step in steps:
             print(step.as_json())
             for answered in conversation.say(step):
-                print(f"   {answered.step.number}: {answered.kafka}")
+                print(f"   {answered.step.number}: {answered.kafka}", flush=True)
     except Differs as differs:
         print(f"== {differs}")
         return 1

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -24,6 +25,8 @@ PARKED_S = 0.06
 """A request that may wait and has no answer on either side by then does wait."""
 PATIENCE_S = 3.0
 """How long a side is asked again whose answer only timing decides."""
+SHARED_MS = 300
+"""How long a ShareFetch waits for what Kafka does in the background."""
 NODES_S = 30.0
 """How long nodes may take until all know what became of one."""
 READ_AGAIN_S = 0.5
@@ -102,6 +105,8 @@ class Conversation:
         """Those that were created: on which connections, and their HMACs."""
         self.down: set[int] = set()
         """Nodes."""
+        self._shared: set[tuple[str, str, int]] = set()
+        """Share partitions that were fetched from: group, topic id and partition."""
         self.passed: Counter[str] = Counter()
         """Known differences that were met."""
         self._records = [StoredRecords(side, INTERNAL_PARTITIONS) for side in sides if side.cluster is None]
@@ -118,6 +123,7 @@ class Conversation:
             return self._awaited()
         if step.on in self.parked or NODE_OF.get(step.on) in self.down:
             return []
+        step = self._patient(step)
         self._send(step)
         if step.waits:
             self.parked[step.on] = step
@@ -152,7 +158,19 @@ class Conversation:
         with ThreadPoolExecutor() as pool:
             list(pool.map(lambda side: getattr(side.cluster, verb)(node), self.sides))
         self.down ^= {node}
+        self._shared.clear()
         self._until(self._equal_metadata, NODES_S)
+
+    def _patient(self, step: Step) -> Step:
+        """The step; a ShareFetch waits where Kafka has to ask its share coordinator first, else chance decides."""
+        if step.api != "ShareFetch":
+            return step
+        named = [(topic["topicId"], each) for topic in step.body["topics"] for each in topic["partitions"]]
+        places = {(step.body["groupId"], topic, each["partitionIndex"]) for topic, each in named}
+        if places <= self._shared and not any(each["acknowledgementBatches"] for _, each in named):
+            return step
+        self._shared |= places
+        return replace(step, body={**step.body, "maxWaitMs": max(step.body["maxWaitMs"], SHARED_MS)})
 
     def _send(self, step: Step) -> None:
         for at, side in enumerate(self.sides):
@@ -242,13 +260,17 @@ class Conversation:
             self._tokens.append((step.on, answered.kafka["hmac"]))
         if step.api == "StreamsGroupHeartbeat" and step.body["topology"]:
             self._wait_for_internal_topics(step.body["topology"], answered.kafka)
+        if step.api == "ShareGroupHeartbeat" and step.body["subscribedTopicNames"]:
+            # Kafka makes the states of share partitions in the background.
+            asked = {"groups": [{"groupId": step.body["groupId"], "topics": None}]}
+            self._until(partial(self._is_equal, "DescribeShareGroupOffsets", 0, asked), READ_AGAIN_S)
         if step.api in _CHANGES_METADATA and not step.body.get("validateOnly"):
             time.sleep(0.005)
         if step.api in _CHANGES_TOPICS and self.topics:
             self._until(self._equal_metadata)
             time.sleep(0.01)  # until Kafka's coordinators know it, too
         if step.api in ("CreateAcls", "DeleteAcls"):
-            self._until(self._equal_rights)
+            self._until(partial(self._is_equal, "DescribeAcls", 3, _ALL_ACLS))
         ids = self._ended(step)
         if ids:
             self._until(partial(self._complete, ids))
@@ -299,9 +321,13 @@ class Conversation:
         asked = {"replicaId": -1, "isolationLevel": 0, "topics": logs}
         return not any(error_codes(side.ask("ListOffsets", 4, asked, on)) - {0, 3} for side in self.sides)
 
-    def _equal_rights(self) -> bool:
-        forms = [side.ask("DescribeAcls", 3, _ALL_ACLS) for side in self.sides]
-        return not any(differences(forms[0], forms[1], "DescribeAcls"))
+    def _is_equal(self, api: str, version: int, body: Form) -> bool:
+        """Whether both brokers answer a question alike."""
+        odradek, kafka = (
+            self.pairing.shown(side.ask(api, version, self.pairing.resolved(body, at)), at)
+            for at, side in enumerate(self.sides)
+        )
+        return not any(differences(odradek, kafka, api))
 
     @staticmethod
     def _ended(step: Step) -> list[str]:

@@ -53,6 +53,11 @@ KNOWN: tuple[Known, ...] = (
         lambda difference: _never_answered(difference) and "must appear at most once" in str(difference.odradek),
     ),
     Known(
+        "ShareFetch/errorCode",
+        "Fetch v13+ of several partitions of topic id zero tells each that the id is unknown, and ShareFetch takes",
+        lambda difference: (difference.odradek, difference.kafka) == (0, -1),
+    ),
+    Known(
         "AddPartitionsToTxn|Produce",
         "odradek answers requests that Kafka never answers: Produce with null records",
         _never_answered,
@@ -100,6 +105,11 @@ CHANCE: tuple[Known, ...] = (
     Known(
         "JoinGroup/leader",
         "Kafka draws a new leader: the first in a hash map of random member ids.",
+        parts=True,
+    ),
+    Known(
+        "ShareGroup(Heartbeat|Describe)/.*assignment/.*",
+        "Kafka assigns share partitions in the order of a hash map of random topic ids.",
         parts=True,
     ),
     Known(

@@ -136,9 +136,6 @@ def _share_fetch(world: World, step: Step, answer: Form) -> None:
         member = world.known(step.body["groupId"], step.body["memberId"])
         member.session = 0 if step.body["shareSessionEpoch"] == -1 else step.body["shareSessionEpoch"] + 1
         for topic, partition in _partitions(world, answer.get("responses", ()), "partitions"):
-            if partition["errorCode"] == 0:
-                group = step.body["groupId"]
-                world.share_partitions.add((group, world.topic_ids.get(topic, topic), partition["partitionIndex"]))
             place = (topic, partition["partitionIndex"])
             for each in partition.get("acquiredRecords", ()):
                 member.acquired.setdefault(place, []).append((each["firstOffset"], each["lastOffset"]))

@@ -266,11 +266,7 @@ def _share_fetch(world: World, version: int) -> Form:
     limits = {"maxBytes": 1 << 20, "maxRecords": world.one((500, 1, 3)), "batchSize": world.one((500, 1))}
     mode = world.one((0, 0, 1))
     topics = _acknowledged(world, member, only=body["shareSessionEpoch"] == -1)
-    places = {
-        (body["groupId"], topic["topicId"], each["partitionIndex"]) for topic in topics for each in topic["partitions"]
-    }
-    # Kafka reads the state of a share partition in the background: a first fetch that waits for nothing gets nothing.
-    limits["maxWaitMs"] = world.one((0, 0, 0, 300)) if places <= world.share_partitions else 300
+    limits["maxWaitMs"] = world.one((0, 0, 0, 300))
     return body | limits | {"shareAcquireMode": mode, "topics": topics, "forgottenTopicsData": []}
 
 

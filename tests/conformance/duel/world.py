@@ -67,8 +67,6 @@ class World:
         self.hmacs: list[str] = []
         self.instances: list[tuple[str, int]] = []
         """Client instance ids and subscription ids of telemetry."""
-        self.share_partitions: set[tuple[str, str, int]] = set()
-        """Those that answered: group, topic id and partition."""
         self.waiting: set[str] = set()
         """Members whose request waits."""
         self.made = 0
