@@ -12,6 +12,7 @@ DescribeProducers version 0 (KIP-664): what each partition knows of its producer
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.api.deferred_answer import Later, later
@@ -70,11 +71,7 @@ def init_producer_id(ctx: RequestContext, request: InitProducerIdRequest) -> Ini
         return init_producer_id_refused(ErrorCode.UNSUPPORTED_VERSION)
     known = request.producer_id != NO_PRODUCER_ID
     expected = ProducerIdentity(request.producer_id, request.producer_epoch) if known else None
-
-    def refused(error: KafkaError) -> InitProducerIdResponse:
-        fenced = error.code is ErrorCode.PRODUCER_FENCED and ctx.api_version < _FIRST_WITH_FENCED
-        return init_producer_id_refused(ErrorCode.INVALID_PRODUCER_EPOCH if fenced else error.code)
-
+    refused = partial(_refused, ctx.api_version)
     try:
         identity = ctx.services.transactions().init_producer_id(
             request.transactional_id, request.transaction_timeout_ms, expected, ctx.node
@@ -82,6 +79,11 @@ def init_producer_id(ctx: RequestContext, request: InitProducerIdRequest) -> Ini
     except KafkaError as error:
         return refused(error)
     return later(identity, _identified, refused)
+
+
+def _refused(version: int, error: KafkaError) -> InitProducerIdResponse:
+    fenced = error.code is ErrorCode.PRODUCER_FENCED and version < _FIRST_WITH_FENCED
+    return init_producer_id_refused(ErrorCode.INVALID_PRODUCER_EPOCH if fenced else error.code)
 
 
 def _identified(identity: ProducerIdentity | None) -> InitProducerIdResponse:

@@ -17,7 +17,6 @@ from types import FrameType
 
 import pytest
 
-import odradek
 from odradek.broker.api.served import SERVED
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.protocol.apis import API_BY_KEY
@@ -196,7 +195,6 @@ def ask_each(door: str, ports: Mapping[str, int], frames: Iterable[bytes]) -> No
     ],
     ids=lambda each: each if isinstance(each, str) else each.__name__,
 )
-@pytest.mark.skipif(odradek.compiled, reason="one request's context waits for the collector when compiled")
 @pytest.mark.long
 def test_refused_requests_of_all_apis(
     secured_ports: dict[str, int], door: str, requests: Callable[[], Iterable[bytes]]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import functools
+import importlib
+import inspect
 import os
 import re
 import shutil
@@ -113,6 +116,32 @@ def _bases(owner: ast.ClassDef) -> set[str]:
 
 
 _INTERPRETED = {"Enum", "IntEnum", "NamedTuple", "Protocol"}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_function_inside_calls_what_the_one_around_it_calls(package: str) -> None:
+    """mypyc takes such a function of the module for the one inside, and makes a circle of references."""
+    for module, outer in _nodes(package):
+        if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef):
+            inside = [each for each in ast.walk(outer) if each is not outer and isinstance(each, _FUNCTIONS)]
+            if all(isinstance(each, ast.Lambda) for each in inside):
+                continue
+            names = {each for one in inside for each in _names(one)}
+            around = _names(outer, without=inside)
+            held = {**vars(builtins), **vars(importlib.import_module(f"odradek.{module}"))}
+            functions = [each for each in names & around if inspect.isroutine(held.get(each))]
+            assert not functions, f"{module}: {outer.name}, line {outer.lineno}"
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def _names(node: ast.AST, without: Sequence[ast.AST] = ()) -> set[str]:
+    found = {node.id} if isinstance(node, ast.Name) else set()
+    for each in ast.iter_child_nodes(node):
+        if each not in without:
+            found |= _names(each, without)
+    return found
 
 
 def test_modules_are_named_once_and_in_order() -> None:

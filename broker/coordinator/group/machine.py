@@ -280,14 +280,18 @@ class _Standing(NamedTuple):
 
 def follow(find: Callable[[str], Group | None], command: GroupCommand, outcome: Outcome[Any]) -> None:
     """Log the changes of a command when its records are stored. `find` returns the group of an id as it is then."""
-    before, then = _standing(find(command.group_id)), outcome.then
+    outcome.then = partial(_followed, find, command, _standing(find(command.group_id)), outcome.then)
 
-    def told() -> Sequence[Effect]:
-        effects = () if then is None else then()
-        _tell(command, before, _standing(find(command.group_id)))
-        return effects
 
-    outcome.then = told
+def _followed(
+    find: Callable[[str], Group | None],
+    command: GroupCommand,
+    before: _Standing,
+    then: Callable[[], Sequence[Effect]] | None,
+) -> Sequence[Effect]:
+    effects = () if then is None else then()
+    _tell(command, before, _standing(find(command.group_id)))
+    return effects
 
 
 def _standing(group: Group | None) -> _Standing:
