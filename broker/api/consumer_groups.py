@@ -17,10 +17,9 @@ from odradek.broker.api.group_admin import HIDDEN_TOPICS, by_coordinator, descri
 from odradek.broker.api.group_requests import check_text, invalid, is_offered, require_read
 from odradek.broker.config.broker_config import CONSUMER_ASSIGNORS
 from odradek.broker.controller.feature_levels import GROUP_VERSION
-from odradek.broker.coordinator.group.consumer.commands import ConsumerGroupHeartbeat, HeartbeatReply
-from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
-from odradek.broker.coordinator.group.consumer.member import LEAVING, Member
-from odradek.broker.coordinator.group.consumer.targets import preferred_assignor
+from odradek.broker.coordinator.group.consumer.group import ConsumerGroup, ConsumerGroupHeartbeat, HeartbeatReply
+from odradek.broker.coordinator.group.consumer.progress import preferred_assignor
+from odradek.broker.coordinator.group.consumer.records import LEAVING, Member
 from odradek.broker.coordinator.group.epoch_group import AWAY
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext

@@ -8,8 +8,7 @@ from itertools import count
 from typing import Any
 
 from odradek.broker.coordinator.group.commands import MetadataChanged
-from odradek.broker.coordinator.group.consumer.commands import ConsumerGroupHeartbeat, HeartbeatReply
-from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
+from odradek.broker.coordinator.group.consumer.group import ConsumerGroup, ConsumerGroupHeartbeat, HeartbeatReply
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import GroupSettings, fixed_configs
 from odradek.broker.coordinator.group.topics import TopicFacts

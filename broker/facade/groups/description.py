@@ -28,7 +28,7 @@ from odradek.protocol.errors import KafkaError, ProtocolError
 if TYPE_CHECKING:
     from odradek.broker.coordinator.group.classic.roster import Member
     from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
-    from odradek.broker.coordinator.group.consumer.member import Member as ConsumerMember
+    from odradek.broker.coordinator.group.consumer.records import Member as ConsumerMember
     from odradek.broker.coordinator.group.machine import GroupMachine
     from odradek.broker.coordinator.group.service import GroupService
     from odradek.broker.coordinator.group.share.group import ShareGroup, ShareMember
@@ -203,7 +203,7 @@ def _classic_member(group: ClassicGroup, member: Member) -> MemberInfo:
 
 def _consumer_group(machine: GroupMachine, group_id: str, offsets: Offsets, coordinator: int) -> GroupInfo:
     from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
-    from odradek.broker.coordinator.group.consumer.targets import preferred_assignor
+    from odradek.broker.coordinator.group.consumer.progress import preferred_assignor
     from odradek.broker.coordinator.group.settings import ConsumerConfigs
 
     group = machine.groups.find(group_id, ConsumerGroup)

@@ -1,4 +1,4 @@
-"""A consumer group as its log has it (members, epochs, target assignment), its timers, and the step that changes it.
+"""A consumer group: its commands, its state (members, epochs, target assignment), and the replay of its records.
 
 Only replay changes the group. A member may commit with an older epoch for partitions that it has had since then
 (KIP-1251); a fetch has to name the present epoch. Members of the classic protocol get errors about generations instead.
@@ -7,13 +7,31 @@ Only replay changes the group. A member may commit with an older epoch for parti
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar, Final, final
 
-from odradek.broker.coordinator.group.assignment import MemberOrder, timeline_order
-from odradek.broker.coordinator.group.commands import CommitOffsets, GroupType, TxnOffsetCommit, Visible
-from odradek.broker.coordinator.group.consumer.commands import FenceMember
-from odradek.broker.coordinator.group.consumer.member import Epochs, Member, say_the_same
-from odradek.broker.coordinator.group.consumer.records import group_tombstones
+from odradek.broker.coordinator.group.assignment import MemberOrder, Partitions, stored_order, timeline_order
+from odradek.broker.coordinator.group.commands import (
+    CommitOffsets,
+    GroupCommand,
+    GroupType,
+    MemberCommand,
+    MemberInEpochCommand,
+    TxnOffsetCommit,
+    Visible,
+)
+from odradek.broker.coordinator.group.consumer.records import (
+    LEAVING,
+    NOTHING,
+    ClassicMember,
+    Epochs,
+    Member,
+    MemberState,
+    as_far_as,
+    group_tombstones,
+    say_the_same,
+    sorted_names,
+    standing,
+)
 from odradek.broker.coordinator.group.consumer.regexes import ResolvedRegex
 from odradek.broker.coordinator.group.epoch_group import (
     EMPTY,
@@ -22,13 +40,179 @@ from odradek.broker.coordinator.group.epoch_group import (
     known_member,
 )
 from odradek.broker.coordinator.group.kinds import GroupChanged
+from odradek.broker.coordinator.group.records import decode_value, known_key, record_type_of, value_of
 from odradek.broker.coordinator.group.target import Subscriptions, TargetAssignment, count_down, count_up
 from odradek.broker.coordinator.group.topics import StoredTopics
-from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Outcome, R, Schedule, make_outcome
+from odradek.broker.runtime.machine import Cancel, Effect, LogRecord, NewRecord, Outcome, R, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.stored.consumer_group_current_member_assignment import (
+    ConsumerGroupCurrentMemberAssignmentKey,
+    ConsumerGroupCurrentMemberAssignmentValue,
+    TopicPartitions,
+)
+from odradek.protocol.generated.stored.consumer_group_member_metadata import (
+    ConsumerGroupMemberMetadataKey,
+    ConsumerGroupMemberMetadataValue,
+)
+from odradek.protocol.generated.stored.consumer_group_metadata import (
+    ConsumerGroupMetadataKey,
+    ConsumerGroupMetadataValue,
+)
+from odradek.protocol.generated.stored.consumer_group_partition_metadata import (
+    ConsumerGroupPartitionMetadataKey,
+    ConsumerGroupPartitionMetadataValue,
+)
+from odradek.protocol.generated.stored.consumer_group_regular_expression import (
+    ConsumerGroupRegularExpressionKey,
+    ConsumerGroupRegularExpressionValue,
+)
+from odradek.protocol.generated.stored.consumer_group_target_assignment_member import (
+    ConsumerGroupTargetAssignmentMemberKey,
+    ConsumerGroupTargetAssignmentMemberValue,
+)
+from odradek.protocol.generated.stored.consumer_group_target_assignment_metadata import (
+    ConsumerGroupTargetAssignmentMetadataKey,
+    ConsumerGroupTargetAssignmentMetadataValue,
+)
+from odradek.protocol.message import CoordinatorRecord
 from odradek.protocol.native import mypyc_attr
 from odradek.protocol.primitives import ZERO_UUID
 from odradek.protocol.text_cache import text_cache
+
+
+@final
+@mypyc_attr(acyclic=True)
+class HeartbeatReply:
+    """The reply to a heartbeat. ``assignment``: None if it has not changed."""
+
+    __slots__ = ("assignment", "heartbeat_interval_ms", "member_epoch", "member_id")
+
+    def __init__(
+        self,
+        member_id: str,
+        member_epoch: int,
+        heartbeat_interval_ms: int = 0,
+        assignment: Partitions | None = None,
+    ) -> None:
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.heartbeat_interval_ms = heartbeat_interval_ms
+        self.assignment = assignment
+
+
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
+class ConsumerGroupHeartbeat(GroupCommand):
+    """A member joins (epoch 0), gives a sign of life, reports its partitions, or leaves (epoch -1, static members for a
+    while: -2).
+
+    None, and -1 for the rebalance timeout, stand for "unchanged". ``host``: the client's address. ``visible``: which
+    of some topics the client may see, None for all; its patterns match no others.
+    """
+
+    home: ClassVar[GroupType | None] = GroupType.CONSUMER
+    __slots__ = (
+        "api_version",
+        "client_id",
+        "host",
+        "instance_id",
+        "member_epoch",
+        "member_id",
+        "owned",
+        "rack_id",
+        "rebalance_timeout_ms",
+        "regex",
+        "server_assignor",
+        "topics",
+        "visible",
+    )
+    reply: HeartbeatReply
+
+    def __init__(
+        self,
+        group_id: str,
+        member_id: str,
+        member_epoch: int,
+        *,
+        instance_id: str | None = None,
+        rack_id: str | None = None,
+        rebalance_timeout_ms: int = -1,
+        topics: Sequence[str] | None = None,
+        regex: str | None = None,
+        server_assignor: str | None = None,
+        owned: Mapping[bytes, Sequence[int]] | None = None,
+        client_id: str = "",
+        host: str = "",
+        api_version: int = 1,
+        visible: Visible | None = None,
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.instance_id = instance_id
+        self.rack_id = rack_id
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.topics = topics
+        self.regex = regex
+        self.server_assignor = server_assignor
+        self.owned = owned
+        self.client_id = client_id
+        self.host = host
+        self.api_version = api_version
+        self.visible = visible
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether it has nothing about the member except the instance id and the partitions that it owns."""
+        return (
+            self.topics is None
+            and self.regex is None
+            and self.rack_id is None
+            and self.server_assignor is None
+            and self.rebalance_timeout_ms == -1
+        )
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it has all fields, as from a member that is unsure whether the coordinator knows them."""
+        tells_topics = self.topics is not None or self.regex is not None
+        return self.rebalance_timeout_ms != -1 and tells_topics and self.owned is not None
+
+
+# -- commands that only the coordinator gives
+
+
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
+class FenceMember(MemberCommand):
+    """The session of a member is over, or a classic member has not joined or synced in time."""
+
+    home: ClassVar[GroupType | None] = GroupType.CONSUMER
+    why_members_go: ClassVar[str] = "was not heard of in time"
+    __slots__ = ()
+    reply: None
+
+
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
+class ExpireRevocation(MemberInEpochCommand):
+    """The time to revoke partitions is over for a member that was in ``member_epoch`` at its beginning."""
+
+    home: ClassVar[GroupType | None] = GroupType.CONSUMER
+    why_members_go: ClassVar[str] = "did not give up its partitions in time"
+    __slots__ = ()
+    reply: None
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ResolveRegexes(GroupCommand):
+    """Match the group's patterns against the existing topics that the client may see whose request caused it."""
+
+    home: ClassVar[GroupType | None] = GroupType.CONSUMER
+    __slots__ = ("regexes", "visible")
+    reply: None
+
+    def __init__(self, group_id: str, regexes: Sequence[str], visible: Visible | None = None) -> None:
+        self.group_id = group_id
+        self.regexes = regexes
+        self.visible = visible
 
 
 def session_key(group_id: str, member_id: str) -> Hashable:
@@ -323,3 +507,154 @@ class Step:
             return ()
 
         return make_outcome(self.records, reply=reply, effects=self.effects, then=settle)
+
+
+Written = NewRecord | LogRecord
+
+DELETES_GROUP: Final = ConsumerGroupMetadataKey.RECORD_TYPE
+"""The record type whose tombstone ends a group."""
+CHANGE_TOPICS: Final = (ConsumerGroupMemberMetadataKey.RECORD_TYPE, ConsumerGroupRegularExpressionKey.RECORD_TYPE)
+"""The record types that may change which topics a group subscribes to."""
+
+
+def applied(group_id: str, records: Sequence[NewRecord]) -> ConsumerGroup:
+    """The group that these records make."""
+    group = ConsumerGroup(group_id)
+    for record in records:
+        known = REPLAYS.get(record_type_of(record.key))
+        if known is not None:
+            key_class, change = known
+            change(group, known_key(key_class, record.key), record)
+    return group
+
+
+def _apply_member(group: ConsumerGroup, key: Any, record: Written) -> None:
+    member_id: str = key.member_id
+    if record.value is None:
+        group.remove_member(member_id)
+        return
+    decoded: Member = record.decoded or _read_member(member_id, record.value)
+    present = group.members.get(member_id)
+    if present is not None:
+        decoded = as_far_as(decoded, present)
+    group.put_member(decoded)
+
+
+def _read_member(member_id: str, value: bytes) -> Member:
+    """The member without any assignment yet."""
+    decoded = decode_value(ConsumerGroupMemberMetadataValue, value)
+    classic = None
+    if decoded.classic_member_metadata is not None:
+        protocols = tuple((p.name, bytes(p.metadata)) for p in decoded.classic_member_metadata.supported_protocols)
+        classic = ClassicMember(decoded.classic_member_metadata.session_timeout_ms, protocols)
+    return Member(
+        member_id,
+        instance_id=decoded.instance_id,
+        rack_id=decoded.rack_id,
+        client_id=decoded.client_id,
+        client_host=decoded.client_host,
+        topics=sorted_names(decoded.subscribed_topic_names),
+        regex=decoded.subscribed_topic_regex,
+        rebalance_timeout_ms=decoded.rebalance_timeout_ms,
+        server_assignor=decoded.server_assignor,
+        classic=classic,
+    )
+
+
+def _apply_epoch(group: ConsumerGroup, key: Any, record: Written) -> None:
+    decoded = value_of(ConsumerGroupMetadataValue, record)
+    if decoded is not None:
+        group.set_epoch(decoded.epoch, decoded.metadata_hash)
+
+
+def _apply_partition_metadata(group: ConsumerGroup, key: Any, record: Written) -> None:
+    decoded = value_of(ConsumerGroupPartitionMetadataValue, record)
+    topics = None
+    if decoded is not None:
+        topics = {topic.topic_name: (topic.topic_id, topic.num_partitions) for topic in decoded.topics}
+    group.stored_topics = topics
+
+
+def _apply_target(group: ConsumerGroup, key: Any, record: Written) -> None:
+    member_id: str = key.member_id
+    if record.value is None:
+        group.target.remove(member_id)
+        return
+    partitions: Partitions | None = record.decoded
+    if partitions is None:
+        rows = decode_value(ConsumerGroupTargetAssignmentMemberValue, record.value).topic_partitions
+        partitions = stored_order({row.topic_id: row.partitions for row in rows})
+    group.target.set(member_id, partitions)
+
+
+def _apply_target_epoch(group: ConsumerGroup, key: Any, record: Written) -> None:
+    decoded = value_of(ConsumerGroupTargetAssignmentMetadataValue, record)
+    if decoded is None:
+        group.set_assignment(-1, 0)
+    else:
+        group.set_assignment(decoded.assignment_epoch, decoded.assignment_timestamp)
+
+
+def _apply_current(group: ConsumerGroup, key: Any, record: Written) -> None:
+    member_id: str = key.member_id
+    present = group.members.get(member_id)
+    if record.value is None:
+        if present is not None:
+            gone = standing(present, LEAVING, LEAVING, present.state, NOTHING, NOTHING)
+            group.put_member(gone)
+        return
+    decoded: Member = record.decoded or _read_current(member_id, record.value)
+    group.put_member(as_far_as(present or Member(member_id), decoded))
+
+
+def _read_current(member_id: str, value: bytes) -> Member:
+    """A member with the fields of this record only."""
+    decoded = decode_value(ConsumerGroupCurrentMemberAssignmentValue, value)
+    return Member(
+        member_id,
+        epoch=decoded.member_epoch,
+        previous_epoch=decoded.previous_member_epoch,
+        state=_STATES.get(decoded.state, MemberState.UNKNOWN),
+        assigned=_epochs(decoded.assigned_partitions, decoded.member_epoch),
+        revoking=_epochs(decoded.partitions_pending_revocation, decoded.member_epoch),
+    )
+
+
+def _epochs(rows: Iterable[TopicPartitions], member_epoch: int) -> Epochs:
+    """The epochs of partitions; older brokers stored none, so the member's own epoch takes their place."""
+    epochs: Epochs = {}
+    for row in rows:
+        since = row.assignment_epochs
+        if since is None or len(since) != len(row.partitions):
+            since = [max(member_epoch, 0)] * len(row.partitions)
+        epochs[row.topic_id] = dict(zip(row.partitions, since, strict=True))
+    return epochs
+
+
+def _apply_regex(group: ConsumerGroup, key: Any, record: Written) -> None:
+    regex: str = key.regular_expression
+    decoded = value_of(ConsumerGroupRegularExpressionValue, record)
+    if decoded is None:
+        group.set_regex(regex, None)
+    else:
+        group.set_regex(regex, ResolvedRegex(frozenset(decoded.topics), decoded.version, decoded.timestamp))
+
+
+_STATES = {int(state): state for state in MemberState}
+Change = Callable[[ConsumerGroup, Any, Written], None]
+
+REPLAYS: Final[dict[int, tuple[type[CoordinatorRecord], Change]]] = {
+    kind.RECORD_TYPE: (kind, change)
+    for kind, change in (
+        (ConsumerGroupMetadataKey, _apply_epoch),
+        (ConsumerGroupPartitionMetadataKey, _apply_partition_metadata),
+        (ConsumerGroupMemberMetadataKey, _apply_member),
+        (ConsumerGroupTargetAssignmentMetadataKey, _apply_target_epoch),
+        (ConsumerGroupTargetAssignmentMemberKey, _apply_target),
+        (ConsumerGroupCurrentMemberAssignmentKey, _apply_current),
+        (ConsumerGroupRegularExpressionKey, _apply_regex),
+    )
+}
+"""By record type: the class of its key, and what it does to its group. A tombstone of something that does not exist
+does nothing.
+"""

@@ -9,18 +9,22 @@ from typing import Any, ClassVar
 from odradek.broker.coordinator.group.classic import commands as classic
 from odradek.broker.coordinator.group.classic.commands import join_refused, sync_refused
 from odradek.broker.coordinator.group.commands import GroupType, MetadataChanged
-from odradek.broker.coordinator.group.consumer import commands as c
-from odradek.broker.coordinator.group.consumer.classic_members import ClassicMembers
-from odradek.broker.coordinator.group.consumer.commands import ResolveRegexes
-from odradek.broker.coordinator.group.consumer.group import ConsumerGroup, Step, rebalance_key, session_key
-from odradek.broker.coordinator.group.consumer.group_epochs import GroupEpochs
-from odradek.broker.coordinator.group.consumer.heartbeats import Departures, Heartbeats
-from odradek.broker.coordinator.group.consumer.member import Member, MemberState
+from odradek.broker.coordinator.group.consumer import group as c
+from odradek.broker.coordinator.group.consumer.group import (
+    CHANGE_TOPICS,
+    DELETES_GROUP,
+    REPLAYS,
+    ConsumerGroup,
+    ResolveRegexes,
+    Step,
+    rebalance_key,
+    session_key,
+)
+from odradek.broker.coordinator.group.consumer.heartbeats import ClassicMembers, Departures, Heartbeats
 from odradek.broker.coordinator.group.consumer.migration import Migration
-from odradek.broker.coordinator.group.consumer.progress import Progress
-from odradek.broker.coordinator.group.consumer.records import regex_record
+from odradek.broker.coordinator.group.consumer.progress import GroupEpochs, Progress
+from odradek.broker.coordinator.group.consumer.records import Member, MemberState, regex_record
 from odradek.broker.coordinator.group.consumer.regexes import NO_TOPICS, ResolvedRegex, matching
-from odradek.broker.coordinator.group.consumer.replay import CHANGE_TOPICS, DELETES_GROUP, REPLAYS
 from odradek.broker.coordinator.group.epoch_group import MemberTimers, resumed
 from odradek.broker.coordinator.group.groups import Groups
 from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext, group_error

@@ -15,24 +15,27 @@ from odradek.broker.coordinator.group.classic.records import (
     group_record,
 )
 from odradek.broker.coordinator.group.classic.roster import Member as ClassicGroupMember
-from odradek.broker.coordinator.group.consumer.commands import FenceMember
 from odradek.broker.coordinator.group.consumer.group import (
     CONSUMER_PROTOCOL,
     ConsumerGroup,
+    FenceMember,
     Step,
+    applied,
     member_timers,
     session_key,
 )
-from odradek.broker.coordinator.group.consumer.group_epochs import GroupEpochs
-from odradek.broker.coordinator.group.consumer.member import ClassicMember, Member, sorted_names, with_epoch
+from odradek.broker.coordinator.group.consumer.progress import GroupEpochs
 from odradek.broker.coordinator.group.consumer.records import (
+    ClassicMember,
+    Member,
     current_record,
     group_tombstones,
     member_record,
+    sorted_names,
     target_epoch_record,
     target_record,
+    with_epoch,
 )
-from odradek.broker.coordinator.group.consumer.replay import applied
 from odradek.broker.coordinator.group.groups import Groups
 from odradek.broker.coordinator.group.settings import ConsumerConfigs, GroupSettings
 from odradek.broker.coordinator.group.topics import TopicCache

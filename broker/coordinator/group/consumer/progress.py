@@ -1,35 +1,426 @@
-"""The consequences of a member that has joined or changed: its topics, the group's target, its own assignment."""
+"""The consequences of a member that has joined or changed: the group's epoch, its target, the member's own assignment.
+
+`GroupEpochs` decides on the epoch, `compute_target` on the target assignment, `reconcile` on the member's next step.
+A member gives up partitions first, then takes what is free (KIP-848):
+
+```
+            target ahead, nothing to give up                 all partitions were free
+STABLE ----------------------------------------> (next epoch) ----------------------> STABLE
+   |                                                  | ^
+   | partitions to give up                            | | some are still held by others, and come free later
+   v                                                  v |
+UNREVOKED_PARTITIONS -- the member owns them no more  UNRELEASED_PARTITIONS
+```
+
+A member that has to give up partitions stays in its epoch until its heartbeat no longer lists them as owned.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
+from typing import final
 
-from odradek.broker.coordinator.group.consumer.commands import ExpireRevocation, ResolveRegexes
-from odradek.broker.coordinator.group.consumer.group import ConsumerGroup, Step, rebalance_key
-from odradek.broker.coordinator.group.consumer.group_epochs import GroupEpochs
-from odradek.broker.coordinator.group.consumer.member import UNREVOKED_PARTITIONS, Member, MemberState
-from odradek.broker.coordinator.group.consumer.reconciliation import Goal, Owned, reconcile
+from odradek.broker.coordinator.group.assignment import (
+    GroupSpec,
+    MemberSpec,
+    Partitions,
+    same_partitions,
+    subscribed_ids,
+)
+from odradek.broker.coordinator.group.consumer.assignors import ASSIGNORS
+from odradek.broker.coordinator.group.consumer.group import (
+    ConsumerGroup,
+    ExpireRevocation,
+    ResolveRegexes,
+    Step,
+    rebalance_key,
+)
 from odradek.broker.coordinator.group.consumer.records import (
+    STABLE,
+    UNRELEASED_PARTITIONS,
+    UNREVOKED_PARTITIONS,
+    Epochs,
+    Member,
+    MemberState,
     current_record,
+    epoch_record,
+    in_epoch,
     member_record,
+    partition_metadata_record,
     partition_metadata_tombstone,
     regex_tombstone,
+    target_epoch_record,
+    target_record,
 )
 from odradek.broker.coordinator.group.consumer.regexes import check_regex
-from odradek.broker.coordinator.group.consumer.targets import (
-    Change,
-    Target,
-    compute_target,
-    is_homogeneous,
-    last_target,
-    preferred_assignor,
-    subscriptions_after,
-)
-from odradek.broker.coordinator.group.settings import ConsumerConfigs
-from odradek.broker.coordinator.group.target import count_down, count_up
-from odradek.broker.coordinator.group.topics import TopicCache
-from odradek.broker.runtime.machine import Cancel, Schedule
+from odradek.broker.coordinator.group.epoch_group import fenced
+from odradek.broker.coordinator.group.settings import ConsumerConfigs, GroupConfigs
+from odradek.broker.coordinator.group.target import Subscriptions, count_down, count_up
+from odradek.broker.coordinator.group.topics import TopicCache, TopicSource
+from odradek.broker.runtime.machine import Cancel, NewRecord, Schedule
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.java_hash_table import HashTable, slots_for
+from odradek.protocol.java_maps import hash_of_text, java_order
+from odradek.protocol.native import mypyc_attr
+
+
+class GroupEpochs:
+    """Decides whether groups begin another epoch. Owner: the consumer kind."""
+
+    def __init__(self, topics: TopicCache, configs: GroupConfigs) -> None:
+        self._topics = topics
+        self._configs = configs
+
+    @property
+    def stores_topics(self) -> bool:
+        """Whether groups store their topics, not a hash of them."""
+        return self._configs.release.stores_topics_of_groups
+
+    def next(self, group: ConsumerGroup, subscribed: Iterable[str], *, bump: bool) -> tuple[int, list[NewRecord]]:
+        """The group's epoch, and the records of another one: `bump` begins one, and so do changed topics."""
+        if self.stores_topics:
+            return self._next_of_topics(group, list(subscribed), bump)
+        metadata_hash = self._topics.hash_of(subscribed)
+        if not bump and metadata_hash == group.metadata_hash:
+            return group.epoch, []
+        return group.epoch + 1, [epoch_record(group.group_id, group.epoch + 1, metadata_hash)]
+
+    def _next_of_topics(self, group: ConsumerGroup, subscribed: list[str], bump: bool) -> tuple[int, list[NewRecord]]:
+        topics: dict[str, tuple[bytes, int]] = {}
+        for name in HashTable(hash_of_text, subscribed, slots_for(len(subscribed))):
+            facts = self._topics.named(name)
+            if facts is not None:
+                topics[name] = facts.topic_id, facts.partitions
+        records: list[NewRecord] = []
+        if topics != (group.stored_topics or {}):
+            records.append(partition_metadata_record(group.group_id, topics))
+        if not bump and not records:
+            return group.epoch, []
+        return group.epoch + 1, [*records, epoch_record(group.group_id, group.epoch + 1, 0)]
+
+
+class LazySpecs:
+    """See `MemberSpecs`.
+
+    A member costs nothing until it is looked up. ``partition_counts``: of the topics of all members that were looked
+    up.
+    """
+
+    def __init__(self, group: ConsumerGroup, changed: Member, order: Sequence[str], topics: TopicSource) -> None:
+        self.partition_counts: dict[bytes, int] = {}
+        self._group = group
+        self._changed = changed
+        self._order = order
+        self._topics = topics
+        self._resolved: dict[tuple[str, ...], Sequence[bytes]] = {}
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._order)
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._order)
+
+    def values(self) -> Iterable[MemberSpec]:
+        """See `MemberSpecs`."""
+        return map(self._spec, self._order)
+
+    def items(self) -> Iterable[tuple[str, MemberSpec]]:
+        """See `MemberSpecs`."""
+        return zip(self._order, self.values(), strict=True)
+
+    def _spec(self, member_id: str) -> MemberSpec:
+        changed = self._changed
+        member = changed if member_id == changed.member_id else self._group.members[member_id]
+        names = self._group.topics_of(member) if member.regex else member.topics
+        topic_ids = self._resolved.get(names)
+        if topic_ids is None:
+            topic_ids = self._resolved[names] = subscribed_ids(names, self.partition_counts, self._topics)
+        return MemberSpec(member.instance_id, topic_ids, len(names))
+
+
+@final
+@mypyc_attr(acyclic=True)
+class Target:
+    """The target of one member, and the epoch in which it was decided."""
+
+    __slots__ = ("epoch", "partitions")
+
+    def __init__(self, epoch: int, partitions: Partitions) -> None:
+        self.epoch = epoch
+        self.partitions = partitions
+
+
+@final
+@mypyc_attr(acyclic=True)
+class Change:
+    """A member of a group before the change (None: it is new) and after it."""
+
+    __slots__ = ("after", "before")
+
+    def __init__(self, before: Member | None, after: Member) -> None:
+        self.before = before
+        self.after = after
+
+
+def subscriptions_after(group: ConsumerGroup, change: Change) -> Subscriptions:
+    """The group's topics once the change is stored."""
+    after = group.subscriptions.copy()
+    before, member = change.before, change.after
+    if before is not None:
+        count_down(after.by_name, before.topics)
+        if before.regex and before.regex != member.regex and group.members_by_regex.get(before.regex) == 1:
+            resolved = group.regexes.get(before.regex)
+            if resolved is not None:
+                count_down(after.by_regex, resolved.topics)
+    count_up(after.by_name, member.topics)
+    return after
+
+
+def is_homogeneous(group: ConsumerGroup, change: Change, subscriptions: Subscriptions) -> bool:
+    """Whether all members will subscribe to the same topics: by name, or all by the same single pattern."""
+    before, member = change.before, change.after
+    regexes = dict(group.members_by_regex)
+    if before is not None and before.regex:
+        count_down(regexes, (before.regex,))
+    if member.regex:
+        count_up(regexes, (member.regex,))
+    joins = member.member_id not in group.members and member.instance_id not in group.static_ids
+    members = len(group.members) + joins
+    if not regexes:
+        return subscriptions.all_name_the_same(members)
+    return next(iter(regexes.values())) == members and subscriptions.all_match_one_regex()
+
+
+def preferred_assignor(group: ConsumerGroup, change: Change | None = None) -> str | None:
+    """The assignor that most members ask for; None if none does."""
+    votes = dict(group.members_by_assignor)
+    if change is not None:
+        if change.before is not None and change.before.server_assignor is not None:
+            count_down(votes, (change.before.server_assignor,))
+        if change.after.server_assignor is not None:
+            count_up(votes, (change.after.server_assignor,))
+    if not votes:
+        return None
+    ranked = java_order(votes, hash_of_text)
+    return max(ranked, key=lambda name: votes[name])
+
+
+def compute_target(
+    group: ConsumerGroup,
+    change: Change,
+    epoch: int,
+    assignor: str,
+    *,
+    homogeneous: bool,
+    topics: TopicSource,
+    now_ms: int,
+    counts_newcomers: bool,
+) -> tuple[Target, list[NewRecord]]:
+    """The changed member's new target, and the records of everybody's: of those whose target changes, and the epoch.
+
+    `counts_newcomers`: see `Release`.
+    """
+    spec = _spec(group, change.after, homogeneous, topics, counts_newcomers)
+    try:
+        assigned = ASSIGNORS[assignor](spec)
+    except KafkaError as error:
+        text = f"Failed to compute a new target assignment for epoch {epoch}: {error.message}"
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, text) from error
+    present = group.target.by_member
+    records: list[NewRecord] = []
+    in_order = len(assigned) < len(spec.members) and spec.present is group.target  # an heir has none yet
+    for member_id in assigned if in_order else spec.members:
+        if member_id not in assigned and member_id in present:
+            continue
+        partitions, before = assigned.get(member_id), present.get(member_id)
+        if partitions is None:  # a member without a target gets one: an empty one, or that of the member it replaces
+            partitions = assigned[member_id] = spec.present.of(member_id)
+        if before is None or not same_partitions(partitions, before):
+            records.append(target_record(group.group_id, member_id, partitions))
+    records.append(target_epoch_record(group.group_id, epoch, now_ms))
+    own = assigned.get(change.after.member_id)
+    return Target(epoch, spec.present.of(change.after.member_id) if own is None else own), records
+
+
+def last_target(group: ConsumerGroup, member: Member) -> Target:
+    """The target that a member has, or takes over from the one that had its instance id."""
+    holder = member.member_id if member.instance_id is None else group.static_ids.get(member.instance_id, "")
+    return Target(group.assignment_epoch, group.target.of(holder))
+
+
+def _spec(
+    group: ConsumerGroup, changed: Member, homogeneous: bool, topics: TopicSource, counts_newcomers: bool
+) -> GroupSpec:
+    replaced = group.static_ids.get(changed.instance_id) if changed.instance_id is not None else None
+    heir_of = replaced if replaced is not None and replaced != changed.member_id else None
+    order = group.order.with_change(group.peak, changed.member_id, heir_of, as_member=counts_newcomers)
+    present = group.target if heir_of is None else group.target.inherited(heir_of, changed.member_id)
+    members = LazySpecs(group, changed, order, topics)
+    newcomer = None if changed.member_id in present.sizes else changed.member_id
+    return GroupSpec(members, homogeneous, members.partition_counts, present, newcomer)
+
+
+Owned = Mapping[bytes, Collection[int]]
+"""The partitions that a heartbeat lists as owned."""
+
+
+@final
+@mypyc_attr(acyclic=True)
+class Goal:
+    """The goal of a member.
+
+    ``subscribed``: the existing topics that it subscribes to, of those in its partitions or its target. ``holders``: by
+    topic id and partition, how many members still have it. ``owned``: None if the heartbeat does not list them.
+    """
+
+    __slots__ = ("epoch", "holders", "owned", "subscribed", "target")
+
+    def __init__(
+        self,
+        epoch: int,
+        target: Partitions,
+        subscribed: Collection[bytes],
+        holders: Mapping[bytes, Mapping[int, int]],
+        owned: Owned | None,
+    ) -> None:
+        self.epoch = epoch
+        self.target = target
+        self.subscribed = subscribed
+        self.holders = holders
+        self.owned = owned
+
+
+def reconcile(member: Member, goal: Goal, *, subscription_changed: bool) -> Member:
+    """The member after the next step, or the same one if it cannot take any.
+
+    ``subscription_changed``: partitions of topics that it no longer subscribes to are revoked at once.
+    """
+    if member.state is STABLE:
+        if member.epoch != goal.epoch:
+            return _next(member, member.epoch, goal)
+        return _drop_unsubscribed(member, goal) if subscription_changed else member
+    if member.state is UNREVOKED_PARTITIONS:
+        if not _owns_any(member.revoking, goal.owned):
+            return _next(member, member.epoch, goal)
+        return _drop_unsubscribed(member, goal) if subscription_changed else member
+    if member.state is UNRELEASED_PARTITIONS:
+        return _next(member, member.epoch, goal)
+    if goal.owned is None or goal.owned:
+        raise KafkaError(
+            ErrorCode.FENCED_MEMBER_EPOCH,
+            "The consumer group member is in a unknown state. The member must abandon all its partitions and rejoin.",
+        )
+    return _next(member, goal.epoch, goal)
+
+
+def _has_all(member: Member, goal: Goal) -> bool:
+    """Whether a member with nothing to revoke has exactly its target."""
+    assigned = member.assigned
+    return (
+        not member.revoking
+        and assigned.keys() == goal.target.keys()
+        and all(
+            assigned[topic_id].keys() == set(partitions) and topic_id in goal.subscribed
+            for topic_id, partitions in goal.target.items()
+        )
+    )
+
+
+def _next(member: Member, epoch: int, goal: Goal) -> Member:
+    if _has_all(member, goal):
+        return in_epoch(member, goal.epoch, STABLE, member.assigned, member.revoking)
+    kept: Epochs = {}
+    lost: Epochs = {}
+    gained: Epochs = {}
+    unreleased = False
+    for topic_id in _topics(goal.target, member.assigned):
+        target: Sequence[int] = goal.target.get(topic_id, ()) if topic_id in goal.subscribed else ()
+        missing = target
+        current = member.assigned.get(topic_id)
+        if current:
+            wanted = set(target)
+            _put(kept, topic_id, {p: since for p, since in current.items() if p in wanted})
+            _put(lost, topic_id, {p: since for p, since in current.items() if p not in wanted})
+            missing = [p for p in target if p not in current]
+        if missing:
+            own, held = member.revoking.get(topic_id, ()), goal.holders.get(topic_id, ())
+            free = [p for p in missing if p in own or p not in held]
+            unreleased = unreleased or len(free) < len(missing)
+            _put(gained, topic_id, dict.fromkeys(free, goal.epoch))
+    if lost and _owns_any(lost, goal.owned):
+        return in_epoch(member, epoch, UNREVOKED_PARTITIONS, kept, lost)
+    for topic_id, partitions in gained.items():
+        kept[topic_id] = {**kept.get(topic_id, {}), **partitions}
+    state = UNRELEASED_PARTITIONS if unreleased else STABLE
+    return in_epoch(member, goal.epoch, state, kept, {})
+
+
+def _topics(target: Partitions, assigned: Epochs) -> Iterable[bytes]:
+    """The partitions of the target, then the others that the member has."""
+    others = [topic_id for topic_id in assigned if topic_id not in target]
+    return (*target, *others) if others else target
+
+
+def _drop_unsubscribed(member: Member, goal: Goal) -> Member:
+    """Revoke only partitions of topics that the member no longer subscribes to; it stays in its epoch."""
+    gone = {t: partitions for t, partitions in member.assigned.items() if t not in goal.subscribed}
+    if not gone:
+        return member
+    kept = {t: partitions for t, partitions in member.assigned.items() if t not in gone}
+    revoking = dict(member.revoking)
+    for topic_id, partitions in gone.items():
+        revoking[topic_id] = {**revoking.get(topic_id, {}), **partitions}
+    if _owns_any(revoking, goal.owned):
+        return in_epoch(member, member.epoch, UNREVOKED_PARTITIONS, kept, revoking)
+    return in_epoch(member, member.epoch, member.state, kept, member.revoking)
+
+
+def _owns_any(partitions: Epochs, owned: Owned | None) -> bool:
+    """Whether the member still owns any of these; if it does not list its partitions, it does."""
+    if owned is None:
+        return True
+    return any(index in partitions.get(topic_id, ()) for topic_id, indexes in owned.items() for index in indexes)
+
+
+def _put(epochs: Epochs, topic_id: bytes, partitions: dict[int, int]) -> None:
+    if partitions:
+        epochs[topic_id] = partitions
+
+
+def check_room(group: ConsumerGroup, member_id: str, limit: int) -> None:
+    """Raise GROUP_MAX_SIZE_REACHED for a new member in a full group."""
+    if len(group.members) >= limit and member_id not in group.members:
+        text = f"The consumer group has reached its maximum capacity of {limit} members."
+        raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED, text)
+
+
+def check_epoch(member: Member, epoch: int, owned: Owned | None, *, rejoins: bool) -> None:
+    """FENCED_MEMBER_EPOCH unless the epoch is the member's, or with `rejoins` 0 to join again.
+
+    Its previous epoch is accepted while it owns only partitions that it was given, because the answer with the new
+    epoch may be lost.
+    """
+    if epoch == member.epoch or (rejoins and epoch == 0):
+        return
+    if epoch > member.epoch:
+        raise fenced("consumer", "greater", epoch, member)
+    if epoch != member.previous_epoch or not _is_part_of(owned, member.assigned):
+        raise fenced("consumer", "smaller", epoch, member)
+
+
+def _is_part_of(owned: Owned | None, assigned: Epochs) -> bool:
+    if owned is None:
+        return False
+    for topic_id, partitions in owned.items():
+        given = assigned.get(topic_id)
+        if given is None or any(partition not in given for partition in partitions):
+            return False
+    return True
+
 
 _LOOK_AGAIN_MS = (1 << 31) - 1
 _REGEX_PAUSE_MS = 10_000

@@ -1,12 +1,15 @@
-"""The records that a consumer group consists of, written as Kafka 4.4.0 writes them."""
+"""The members of consumer groups, and the records that Kafka 4.4.0 writes of a group.
+
+Members are values. A decision makes a new one from the old; only a replayed record puts it into the group.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from enum import IntEnum
+from typing import Final, NamedTuple
 
 from odradek.broker.coordinator.group.assignment import Partitions, order_once_stored
-from odradek.broker.coordinator.group.consumer.member import ClassicMember, Epochs, Member, before_all, standing
 from odradek.broker.coordinator.group.consumer.regexes import ResolvedRegex
 from odradek.broker.coordinator.group.records import (
     MemberKeys,
@@ -51,7 +54,202 @@ from odradek.protocol.generated.stored.consumer_group_target_assignment_metadata
     ConsumerGroupTargetAssignmentMetadataKey,
     ConsumerGroupTargetAssignmentMetadataValue,
 )
+from odradek.protocol.native import mypyc_attr
 from odradek.protocol.text_cache import text_cache
+
+Epochs = dict[bytes, dict[int, int]]
+"""Partitions by topic id, each with the member epoch in which the member got it."""
+NOTHING: Final[Epochs] = {}
+"""Never changed, like every part of a member."""
+
+LEAVING = -1
+"""The member epoch of a request that leaves the group."""
+
+
+class MemberState(IntEnum):
+    """The states of a member's reconciliation, numbered as stored."""
+
+    STABLE = 0
+    UNREVOKED_PARTITIONS = 1
+    UNRELEASED_PARTITIONS = 2
+    UNKNOWN = 127
+
+
+STABLE: Final = MemberState.STABLE
+UNREVOKED_PARTITIONS: Final = MemberState.UNREVOKED_PARTITIONS
+UNRELEASED_PARTITIONS: Final = MemberState.UNRELEASED_PARTITIONS
+"""The same states, without a look into the class of an `Enum` for each, which takes as long as ten small calls."""
+
+
+class ClassicMember(NamedTuple):
+    """The JoinGroup of a member that speaks the classic protocol."""
+
+    session_timeout_ms: int
+    protocols: tuple[tuple[str, bytes], ...]
+
+
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
+class Member:
+    """One member, an immutable value.
+
+    ``topics``: the names it subscribes to, sorted. ``regex``: "" for none. ``assigned``: the partitions that it owns or
+    has just been given; ``revoking``: those that it must revoke and has not yet. ``classic``: None for a member of the
+    consumer protocol.
+    """
+
+    __slots__ = (
+        "assigned",
+        "classic",
+        "client_host",
+        "client_id",
+        "epoch",
+        "instance_id",
+        "member_id",
+        "previous_epoch",
+        "rack_id",
+        "rebalance_timeout_ms",
+        "regex",
+        "revoking",
+        "server_assignor",
+        "state",
+        "topics",
+    )
+
+    def __init__(
+        self,
+        member_id: str,
+        instance_id: str | None = None,
+        rack_id: str | None = None,
+        client_id: str = "",
+        client_host: str = "",
+        topics: tuple[str, ...] = (),
+        regex: str | None = "",
+        rebalance_timeout_ms: int = -1,
+        server_assignor: str | None = None,
+        classic: ClassicMember | None = None,
+        epoch: int = 0,
+        previous_epoch: int = -1,
+        state: MemberState = STABLE,
+        assigned: Epochs = NOTHING,
+        revoking: Epochs = NOTHING,
+    ) -> None:
+        self.member_id = member_id
+        self.instance_id = instance_id
+        self.rack_id = rack_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.topics = topics
+        self.regex = regex
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.server_assignor = server_assignor
+        self.classic = classic
+        self.epoch = epoch
+        self.previous_epoch = previous_epoch
+        self.state = state
+        self.assigned = assigned
+        self.revoking = revoking
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Member) and say_the_same(self, other) and are_as_far(self, other)
+
+    def __repr__(self) -> str:
+        return f"Member({self.member_id!r}, epoch={self.epoch}, {self.state!r}, {self.assigned!r}, {self.revoking!r})"
+
+    def is_reconciled_to(self, target_epoch: int) -> bool:
+        """Whether it has arrived at the target assignment of that epoch."""
+        return self.state is STABLE and self.epoch == target_epoch
+
+
+def say_the_same(one: Member, other: Member) -> bool:
+    """Whether two members differ at most in their partitions and epochs."""
+    return (
+        one.member_id == other.member_id
+        and one.topics == other.topics
+        and one.instance_id == other.instance_id
+        and one.rack_id == other.rack_id
+        and one.client_id == other.client_id
+        and one.client_host == other.client_host
+        and one.regex == other.regex
+        and one.rebalance_timeout_ms == other.rebalance_timeout_ms
+        and one.server_assignor == other.server_assignor
+        and one.classic == other.classic
+    )
+
+
+def are_as_far(one: Member, other: Member) -> bool:
+    """Whether two members differ at most in their subscription and identity."""
+    return (
+        one.epoch == other.epoch
+        and one.previous_epoch == other.previous_epoch
+        and one.state is other.state
+        and one.assigned == other.assigned
+        and one.revoking == other.revoking
+    )
+
+
+def standing(
+    member: Member, epoch: int, previous_epoch: int, state: MemberState, assigned: Epochs, revoking: Epochs
+) -> Member:
+    """The same identity and subscription with this progress."""
+    return Member(
+        member.member_id,
+        member.instance_id,
+        member.rack_id,
+        member.client_id,
+        member.client_host,
+        member.topics,
+        member.regex,
+        member.rebalance_timeout_ms,
+        member.server_assignor,
+        member.classic,
+        epoch,
+        previous_epoch,
+        state,
+        assigned,
+        revoking,
+    )
+
+
+def as_far_as(member: Member, other: Member) -> Member:
+    """The member with the partitions and epochs of another one."""
+    return standing(member, other.epoch, other.previous_epoch, other.state, other.assigned, other.revoking)
+
+
+def before_all(member: Member) -> Member:
+    """The member without any assignment, as in the record of its subscription."""
+    return standing(member, 0, -1, STABLE, NOTHING, NOTHING)
+
+
+def in_epoch(member: Member, epoch: int, state: MemberState, assigned: Epochs, revoking: Epochs) -> Member:
+    """A member after a step of its reconciliation."""
+    return standing(member, epoch, member.epoch, state, assigned, revoking)
+
+
+def taken_over(old: Member, member_id: str) -> Member:
+    """A static member under another id: it keeps its partitions, and must join."""
+    new = standing(old, 0, 0, old.state, old.assigned, old.revoking)
+    new.member_id = member_id
+    return new
+
+
+def sorted_names(topics: Iterable[str]) -> tuple[str, ...]:
+    """The names that a member subscribes to, each once: members with the same subscription share the object."""
+    return _shared(tuple(sorted(set(topics))))
+
+
+@text_cache(1 << 10)
+def _shared(names: tuple[str, ...]) -> tuple[str, ...]:
+    return names
+
+
+def without_epochs(epochs: Epochs) -> Partitions:
+    """The partitions alone."""
+    return {topic_id: tuple(partitions) for topic_id, partitions in epochs.items()}
+
+
+def with_epoch(partitions: Partitions, epoch: int) -> Epochs:
+    """Partitions that were all given in one epoch."""
+    return {topic_id: dict.fromkeys(indexes, epoch) for topic_id, indexes in partitions.items()}
 
 
 def member_record(group_id: str, member: Member) -> NewRecord:

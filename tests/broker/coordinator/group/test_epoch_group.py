@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from odradek.broker.coordinator.group.commands import CommitOffsets, TxnOffsetCommit
-from odradek.broker.coordinator.group.consumer.commands import ExpireRevocation, FenceMember
-from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
-from odradek.broker.coordinator.group.consumer.member import Member
+from odradek.broker.coordinator.group.consumer.group import ConsumerGroup, ExpireRevocation, FenceMember
+from odradek.broker.coordinator.group.consumer.records import Member
 from odradek.broker.coordinator.group.epoch_group import (
     EMPTY,
     EpochGroup,

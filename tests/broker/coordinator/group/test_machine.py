@@ -23,7 +23,7 @@ from odradek.broker.coordinator.group.commands import (
     MetadataChanged,
     TxnOffsetCommit,
 )
-from odradek.broker.coordinator.group.consumer.commands import FenceMember
+from odradek.broker.coordinator.group.consumer.group import FenceMember
 from odradek.broker.coordinator.group.kinds import ExpiryBasis, GroupChanged, KindContext
 from odradek.broker.coordinator.group.machine import GroupMachine, follow
 from odradek.broker.coordinator.group.records import decode_key, encode_key, encode_value

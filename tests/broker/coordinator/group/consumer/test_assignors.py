@@ -1,12 +1,19 @@
-"""The assignors give each member exactly the partitions that Kafka's own assignors gave it in the recorded stories."""
+"""The assignors give each member exactly the partitions that Kafka's own assignors gave it in the recorded stories.
+
+The short way of the assignor `uniform` gives what the walk over all members gives.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from odradek.broker.coordinator.group.consumer.assignors import ASSIGNORS
+from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec, Partitions
+from odradek.broker.coordinator.group.consumer.assignors import ASSIGNORS, assign_evenly
+from odradek.broker.coordinator.group.target import TargetAssignment
 from tests.broker.coordinator.group.story_group import PARTS, check_story, tell
 
 
@@ -19,3 +26,51 @@ def test_stories(part: int) -> None:
 def as_kafkas(release: str, row: Any) -> None:
     assign = ASSIGNORS[row["story"]["assignor"]]
     check_story(release, row, lambda spec, _: assign(spec))
+
+
+T, U = bytes(16), bytes(15) + b"\1"
+
+
+class Unsorted(TargetAssignment):
+    """A target that does not tell how many members have so many partitions: all of them have to be looked at."""
+
+    @property
+    def members_by_size(self) -> dict[int, int]:
+        return {}
+
+
+def assigned(order: list[str], counts: dict[bytes, int], present: TargetAssignment) -> dict[str, Partitions]:
+    members = {member_id: MemberSpec(None, list(counts), len(counts)) for member_id in order}
+    newcomer = next((member_id for member_id in order if member_id not in present.sizes), None)
+    return assign_evenly(GroupSpec(members, True, counts, present, newcomer))
+
+
+@given(
+    st.lists(st.permutations("abcdefghij"), min_size=1, max_size=8),
+    st.lists(st.integers(1, 10), min_size=8, max_size=8),
+    st.integers(0, 25),
+    st.none() | st.integers(1, 9),
+)
+def test_whoever_comes_and_goes(orders: list[list[str]], sizes: list[int], of_t: int, of_u: int | None) -> None:
+    counts = {T: of_t} if of_u is None else {T: of_t, U: of_u}
+    usual, walked = TargetAssignment(), Unsorted()
+    for order, size in zip(orders, sizes, strict=False):
+        members = order[:size]
+        for gone in [member_id for member_id in usual.by_member if member_id not in members]:
+            usual.remove(gone)
+            walked.remove(gone)
+        found = assigned(members, counts, usual)
+        assert list(found.items()) == list(assigned(members, counts, walked).items())
+        for member_id, partitions in found.items():
+            usual.set(member_id, partitions)
+            walked.set(member_id, partitions)
+        given_out = [(topic, index) for part in usual.by_member.values() for topic in part for index in part[topic]]
+        assert sorted(given_out) == [(topic, index) for topic in counts for index in range(counts[topic])]
+
+
+def test_a_target_of_nobody_is_not_counted() -> None:
+    usual, walked = TargetAssignment(), Unsorted()
+    for target in (usual, walked):
+        target.set("a", {T: (0, 1)})
+        target.set("nobody", {T: (2,)})
+    assert assigned(["a", "b"], {T: 3}, usual) == assigned(["a", "b"], {T: 3}, walked)

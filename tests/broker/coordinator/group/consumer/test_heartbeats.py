@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from odradek.broker.coordinator.group.classic.commands import JoinGroup
-from odradek.broker.coordinator.group.consumer.member import MemberState
+from odradek.broker.coordinator.group.consumer.records import MemberState
 from odradek.broker.coordinator.group.epoch_group import AWAY
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.consumer_group_driver import ConsumerDriver, hard_state
