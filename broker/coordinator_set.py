@@ -81,7 +81,7 @@ class CoordinatorSet:
 
     def _group_performers(self) -> Performers:
         from odradek.broker.coordinator.group.share.share_state_effects import performers
-        from odradek.broker.coordinator.group.streams.topic_creation import performers as streams_performers
+        from odradek.broker.coordinator.group.streams.progress import performers as streams_performers
 
         states = performers(self.share_persister, lambda: self._config.release.share_start_of_added_partitions)
         return {**states, **streams_performers(self._create_internal_topics)}

@@ -20,10 +20,13 @@ from odradek.broker.controller.feature_levels import STREAMS_VERSION
 from odradek.broker.coordinator.group.commands import Forbidden
 from odradek.broker.coordinator.group.settings import StreamsConfigs
 from odradek.broker.coordinator.group.streams import topology as t
-from odradek.broker.coordinator.group.streams.commands import HeartbeatReply, StreamsGroupHeartbeat, UpdateDescription
-from odradek.broker.coordinator.group.streams.description import Description, GlobalStore, Node
-from odradek.broker.coordinator.group.streams.group import StreamsGroup
-from odradek.broker.coordinator.group.streams.member import (
+from odradek.broker.coordinator.group.streams.group import (
+    HeartbeatReply,
+    StreamsGroup,
+    StreamsGroupHeartbeat,
+    UpdateDescription,
+)
+from odradek.broker.coordinator.group.streams.records import (
     JOINING,
     LEAVING,
     Endpoint,
@@ -33,7 +36,7 @@ from odradek.broker.coordinator.group.streams.member import (
     TaskOffsets,
     in_map_order,
 )
-from odradek.broker.coordinator.group.streams.topology import internal_error
+from odradek.broker.coordinator.group.streams.topology import Description, GlobalStore, Node, internal_error
 from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS, check_topic_name
 from odradek.broker.releases.release import Release
 from odradek.broker.requests.access import ByItem

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.group.service import GroupService
     from odradek.broker.coordinator.group.share.group import ShareGroup, ShareMember
     from odradek.broker.coordinator.group.streams.group import StreamsGroup
-    from odradek.broker.coordinator.group.streams.member import Member as StreamsMember
+    from odradek.broker.coordinator.group.streams.records import Member as StreamsMember
     from odradek.broker.coordinator.group.streams.topology import ConfiguredTopology, Subtopology
     from odradek.broker.coordinator.group.topics import TopicSource
     from odradek.broker.partitions.partition import Partition

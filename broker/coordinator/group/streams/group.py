@@ -1,5 +1,4 @@
-"""A streams group as its log has it (members, epochs, topology, target assignment), its timers, and the step that
-changes it.
+"""A streams group: its commands, its state (members, epochs, topology, targets), and the replay of its records.
 
 Only replay changes the group. A member may commit with an older epoch for source partitions of tasks that it has had
 active since then (KIP-1251); a fetch has to name the present epoch.
@@ -8,10 +7,19 @@ active since then (KIP-1251); a fetch has to name the present epoch.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from odradek.broker.coordinator.group.assignment import timeline_order
-from odradek.broker.coordinator.group.commands import CommitOffsets, GroupType, OffsetToCommit, TxnOffsetCommit
+from odradek.broker.coordinator.group.commands import (
+    CommitOffsets,
+    Forbidden,
+    GroupCommand,
+    GroupType,
+    MemberCommand,
+    MemberInEpochCommand,
+    OffsetToCommit,
+    TxnOffsetCommit,
+)
 from odradek.broker.coordinator.group.epoch_group import (
     EMPTY,
     FIRST_EPOCH,
@@ -21,20 +29,236 @@ from odradek.broker.coordinator.group.epoch_group import (
 )
 from odradek.broker.coordinator.group.groups import Groups
 from odradek.broker.coordinator.group.kinds import GroupChanged
+from odradek.broker.coordinator.group.records import known_key, value_of
 from odradek.broker.coordinator.group.settings import StreamsConfigs
-from odradek.broker.coordinator.group.streams.description import (
+from odradek.broker.coordinator.group.streams.records import (
+    LEAVING,
+    NO_TARGET,
+    NOTHING_HELD,
+    Endpoint,
+    EndpointPartitions,
+    Held,
+    Member,
+    MemberState,
+    Owned,
+    Target,
+    TaskOffsets,
+)
+from odradek.broker.coordinator.group.streams.topology import (
     NO_DESCRIPTION,
     NOT_STORED,
     UNCERTAIN,
+    ConfiguredTopology,
+    CopartitionGroup,
     Description,
     DescriptionEpochs,
+    Status,
+    Subtopology,
+    TopicInfo,
+    Topology,
 )
-from odradek.broker.coordinator.group.streams.member import NO_TARGET, Member, Target, TaskOffsets
-from odradek.broker.coordinator.group.streams.topology import ConfiguredTopology, Status, Topology
 from odradek.broker.coordinator.group.target import count_down, count_up
-from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Outcome, R, make_outcome
+from odradek.broker.runtime.machine import Cancel, Effect, LogRecord, NewRecord, Outcome, R, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.stored import streams_group_current_member_assignment as current
+from odradek.protocol.generated.stored import streams_group_member_metadata as metadata
+from odradek.protocol.generated.stored import streams_group_metadata as group_metadata
+from odradek.protocol.generated.stored import streams_group_target_assignment_member as target
+from odradek.protocol.generated.stored import streams_group_target_assignment_metadata as target_epoch
+from odradek.protocol.generated.stored import streams_group_topology as stored_topology
+from odradek.protocol.message import CoordinatorRecord
 from odradek.protocol.native import mypyc_attr
+
+
+class HeartbeatReply(NamedTuple):
+    """The reply to a heartbeat.
+
+    ``assigned``: None if it has not changed. ``endpoints``: None if the member knows them. ``wants_description``: the
+    member is to send a description of the topology.
+    """
+
+    member_id: str
+    member_epoch: int
+    heartbeat_interval_ms: int = 0
+    statuses: Sequence[Status] = ()
+    assigned: Held | None = None
+    endpoint_epoch: int = 0
+    endpoints: Sequence[EndpointPartitions] | None = None
+    wants_description: bool = False
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class StreamsGroupHeartbeat(GroupCommand):
+    """A member joins (epoch 0), lives, tells what it owns, or leaves (epoch -1).
+
+    None, and -1 for the rebalance timeout, stand for "unchanged". ``host``: the client's address. ``shutdown``: the
+    whole application is to end. ``endpoint_epoch``: of the endpoints that the member knows. ``forbidden``: which of
+    some internal topics the client may not create; None for none. ``offsets`` and ``end_offsets``: up to where the
+    member has restored its tasks, and where their changelogs end. ``fault``: what is wrong with its tags or its
+    topology, which counts once the member is known. ``speaks_v1``: the member's version has the tags that it lacks, and
+    requests for a description of the topology.
+    """
+
+    home: ClassVar[GroupType | None] = GroupType.STREAMS
+    __slots__ = (
+        "client_id",
+        "client_tags",
+        "end_offsets",
+        "endpoint",
+        "endpoint_epoch",
+        "fault",
+        "forbidden",
+        "host",
+        "instance_id",
+        "member_epoch",
+        "member_id",
+        "offsets",
+        "owned",
+        "process_id",
+        "rack_id",
+        "rebalance_timeout_ms",
+        "shutdown",
+        "speaks_v1",
+        "topology",
+    )
+    reply: HeartbeatReply
+
+    def __init__(
+        self,
+        group_id: str,
+        member_id: str,
+        member_epoch: int,
+        *,
+        instance_id: str | None = None,
+        rack_id: str | None = None,
+        rebalance_timeout_ms: int = -1,
+        topology: Topology | None = None,
+        offsets: TaskOffsets | None = None,
+        end_offsets: TaskOffsets | None = None,
+        owned: Owned | None = None,
+        process_id: str | None = None,
+        endpoint: Endpoint | None = None,
+        client_tags: tuple[tuple[str, str], ...] | None = None,
+        fault: KafkaError | None = None,
+        shutdown: bool = False,
+        endpoint_epoch: int = 0,
+        client_id: str = "",
+        host: str = "",
+        forbidden: Forbidden | None = None,
+        speaks_v1: bool = False,
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.instance_id = instance_id
+        self.offsets = offsets
+        self.end_offsets = end_offsets
+        self.rack_id = rack_id
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.topology = topology
+        self.owned = owned
+        self.process_id = process_id
+        self.endpoint = endpoint
+        self.client_tags = client_tags
+        self.fault = fault
+        self.shutdown = shutdown
+        self.endpoint_epoch = endpoint_epoch
+        self.client_id = client_id
+        self.host = host
+        self.forbidden = forbidden
+        self.speaks_v1 = speaks_v1
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether it says nothing of the member, apart from where it is and which endpoints it knows."""
+        return (
+            self.owned is None
+            and self.offsets is None
+            and self.end_offsets is None
+            and self.topology is None
+            and self.endpoint is None
+            and self.client_tags is None
+            and self.fault is None
+            and self.process_id is None
+            and self.rack_id is None
+            and self.rebalance_timeout_ms == -1
+            and not self.shutdown
+        )
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class UpdateDescription(MemberCommand):
+    """A member describes the topology of that epoch (KIP-1331)."""
+
+    home: ClassVar[GroupType | None] = GroupType.STREAMS
+    __slots__ = ("description", "topology_epoch")
+    reply: None
+
+    def __init__(self, group_id: str, member_id: str, topology_epoch: int, description: Description) -> None:
+        super().__init__(group_id, member_id)
+        self.topology_epoch = topology_epoch
+        self.description = description
+
+
+# -- what only the coordinator tells itself
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class StoreDescription(GroupCommand):
+    """The group's record says that this description is being stored."""
+
+    home: ClassVar[GroupType | None] = GroupType.STREAMS
+    __slots__ = ("description", "topology_epoch")
+    reply: None
+
+    def __init__(self, group_id: str, topology_epoch: int, description: Description) -> None:
+        self.group_id = group_id
+        self.topology_epoch = topology_epoch
+        self.description = description
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class FenceMember(MemberCommand):
+    """The session of a member is over."""
+
+    home: ClassVar[GroupType | None] = GroupType.STREAMS
+    why_members_go: ClassVar[str] = "was not heard of in time"
+    __slots__ = ()
+    reply: None
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ExpireRevocation(MemberInEpochCommand):
+    """The time to give up tasks is over for a member that was in ``member_epoch`` when it began."""
+
+    home: ClassVar[GroupType | None] = GroupType.STREAMS
+    why_members_go: ClassVar[str] = "did not give up its tasks in time"
+    __slots__ = ()
+    reply: None
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class EndInitialDelay(GroupCommand):
+    """A new group has waited for its first members."""
+
+    home: ClassVar[GroupType | None] = GroupType.STREAMS
+    __slots__ = ()
+    reply: None
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class TopicsRefused(GroupCommand):
+    """Internal topics could not be created: the reason for each, by name; to be tried again after ``retry_ms``."""
+
+    home: ClassVar[GroupType | None] = GroupType.STREAMS
+    __slots__ = ("reasons", "retry_ms")
+    reply: None
+
+    def __init__(self, group_id: str, reasons: Mapping[str, str], retry_ms: int) -> None:
+        self.group_id = group_id
+        self.reasons = reasons
+        self.retry_ms = retry_ms
+
 
 _Counts = dict[str, dict[int, dict[str, int]]]
 
@@ -430,3 +654,175 @@ class Step:
 def new_group(configs: StreamsConfigs, group_id: str) -> StreamsGroup:
     """A group that no record has yet."""
     return StreamsGroup(group_id, configs.release.first_group_epoch)
+
+
+_GONE = -1
+
+Apply = Callable[[StreamsGroup, Any, Any], None]
+
+
+def _epoch(group: StreamsGroup, key: Any, value: group_metadata.StreamsGroupMetadataValue) -> None:
+    configs = {row.key: row.value for row in value.last_assignment_configs or ()}
+    described = DescriptionEpochs(value.stored_description_topology_epoch, value.failed_description_topology_epoch)
+    group.set_epoch(value.epoch, value.metadata_hash, value.validated_topology_epoch, configs, described)
+
+
+def _member(
+    group: StreamsGroup,
+    key: metadata.StreamsGroupMemberMetadataKey,
+    value: metadata.StreamsGroupMemberMetadataValue | None,
+) -> None:
+    if value is None:
+        group.remove_member(key.member_id)
+        return
+    endpoint = value.user_endpoint
+    present = group.members.get(key.member_id) or Member(key.member_id)
+    group.put_member(
+        present._replace(
+            instance_id=value.instance_id,
+            rack_id=value.rack_id,
+            client_id=value.client_id,
+            client_host=value.client_host,
+            rebalance_timeout_ms=value.rebalance_timeout_ms,
+            topology_epoch=value.topology_epoch,
+            process_id=value.process_id,
+            endpoint=None if endpoint is None else Endpoint(endpoint.host, endpoint.port),
+            client_tags=tuple((tag.key, tag.value) for tag in value.client_tags),
+        )
+    )
+
+
+def _topology(group: StreamsGroup, key: Any, value: stored_topology.StreamsGroupTopologyValue | None) -> None:
+    if value is None:
+        group.set_topology(None)
+        return
+    rows = (_subtopology(each) for each in value.subtopologies)
+    group.set_topology(Topology(value.epoch, {each.subtopology_id: each for each in rows}))
+
+
+def _subtopology(each: stored_topology.Subtopology) -> Subtopology:
+    return Subtopology(
+        each.subtopology_id,
+        tuple(each.source_topics),
+        tuple(each.source_topic_regex),
+        tuple(_topic(topic) for topic in each.state_changelog_topics),
+        tuple(each.repartition_sink_topics),
+        tuple(_topic(topic) for topic in each.repartition_source_topics),
+        tuple(
+            CopartitionGroup(
+                tuple(topics.source_topics), tuple(topics.source_topic_regex), tuple(topics.repartition_source_topics)
+            )
+            for topics in each.copartition_groups
+        ),
+    )
+
+
+def _topic(topic: stored_topology.TopicInfo) -> TopicInfo:
+    configs = tuple((row.key, row.value) for row in topic.topic_configs)
+    return TopicInfo(topic.name, topic.partitions, topic.replication_factor, configs)
+
+
+def _target(
+    group: StreamsGroup,
+    key: target.StreamsGroupTargetAssignmentMemberKey,
+    value: target.StreamsGroupTargetAssignmentMemberValue | None,
+) -> None:
+    if value is None:
+        group.targets.pop(key.member_id, None)
+        return
+    group.targets[key.member_id] = Target(
+        _tasks(value.active_tasks), _tasks(value.standby_tasks), _tasks(value.warmup_tasks)
+    )
+
+
+def _target_epoch(
+    group: StreamsGroup, key: Any, value: target_epoch.StreamsGroupTargetAssignmentMetadataValue | None
+) -> None:
+    if value is None:
+        group.set_assignment(_GONE, 0)
+    else:
+        group.set_assignment(value.assignment_epoch, value.assignment_timestamp)
+
+
+def _current(
+    group: StreamsGroup,
+    key: current.StreamsGroupCurrentMemberAssignmentKey,
+    value: current.StreamsGroupCurrentMemberAssignmentValue | None,
+) -> None:
+    present = group.members.get(key.member_id)
+    if value is not None:
+        group.put_member(_with_current(present or Member(key.member_id), value))
+    elif present is not None:
+        left = present._replace(epoch=LEAVING, previous_epoch=LEAVING, assigned=NOTHING_HELD, revoking=NOTHING_HELD)
+        group.put_member(left)
+
+
+def _with_current(member: Member, value: current.StreamsGroupCurrentMemberAssignmentValue) -> Member:
+    epoch = value.member_epoch
+    return member._replace(
+        epoch=epoch,
+        previous_epoch=value.previous_member_epoch,
+        state=MemberState(value.state),
+        assigned=Held(_active(value.active_tasks, epoch), _tasks(value.standby_tasks), _tasks(value.warmup_tasks)),
+        revoking=Held(
+            _active(value.active_tasks_pending_revocation, epoch),
+            _tasks(value.standby_tasks_pending_revocation),
+            _tasks(value.warmup_tasks_pending_revocation),
+        ),
+    )
+
+
+def _tasks(rows: Sequence[current.TaskIds] | Sequence[target.TaskIds]) -> dict[str, frozenset[int]]:
+    return {row.subtopology_id: frozenset(row.partitions) for row in rows}
+
+
+def _active(rows: Sequence[current.TaskIds], epoch: int) -> dict[str, dict[int, int]]:
+    """Records of older releases have no assignment epochs: the member's own epoch takes their place."""
+    tasks: dict[str, dict[int, int]] = {}
+    for row in rows:
+        epochs = row.assignment_epochs
+        if epochs is None or len(epochs) != len(row.partitions):
+            epochs = [epoch] * len(row.partitions)
+        tasks[row.subtopology_id] = dict(zip(row.partitions, epochs, strict=True))
+    return tasks
+
+
+_RECORDS: Mapping[int, tuple[type[CoordinatorRecord], type[CoordinatorRecord], Apply]] = {
+    key.RECORD_TYPE: (key, value, apply)
+    for key, value, apply in (
+        (group_metadata.StreamsGroupMetadataKey, group_metadata.StreamsGroupMetadataValue, _epoch),
+        (metadata.StreamsGroupMemberMetadataKey, metadata.StreamsGroupMemberMetadataValue, _member),
+        (stored_topology.StreamsGroupTopologyKey, stored_topology.StreamsGroupTopologyValue, _topology),
+        (target.StreamsGroupTargetAssignmentMemberKey, target.StreamsGroupTargetAssignmentMemberValue, _target),
+        (
+            target_epoch.StreamsGroupTargetAssignmentMetadataKey,
+            target_epoch.StreamsGroupTargetAssignmentMetadataValue,
+            _target_epoch,
+        ),
+        (current.StreamsGroupCurrentMemberAssignmentKey, current.StreamsGroupCurrentMemberAssignmentValue, _current),
+    )
+}
+_GROUP_RECORD = group_metadata.StreamsGroupMetadataKey.RECORD_TYPE
+_TOPOLOGY_RECORD = stored_topology.StreamsGroupTopologyKey.RECORD_TYPE
+
+
+def key_of(record_type: int, key: bytes) -> Any:
+    """The decoded key of a record, None for a type that Kafka 4.4.0 does not write."""
+    kinds = _RECORDS.get(record_type)
+    return None if kinds is None else known_key(kinds[0], key)
+
+
+def apply(group: StreamsGroup, record_type: int, key: Any, record: NewRecord | LogRecord) -> None:
+    """Change the group as the record says; ``key`` as `key_of` gives it."""
+    _, value_type, change = _RECORDS[record_type]
+    change(group, key, value_of(value_type, record))
+
+
+def deletes_group(record_type: int, value: bytes | None) -> bool:
+    """Whether the record is the tombstone of the group."""
+    return record_type == _GROUP_RECORD and value is None
+
+
+def changes_topics(record_type: int) -> bool:
+    """Whether the record changes which topics the group needs."""
+    return record_type == _TOPOLOGY_RECORD

@@ -10,13 +10,20 @@ from odradek.broker.coordinator.group.commands import DeleteGroup, GroupType, Me
 from odradek.broker.coordinator.group.epoch_group import MemberTimers, resumed
 from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext, group_error
 from odradek.broker.coordinator.group.settings import StreamsConfigs
-from odradek.broker.coordinator.group.streams import commands as c
-from odradek.broker.coordinator.group.streams.description_updates import DescriptionUpdates
-from odradek.broker.coordinator.group.streams.group import StreamsGroup, new_group, rebalance_key, session_key
-from odradek.broker.coordinator.group.streams.heartbeats import Departures, Heartbeats
-from odradek.broker.coordinator.group.streams.member import Member, MemberState
-from odradek.broker.coordinator.group.streams.readiness import Topologies
-from odradek.broker.coordinator.group.streams.replay import apply, changes_topics, deletes_group, key_of
+from odradek.broker.coordinator.group.streams import group as c
+from odradek.broker.coordinator.group.streams.group import (
+    StreamsGroup,
+    apply,
+    changes_topics,
+    deletes_group,
+    key_of,
+    new_group,
+    rebalance_key,
+    session_key,
+)
+from odradek.broker.coordinator.group.streams.heartbeats import Departures, DescriptionUpdates, Heartbeats
+from odradek.broker.coordinator.group.streams.progress import Topologies
+from odradek.broker.coordinator.group.streams.records import Member, MemberState
 from odradek.broker.coordinator.group.target import TopicGroups
 from odradek.broker.coordinator.group.topics import TopicCache
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome

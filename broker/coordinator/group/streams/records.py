@@ -1,13 +1,28 @@
-"""The records of streams groups in `__consumer_offsets`: what is written, and what reading them makes of a group."""
+"""The members of streams groups, their tasks and endpoints, and the records that a group writes.
+
+A task is a subtopology and a partition. Each is active, a standby or a warm-up at some member. Endpoints tell members
+which of them answer interactive queries for which partitions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from enum import IntEnum
+from typing import NamedTuple
 
 from odradek.broker.coordinator.group.records import encode_key, new_record
-from odradek.broker.coordinator.group.streams.description import NO_DESCRIPTION, DescriptionEpochs
-from odradek.broker.coordinator.group.streams.member import Member, Target, TaskEpochs, Tasks
-from odradek.broker.coordinator.group.streams.topology import Subtopology, TopicInfo, Topology, java_text
+from odradek.broker.coordinator.group.streams.topology import (
+    NO_DESCRIPTION,
+    ConfiguredSubtopology,
+    ConfiguredTopology,
+    DescriptionEpochs,
+    Subtopology,
+    TopicInfo,
+    Topology,
+    internal_error,
+    java_text,
+)
+from odradek.broker.coordinator.group.topics import TopicSource
 from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.generated.stored import streams_group_current_member_assignment as current
 from odradek.protocol.generated.stored import streams_group_member_metadata as metadata
@@ -15,6 +30,186 @@ from odradek.protocol.generated.stored import streams_group_metadata as group
 from odradek.protocol.generated.stored import streams_group_target_assignment_member as target
 from odradek.protocol.generated.stored import streams_group_target_assignment_metadata as target_epoch
 from odradek.protocol.generated.stored import streams_group_topology as stored_topology
+from odradek.protocol.java_maps import hash_of_text, java_order
+
+Tasks = Mapping[str, frozenset[int]]
+"""Partitions by subtopology id; no subtopology is without partitions."""
+
+TaskEpochs = Mapping[str, Mapping[int, int]]
+"""The same, with the epoch in which each task was assigned."""
+
+NO_TASKS: Tasks = {}
+NO_EPOCHS: TaskEpochs = {}
+
+
+class Target(NamedTuple):
+    """The tasks of a member's target."""
+
+    active: Tasks = NO_TASKS
+    standby: Tasks = NO_TASKS
+    warmup: Tasks = NO_TASKS
+
+
+class Held(NamedTuple):
+    """Tasks that a member has, or must give up."""
+
+    active: TaskEpochs = NO_EPOCHS
+    standby: Tasks = NO_TASKS
+    warmup: Tasks = NO_TASKS
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are none."""
+        return not (self.active or self.standby or self.warmup)
+
+
+class Owned(NamedTuple):
+    """The tasks that a member reports as its own."""
+
+    active: Mapping[str, Sequence[int]]
+    standby: Mapping[str, Sequence[int]]
+    warmup: Mapping[str, Sequence[int]]
+
+    def any_of(self, held: Held) -> bool:
+        """Whether it has any of these."""
+        return _meet(self.active, held.active) or _meet(self.standby, held.standby) or _meet(self.warmup, held.warmup)
+
+    def all_in(self, held: Held) -> bool:
+        """Whether it has none but these."""
+        return (
+            _within(self.active, held.active)
+            and _within(self.standby, held.standby)
+            and _within(self.warmup, held.warmup)
+        )
+
+
+NO_TARGET = Target()
+NOTHING_HELD = Held()
+
+
+def in_map_order(subtopologies: Iterable[str]) -> list[str]:
+    """Subtopology ids as Kafka walks them."""
+    return java_order(sorted(subtopologies), hash_of_text)
+
+
+def _meet(one: Mapping[str, Collection[int]], other: Mapping[str, Collection[int]]) -> bool:
+    return any(
+        partition in other[subtopology]
+        for subtopology, partitions in one.items()
+        if subtopology in other
+        for partition in partitions
+    )
+
+
+def _within(one: Mapping[str, Collection[int]], other: Mapping[str, Collection[int]]) -> bool:
+    return all(
+        subtopology in other and all(partition in other[subtopology] for partition in partitions)
+        for subtopology, partitions in one.items()
+    )
+
+
+JOINING = 0
+LEAVING = -1
+
+TaskOffsets = tuple[tuple[str, int, int], ...]
+"""Subtopology, partition and offset."""
+
+
+class MemberState(IntEnum):
+    """The states of a member's reconciliation, numbered as in the log."""
+
+    STABLE = 1
+    UNREVOKED_TASKS = 2
+    UNRELEASED_TASKS = 3
+    UNKNOWN = 127
+
+    @classmethod
+    def _missing_(cls, value: object) -> MemberState:
+        return cls.UNKNOWN
+
+
+class Endpoint(NamedTuple):
+    """The address at which a member answers interactive queries."""
+
+    host: str
+    port: int
+
+
+class Member(NamedTuple):
+    """An immutable member.
+
+    Timeout in milliseconds, -1 if the member has sent none. ``assigned``: the tasks that it has or may take up;
+    ``revoking``: those that it must give up first.
+    """
+
+    member_id: str
+    epoch: int = 0
+    previous_epoch: int = 0
+    state: MemberState = MemberState.STABLE
+    instance_id: str | None = None
+    rack_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    rebalance_timeout_ms: int = -1
+    topology_epoch: int = -1
+    process_id: str = ""
+    endpoint: Endpoint | None = None
+    client_tags: tuple[tuple[str, str], ...] = ()
+    assigned: Held = NOTHING_HELD
+    revoking: Held = NOTHING_HELD
+
+    def is_reconciled_to(self, epoch: int) -> bool:
+        """Whether it has all that it was given in that epoch."""
+        return self.state is MemberState.STABLE and self.epoch == epoch
+
+
+TopicPartitions = tuple[str, tuple[int, ...]]
+"""A topic and some of its partitions."""
+
+
+class EndpointPartitions(NamedTuple):
+    """The source partitions of the tasks of one member."""
+
+    endpoint: Endpoint
+    active: Sequence[TopicPartitions]
+    standby: Sequence[TopicPartitions]
+
+
+def endpoints(
+    members: Iterable[Member], configured: ConfiguredTopology, topics: TopicSource
+) -> list[EndpointPartitions]:
+    """The partitions of all members with an endpoint. KafkaError while topics are missing or do not fit."""
+    return [_of_member(member, member.endpoint, configured, topics) for member in members if member.endpoint]
+
+
+def _of_member(
+    member: Member, endpoint: Endpoint, configured: ConfiguredTopology, topics: TopicSource
+) -> EndpointPartitions:
+    subtopologies = configured.subtopologies
+    if subtopologies is None:
+        raise internal_error()
+    return EndpointPartitions(
+        endpoint,
+        _partitions(member.assigned.active, subtopologies, topics),
+        _partitions(member.assigned.standby, subtopologies, topics),
+    )
+
+
+def _partitions(
+    tasks: Mapping[str, Iterable[int]], subtopologies: Mapping[str, ConfiguredSubtopology], topics: TopicSource
+) -> list[TopicPartitions]:
+    rows: list[TopicPartitions] = []
+    for subtopology in in_map_order(tasks):
+        configured = subtopologies.get(subtopology)
+        if configured is None:
+            raise internal_error()
+        partitions = sorted(tasks[subtopology])
+        for topic in java_order(configured.declared.sources, hash_of_text):
+            facts = topics.named(topic)
+            if facts is None:
+                raise internal_error()
+            rows.append((topic, tuple(partitions[: facts.partitions])))
+    return rows
 
 
 def epoch_record(

@@ -8,10 +8,9 @@ from typing import Any
 from odradek.broker.coordinator.group.commands import MetadataChanged
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import fixed_configs
-from odradek.broker.coordinator.group.streams.commands import HeartbeatReply, StreamsGroupHeartbeat
-from odradek.broker.coordinator.group.streams.group import StreamsGroup
-from odradek.broker.coordinator.group.streams.member import Owned
-from odradek.broker.coordinator.group.streams.topic_creation import CreateInternalTopics
+from odradek.broker.coordinator.group.streams.group import HeartbeatReply, StreamsGroup, StreamsGroupHeartbeat
+from odradek.broker.coordinator.group.streams.progress import CreateInternalTopics
+from odradek.broker.coordinator.group.streams.records import Owned
 from odradek.broker.coordinator.group.streams.topology import Subtopology, TopicInfo, Topology
 from odradek.broker.coordinator.group.topics import TopicFacts
 from odradek.broker.runtime.machine import Command, Effect

@@ -1,28 +1,39 @@
-"""Which process has which task."""
+"""What a streams group permits; what is written is read again, and records of other releases are understood."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
 from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit, TxnOffsetCommit
 from odradek.broker.coordinator.group.groups import Groups
 from odradek.broker.coordinator.group.kinds import GroupChanged
+from odradek.broker.coordinator.group.records import decode_value, encode_key, encode_value
+from odradek.broker.coordinator.group.streams import records as r
 from odradek.broker.coordinator.group.streams.group import (
     Holders,
     SoftState,
     Step,
     StreamsGroup,
+    StreamsGroupHeartbeat,
+    apply,
+    changes_topics,
+    deletes_group,
     initial_delay_key,
+    key_of,
     member_timers,
     rebalance_key,
     session_key,
 )
-from odradek.broker.coordinator.group.streams.member import Held, Member
+from odradek.broker.coordinator.group.streams.records import LEAVING, Endpoint, Held, Member, MemberState, Owned, Target
 from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.stored import streams_group_current_member_assignment as current
 from odradek.protocol.message import ZERO_UUID
 from odradek.protocol.stored import decode_group_record
-from tests.broker.coordinator.group.streams.driver import PLAIN
+from tests.broker.coordinator.group.streams.driver import COUNTING, PLAIN
+from tests.broker.coordinator.group.streams.test_records import MEMBER
 
 
 def test_active_standby_and_what_has_to_be_given_up() -> None:
@@ -265,3 +276,92 @@ def test_soft_state_changes_on_the_group_that_then_lives() -> None:
     outcome.then()
     assert live.soft.waits_for_first
     assert not step.group.soft.waits_for_first
+
+
+def test_where_a_member_is_and_which_endpoints_it_knows_is_no_news() -> None:
+    assert StreamsGroupHeartbeat("g", "m", 3, client_id="c", host="/h", endpoint_epoch=4).says_nothing
+
+
+@pytest.mark.parametrize(
+    "news",
+    [
+        {"owned": Owned({}, {}, {})},
+        {"topology": PLAIN},
+        {"endpoint": Endpoint("h", 1)},
+        {"client_tags": ()},
+        {"process_id": "p"},
+        {"rack_id": "r"},
+        {"rebalance_timeout_ms": 1},
+        {"shutdown": True},
+    ],
+)
+def test_all_else_is_news(news: dict[str, Any]) -> None:
+    assert not StreamsGroupHeartbeat("g", "m", 3, **news).says_nothing
+
+
+def replay(group: StreamsGroup, *records: NewRecord) -> StreamsGroup:
+    for record in records:
+        record_type = int.from_bytes(record.key[:2], "big")
+        apply(group, record_type, key_of(record_type, record.key), NewRecord(record.key, record.value))
+    return group
+
+
+def test_what_is_written_is_read_again() -> None:
+    target = Target({"0": frozenset({2})}, {"1": frozenset({0})})
+    group = replay(
+        StreamsGroup("g"),
+        r.member_record("g", MEMBER),
+        r.topology_record("g", COUNTING),
+        r.epoch_record("g", 7, -5, 0, {"a": "1"}),
+        r.target_record("g", "m", target),
+        r.target_epoch_record("g", 6, 99),
+        r.current_record("g", MEMBER),
+    )
+    assert group.members == {"m": MEMBER}
+    assert group.topology == COUNTING
+    assert (group.epoch, group.metadata_hash, group.validated_topology_epoch) == (7, -5, 0)
+    assert group.assignment_configs == {"a": "1"}
+    assert (group.assignment_epoch, group.assignment_timestamp) == (6, 99)
+    assert group.targets == {"m": target}
+    assert group.holders.active("1", 2) == group.holders.active("0", 7) == "p"
+
+
+def test_a_member_that_left() -> None:
+    group = replay(StreamsGroup("g"), r.member_record("g", MEMBER), r.current_record("g", MEMBER))
+    current_gone, target_gone, member_gone = r.member_tombstones("g", "m")
+    replay(group, current_gone)
+    assert group.members["m"].epoch == LEAVING
+    assert group.holders.active("1", 2) is None
+    replay(group, target_gone, member_gone)
+    assert group.members == {}
+
+
+def test_a_group_that_is_gone() -> None:
+    group = replay(StreamsGroup("g"), r.topology_record("g", COUNTING))
+    target_epoch, epoch, topology = r.group_tombstones("g", [])
+    replay(group, target_epoch, topology)
+    assert (group.assignment_epoch, group.topology) == (-1, None)
+    assert deletes_group(int.from_bytes(epoch.key[:2], "big"), None)
+    assert changes_topics(int.from_bytes(topology.key[:2], "big"))
+
+
+def test_records_in_the_order_of_a_compacted_log() -> None:
+    group = replay(StreamsGroup("g"), r.current_record("g", MEMBER), r.member_record("g", MEMBER))
+    assert group.members == {"m": MEMBER}
+    assert group.holders.active("1", 2) == "p"
+
+
+def test_tasks_without_epochs_have_the_members_own() -> None:
+    record = r.current_record("g", Member("m", 8, 7, assigned=Held({"0": {1: 5}})))
+    assert record.value is not None
+    stored: Any = decode_value(current.StreamsGroupCurrentMemberAssignmentValue, record.value)
+    stored.active_tasks[0].assignment_epochs = None
+    stored.state = 55
+    group = replay(StreamsGroup("g"), NewRecord(record.key, encode_value(stored)))
+    member = group.members["m"]
+    assert member.assigned.active == {"0": {1: 8}}
+    assert member.state is MemberState.UNKNOWN
+
+
+def test_a_type_that_this_release_does_not_write() -> None:
+    assert key_of(18, encode_key(current.StreamsGroupCurrentMemberAssignmentKey("g", "m"))) is None

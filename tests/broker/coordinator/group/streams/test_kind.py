@@ -10,9 +10,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from odradek.broker.coordinator.group.commands import DeleteGroup
 from odradek.broker.coordinator.group.records import encode_key
-from odradek.broker.coordinator.group.streams.commands import StreamsGroupHeartbeat
-from odradek.broker.coordinator.group.streams.group import StreamsGroup
-from odradek.broker.coordinator.group.streams.member import Owned
+from odradek.broker.coordinator.group.streams.group import StreamsGroup, StreamsGroupHeartbeat
+from odradek.broker.coordinator.group.streams.records import Owned
 from odradek.broker.coordinator.group.streams.topology import Subtopology, TopicInfo, Topology
 from odradek.broker.runtime.machine import LogRecord
 from odradek.protocol.errors import ErrorCode

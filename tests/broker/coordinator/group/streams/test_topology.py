@@ -5,14 +5,21 @@ from __future__ import annotations
 import pytest
 
 from odradek.broker.coordinator.group.streams.topology import (
+    PROCESSOR,
+    SINK,
+    SOURCE,
     ConfiguredTopology,
     CopartitionGroup,
+    Description,
+    GlobalStore,
+    Node,
     PartitionCounts,
     Subtopology,
     TopicInfo,
     TopicProblem,
     TopicStatus,
     Topology,
+    as_stored,
     configure,
     internal_error,
     listed,
@@ -186,3 +193,36 @@ def test_missing_topics_in_the_order_in_which_kafka_names_them() -> None:
         changelogs = tuple(TopicInfo(name) for name in declared)
         configured = configure(Topology(0, {"0": Subtopology("0", ("t",), changelogs=changelogs)}), Topics(t=4))
         assert status(configured)[1] == ("Internal topics are missing: f846-changelog, e466-changelog, g149-changelog")
+
+
+def node(kind: int) -> Node:
+    return Node("n", kind, ["t", "t", "a"], "s", ["st", "st"], ["y", "x", "y"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored"),
+    [
+        (SOURCE, Node("n", SOURCE, ["t", "a"], None, (), ["y", "x"])),
+        (PROCESSOR, Node("n", PROCESSOR, (), None, ["st"], ["y", "x"])),
+        (SINK, Node("n", SINK, (), "s", (), ["y", "x"])),
+    ],
+)
+def test_fields_of_a_kind(kind: int, stored: Node) -> None:
+    assert as_stored(Description([("0", [node(kind)])], [])) == Description([("0", [stored])], [])
+
+
+@pytest.mark.parametrize(
+    ("description", "why"),
+    [
+        (Description([("0", [node(SOURCE), node(0)])], []), "Unknown topology node type: 0"),
+        (Description([], [GlobalStore(node(SOURCE), node(4))]), "Unknown topology node type: 4"),
+        (
+            Description([], [GlobalStore(node(PROCESSOR), node(SOURCE))]),
+            "Global store must be composed of a source and a processor node.",
+        ),
+    ],
+)
+def test_kinds_that_are_refused(description: Description, why: str) -> None:
+    with pytest.raises(KafkaError) as refused:
+        as_stored(description)
+    assert (refused.value.code, refused.value.message) == (ErrorCode.INVALID_REQUEST, why)
