@@ -231,6 +231,8 @@ class FetchReader:
             self.at_ends = False
         if item.last_fetched_epoch >= 0:
             self.at_ends = False
+            if end == 0 and partition.leader_id != self.node_id:
+                raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)  # a follower without records knows no epoch
             parting = diverging(log, end, item)
             if parting is not None:
                 data = PartitionData(item.index, 0, high_watermark, stable, log.log_start_offset, parting)

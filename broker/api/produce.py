@@ -120,11 +120,10 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> Answer | Coroutine[
         records: Any = asked[0].partition_data[0].records
         transactional = records is not None and is_transactional_batch(records)
     else:
-        try:
-            _check_readable(request)
-        except CorruptBatchError as error:
-            return finish(request, error_response(request, ctx.api_version, error.code, error.message))
+        unreadable = _unreadable(request)
         _drop_repeated(request)
+        if unreadable is not None:
+            return finish(request, error_response(request, ctx.api_version, unreadable.code, unreadable.message))
         batches: Any = [data.records for topic in asked for data in topic.partition_data if data.records is not None]
         transactional = any(map(is_transactional_batch, batches))
     if transactional and request.transactional_id is None:
@@ -334,12 +333,16 @@ def finish(request: ProduceRequest, response: ProduceResponse) -> ProduceRespons
 # -- requests with several partitions
 
 
-def _check_readable(request: ProduceRequest) -> None:
+def _unreadable(request: ProduceRequest) -> CorruptBatchError | None:
     """Kafka reads all batches before it looks at partitions: one that cannot be read fails the whole request."""
-    for asked in request.topic_data:
-        for data in asked.partition_data:
-            if data.records is not None:
-                batch_size_at(data.records)  # type: ignore[arg-type]
+    try:
+        for asked in request.topic_data:
+            for data in asked.partition_data:
+                if data.records is not None:
+                    batch_size_at(data.records)  # type: ignore[arg-type]
+    except CorruptBatchError as error:
+        return error
+    return None
 
 
 def _drop_repeated(request: ProduceRequest) -> None:

@@ -72,7 +72,7 @@ class _ShareFetch:
         self.refused = False
         self.places: Sequence[Place] = ()
         self.lives: list[LiveSharePartition] = []
-        most = max(0, min(request.max_bytes, ctx.services.config.get_int("fetch.max.bytes")))
+        most = min(request.max_bytes, ctx.services.config.get_int("fetch.max.bytes"))
         self.read = ShareReadRequest(
             request.member_id or "",
             request.max_records,

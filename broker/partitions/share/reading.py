@@ -152,6 +152,8 @@ def read_shared(
     ready = [live for live in lives if live.is_current and live.machine.can_acquire()]
     if not ready:
         return [] if at_once else None
+    if request.max_bytes < 0:
+        return [ShareRead(live, error=KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)) for live in ready]
     found = _read_logs(ready, request)
     failed = any(each.error is not None for each in found)
     if not at_once and not failed and sum(each.size_bytes for each in found) < request.min_bytes:

@@ -159,6 +159,17 @@ def test_a_follower_compares_epochs_with_its_own_end(cluster: Cluster) -> None:
     assert error(fetch(cluster, 2, 8, last=0)) == "OFFSET_OUT_OF_RANGE"
 
 
+def test_a_follower_without_records_knows_no_epoch(cluster: Cluster) -> None:
+    cluster.create_topic("empty", assignments={0: [1, 2, 3]})
+    asked = request(cluster, 0, last=0)
+    asked.topics[0].topic = "empty"
+    errors = {}
+    for node in (1, 2):
+        [topic] = ask(cluster, asked, 12, node_id=node).responses
+        errors[node] = error(topic.partitions[0])
+    assert errors == {1: "NONE", 2: "OFFSET_OUT_OF_RANGE"}
+
+
 def test_before_the_log_there_is_nothing_to_compare(cluster: Cluster) -> None:
     partition_of(cluster).delete_records(3)
     assert error(fetch(cluster, 1, 2, last=0)) == "OFFSET_OUT_OF_RANGE"

@@ -95,6 +95,12 @@ def test_of_a_partition_named_twice_the_last_counts(plane: DataPlane) -> None:
     assert plane.cluster.topics.get("a").partitions[0].log.log_end_offset == 3  # type: ignore[union-attr]
 
 
+def test_of_a_partition_named_twice_the_last_is_answered_though_the_first_is_refused(plane: DataPlane) -> None:
+    twice = [PartitionProduceData(0, memoryview(bytes(plane.batch(1)) * 2)), PartitionProduceData(0, plane.batch(3))]
+    response = plane.call(several(TopicProduceData("a", partition_data=twice)), 9)
+    assert [shape(each) for each in response.responses[0].partition_responses] == [(0, 0, -1, 0)]
+
+
 # -- what is refused
 
 
@@ -175,6 +181,15 @@ def test_an_unreadable_batch_fails_all_partitions_with_its_message(plane: DataPl
     assert {each.error_message for each in answers} == {"Invalid magic found in record: 3"}
     alone = plane.produce("a", memoryview(broken))
     assert (shape(alone), alone.error_message) == (shape(answers[0]), "Invalid magic found in record: 3")
+
+
+def test_an_unreadable_batch_is_told_of_each_topic_and_partition_once(plane: DataPlane) -> None:
+    twice = [PartitionProduceData(0, memoryview(bytes(61))), PartitionProduceData(0, plane.batch())]
+    topics = [TopicProduceData("a", partition_data=twice), TopicProduceData("a"), TopicProduceData("b")]
+    response = plane.call(several(*topics), 9)
+    assert [(topic.name, [each.index for each in topic.partition_responses]) for topic in response.responses] == [
+        ("a", [0])
+    ]
 
 
 def test_a_base_offset_from_the_client_is_refused(plane: DataPlane) -> None:

@@ -242,7 +242,7 @@ class Conversation:
     def _difference(self, answered: Answered) -> Difference | None:
         """The first one that is not known."""
         for each in differences(answered.odradek, answered.kafka, answered.step.api):
-            entry = known(each)
+            entry = known(each, answered.step)
             if entry is None:
                 return each
             self.passed[entry.line] += 1

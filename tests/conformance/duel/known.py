@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tests.conformance.duel.comparing import Difference
 from tests.conformance.duel.pairing import Form
+from tests.conformance.duel.steps import Step
 
 
 @dataclass(frozen=True)
@@ -19,11 +20,11 @@ class Known:
 
     path: str
     line: str
-    when: Callable[[Difference], bool] = lambda difference: True
+    when: Callable[[Difference, Step], bool] = lambda difference, step: True
     parts: bool = False
 
 
-def _telemetry_apis(difference: Difference) -> bool:
+def _telemetry_apis(difference: Difference, step: Step) -> bool:
     keys = [{each["apiKey"] for each in side} for side in (difference.odradek, difference.kafka)]
     return keys[0] - keys[1] == {71, 72} and not keys[1] - keys[0]
 
@@ -32,15 +33,24 @@ def _names(forms: list[Form]) -> set[str]:
     return {each["name"] for each in forms}
 
 
-def _internal_topics(difference: Difference) -> bool:
+def _produces_twice(difference: Difference, step: Step) -> bool:
+    named = [
+        (topic.get("name"), topic.get("topicId"), each["index"])
+        for topic in step.body["topicData"]
+        for each in topic["partitionData"]
+    ]
+    return len(set(named)) < len(named)
+
+
+def _internal_topics(difference: Difference, step: Step) -> bool:
     return bool(difference.kafka == 3 or "nternal topics are missing" in str(difference.kafka))
 
 
-def _never_answered(difference: Difference) -> bool:
+def _never_answered(difference: Difference, step: Step) -> bool:
     return bool(difference.kafka == {"outcome": "no answer"})
 
 
-def _appended_to_nothing(difference: Difference) -> bool:
+def _appended_to_nothing(difference: Difference, step: Step) -> bool:
     text = str(difference.odradek)
     fixed = re.search(r"dynamically: \[(process\.roles|controller\.listener\.names)\]$", text)
     return (difference.odradek, difference.kafka) == (42, -1) or bool(fixed and difference.kafka is None)
@@ -50,17 +60,29 @@ KNOWN: tuple[Known, ...] = (
     Known(
         "AlterConfigs",
         "odradek answers requests that Kafka never answers: Produce with null records",
-        lambda difference: _never_answered(difference) and "must appear at most once" in str(difference.odradek),
+        lambda difference, step: (
+            _never_answered(difference, step) and "must appear at most once" in str(difference.odradek)
+        ),
     ),
     Known(
         "ShareFetch/errorCode",
         "Fetch v13+ of several partitions of topic id zero tells each that the id is unknown, and ShareFetch takes",
-        lambda difference: (difference.odradek, difference.kafka) == (0, -1),
+        lambda difference, step: (difference.odradek, difference.kafka) == (0, -1),
     ),
     Known(
         "AddPartitionsToTxn|Produce",
         "odradek answers requests that Kafka never answers: Produce with null records",
         _never_answered,
+    ),
+    Known(
+        "Produce/responses/partitionResponses/.*",
+        "Of a partition that a Produce request names twice the last entry is written and answered.",
+        _produces_twice,
+    ),
+    Known(
+        "(Add|Remove)RaftVoter/error(Code|Message)",
+        "`kraft.version` is 1 for one node on disk",
+        lambda difference, step: difference.kafka == 35 or "kraft.version" in str(difference.kafka),
     ),
     Known(
         "ApiVersions/apiKeys/len",
@@ -80,17 +102,17 @@ KNOWN: tuple[Known, ...] = (
     Known(
         "ApiVersions/(finalized|supported)Features/len",
         "`kraft.version` is 1 for one node on disk",
-        lambda difference: _names(difference.odradek) - _names(difference.kafka) == {"kraft.version"},
+        lambda difference, step: _names(difference.odradek) - _names(difference.kafka) == {"kraft.version"},
     ),
     Known(
         "DescribeQuorum/(topics/partitions/currentVoters|nodes)(/replicaDirectoryId|/len)?",
         "`kraft.version` is 1 for one node on disk",
-        lambda difference: difference.kafka == "AAAAAAAAAAAAAAAAAAAAAA",
+        lambda difference, step: difference.kafka == "AAAAAAAAAAAAAAAAAAAAAA",
     ),
     Known(
         "DescribeConfigs/results/configs/synonyms/value",
         "`group.initial.rebalance.delay.ms` and `group.streams.initial.rebalance.delay.ms` are 0 by default",
-        lambda difference: (difference.odradek, difference.kafka) == ("0", "3000"),
+        lambda difference, step: (difference.odradek, difference.kafka) == ("0", "3000"),
     ),
     Known(
         "IncrementalAlterConfigs/responses/(errorCode|errorMessage)",
@@ -122,9 +144,9 @@ CHANCE: tuple[Known, ...] = (
 """What Kafka leaves to chance, and why. No line of DIFFERENCES.md is about it."""
 
 
-def known(difference: Difference) -> Known | None:
-    """The entry for a difference."""
+def known(difference: Difference, step: Step) -> Known | None:
+    """The entry for a difference in the answer to a step."""
     for each in (*KNOWN, *CHANCE):
-        if re.fullmatch(each.path, difference.path) and each.when(difference):
+        if re.fullmatch(each.path, difference.path) and each.when(difference, step):
             return each
     return None

@@ -35,7 +35,7 @@ class ShareOffsets:
         still: dict[bytes, TopicStates] = {}
         for topic_id, row in group.initializing.items():
             left = row.partitions - frozenset(command.places.get(topic_id, ()))
-            if left:
+            if left or topic_id not in command.places:
                 still[topic_id] = TopicStates(row.name, left)
         done = group.initialized
         if not command.failed:

@@ -11,6 +11,7 @@ from odradek.broker.partitions.share.share_partition import SharePartition
 from odradek.broker.partitions.share.states import ShareKey, ShareSettings
 from odradek.broker.partitions.waiters import WaiterSet
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
+from odradek.protocol.errors import ErrorCode
 from odradek.protocol.record_batch import assign_offsets, build_batch, iter_batches
 from odradek.protocol.records import Record
 from tests.broker.partitions.share.logs import Coordinator
@@ -119,6 +120,19 @@ def test_waits_for_enough_bytes() -> None:
 
 def test_each_partition_gets_its_part_of_the_bytes_and_the_first_batch_comes_anyway() -> None:
     assert read(live(0, 50, 50), live(1, 50), max_bytes=10) == [(0, [(0, 49, 1)]), (1, [])]
+
+
+def test_a_negative_limit_of_bytes_is_an_error_of_each_partition_that_could_be_read() -> None:
+    full = live(1, 5)
+    read(full)
+    full.machine._read_settings = lambda: ShareSettings(max_locks=5)
+    client: Any = None
+    shares = SharePartitions(BrokerClock(), client, lambda g: ShareSettings(), lambda run: None, lambda w, e: None)
+    found = read_shared(shares, [live(0), full], ShareReadRequest("m", 1, 1, 0, 1, -1), 1_000, at_once=False)
+    assert found is not None
+    assert [(each.live.key.partition, each.error and each.error.code) for each in found] == [
+        (0, ErrorCode.UNKNOWN_SERVER_ERROR)
+    ]
 
 
 def test_a_log_that_starts_later_by_now() -> None:

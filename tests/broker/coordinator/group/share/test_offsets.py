@@ -40,6 +40,13 @@ def test_altering_is_for_empty_groups(left: ShareDriver) -> None:
         left.ask(AlterShareOffsets("g", {TOPIC: {1: 5}}))
 
 
+def test_a_topic_that_is_altered_without_partitions_stays_in_its_record(left: ShareDriver) -> None:
+    other = bytes(15) + b"\x07"
+    left.ask(AlterShareOffsets("g", {TOPIC: {1: 5}, other: {}}))
+    left.ask(StatesInitialized("g", {TOPIC: [1]}))
+    assert {topic_id: row.partitions for topic_id, row in left.group.initializing.items()} == {other: frozenset()}
+
+
 def test_altering_makes_a_group() -> None:
     driver = ShareDriver()
     driver.ask(AlterShareOffsets("g", {TOPIC: {0: 5}}))
