@@ -17,7 +17,7 @@ from odradek.broker.net.connection_states import RULES, ConnectionState
 from odradek.broker.net.receive_buffer import ReceiveBuffer, SpeaksTlsError
 from odradek.broker.net.sending import send_large
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
-from odradek.broker.requests.dispatch import Disturbed, Pending, Throttled, Unreached
+from odradek.broker.requests.dispatch import Disturbed, Long, Pending, Throttled, Unreached
 from odradek.broker.requests.exchange import Frame
 from odradek.broker.requests.parked_request import Parked
 from odradek.protocol.errors import ProtocolError
@@ -202,8 +202,12 @@ class Connection:
 
         Who is owed an answer may have closed one direction alone: as in Kafka it gets the answer.
         """
+        return self._has_ended(whole=RULES[self.state].owes_answer)
+
+    def _has_ended(self, *, whole: bool = False) -> bool:
+        """Whether the client has closed its end; `whole`: only if it receives nothing either, as far as is known."""
         try:
-            return self._socket.recv(1, socket.MSG_PEEK) == b"" and not RULES[self.state].owes_answer
+            return self._socket.recv(1, socket.MSG_PEEK) == b"" and not whole
         except BlockingIOError:
             return False
         except OSError:
@@ -361,6 +365,8 @@ class Connection:
         if isinstance(pending, Unreached):
             await self._let_in(pending)
             return
+        if isinstance(pending, Long):
+            pending.client_has_left = self._has_ended
         answer = await (self._dispatcher if self._gate is None else self._gate).finish(pending)
         if self.state is _CLOSED:  # it was cut
             return

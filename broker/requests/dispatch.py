@@ -133,13 +133,17 @@ class Pending:
 
 
 class Long(Pending):
-    """A request that is not even decoded yet; its body begins at `position` of the frame. See `long_requests`."""
+    """A request that is not even decoded yet; its body begins at `position` of the frame. See `long_requests`.
 
-    __slots__ = ("position",)
+    `client_has_left`: asks its connection.
+    """
+
+    __slots__ = ("client_has_left", "position")
 
     def __init__(self, route: Route, context: RequestContext, frame: Frame, position: int, appended: int) -> None:
         super().__init__(route, context, route.request.message(), frame, None, appended)
         self.position = position
+        self.client_has_left: Callable[[], bool] = _stays
 
 
 class Unreached(Pending):
@@ -206,6 +210,11 @@ class _Tampered:
     def __init__(self, fault: ActingFault, response: Any) -> None:
         self.fault = fault
         self.response = response
+
+
+def _stays() -> bool:
+    """The client of a request without a connection has not left."""
+    return False
 
 
 def _no_writer(api_key: int, version: int) -> None:
@@ -395,6 +404,8 @@ class Dispatcher:
         if self._turns is None:
             self._turns = trio.Lock()
         async with self._turns:
+            if pending.route.handler.may_end_halfway and pending.client_has_left():
+                raise CloseConnection("the client has gone")
             await self._decode_long(pending)
             response = await self._served_long(pending)
             if not (isinstance(response, Parked) or is_coroutine(response)):
@@ -427,7 +438,8 @@ class Dispatcher:
         services = self._services
         open_to_all = services.authorizer is None and services.controller_authorizer is None  # refusals come last
         in_parts = route.handler.in_parts and open_to_all
-        serve = partial(self._serve_in_parts, route.function) if in_parts else route.function
+        left = pending.client_has_left if route.handler.may_end_halfway else _stays
+        serve = partial(self._serve_in_parts, route.function, left) if in_parts else route.function
         if self.faults is not None:
             if self.meter is not None:
                 context.charge = self.meter.charge_of(pending.frame)
@@ -435,13 +447,15 @@ class Dispatcher:
         response = serve(context, request)
         return await response if in_parts and is_coroutine(response) else response
 
-    def _serve_in_parts(self, function: Callable[..., Any], context: RequestContext, request: Any) -> Any:
+    def _serve_in_parts(
+        self, function: Callable[..., Any], left: Callable[[], bool], context: RequestContext, request: Any
+    ) -> Any:
         from odradek.broker.requests.error_answers import levels_of
         from odradek.broker.requests.long_requests import served_in_parts
 
         if not levels_of(request, context.api_version):
             return function(context, request)
-        return served_in_parts(partial(function, context), self._response_of, request, context.api_version)
+        return served_in_parts(partial(function, context), self._response_of, request, context.api_version, left)
 
     async def _answer_long(self, pending: Long, response: Any) -> Parts | Throttled | Disturbed | None:
         from odradek.broker.requests.long_requests import encoded_in_chunks

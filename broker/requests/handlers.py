@@ -17,7 +17,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from odradek.broker.requests.access import Access, Serve
+from odradek.broker.requests.access import Access, Serve, Whole
 from odradek.protocol.apis import API_BY_KEY, ApiSpec
 
 if TYPE_CHECKING:
@@ -74,6 +74,11 @@ class Handler:
         self.older = older
         self.in_parts = in_parts
         self.long_bytes = long_bytes
+
+    @property
+    def may_end_halfway(self) -> bool:
+        """Whether a long request ends when its client has gone: it is served in parts, and changes nothing."""
+        return self.in_parts and not isinstance(self.access, Whole)
 
     def within(self, low: int, high: int) -> Handler:
         """This handler for those of its versions only."""

@@ -4,7 +4,8 @@ A frame above the `long_bytes` of its handler is long. Long requests of all clie
 is in memory, and others wait for one slice of work at most, whoever sends how many. Decoding and encoding happen in a
 worker thread. A handler that is registered with `in_parts` is called with some elements after the other, for about
 `_SLICE_NS` at a time; its answers are merged. Any other handler is called once: its whole list takes part in what it
-does, and `odradek.request.max.elements` bounds how long that takes.
+does, and `odradek.request.max.elements` bounds how long that takes. A request in parts that changes nothing ends when
+its client hangs up.
 """
 
 from __future__ import annotations
@@ -34,11 +35,16 @@ _ENCODED_AT_ONCE = 256
 
 
 async def served_in_parts(
-    serve: Callable[[Any], Any], response_of: Callable[[Any], Any], request: Any, version: int
+    serve: Callable[[Any], Any],
+    response_of: Callable[[Any], Any],
+    request: Any,
+    version: int,
+    left: Callable[[], bool],
 ) -> Any:
     """The answer to a request, made of those to its parts. Raises what `serve` raises.
 
-    `serve`: the handler for a part. `response_of`: waits for the response behind what it returned.
+    `serve`: the handler for a part. `response_of`: waits for the response behind what it returned. `left`: whether
+    nobody waits for the answer any more; CloseConnection then.
     """
     levels = levels_of(request, version)
     pace = Pace()
@@ -51,6 +57,8 @@ async def served_in_parts(
         merged = response if merged is None else merge(merged, response, levels, continued=continued)
         pace.took(work_ns() - began_ns)
         await trio.lowlevel.checkpoint()
+        if left():
+            raise CloseConnection("the client has gone")
     return merged
 
 

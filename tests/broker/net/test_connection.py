@@ -13,6 +13,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from odradek.broker.net.server import Server
 from odradek.broker.requests.context import CloseConnection, RequestContext
+from odradek.protocol.generated.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from odradek.protocol.generated.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.broker.conftest import Install, request_frame, response_of
@@ -250,6 +251,36 @@ def test_a_client_that_goes_away_leaves_nothing_behind(install: Install) -> None
         assert server.connections == []
 
     run(cluster, scenario)
+
+
+@pytest.mark.parametrize("reset", [True, False])
+def test_a_client_that_goes_away_ends_its_long_request(install: Install, reset: bool) -> None:
+    cluster = FakeCluster()
+    served: list[int] = []
+    left = trio.Event()
+
+    def handler(ctx: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
+        served.append(len(request.groups))
+        if len(served) == 1:
+            if reset:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            client.close()
+            left.set()
+        return DescribeGroupsResponse()
+
+    install(DescribeGroupsRequest, handler, in_parts=True)
+
+    client = socket.socket()
+
+    async def scenario(server: Server) -> None:
+        client.connect(("127.0.0.1", cluster.nodes[1].port))
+        await trio.to_thread.run_sync(client.sendall, request_frame(DescribeGroupsRequest(["g"] * 10_000), 5))
+        await left.wait()
+        await wait_all_tasks_blocked()
+        assert server.connections == []
+
+    run(cluster, scenario)
+    assert sum(served) < 10_000
 
 
 def test_a_client_that_does_not_read_does_not_stop_the_others(install: Install) -> None:

@@ -16,11 +16,13 @@ from hypothesis import strategies as st
 
 from odradek.broker.api.served import SERVED
 from odradek.broker.clock import BrokerClock
+from odradek.broker.requests.access import OPEN, Access, Whole
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
 from odradek.broker.requests.dispatch import Long, Pending
 from odradek.broker.requests.error_answers import error_response, levels_of
 from odradek.broker.requests.handlers import Handler
 from odradek.broker.requests.long_requests import Cuts, Pace, encoded_in_chunks, merge
+from odradek.broker.security.acl import Operation
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.file_slice import joined
 from odradek.protocol.generated.messages.describe_groups import (
@@ -267,6 +269,42 @@ def test_one_long_request_at_a_time_and_short_ones_meanwhile(install: Install) -
         assert len(response.groups) == MANY
 
     trio.run(main)
+
+
+@pytest.mark.parametrize(("access", "gone"), [(OPEN, True), (Whole(Operation.ALTER), False)], ids=["looks", "changes"])
+def test_a_long_request_of_a_client_that_has_left_ends_unless_it_changes_something(
+    install: Install, access: Access, gone: bool
+) -> None:
+    has_left = False
+    served: list[int] = []
+
+    def handler(ctx: Any, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
+        nonlocal has_left
+        has_left = True
+        served.append(len(request.groups))
+        return described(ctx, request)
+
+    async def main() -> None:
+        cluster = FakeCluster()
+        for parts in (1, 0):  # it leaves while it is served, and before
+            served.clear()
+            begun = begin(cluster, groups(MANY))
+            begun.client_has_left = lambda: has_left
+            if gone:
+                with pytest.raises(CloseConnection, match="the client has gone"):
+                    await finished(cluster, begun)
+                assert len(served) == parts
+            else:
+                assert len((await finished(cluster, begun)).groups) == MANY
+
+    install(DescribeGroupsRequest, handler, in_parts=True, access=access)
+    trio.run(main)
+
+
+def test_what_changes_something_goes_on_without_its_client() -> None:
+    looks = {handler.spec.name for handler in served_in_parts() if handler.may_end_halfway}
+    assert not {"ElectLeaders", "AlterPartitionReassignments", "WriteShareGroupState"} & looks
+    assert {"DescribeConfigs", "OffsetFetch", "FindCoordinator"} <= looks
 
 
 def test_a_long_request_that_waits_leaves_its_turn_to_others(install: Install) -> None:
