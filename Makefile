@@ -35,6 +35,7 @@ endef
 .DEFAULT_GOAL := run
 
 $(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("odradek needs Python 3.11 or newer, not %d.%d: make run PYTHON=python3.11" % sys.version_info[:2])'
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade 'pip>=25.1'
 	$(PIP) -e . --group dev

@@ -11,7 +11,7 @@ import platform
 import runpy
 import shutil
 import sys
-import tomllib
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
@@ -23,9 +23,6 @@ from setuptools.command.build_ext import build_ext
 ROOT = Path(__file__).resolve().parent
 BUILD = ROOT / "build" / "mypyc"
 FOLDERS = {"": "src/odradek", "broker": "broker", "protocol": "protocol", "storage": "storage"}
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-COMPILERS = ["mypy[mypyc]==2.4.*", *PROJECT["dependencies"]]
-"""What a compiled build needs besides setuptools: one minor version of the compiler, and whatever types come from."""
 HIDDEN = ["-fvisibility=hidden"]
 """For gcc and clang: a call of a compiled function is a jump, not a look-up by name (5 % of a small request)."""
 PACKED = ["-Wl,-z,pack-relative-relocs"]
@@ -68,6 +65,14 @@ def extensions() -> list[Any]:
         os.chdir(before)
 
 
+def compilers() -> list[str]:
+    """What a compiled build needs beside setuptools: one minor version of the compiler, and where types come from."""
+    import tomllib  # not above: an older Python reads this file, and is told by pip which one is needed
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return ["mypy[mypyc]==2.4.*", *project["dependencies"]]
+
+
 def packs_pointers() -> bool:
     """Whether the loader here reads packed pointers: glibc's does from 2.36, and an older one refuses the library."""
     name, version = platform.libc_ver()
@@ -89,9 +94,12 @@ class BuildInParallel(build_ext):
         super().build_extensions()
 
 
+# That folders of the working directory come first in imports: ours are inside of `odradek`.
+warnings.filterwarnings("ignore", "Editable installation", module=r"setuptools\.command\.editable_wheel")
+
 asked = os.environ.get("ODRADEK_COMPILE") == "1"
 setup(
     ext_modules=extensions() if asked and "bdist_wheel" in sys.argv else [],
     cmdclass={"build_ext": BuildInParallel},
-    setup_requires=COMPILERS if asked and "egg_info" in sys.argv else [],
+    setup_requires=compilers() if asked and "egg_info" in sys.argv else [],
 )

@@ -22,11 +22,37 @@ print("works")
 """
 
 
+OLDER = """
+import sys
+sys.version_info = (3, 10, 1, "final", 0)
+sys.modules["tomllib"] = None
+"""
+
+
+def test_an_older_python_may_read_setup_py() -> None:
+    """pip runs it before it compares `requires-python` and says so."""
+    code = "import runpy, setuptools; setuptools.setup = lambda **_: None; runpy.run_path('setup.py')"
+    subprocess.run([sys.executable, "-c", f"{OLDER}{code}"], cwd=ROOT, check=True, timeout=120)
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make")
+def test_make_says_which_python_it_needs(tmp_path: Path) -> None:
+    python = tmp_path / "python3.10"
+    (tmp_path / "older.py").write_text(f"{OLDER}exec(sys.argv[2])")
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} {tmp_path}/older.py "$@"\n')
+    python.chmod(0o755)
+    words = ["make", "run", f"PYTHON={python}", f"VENV={tmp_path / 'venv'}"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode != 0
+    assert done.stderr.splitlines()[0] == "odradek needs Python 3.11 or newer, not 3.10: make run PYTHON=python3.11"
+
+
 @pytest.mark.slow
 def test_the_wheel_works_elsewhere(tmp_path: Path) -> None:
     def run(*words: str) -> str:
         done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, timeout=300)
         assert done.returncode == 0, done.stderr[-3000:]
+        assert "Warning" not in done.stderr, done.stderr[:3000]
         return done.stdout
 
     pip = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
