@@ -32,11 +32,11 @@ def check_served(ctx: RequestContext, text: str | None = None) -> None:
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)
 
 
-_COORDINATOR_TEXTS = {
+COORDINATOR_TEXTS = {
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: "The coordinator is loading and hence can't process requests.",
     ErrorCode.NOT_COORDINATOR: "This is not the correct coordinator.",
 }
-"""ShareGroupDescribe alone says them."""
+"""ShareGroupDescribe and the requests to the share coordinator alone say them."""
 
 
 @handles(
@@ -147,7 +147,7 @@ def _describe(ctx: RequestContext, group_id: str) -> describe.DescribedGroup:
         group = ctx.services.groups().machine_for(group_id, ctx.node).group(group_id)
     except KafkaError as error:
         return describe.DescribedGroup(
-            group_id=group_id, error_code=error.code, error_message=error.message or _COORDINATOR_TEXTS.get(error.code)
+            group_id=group_id, error_code=error.code, error_message=error.message or COORDINATOR_TEXTS.get(error.code)
         )
     if not isinstance(group, ShareGroup):
         what = "not found" if group is None else "is not a share group"

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from odradek.broker.api.deferred_answer import later_all
+from odradek.broker.api.share_groups import COORDINATOR_TEXTS
 from odradek.broker.coordinator.share_state.commands import (
     DeleteState,
     InitializeState,
@@ -49,6 +50,7 @@ def initialize_state(ctx: RequestContext, request: initialize.InitializeShareGro
     return _ask_all(
         ctx,
         request,
+        "initialize share group state",
         (initialize.InitializeShareGroupStateResponse, initialize.InitializeStateResult, initialize.PartitionResult),
         lambda key, asked: InitializeState(key, asked.state_epoch, asked.start_offset),
     )
@@ -68,6 +70,7 @@ def read_state(ctx: RequestContext, request: read.ReadShareGroupStateRequest) ->
     return _ask_all(
         ctx,
         request,
+        "read share group state",
         (read.ReadShareGroupStateResponse, read.ReadStateResult, read.PartitionResult),
         lambda key, asked: ReadState(key, asked.leader_epoch),
         fill,
@@ -95,7 +98,11 @@ def write_state(ctx: RequestContext, request: write.WriteShareGroupStateRequest)
         )
 
     return _ask_all(
-        ctx, request, (write.WriteShareGroupStateResponse, write.WriteStateResult, write.PartitionResult), command
+        ctx,
+        request,
+        "write share group state",
+        (write.WriteShareGroupStateResponse, write.WriteStateResult, write.PartitionResult),
+        command,
     )
 
 
@@ -107,6 +114,7 @@ def delete_state(ctx: RequestContext, request: delete.DeleteShareGroupStateReque
     return _ask_all(
         ctx,
         request,
+        "delete share group state",
         (delete.DeleteShareGroupStateResponse, delete.DeleteStateResult, delete.PartitionResult),
         lambda key, asked: DeleteState(key),
     )
@@ -129,6 +137,7 @@ def read_summary(ctx: RequestContext, request: summary.ReadShareGroupStateSummar
     return _ask_all(
         ctx,
         request,
+        "read share group state summary",
         (summary.ReadShareGroupStateSummaryResponse, summary.ReadStateSummaryResult, summary.PartitionResult),
         lambda key, asked: ReadSummary(key),
         fill,
@@ -138,16 +147,19 @@ def read_summary(ctx: RequestContext, request: summary.ReadShareGroupStateSummar
 def _ask_all(
     ctx: RequestContext,
     request: Any,
+    what: str,
     answers: tuple[type[Any], type[Any], type[Any]],
     command: Make,
     fill: Fill | None = None,
 ) -> Any:
     """The response with its results by topics; none if the request names no group, or a topic without partitions.
 
+    InitializeShareGroupState leaves out such a topic. `what`: what another coordinator says that it cannot do.
     Kafka keeps the results in hash maps: a topic or a partition that is named again has one, that of the last time.
     """
     response, topic_result, partition_result = answers
-    if not request.group_id or not all(topic.partitions for topic in request.topics):
+    begins = isinstance(request, initialize.InitializeShareGroupStateRequest)
+    if not request.group_id or not (begins or all(topic.partitions for topic in request.topics)):
         return response(results=[])
     service = ctx.services.share_states()
     service.topic.ensure()
@@ -160,9 +172,9 @@ def _ask_all(
             try:
                 reply = service.begin(key.text, command(key, asked), ctx.node)
             except KafkaError as error:
-                row.error_code, row.error_message = error.code, error.message
+                _refuse(what, row, error)
             else:
-                replies.append((reply, partial(fill or _nothing, row), partial(_refuse, row)))
+                replies.append((reply, partial(fill or _nothing, row), partial(_refuse, what, row)))
             rows.setdefault(topic.topic_id, {})[asked.partition] = row
     results = [
         topic_result(
@@ -174,8 +186,9 @@ def _ask_all(
     return later_all(replies, response(results=results))
 
 
-def _refuse(row: Any, error: KafkaError) -> None:
-    row.error_code, row.error_message = error.code, error.message
+def _refuse(what: str, row: Any, error: KafkaError) -> None:
+    text = COORDINATOR_TEXTS.get(error.code)
+    row.error_code, row.error_message = error.code, f"Unable to {what}: {text}" if text else error.message
 
 
 def _nothing(row: Any, reply: Any) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from odradek.broker.facade.threaded import KafkaBroker
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.generated.messages import initialize_share_group_state as initialize
 from odradek.protocol.generated.messages.read_share_group_state import (
     PartitionData,
     ReadShareGroupStateRequest,
@@ -30,3 +32,25 @@ def test_a_partition_that_is_named_twice_has_one_result_in_the_order_of_a_hash_m
         response = client.request(ReadShareGroupStateRequest("g", topics))
     found = [(topic.topic_id, [row.partition for row in topic.partitions]) for topic in response.results]
     assert found == [(ids[0], [5]), (ids[1], [0, 17, 2])]
+
+
+def test_a_topic_without_partitions_is_left_out_when_states_are_initialized() -> None:
+    named = [initialize.PartitionData(0, 1, 0)]
+    topics = [initialize.InitializeStateData(bytes(16)), initialize.InitializeStateData(bytes(15) + b"\1", named)]
+    with KafkaBroker() as broker, WireClient(port=int(broker.bootstrap_servers.rpartition(":")[2])) as client:
+        response = client.request(initialize.InitializeShareGroupStateRequest("g", topics))
+    assert [topic.topic_id for topic in response.results] == [bytes(15) + b"\1"]
+
+
+def test_another_share_coordinator_says_what_it_cannot_do() -> None:
+    request = ReadShareGroupStateRequest("g", [ReadStateData(bytes(15) + b"\1", [PartitionData(0, 0)])])
+    texts = {}
+    with KafkaBroker(nodes=2) as broker:
+        for address in broker.bootstrap_servers.split(","):
+            with WireClient(port=int(address.rpartition(":")[2])) as client:
+                [row] = client.request(request).results[0].partitions
+                texts[row.error_code] = row.error_message
+    assert texts.pop(ErrorCode.NOT_COORDINATOR) == (
+        "Unable to read share group state: This is not the correct coordinator."
+    )
+    assert len(texts) == 1

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from tests.conformance.duel.stored_records import LOGS
+
 WINDOW_MS = 20_000
 _TIMES = ("timestamp", "timems", "timemillis", "deadline")
 _OWN = re.compile(r"\b1[0-9]{12}\b|Request\(processor=.*\)")
@@ -37,6 +39,7 @@ _OF_ALL = frozenset(
         "ShareAcknowledge/responses/partitions",
         "Produce/responses",
         "Produce/responses/partitionResponses",
+        *(f"{log}/records" for log in LOGS),
     }
 )
 """Hash maps in Kafka: of the cluster, which other conversations have grown, of what was produced and of offsets."""
