@@ -15,7 +15,7 @@ import trio
 
 from odradek.broker.net.connection_states import RULES, ConnectionState
 from odradek.broker.net.receive_buffer import ReceiveBuffer, SpeaksTlsError
-from odradek.broker.net.sending import send_large
+from odradek.broker.net.sending import bytes_of_its_own, send_large
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
 from odradek.broker.requests.dispatch import Disturbed, Long, Pending, Throttled, Unreached
 from odradek.broker.requests.exchange import Frame
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.node import Node
     from odradek.broker.net.login_gate import LoginGate, NewGate
     from odradek.broker.requests.dispatch import Begin, Dispatcher, Look, Parts
+    from odradek.storage.byte_budget import ByteBudget
 
 _log = logging.getLogger("odradek.broker.net")
 
@@ -109,6 +110,7 @@ class Connection:
     `unread`: whether the socket may have bytes without a pending event. It is False only if the last read took
     everything and no event has come since. It is checked when a parked request has been answered. `wire` replaces the
     socket while a test makes the link to the client bad; `new_wire` makes one. `cancel` ends the connection.
+    `unsent_answers`: counts what all connections have in memory to send.
     `_pending`: the parked or waiting request. `_unsent`: the part of an answer for which the socket had no room.
     `_error`: why the connection is closed. `_held`: the answer to the last request while the poller holds it back
     (`_holds`), which is never longer than its turn.
@@ -139,6 +141,7 @@ class Connection:
         "node",
         "state",
         "unread",
+        "unsent_answers",
         "wire",
     )
 
@@ -162,6 +165,7 @@ class Connection:
         self.wire: Wire | None = None
         self.new_wire: Callable[[Connection], Wire] = _no_wire
         self.cancel: Callable[[Connection], None] = _no_task
+        self.unsent_answers: ByteBudget[Connection] | None = None
         self.last_used_ms = clock.now_ms()
         self._socket = sock
         self._poller = poller
@@ -379,6 +383,9 @@ class Connection:
 
     async def _send_rest(self) -> None:
         """Wait for room in the socket, and send some of the rest."""
+        budget, unsent = self.unsent_answers, self._unsent
+        if budget is not None and unsent is not None:
+            budget.hold(self, bytes_of_its_own(unsent))
         if self.wire is None:
             await trio.lowlevel.wait_writable(self._socket)
         else:
@@ -387,6 +394,8 @@ class Connection:
             return
         assert self._unsent is not None
         if self._all_sent(send_large(self._socket, self._unsent)):
+            if budget is not None:
+                budget.release(self)
             self._go_on(_MUTED if self._muted_until_ms else _SERVING)
 
     def _disturb(self, answer: Disturbed) -> None:
@@ -417,6 +426,8 @@ class Connection:
             if isinstance(self._pending.response, Parked):
                 self._pending.response.abandon()
         self._pending = self._unsent = self._error = None
+        if self.unsent_answers is not None:
+            self.unsent_answers.release(self)
         self.state = _CLOSED
         self._socket.close()
         if self._gate is not None:

@@ -54,6 +54,15 @@ def send_large(transport: Sender, parts: list[Part]) -> list[Part] | None:
     return parts or None
 
 
+def bytes_of_its_own(parts: list[Part]) -> int:
+    """What an answer has in memory for itself. Records are there, or in a file, for their log."""
+    size = 0
+    for part in parts:
+        if isinstance(part, bytes | bytearray) or (isinstance(part, memoryview) and isinstance(part.obj, bytes)):
+            size += len(part)
+    return size
+
+
 def _takes_files(sock: socket.socket, parts: list[Part]) -> bool:
     """Whether files go to this socket by their descriptors, which costs two thirds of a copy."""
     if not SENDS_FILES or not any(map(_is_large_slice, parts)):

@@ -24,6 +24,7 @@ from odradek.broker.net.connection_task import ConnectionTask, ConnectionTasks
 from odradek.broker.requests.context import ConnectionInfo
 from odradek.broker.security.addresses import host_of
 from odradek.storage.backend import is_reserved
+from odradek.storage.byte_budget import ByteBudget
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
@@ -145,6 +146,7 @@ class Server:
         self._nursery: trio.Nursery | None = None
         self._tasks: ConnectionTasks | None = None
         self._links: Links[Connection] | None = None
+        self._unsent: ByteBudget[Connection] = ByteBudget(config.get_int("odradek.memory.bytes"), self._cut_unread)
         self.connection_delay_ms: Callable[[int, str], int] = _no_delay
         """(node, address) of a new connection -> how long to keep it unserved before it is closed; 0 to serve it."""
         self.connection_fault: Callable[[int, str], Serve | None] = _no_fault
@@ -552,6 +554,7 @@ class Server:
         connection = self._connection(listening, sock, info)
         connection.new_wire = self._wire_of
         connection.cancel = self._cancel
+        connection.unsent_answers = self._unsent
         poller, tasks = self._poller, self._tasks
         assert tasks is not None
         forget = None if poller is None else partial(poller.forget, connection)
@@ -566,6 +569,15 @@ class Server:
         task.begin()
         if self._links is not None:
             self._links.attach(connection)
+
+    def _cut_unread(self, connection: Connection) -> None:
+        """End the connection that has read none of its answer for the longest time."""
+        _log.warning(
+            "%s is cut: answers that nobody reads have more than %d bytes (odradek.memory.bytes)",
+            connection.info.id,
+            self._unsent.limit,
+        )
+        self._cancel(connection)
 
     def _cancel(self, connection: Connection) -> None:
         self._connections[connection].cancel()

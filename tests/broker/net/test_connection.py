@@ -301,3 +301,29 @@ def test_a_client_that_does_not_read_does_not_stop_the_others(install: Install) 
             await read_frame(good)
 
     run(cluster, scenario)
+
+
+def test_answers_that_nobody_reads_have_a_limit_together(install: Install, caplog: pytest.LogCaptureFixture) -> None:
+    records = bytes(20_000_000)
+
+    def handler(ctx: RequestContext, request: FetchRequest) -> FetchResponse:
+        partition = PartitionData(partition_index=0, records=records)
+        return FetchResponse(responses=[FetchableTopicResponse(topic="t", partitions=[partition])])
+
+    install(FetchRequest, handler)
+    cluster = FakeCluster()
+    cluster.config.static["odradek.memory.bytes"] = "1000000"
+
+    async def scenario(server: Server) -> None:
+        async with await dial(cluster) as first, await dial(cluster) as second:
+            await first.send_all(request_frame(FetchRequest(), 12))
+            await wait_all_tasks_blocked()
+            await second.send_all(request_frame(FetchRequest(), 12))
+            await wait_all_tasks_blocked()
+            assert len(server.connections) == 1
+            assert len(await read_frame(second)) > len(records)
+            await second.send_all(request_frame(FetchRequest(), 12))
+            assert len(await read_frame(second)) > len(records), "what was sent counts no longer"
+
+    run(cluster, scenario)
+    assert "answers that nobody reads" in caplog.text

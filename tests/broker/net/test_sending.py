@@ -187,3 +187,9 @@ def test_the_answer_outlives_whoever_made_it(pair: tuple[socket.socket, socket.s
     os.fstat(descriptor)
     assert received(server, left, client).count(b"x") >= 9 * MB - sending._MOST_AT_ONCE
     del left
+
+
+def test_an_answer_has_for_itself_what_is_no_record() -> None:
+    log = memoryview(bytearray(100))
+    parts: list[Part] = [b"head", log, memoryview(b"rest of an encoded answer"), stored(b"in a file")[1], bytearray(2)]
+    assert sending.bytes_of_its_own(parts) == 4 + 25 + 2
