@@ -58,7 +58,7 @@ def bytes_of_its_own(parts: list[Part]) -> int:
     """What an answer has in memory for itself. Records are there, or in a file, for their log."""
     size = 0
     for part in parts:
-        if isinstance(part, bytes | bytearray) or (isinstance(part, memoryview) and isinstance(part.obj, bytes)):
+        if isinstance(part, bytes) or (isinstance(part, memoryview) and isinstance(part.obj, bytes)):
             size += len(part)
     return size
 
