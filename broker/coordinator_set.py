@@ -80,7 +80,7 @@ class CoordinatorSet:
         )
 
     def _group_performers(self) -> Performers:
-        from odradek.broker.coordinator.group.share.share_state_effects import performers
+        from odradek.broker.coordinator.group.share.kind import performers
         from odradek.broker.coordinator.group.streams.progress import performers as streams_performers
 
         states = performers(self.share_persister, lambda: self._config.release.share_start_of_added_partitions)

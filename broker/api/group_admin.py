@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from odradek.broker.api.deferred_answer import Later, later_all
-from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
-from odradek.broker.coordinator.group.classic.roster import Member
+from odradek.broker.coordinator.group.classic.group import ClassicGroup, Member
 from odradek.broker.coordinator.group.classic.states import DEAD, STABLE
 from odradek.broker.coordinator.group.commands import DeleteGroup, Visible
 from odradek.broker.coordinator.group.machine import GroupMachine

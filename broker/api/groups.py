@@ -18,7 +18,7 @@ from typing import Final
 from odradek.broker.api.deferred_answer import Later, later
 from odradek.broker.api.group_admin import visible_topics
 from odradek.broker.api.group_requests import may_read, require_read
-from odradek.broker.coordinator.group.classic.commands import (
+from odradek.broker.coordinator.group.classic.group import (
     Heartbeat,
     JoinGroup,
     JoinReply,

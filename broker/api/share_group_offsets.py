@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 
 from odradek.broker.api.deferred_answer import Later, later
 from odradek.broker.api.share_groups import check_served
-from odradek.broker.coordinator.group.share.commands import (
+from odradek.broker.coordinator.group.share.group import (
     AlterShareOffsets,
     BeginDeleteOffsets,
     EndDeleteOffsets,
+    ShareGroup,
     StatesInitialized,
 )
-from odradek.broker.coordinator.group.share.group import ShareGroup
 from odradek.broker.coordinator.share_state.commands import DeleteState, InitializeState, ReadSummary, StateSummary
 from odradek.broker.coordinator.share_state.stored_states import UNINITIALIZED
 from odradek.broker.partitions.share.states import ShareKey

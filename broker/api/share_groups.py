@@ -11,8 +11,14 @@ from odradek.broker.api.group_admin import HIDDEN_TOPICS, by_coordinator, descri
 from odradek.broker.api.group_requests import check_text, invalid, require_read
 from odradek.broker.controller.feature_levels import SHARE_VERSION
 from odradek.broker.coordinator.group.assignment import Partitions
-from odradek.broker.coordinator.group.share.commands import HeartbeatReply, ShareGroupHeartbeat
-from odradek.broker.coordinator.group.share.group import JOIN, LEAVE, ShareGroup, ShareMember
+from odradek.broker.coordinator.group.share.group import (
+    JOIN,
+    LEAVE,
+    HeartbeatReply,
+    ShareGroup,
+    ShareGroupHeartbeat,
+    ShareMember,
+)
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.coordinator.group.classic.commands import (
+from odradek.broker.coordinator.group.classic.group import (
     Heartbeat,
     JoinGroup,
     JoinReply,

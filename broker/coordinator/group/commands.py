@@ -33,7 +33,7 @@ Forbidden = Callable[[Sequence[str]], Sequence[str]]
 class GroupCommand:
     """An order about one group. Subclasses declare a `reply`.
 
-    `home`: the kind that decides unless the group's own kind does (see `kinds`); None: the machine itself.
+    `home`: the kind that decides unless the group's own kind does (see `groups`); None: the machine itself.
     `why_members_go`: the reason that the broker's log gives for members that the command removes.
     """
 

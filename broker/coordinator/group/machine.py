@@ -15,12 +15,20 @@ from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
 
 from odradek.broker.coordinator.group import commands as c
-from odradek.broker.coordinator.group import kinds
-from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup, as_known
+from odradek.broker.coordinator.group.classic.group import ClassicGroup, as_known
 from odradek.broker.coordinator.group.classic.kind import ClassicKind
 from odradek.broker.coordinator.group.commands import GroupCommand, GroupType
-from odradek.broker.coordinator.group.groups import CommittedGroups, Groups
-from odradek.broker.coordinator.group.kinds import Decision, Group, GroupKind, KindContext, commit_error, group_error
+from odradek.broker.coordinator.group.groups import (
+    KIND_MODULES,
+    CommittedGroups,
+    Decision,
+    Group,
+    GroupKind,
+    Groups,
+    KindContext,
+    commit_error,
+    group_error,
+)
 from odradek.broker.coordinator.group.offsets import EXPIRY_TIMER, OffsetBook
 from odradek.broker.coordinator.group.records import KIND_OF_RECORD, record_type_of
 from odradek.broker.coordinator.group.settings import GroupConfigs, GroupSettings, fixed_configs
@@ -42,7 +50,7 @@ class GroupMachine:
     """See `odradek.broker.runtime.machine.Machine`.
 
     It owns what groups of every kind share (their ids, offsets, deletion and expiry) and routes everything else to the
-    module of the group's kind: see `kinds`.
+    module of the group's kind: see `groups`.
     """
 
     def __init__(
@@ -115,7 +123,7 @@ class GroupMachine:
 
     def _find_replay(self, record_type: int) -> Callable[[LogRecord], None]:
         kind_type = KIND_OF_RECORD.get(record_type)
-        if kind_type is None or kind_type not in kinds.KIND_MODULES:
+        if kind_type is None or kind_type not in KIND_MODULES:
             raise UnknownRecordTypeError(f"{record_type} is not a record type of the group coordinator")
         return partial(self._kind(kind_type).replay, record_type)
 
@@ -202,7 +210,7 @@ class GroupMachine:
     def _kind(self, kind_type: GroupType) -> GroupKind:
         kind = self._kinds.get(kind_type)
         if kind is None:
-            kind = import_module(kinds.KIND_MODULES[kind_type]).make(self.context)
+            kind = import_module(KIND_MODULES[kind_type]).make(self.context)
             self._add(kind)
         return kind
 
@@ -225,7 +233,7 @@ class GroupMachine:
         return decide
 
     def _routed(self, command: type[Command[Any]], decisions: dict[GroupType, Decision]) -> Decision:
-        """The function that decides on a command which these kinds know; see `kinds`."""
+        """The function that decides on a command which these kinds know; see `groups`."""
         assert issubclass(command, c.GroupCommand)
         home = command.home
         if home is not None and home not in decisions:

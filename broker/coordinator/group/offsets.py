@@ -15,8 +15,7 @@ from odradek.broker.coordinator.group.commands import (
     TxnOffsetCommit,
 )
 from odradek.broker.coordinator.group.epoch_group import TXN_ERRORS_FROM
-from odradek.broker.coordinator.group.groups import Groups
-from odradek.broker.coordinator.group.kinds import FollowUp, Group
+from odradek.broker.coordinator.group.groups import FollowUp, Group, Groups
 from odradek.broker.coordinator.group.settings import GroupConfigs, GroupSettings
 from odradek.broker.coordinator.group.stored_offsets import StoredOffsets, encode_offset_key, encode_offset_value
 from odradek.broker.runtime.machine import Effect, NewRecord, Outcome, Producer, Schedule, make_outcome

@@ -7,7 +7,7 @@ from typing import Any
 
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.coordinator.group.commands import ForgetPartitions, MetadataChanged
-from odradek.broker.coordinator.group.kinds import FollowUp, GroupChanged
+from odradek.broker.coordinator.group.groups import FollowUp, GroupChanged
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import GroupConfigs, GroupSettings
 from odradek.broker.coordinator.group.topics import TopicSource
@@ -25,7 +25,7 @@ class GroupService(CoordinatorService[GroupMachine]):
     """All groups of a cluster. Owner: the cluster.
 
     `watchers` (under keys of the caller's choice) are called when a group has entered another state, so that nobody
-    polls. `performers` carry out the effects of group kinds (see `kinds`) that reach beyond the coordinator.
+    polls. `performers` carry out the effects of group kinds (see `groups`) that reach beyond the coordinator.
     `more_performers` makes the rarely needed ones.
     """
 

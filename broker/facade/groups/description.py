@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
+from odradek.broker.coordinator.group.classic.group import ClassicGroup
 from odradek.broker.coordinator.group.classic.states import DEAD
 from odradek.broker.coordinator.group.commands import GroupType
 from odradek.broker.facade.groups.info import (
@@ -26,7 +26,7 @@ from odradek.protocol.consumer_protocol import assigned_partitions, subscribed_t
 from odradek.protocol.errors import KafkaError, ProtocolError
 
 if TYPE_CHECKING:
-    from odradek.broker.coordinator.group.classic.roster import Member
+    from odradek.broker.coordinator.group.classic.group import Member
     from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
     from odradek.broker.coordinator.group.consumer.records import Member as ConsumerMember
     from odradek.broker.coordinator.group.machine import GroupMachine

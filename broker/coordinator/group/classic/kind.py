@@ -1,22 +1,488 @@
-"""Groups of the classic protocol as one kind of groups; those of offsets alone ("simple" groups) are of it too."""
+"""The classic protocol's requests: who may join and is answered at once, SyncGroup, Heartbeat, LeaveGroup, timers.
+
+Groups of offsets alone ("simple" groups) are of this kind too. The course of a rebalance is in `rebalance`.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count
 from typing import Any, ClassVar
 
-from odradek.broker.coordinator.group.classic import commands as c
-from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
-from odradek.broker.coordinator.group.classic.commands import join_refused
-from odradek.broker.coordinator.group.classic.joining import Joining
-from odradek.broker.coordinator.group.classic.members import Members
-from odradek.broker.coordinator.group.classic.rebalance import Rebalance
-from odradek.broker.coordinator.group.classic.records import StoredGroup, decode_group_key, decode_group_value
+from odradek.broker.coordinator.group.classic.group import (
+    ClassicGroup,
+    EndJoinPhase,
+    EndJoinPhaseIfAll,
+    ExpireMember,
+    ExpireSync,
+    Heartbeat,
+    JoinedMember,
+    JoinGroup,
+    JoinReply,
+    LeaveGroup,
+    Member,
+    SyncGroup,
+    SyncReply,
+    join_refused,
+    session_key,
+    sync_refused,
+)
+from odradek.broker.coordinator.group.classic.rebalance import Changes, Rebalance
+from odradek.broker.coordinator.group.classic.records import (
+    StoredGroup,
+    decode_group_key,
+    decode_group_value,
+    group_record,
+)
+from odradek.broker.coordinator.group.classic.states import (
+    COMPLETING_REBALANCE,
+    EMPTY,
+    PREPARING_REBALANCE,
+    STABLE,
+    JoinAction,
+    SyncAction,
+)
 from odradek.broker.coordinator.group.commands import GroupType, MetadataChanged
-from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext, group_error
+from odradek.broker.coordinator.group.groups import GroupChanged, Groups, KindContext, group_error
 from odradek.broker.coordinator.group.stored_offsets import StoredOffsets
-from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome, make_outcome
-from odradek.protocol.errors import KafkaError
+from odradek.broker.runtime.machine import Answer, Cancel, Command, Effect, LogRecord, Outcome, Schedule, make_outcome
+from odradek.protocol.errors import ErrorCode, KafkaError
+
+_log = logging.getLogger("odradek.broker.coordinator.group")
+
+KNOWN_MEMBER_ID_FROM = 4
+"""The JoinGroup versions in which a new dynamic member gets its id before it can join (KIP-394)."""
+SKIP_ASSIGNMENT_FROM = 9
+"""JoinGroup versions from which a static leader that comes back keeps the lead, without assigning again (KIP-814)."""
+
+_UNKNOWN = ErrorCode.UNKNOWN_MEMBER_ID
+_GIVE_WAY = frozenset({GroupType.CONSUMER, GroupType.STREAMS})
+"""The kinds whose empty groups become classic ones when a classic member joins."""
+
+
+class Joining:
+    """Decides on JoinGroup. Owner: the classic kind. `new_id` makes the random part of member ids."""
+
+    def __init__(self, rebalance: Rebalance, groups: Groups, new_id: Callable[[], str]) -> None:
+        self._rebalance = rebalance
+        self._settings = rebalance.settings
+        self._groups = groups
+        self._new_id = new_id
+        self._tickets = count(1)
+
+    def next_ticket(self) -> int:
+        """A ticket that this machine has not given yet."""
+        return next(self._tickets)
+
+    def tickets_after(self, used: int) -> None:
+        """Tickets up to this one have been given."""
+        self._tickets = count(used + 1)
+
+    def join(self, command: JoinGroup, now_ms: int) -> Outcome[JoinReply]:
+        """A member joins. The group is created for an unknown member, and stored at once, even if joining fails.
+
+        Only a static member that takes its place waits until others have the record.
+        """
+        timeout = command.session_timeout_ms
+        if not self._settings.min_session_timeout_ms <= timeout <= self._settings.max_session_timeout_ms:
+            return make_outcome(reply=join_refused(command.member_id, ErrorCode.INVALID_SESSION_TIMEOUT), waits=False)
+        changes = Changes(now_ms)
+        changes.waits = False
+        present = self._groups.get(command.group_id)
+        if isinstance(present, ClassicGroup):
+            return self._join_group(present, command, changes)
+        if present is not None and not (present.is_empty and present.group_type in _GIVE_WAY):
+            return make_outcome(reply=join_refused("", ErrorCode.INCONSISTENT_GROUP_PROTOCOL), waits=False)
+        if command.member_id:
+            return make_outcome(reply=join_refused(command.member_id, _UNKNOWN), waits=False)
+        if present is not None:
+            changes.records += present.tombstones()
+            changes.effects += present.on_removed()
+        return self._join_group(self._new_group(command.group_id, changes), command, changes)
+
+    def _new_group(self, group_id: str, changes: Changes) -> ClassicGroup:
+        """A group that exists as soon as its record is written."""
+        group = ClassicGroup(group_id, changes.now_ms)
+
+        def take_in() -> Sequence[Effect]:
+            self._groups.put(group)
+            return ()
+
+        changes.records.append(group_record(group_id, group.to_stored()))
+        changes.then = take_in
+        return group
+
+    def _join_group(self, group: ClassicGroup, command: JoinGroup, changes: Changes) -> Outcome[JoinReply]:
+        member_id = command.member_id
+        if not self._has_room(group, member_id):
+            return self._refuse_for_size(group, member_id, changes)
+        if not group.supports(command.protocol_type, command.protocols):
+            return changes.answered(join_refused(member_id, ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+        if not member_id:
+            return self._join_new(group, command, changes)
+        if member_id in group.pending_join and command.instance_id is None:
+            return self._add(group, command, member_id, changes)
+        try:
+            member = group.validate_member(member_id, command.instance_id)
+        except KafkaError as error:
+            return changes.answered(join_refused(member_id, error.code))
+        return self._join_again(group, member, command, changes)
+
+    def _has_room(self, group: ClassicGroup, member_id: str) -> bool:
+        """Whether `group.max.size` lets a member join.
+
+        A member that waits already, or has completed a join phase, may always join.
+        """
+        limit = self._settings.max_size
+        member = group.members.get(member_id)
+        if group.state is EMPTY:
+            return True
+        if group.state is PREPARING_REBALANCE:
+            return (member is not None and member.join_ticket is not None) or group.awaiting_join < limit
+        return member is not None or len(group.members) < limit
+
+    def _refuse_for_size(self, group: ClassicGroup, member_id: str, changes: Changes) -> Outcome[JoinReply]:
+        member = group.members.get(member_id)
+        if member is not None:
+            self._rebalance.drop_member(group, member, changes)
+        else:
+            self._rebalance.drop_pending(group, member_id, changes)
+        self._rebalance.look(group, changes)
+        return changes.answered(join_refused("", ErrorCode.GROUP_MAX_SIZE_REACHED))
+
+    # -- members without an id
+
+    def _join_new(self, group: ClassicGroup, command: JoinGroup, changes: Changes) -> Outcome[JoinReply]:
+        if command.instance_id is not None:
+            member_id = f"{command.instance_id}-{self._new_id()}"
+            old = group.members.get(group.static_members.get(command.instance_id, ""))
+            if old is not None:
+                return self._return(group, old, member_id, command, changes)
+            return self._add(group, command, member_id, changes)
+        member_id = f"{command.client_id}-{self._new_id()}"
+        if command.api_version < KNOWN_MEMBER_ID_FROM:
+            return self._add(group, command, member_id, changes)
+        group.pending_join[member_id] = None
+        expiry = ExpireMember(group.group_id, member_id)
+        changes.effects.append(Schedule(session_key(group.group_id, member_id), command.session_timeout_ms, expiry))
+        return changes.answered(join_refused(member_id, ErrorCode.MEMBER_ID_REQUIRED))
+
+    def _add(self, group: ClassicGroup, command: JoinGroup, member_id: str, changes: Changes) -> Outcome[JoinReply]:
+        member = Member(
+            group.group_id,
+            member_id,
+            command.instance_id,
+            command.client_id,
+            command.host,
+            command.rebalance_timeout_ms,
+            command.session_timeout_ms,
+            command.protocols,
+        )
+        member.is_new = True
+        ticket = member.join_ticket = self.next_ticket()
+        if group.join_phase is not None:
+            group.join_phase.somebody_came = True
+        if not group.members:
+            group.protocol_type = command.protocol_type
+        group.add(member)
+        _log.info("group %s: member %s joins from %s", group.group_id, member_id, command.host)
+        self._rebalance.expect_heartbeat(member, changes, self._settings.new_member_join_timeout_ms)
+        self._carry_out(group.rules.join.new, group, changes)
+        return changes.parked(ticket)
+
+    # -- members with an id
+
+    def _join_again(
+        self, group: ClassicGroup, member: Member, command: JoinGroup, changes: Changes
+    ) -> Outcome[JoinReply]:
+        unchanged = member.protocols == command.protocols
+        action = group.rules.join.of_member(leads=group.leader == member.member_id, unchanged=unchanged)
+        if action is JoinAction.UNKNOWN:
+            return changes.answered(join_refused(member.member_id, _UNKNOWN))
+        if action is JoinAction.TELL_AGAIN:
+            return changes.answered(group.join_reply(member.member_id))
+        group.update(member, command.protocols, command.session_timeout_ms, command.rebalance_timeout_ms)
+        ticket = self.next_ticket()
+        before = group.await_join(member, ticket)
+        if before is not None:
+            changes.effects.append(Answer(before, join_refused(member.member_id, ErrorCode.REBALANCE_IN_PROGRESS)))
+        self._carry_out(action, group, changes)
+        return changes.parked(ticket)
+
+    def _carry_out(self, action: JoinAction, group: ClassicGroup, changes: Changes) -> None:
+        """Let the member wait for the end of the join phase, and begin one unless it is under way."""
+        if action is JoinAction.JOIN:
+            self._rebalance.begin(group, changes)
+        else:
+            assert action is JoinAction.JOIN_PHASE
+            self._rebalance.look(group, changes)
+
+    # -- static members that have lost their id
+
+    def _return(
+        self, group: ClassicGroup, old: Member, member_id: str, command: JoinGroup, changes: Changes
+    ) -> Outcome[JoinReply]:
+        """A static member has rejoined without its member id (KIP-345): the new id replaces the old one.
+
+        In a stable group whose protocol stays the same, other members notice nothing: only the generation's record
+        changes.
+        """
+        action = group.rules.join.returning
+        if action is JoinAction.TAKE_PLACE:
+            if group.select_protocol(old, command.protocols) == group.protocol:
+                return self._take_place(group, old, member_id, command, changes)
+            action = JoinAction.JOIN
+        member = self._swap(group, old, member_id, command, changes)
+        self._rebalance.expect_heartbeat(member, changes)
+        ticket = self.next_ticket()
+        group.await_join(member, ticket)
+        self._carry_out(action, group, changes)
+        return changes.parked(ticket)
+
+    def _take_place(
+        self, group: ClassicGroup, old: Member, member_id: str, command: JoinGroup, changes: Changes
+    ) -> Outcome[JoinReply]:
+        leads = group.leader == old.member_id
+        stored = _with_replaced(group, old, member_id, command)
+        reply = JoinReply(
+            ErrorCode.NONE, member_id, group.generation, group.protocol_type, group.protocol, group.leader or ""
+        )
+        if command.api_version >= SKIP_ASSIGNMENT_FROM:
+            reply = reply._replace(leader=stored.leader or "", skip_assignment=leads)
+            if leads:
+                members = tuple(JoinedMember(m.member_id, m.instance_id, m.subscription) for m in stored.members)
+                reply = reply._replace(members=members)
+
+        def replace() -> Sequence[Effect]:
+            after = Changes(changes.now_ms)
+            member = self._swap(group, old, member_id, command, after)
+            self._rebalance.expect_heartbeat(member, after)
+            return after.effects
+
+        changes.records.append(group_record(group.group_id, stored))
+        changes.then = replace
+        changes.waits = True
+        return changes.answered(reply)
+
+    def _swap(self, group: ClassicGroup, old: Member, member_id: str, command: JoinGroup, changes: Changes) -> Member:
+        new = group.replace_static(old, member_id)
+        changes.effects.append(Cancel(old.session_key))
+        if old.join_ticket is not None:
+            changes.effects.append(Answer(old.join_ticket, join_refused(old.member_id, ErrorCode.FENCED_INSTANCE_ID)))
+        if old.sync_ticket is not None:
+            changes.effects.append(Answer(old.sync_ticket, sync_refused(ErrorCode.FENCED_INSTANCE_ID)))
+        group.update(new, command.protocols, command.session_timeout_ms, command.rebalance_timeout_ms)
+        group.note_subscriptions()
+        return new
+
+
+def _with_replaced(group: ClassicGroup, old: Member, member_id: str, command: JoinGroup) -> StoredGroup:
+    """The present generation as stored, with a static member under its new id."""
+    stored = group.to_stored()
+    metadata = dict(reversed(command.protocols))[group.protocol or ""]
+    replaced = old.to_stored(group.protocol)._replace(
+        member_id=member_id,
+        subscription=metadata,
+        rebalance_timeout_ms=command.rebalance_timeout_ms,
+        session_timeout_ms=command.session_timeout_ms,
+    )
+    return stored._replace(
+        leader=member_id if group.leader == old.member_id else group.leader,
+        members=tuple(replaced if m.member_id == old.member_id else m for m in stored.members),
+    )
+
+
+class Members:
+    """Decides on the requests of members after they have joined, and on their timers. Owner: the classic kind."""
+
+    def __init__(self, rebalance: Rebalance, joining: Joining, groups: Groups) -> None:
+        self._rebalance = rebalance
+        self._settings = rebalance.settings
+        self._next_ticket = joining.next_ticket
+        self._groups = groups
+
+    def _find(self, group_id: str) -> ClassicGroup | None:
+        group = self._groups.get(group_id)
+        return group if isinstance(group, ClassicGroup) else None
+
+    # -- SyncGroup
+
+    def sync(self, command: SyncGroup, now_ms: int) -> Outcome[SyncReply]:
+        """Give a member its assignment. The leader brings all of them; they are stored before any member gets one."""
+        group = self._find(command.group_id)
+        if group is None:
+            return make_outcome(reply=sync_refused(_UNKNOWN), waits=False)
+        try:
+            member = group.validate_member(command.member_id, command.instance_id)
+        except KafkaError as error:
+            return make_outcome(reply=sync_refused(error.code), waits=False)
+        if command.generation_id != group.generation:
+            return make_outcome(reply=sync_refused(ErrorCode.ILLEGAL_GENERATION), waits=False)
+        if _differs(command.protocol_type, group.protocol_type) or _differs(command.protocol_name, group.protocol):
+            return make_outcome(reply=sync_refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL), waits=False)
+        leads = group.leader == member.member_id
+        action = group.rules.sync_leader if leads else group.rules.sync_follower
+        if action is SyncAction.UNKNOWN:
+            return make_outcome(reply=sync_refused(_UNKNOWN), waits=False)
+        if action is SyncAction.REJOIN:
+            return make_outcome(reply=sync_refused(ErrorCode.REBALANCE_IN_PROGRESS), waits=False)
+        changes = Changes(now_ms)
+        self._rebalance.has_synced(group, member.member_id, changes)
+        if action is SyncAction.GIVE:
+            return changes.answered(self._rebalance.assignment_of(group, member))
+        if action is SyncAction.STORE:
+            return self._store_assignment(group, member, command, changes)
+        return self._wait_for_leader(member, changes)
+
+    def _wait_for_leader(self, member: Member, changes: Changes) -> Outcome[SyncReply]:
+        before, member.sync_ticket = member.sync_ticket, self._next_ticket()
+        if before is not None:
+            changes.effects.append(Answer(before, sync_refused(ErrorCode.REBALANCE_IN_PROGRESS)))
+        return changes.parked(member.sync_ticket)
+
+    def _store_assignment(
+        self, group: ClassicGroup, leader: Member, command: SyncGroup, changes: Changes
+    ) -> Outcome[SyncReply]:
+        assignments = command.assignments
+        stored = group.to_stored()
+        members = tuple(m._replace(assignment=assignments.get(m.member_id, b"")) for m in stored.members)
+        changes.records.append(group_record(group.group_id, stored._replace(members=members)))
+
+        def hand_out() -> Sequence[Effect]:
+            after = Changes(changes.now_ms)
+            self._rebalance.hand_out(group, after)
+            _log.info("group %s: generation %d is stable", group.group_id, group.generation)
+            self._rebalance.expect_heartbeat(leader, after)
+            return after.effects
+
+        changes.then = hand_out
+        own = assignments.get(leader.member_id, b"")
+        return changes.answered(SyncReply(ErrorCode.NONE, group.protocol_type, group.protocol, own))
+
+    def assignment_refused(self, command: SyncGroup, error: ErrorCode, now_ms: int) -> Outcome[SyncReply]:
+        """Answer waiting members with the error of an assignment that the log refused, and begin another rebalance."""
+        group = self._find(command.group_id)
+        changes = Changes(now_ms)
+        if group is not None and group.state is COMPLETING_REBALANCE:
+            self._rebalance.fail_assignment(group, error, changes)
+            self._rebalance.begin(group, changes)
+        return changes.answered(sync_refused(error))
+
+    def assignment_late(self, command: SyncGroup, now_ms: int) -> Sequence[Effect]:
+        """The assignment was not committed in time, and the waiting members got an error."""
+        group = self._find(command.group_id)
+        changes = Changes(now_ms)
+        if group is not None and group.state is STABLE and group.generation == command.generation_id:
+            self._rebalance.fail_assignment(group, ErrorCode.COORDINATOR_NOT_AVAILABLE, changes)
+            self._rebalance.begin(group, changes)
+        return changes.effects
+
+    # -- Heartbeat, LeaveGroup
+
+    def heartbeat(self, command: Heartbeat, now_ms: int) -> Outcome[ErrorCode]:
+        """Restart the member's session timer."""
+        group = self._find(command.group_id)
+        if group is None:
+            raise KafkaError(_UNKNOWN)
+        member = group.validate_member(command.member_id, command.instance_id)
+        if command.generation_id != group.generation:
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+        return make_outcome(
+            reply=group.rules.heartbeat,
+            effects=(Schedule(member.session_key, member.session_timeout_ms, member.expiry),),
+        )
+
+    def leave(self, command: LeaveGroup, now_ms: int) -> Outcome[list[ErrorCode]]:
+        """Members leave by member id, or are removed by instance id (KIP-345)."""
+        group = self._find(command.group_id)
+        if group is None:
+            return make_outcome(reply=[_UNKNOWN] * len(command.members))
+        changes = Changes(now_ms)
+        codes = [self._leave_one(group, member_id, instance, changes) for member_id, instance in command.members]
+        if ErrorCode.NONE in codes:
+            self._rebalance.after_departure(group, changes)
+        return changes.answered(codes)
+
+    def _leave_one(self, group: ClassicGroup, member_id: str, instance_id: str | None, changes: Changes) -> ErrorCode:
+        if not member_id:
+            member_id = group.static_members.get(instance_id or "", "")
+            if not member_id:
+                return _UNKNOWN
+        elif member_id in group.pending_join:
+            self._rebalance.drop_pending(group, member_id, changes)
+            return ErrorCode.NONE
+        try:
+            member = group.validate_member(member_id, instance_id)
+        except KafkaError as error:
+            return error.code
+        _log.info("group %s: member %s leaves", group.group_id, member_id)
+        self._rebalance.drop_member(group, member, changes)
+        return ErrorCode.NONE
+
+    # -- timers
+
+    def expire_member(self, command: ExpireMember, now_ms: int) -> Outcome[None]:
+        """Remove a member whose session is over, unless it waits for the others."""
+        group = self._find(command.group_id)
+        changes = Changes(now_ms)
+        if group is None:
+            return make_outcome()
+        member = group.members.get(command.member_id)
+        if member is None:
+            if command.member_id in group.pending_join:
+                self._rebalance.drop_pending(group, command.member_id, changes)
+                self._rebalance.look(group, changes)
+        elif not member.keeps_session:
+            timeout_ms = member.session_timeout_ms
+            _log.info("group %s: member %s was silent for %d ms", group.group_id, member.member_id, timeout_ms)
+            self._rebalance.drop_member(group, member, changes)
+            self._rebalance.after_departure(group, changes)
+        return changes.answered(None)
+
+    def end_join_phase(self, command: EndJoinPhase, now_ms: int) -> Outcome[None]:
+        """The time to join is over."""
+        group = self._find(command.group_id)
+        changes = Changes(now_ms)
+        if group is not None:
+            self._rebalance.time_over(group, changes)
+        return changes.answered(None)
+
+    def end_join_phase_if_all(self, command: EndJoinPhaseIfAll, now_ms: int) -> Outcome[None]:
+        """The pause after the last member that has come is over."""
+        group = self._find(command.group_id)
+        changes = Changes(now_ms)
+        if group is not None:
+            self._rebalance.pause_over(group, changes)
+        return changes.answered(None)
+
+    def expire_sync(self, command: ExpireSync, now_ms: int) -> Outcome[None]:
+        """Remove members that have not synced in time."""
+        group = self._find(command.group_id)
+        changes = Changes(now_ms)
+        if group is None or group.generation != command.generation_id or not group.pending_sync:
+            return make_outcome()
+        for member_id in sorted(group.pending_sync):
+            member = group.members.get(member_id)
+            if member is not None:
+                self._rebalance.drop_member(group, member, changes)
+        self._rebalance.after_departure(group, changes)
+        return changes.answered(None)
+
+    def resume(self, group: ClassicGroup, now_ms: int) -> list[Effect]:
+        """Start every member's session again, once the coordinator has loaded. A group over `group.max.size`
+        rebalances.
+        """
+        changes = Changes(now_ms)
+        for member in group.members.values():
+            self._rebalance.expect_heartbeat(member, changes)
+        if len(group.members) > self._settings.max_size:
+            self._rebalance.begin(group, changes)
+        return changes.effects
+
+
+def _differs(asked: str | None, actual: str | None) -> bool:
+    return asked is not None and actual is not None and asked != actual
 
 
 class ClassicKind:
@@ -36,14 +502,14 @@ class ClassicKind:
         joining = self._joining = Joining(rebalance, context.groups, context.new_id)
         members = self._members = Members(rebalance, joining, context.groups)
         self.decisions: Mapping[type[Command[Any]], Callable[[Any, int], Outcome[Any]]] = {
-            c.JoinGroup: joining.join,
-            c.SyncGroup: members.sync,
-            c.Heartbeat: members.heartbeat,
-            c.LeaveGroup: members.leave,
-            c.ExpireMember: members.expire_member,
-            c.EndJoinPhase: members.end_join_phase,
-            c.EndJoinPhaseIfAll: members.end_join_phase_if_all,
-            c.ExpireSync: members.expire_sync,
+            JoinGroup: joining.join,
+            SyncGroup: members.sync,
+            Heartbeat: members.heartbeat,
+            LeaveGroup: members.leave,
+            ExpireMember: members.expire_member,
+            EndJoinPhase: members.end_join_phase,
+            EndJoinPhaseIfAll: members.end_join_phase_if_all,
+            ExpireSync: members.expire_sync,
         }
 
     # -- GroupKind
@@ -68,15 +534,15 @@ class ClassicKind:
         self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
     ) -> Outcome[Any] | None:
         """The client gets Kafka's error code. A group that has lost its last member is empty even so."""
-        if isinstance(command, c.SyncGroup):
+        if isinstance(command, SyncGroup):
             return self._members.assignment_refused(command, group_error(error.code), now_ms)
-        if isinstance(command, c.JoinGroup):
+        if isinstance(command, JoinGroup):
             return make_outcome(reply=join_refused("", group_error(error.code)))
         return make_outcome(reply=outcome.reply, effects=outcome.effects)
 
     def commit_late(self, command: Command[Any], now_ms: int) -> Sequence[Effect]:
         """See `ReplicatedMachine`: members whose assignment was not committed in time have to join again."""
-        return self._members.assignment_late(command, now_ms) if isinstance(command, c.SyncGroup) else ()
+        return self._members.assignment_late(command, now_ms) if isinstance(command, SyncGroup) else ()
 
     def on_loaded(self, now_ms: int) -> Sequence[Effect]:
         """See `GroupKind`: members have a whole session to show that they live."""

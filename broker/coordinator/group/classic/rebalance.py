@@ -17,25 +17,28 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Hashable, Sequence
 
-from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup, JoinPhase, JoinStage
-from odradek.broker.coordinator.group.classic.commands import (
+from odradek.broker.coordinator.group.classic.group import (
+    ClassicGroup,
     EndJoinPhase,
     EndJoinPhaseIfAll,
     ExpireSync,
+    JoinPhase,
     JoinReply,
+    JoinStage,
+    Member,
     SyncReply,
     join_refused,
+    session_key,
     sync_refused,
 )
 from odradek.broker.coordinator.group.classic.records import group_record
-from odradek.broker.coordinator.group.classic.roster import Member, session_key
 from odradek.broker.coordinator.group.classic.states import (
     COMPLETING_REBALANCE,
     EMPTY,
     PREPARING_REBALANCE,
     DepartureAction,
 )
-from odradek.broker.coordinator.group.kinds import GroupChanged
+from odradek.broker.coordinator.group.groups import GroupChanged
 from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.broker.runtime.machine import Answer, Cancel, Effect, NewRecord, Outcome, Pause, R, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode

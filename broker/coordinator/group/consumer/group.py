@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final, final
 
-from odradek.broker.coordinator.group.assignment import MemberOrder, Partitions, stored_order, timeline_order
+from odradek.broker.coordinator.group.assignment import (
+    MemberOrder,
+    Partitions,
+    Subscriptions,
+    TargetAssignment,
+    count_down,
+    count_up,
+    stored_order,
+    timeline_order,
+)
 from odradek.broker.coordinator.group.commands import (
     CommitOffsets,
     GroupCommand,
@@ -26,22 +35,21 @@ from odradek.broker.coordinator.group.consumer.records import (
     Epochs,
     Member,
     MemberState,
+    ResolvedRegex,
     as_far_as,
     group_tombstones,
     say_the_same,
     sorted_names,
     standing,
 )
-from odradek.broker.coordinator.group.consumer.regexes import ResolvedRegex
 from odradek.broker.coordinator.group.epoch_group import (
     EMPTY,
     FIRST_EPOCH,
     EpochGroup,
     known_member,
 )
-from odradek.broker.coordinator.group.kinds import GroupChanged
+from odradek.broker.coordinator.group.groups import GroupChanged
 from odradek.broker.coordinator.group.records import decode_value, known_key, record_type_of, value_of
-from odradek.broker.coordinator.group.target import Subscriptions, TargetAssignment, count_down, count_up
 from odradek.broker.coordinator.group.topics import StoredTopics
 from odradek.broker.runtime.machine import Cancel, Effect, LogRecord, NewRecord, Outcome, R, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -256,7 +264,7 @@ CONSUMER_PROTOCOL = "consumer"
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class ConsumerGroup(EpochGroup):
-    """See `kinds.Group`. Owner: the consumer kind.
+    """See `Group`. Owner: the consumer kind.
 
     Everything here comes from records, except the soft state: until when topics need not be looked at, which version of
     them the patterns were resolved with last (``checked_topics_version``), whether that is under way (``resolving``),

@@ -1,4 +1,9 @@
-"""Groups of the consumer protocol (KIP-848) as a kind of groups, and the matching of their patterns against topics."""
+"""The requests of a consumer group's members: ConsumerGroupHeartbeat, and those of the classic protocol.
+
+For a member of the classic protocol a generation is its member epoch. There is no leader: the coordinator assigns, and
+SyncGroup fetches what it has assigned. Such a member is told to join again (REBALANCE_IN_PROGRESS) to give up
+partitions, and to take more.
+"""
 
 from __future__ import annotations
 
@@ -6,34 +11,573 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from odradek.broker.coordinator.group.classic import commands as classic
-from odradek.broker.coordinator.group.classic.commands import join_refused, sync_refused
+from odradek.broker.coordinator.group.assignment import TopicGroups, count_down, count_up
+from odradek.broker.coordinator.group.classic import group as classic
+from odradek.broker.coordinator.group.classic.group import (
+    ClassicGroup,
+    Heartbeat,
+    JoinGroup,
+    JoinReply,
+    LeaveGroup,
+    SyncGroup,
+    SyncReply,
+    join_refused,
+    sync_refused,
+)
 from odradek.broker.coordinator.group.commands import GroupType, MetadataChanged
-from odradek.broker.coordinator.group.consumer import group as c
 from odradek.broker.coordinator.group.consumer.group import (
     CHANGE_TOPICS,
+    CONSUMER_PROTOCOL,
     DELETES_GROUP,
     REPLAYS,
     ConsumerGroup,
+    ConsumerGroupHeartbeat,
+    ExpireRevocation,
+    FenceMember,
+    HeartbeatReply,
     ResolveRegexes,
     Step,
+    join_key,
+    member_timers,
     rebalance_key,
+    session,
     session_key,
+    sync_key,
 )
-from odradek.broker.coordinator.group.consumer.heartbeats import ClassicMembers, Departures, Heartbeats
 from odradek.broker.coordinator.group.consumer.migration import Migration
-from odradek.broker.coordinator.group.consumer.progress import GroupEpochs, Progress
-from odradek.broker.coordinator.group.consumer.records import Member, MemberState, regex_record
-from odradek.broker.coordinator.group.consumer.regexes import NO_TOPICS, ResolvedRegex, matching
-from odradek.broker.coordinator.group.epoch_group import MemberTimers, resumed
-from odradek.broker.coordinator.group.groups import Groups
-from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext, group_error
+from odradek.broker.coordinator.group.consumer.progress import (
+    Change,
+    GroupEpochs,
+    Progress,
+    RegexChange,
+    check_epoch,
+    check_room,
+    last_target,
+    matching,
+)
+from odradek.broker.coordinator.group.consumer.records import (
+    LEAVING,
+    NO_TOPICS,
+    NOTHING,
+    ClassicMember,
+    Member,
+    MemberState,
+    ResolvedRegex,
+    as_far_as,
+    current_record,
+    member_record,
+    member_tombstones,
+    regex_record,
+    regex_tombstone,
+    sorted_names,
+    standing,
+    taken_over,
+    target_epoch_record,
+    target_record,
+    without_epochs,
+)
+from odradek.broker.coordinator.group.epoch_group import (
+    AWAY,
+    MemberExpiry,
+    MemberTimers,
+    check_instance,
+    check_released,
+    known_static,
+    resumed,
+)
+from odradek.broker.coordinator.group.groups import GroupChanged, Groups, KindContext, group_error
 from odradek.broker.coordinator.group.records import known_key
-from odradek.broker.coordinator.group.settings import ConsumerConfigs
-from odradek.broker.coordinator.group.target import TopicGroups, count_down, count_up
+from odradek.broker.coordinator.group.settings import ConsumerConfigs, GroupConfigs, GroupSettings
 from odradek.broker.coordinator.group.topics import TopicCache
-from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome, make_outcome
-from odradek.protocol.errors import KafkaError
+from odradek.broker.runtime.machine import Cancel, Command, Effect, LogRecord, Outcome, R, Schedule, make_outcome
+from odradek.protocol.consumer_protocol import ConsumerProtocolSubscription, decode_subscription
+from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
+
+
+class Heartbeats:
+    """Decides on heartbeats. Owner: the consumer kind. ``new_id`` makes member ids for clients that have none."""
+
+    def __init__(
+        self,
+        groups: Groups,
+        progress: Progress,
+        departures: Departures,
+        migration: Migration,
+        new_id: Callable[[], str],
+    ) -> None:
+        self._groups = groups
+        self._progress = progress
+        self._departures = departures
+        self._migration = migration
+        self._new_id = new_id
+
+    def heartbeat(self, command: ConsumerGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
+        """Decide on a heartbeat: a member joins with epoch 0 and leaves with a negative one."""
+        resting = self._resting(command, now_ms)
+        if resting is not None:
+            return self._still(command.group_id, resting)
+        if command.member_epoch <= LEAVING:
+            return self._departures.leave(command, now_ms)
+        group_id = command.group_id
+        configs = self._progress.configs
+        step = self._step(command, now_ms)
+        check_room(step.group, command.member_id, configs.max_size)
+        member_id = command.member_id or self._new_id()
+        before = self._member(step, command, member_id)
+        after = _updated(before, command)
+        change = Change(before, after)
+        member = self._progress.advance(step, change, command.owned, bump_unresolved=False)
+        step.effects.append(self._session(group_id, member_id))
+        tells = command.member_epoch == 0 or command.is_full or member.assigned != before.assigned
+        reply = HeartbeatReply(
+            member_id,
+            member.epoch,
+            configs.heartbeat_interval_ms(group_id),
+            without_epochs(member.assigned) if tells else None,
+        )
+        return step.outcome(reply, lambda: self._groups.find(group_id, ConsumerGroup))
+
+    # -- nothing new
+
+    def _resting(self, command: ConsumerGroupHeartbeat, now_ms: int) -> Member | None:
+        """The member, if its heartbeat says nothing new and it has its whole assignment, as with most heartbeats.
+
+        A fast path: `heartbeat` would give the same result.
+        """
+        group = self._groups.get(command.group_id)
+        if not isinstance(group, ConsumerGroup):
+            return None
+        member = group.members.get(command.member_id)
+        if (
+            member is None
+            or member.epoch != command.member_epoch
+            or not command.says_nothing
+            or not _is_same(member, command)
+            or not group.rests(member, now_ms)
+        ):
+            return None
+        instance_id = command.instance_id
+        return member if instance_id is None or group.static_ids.get(instance_id) == member.member_id else None
+
+    def _still(self, group_id: str, member: Member) -> Outcome[HeartbeatReply]:
+        interval_ms = self._progress.configs.heartbeat_interval_ms(group_id)
+        reply = HeartbeatReply(member.member_id, member.epoch, interval_ms)
+        return make_outcome(reply=reply, effects=(self._session(group_id, member.member_id),))
+
+    def _session(self, group_id: str, member_id: str) -> Schedule:
+        """The effect that restarts the member's session."""
+        return session(group_id, member_id, self._progress.configs.session_timeout_ms(group_id))
+
+    # -- group and member
+
+    def _new_group(self, group_id: str) -> ConsumerGroup:
+        return ConsumerGroup(group_id, self._progress.configs.release.first_group_epoch)
+
+    def _step(self, command: ConsumerGroupHeartbeat, now_ms: int) -> Step:
+        """A step of the group. A first member creates the group, also from an empty or a classic one."""
+        group = self._groups.get(command.group_id)
+        if isinstance(group, ConsumerGroup):
+            return Step(group, now_ms, visible=command.visible)
+        if group is None:
+            if command.member_epoch:
+                text = f"Consumer group {command.group_id} not found."
+                raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text)
+            return Step(self._new_group(command.group_id), now_ms, visible=command.visible)
+        if command.member_epoch == 0 and isinstance(group, ClassicGroup):
+            if not group.is_empty:
+                return self._migration.upgrade(group, now_ms)
+            group_id, tombstones = command.group_id, group.tombstones()
+            step = Step(self._new_group(group_id), now_ms, tombstones, visible=command.visible)
+            step.effects += group.on_removed()
+            return step
+        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {command.group_id} is not a consumer group.")
+
+    def _member(self, step: Step, command: ConsumerGroupHeartbeat, member_id: str) -> Member:
+        group, epoch = step.group, command.member_epoch
+        if command.instance_id is not None:
+            return self._static_member(step, command, member_id, command.instance_id)
+        member = group.members.get(member_id)
+        if member is None:
+            member = Member(member_id) if epoch == 0 else group.member(member_id)
+        check_epoch(member, epoch, command.owned, rejoins=self._progress.configs.release.rejoins_by_epoch)
+        return member
+
+    def _static_member(self, step: Step, command: ConsumerGroupHeartbeat, member_id: str, instance_id: str) -> Member:
+        group = step.group
+        if command.member_epoch:
+            member = known_static(group.static_member(instance_id), instance_id)
+            check_instance(member, member_id)
+            check_epoch(member, command.member_epoch, command.owned, rejoins=False)
+            return member
+        present = group.static_member(instance_id)
+        if present is None:
+            return group.members.get(member_id) or Member(member_id)
+        if present.classic is None:
+            check_released(present, member_id)
+        return replace_static(step, present, member_id)
+
+
+def replace_static(step: Step, old: Member, member_id: str) -> Member:
+    """A static member has rejoined with another member id: it replaces the old member."""
+    group_id = step.group.group_id
+    new = taken_over(old, member_id)
+    step.records += [
+        *member_tombstones(group_id, old.member_id),
+        member_record(group_id, new),
+        target_record(group_id, member_id, step.group.target.of(old.member_id)),
+        current_record(group_id, new),
+    ]
+    return new
+
+
+def _is_same(member: Member, command: ConsumerGroupHeartbeat) -> bool:
+    """Whether the heartbeat is from the member's client id, host and instance, and the member has the consumer
+    protocol.
+    """
+    return (
+        member.client_id == command.client_id
+        and member.client_host == command.host
+        and (command.instance_id is None or command.instance_id == member.instance_id)
+        and member.classic is None
+    )
+
+
+def _updated(member: Member, command: ConsumerGroupHeartbeat) -> Member:
+    """The member with the fields of the heartbeat; None and -1 change nothing."""
+    topics, regex, assignor = command.topics, command.regex, command.server_assignor
+    timeout_ms = command.rebalance_timeout_ms
+    if command.says_nothing and _is_same(member, command):
+        return member
+    decoded = Member(
+        member.member_id,
+        member.instance_id if command.instance_id is None else command.instance_id,
+        member.rack_id if command.rack_id is None else command.rack_id,
+        command.client_id,
+        command.host,
+        member.topics if topics is None else sorted_names(topics),
+        member.regex if regex is None else regex,
+        member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
+        member.server_assignor if assignor is None else assignor,
+    )
+    return as_far_as(decoded, member)
+
+
+class Departures(MemberExpiry):
+    """Takes members out of groups. Owner: the consumer kind."""
+
+    def __init__(self, groups: Groups, epochs: GroupEpochs, migration: Migration, configs: GroupConfigs) -> None:
+        super().__init__(lambda group_id: groups.find(group_id, ConsumerGroup))
+        self._configs = configs
+        self._groups = groups
+        self._epochs = epochs
+        self._migration = migration
+
+    def leave(self, command: ConsumerGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
+        """Let a member leave. A static one may leave for a while, and keeps its place for the session timeout."""
+        group = self._groups.existing(command.group_id)
+        if not isinstance(group, ConsumerGroup):
+            text = f"Group {command.group_id} is not a consumer group."
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text)
+        if command.instance_id is None:
+            member = group.member(command.member_id)
+        else:
+            member = known_static(group.static_member(command.instance_id), command.instance_id)
+            check_instance(member, command.member_id)
+            if command.member_epoch == AWAY:
+                return self._go_away(group, member, now_ms)
+        return self.remove(group, [member], HeartbeatReply(command.member_id, command.member_epoch), now_ms)
+
+    def _go_away(self, group: ConsumerGroup, member: Member, now_ms: int) -> Outcome[HeartbeatReply]:
+        """Let a static member leave for a while. Its partitions count as assigned in epoch 0 from now on, so that its
+        successor may commit them.
+        """
+        kept = {topic_id: dict.fromkeys(partitions, 0) for topic_id, partitions in member.assigned.items()}
+        away = standing(member, AWAY, member.previous_epoch, member.state, kept, NOTHING)
+        step = Step(group, now_ms, [current_record(group.group_id, away)])
+        return step.outcome(HeartbeatReply(member.member_id, AWAY), lambda: group)
+
+    def _expire(self, group: ConsumerGroup, member: Member, now_ms: int) -> Outcome[None]:
+        return self.remove(group, [member], None, now_ms)
+
+    def remove(self, group: ConsumerGroup, members: Sequence[Member], reply: R, now_ms: int) -> Outcome[R]:
+        """Remove members. The group continues in its next epoch, or as a classic group."""
+        step = Step(group, now_ms)
+        if not members:
+            return step.outcome(reply, lambda: group)
+        if self._migration.must_downgrade(group, members):
+            return self._migration.downgrade(step, members, reply)
+        group_id = group.group_id
+        for member in members:
+            step.records += member_tombstones(group_id, member.member_id)
+            step.effects += [Cancel(key) for key in member_timers(group_id, member.member_id)]
+        subscriptions = group.subscriptions.copy()
+        left = dict(group.members_by_regex)
+        for member in members:
+            count_down(subscriptions.by_name, member.topics)
+            if member.regex:
+                count_down(left, (member.regex,))
+        for regex in group.members_by_regex:
+            if regex not in left:
+                step.records.append(regex_tombstone(group_id, regex))
+                if regex in group.regexes:
+                    count_down(subscriptions.by_regex, group.regexes[regex].topics)
+        epoch, records = self._epochs.next(group, subscriptions, bump=True)
+        step.records += records
+        if len(members) == len(group.members) and self._configs.release.assigns_empty_groups:
+            step.records.append(target_epoch_record(group_id, epoch, 0))
+        return step.outcome(reply, lambda: group)
+
+
+_MEMBER_ID_REQUIRED_FROM = 4
+"""The JoinGroup versions in which a new dynamic member gets its id before it can join (KIP-394)."""
+
+
+class ClassicMembers:
+    """Decides on the classic protocol's commands for consumer groups. Owner: the consumer kind."""
+
+    def __init__(
+        self,
+        groups: Groups,
+        settings: GroupSettings,
+        progress: Progress,
+        departures: Departures,
+        migration: Migration,
+        new_id: Callable[[], str],
+    ) -> None:
+        self._groups = groups
+        self._settings = settings
+        self._progress = progress
+        self._departures = departures
+        self._migration = migration
+        self._new_id = new_id
+
+    def _group(self, group_id: str) -> ConsumerGroup:
+        group = self._groups.find(group_id, ConsumerGroup)
+        if group is None:
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Group {group_id} not found.")
+        return group
+
+    # -- joining
+
+    def join(self, command: JoinGroup, now_ms: int) -> Outcome[JoinReply]:
+        """A classic member joins, or joins again to continue its reconciliation. It is answered at once."""
+        timeout_ms = command.session_timeout_ms
+        if not self._settings.min_session_timeout_ms <= timeout_ms <= self._settings.max_session_timeout_ms:
+            return make_outcome(reply=join_refused(command.member_id, ErrorCode.INVALID_SESSION_TIMEOUT))
+        group = self._group(command.group_id)
+        if not self._progress.configs.mixes:
+            raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+        member_id = command.member_id or self._new_id()
+        check_room(group, member_id, self._progress.configs.max_size)
+        self._check_protocols(group, command)
+        if not command.member_id and command.instance_id is None and command.api_version >= _MEMBER_ID_REQUIRED_FROM:
+            return make_outcome(reply=join_refused(member_id, ErrorCode.MEMBER_ID_REQUIRED))
+        step = Step(group, now_ms, visible=command.visible)
+        replaced = group.static_member(command.instance_id)
+        before = self._member(step, command, member_id)
+        subscription = _subscription(command)
+        after = _joined(before, command, subscription)
+        if replaced is not None and self._migration.must_downgrade_for(group, replaced):
+            return self._join_last(step, Change(before, after), replaced, subscription)
+        owned = self._owned(subscription)
+        member = self._progress.advance(step, Change(before, after), owned, bump_unresolved=True)
+        step.effects += self._expect_sync(group.group_id, member, command)
+        step.later.append(lambda live: live.asked_to_join.discard(member_id))
+        return step.outcome(_join_reply(member), lambda: self._groups.find(group.group_id, ConsumerGroup))
+
+    def _check_protocols(self, group: ConsumerGroup, command: JoinGroup) -> None:
+        """Check that all classic members of the group have a protocol in common."""
+        names = {name for name, _ in command.protocols}
+        supported = any(group.classic_protocols.get(name, 0) == group.classic_members for name in names)
+        if command.protocol_type != CONSUMER_PROTOCOL or not supported:
+            raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+
+    def _member(self, step: Step, command: JoinGroup, member_id: str) -> Member:
+        group = step.group
+        if command.instance_id is None:
+            return group.members.get(member_id) or Member(member_id)
+        present = group.static_member(command.instance_id)
+        if not command.member_id:
+            return Member(member_id) if present is None else replace_static(step, present, member_id)
+        member = known_static(group.static_member(command.instance_id), command.instance_id)
+        check_instance(member, member_id)
+        return member
+
+    def _join_last(
+        self, step: Step, change: Change, replaced: Member, subscription: ConsumerProtocolSubscription
+    ) -> Outcome[JoinReply]:
+        """The last member of the consumer protocol gives way: the group becomes a classic one.
+
+        Its members keep their assignments unless the group's topics have changed.
+        """
+        progress, group = self._progress, step.group
+        member = change.after
+        names_changed = progress.store_member(step, change)
+        regex_changed = progress.update_regexes(step, change) is not RegexChange.NONE
+        bump = names_changed or regex_changed
+        epoch, _ = progress.check_topics(step, change, bump)
+        rebalance = group.assignment_epoch < epoch
+        if not rebalance:
+            target = last_target(group, member)
+            member = progress.reconcile(step, member, target, self._owned(subscription), subscription_changed=bump)
+        step.later.clear()
+        staying = [m for m in group.members.values() if m.member_id != replaced.member_id]
+        stored_ids = [member.member_id if m == replaced.member_id else m for m in group.members]
+        heirs = {member.member_id: replaced.member_id}
+        reply = _join_reply(member)
+        return self._migration.to_classic(step, [*staying, member], stored_ids, heirs, reply, rebalance=rebalance)
+
+    def _owned(self, subscription: ConsumerProtocolSubscription) -> dict[bytes, list[int]]:
+        owned: dict[bytes, list[int]] = {}
+        for row in subscription.owned_partitions:
+            facts = self._progress.topics.named(row.topic)
+            if facts is not None:
+                owned[facts.topic_id] = row.partitions
+        return owned
+
+    def _expect_sync(self, group_id: str, member: Member, command: JoinGroup) -> list[Effect]:
+        member_id = member.member_id
+        expiry = FenceMember(group_id, member_id)
+        return [
+            Cancel(join_key(group_id, member_id)),
+            Schedule(session_key(group_id, member_id), command.session_timeout_ms, expiry),
+            Schedule(sync_key(group_id, member_id), command.rebalance_timeout_ms, expiry),
+        ]
+
+    # -- syncing
+
+    def sync(self, command: SyncGroup, now_ms: int) -> Outcome[SyncReply]:
+        """A classic member fetches its assignment."""
+        group = self._group(command.group_id)
+        try:
+            member, classic = self._classic_member(group, command.member_id, command.instance_id)
+            if command.generation_id != member.epoch:
+                raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+            _check_protocol(classic, command)
+        except KafkaError as error:
+            return make_outcome(reply=sync_refused(error.code))
+        group_id, member_id = group.group_id, member.member_id
+        if group.assignment_epoch > member.epoch and member.state is not MemberState.UNREVOKED_PARTITIONS:
+            effects = self._ask_to_join(group, member)
+            return make_outcome(reply=sync_refused(ErrorCode.REBALANCE_IN_PROGRESS), effects=effects)
+        metadata = classic.protocols[0][1]
+        reply = SyncReply(
+            protocol_type=command.protocol_type,
+            protocol_name=command.protocol_name,
+            assignment=self._migration.assignment_bytes(without_epochs(member.assigned), metadata),
+        )
+        session = Schedule(
+            session_key(group_id, member_id), classic.session_timeout_ms, FenceMember(group_id, member_id)
+        )
+        return make_outcome(reply=reply, effects=(Cancel(sync_key(group_id, member_id)), session))
+
+    # -- heartbeats and departures
+
+    def heartbeat(self, command: Heartbeat, now_ms: int) -> Outcome[ErrorCode]:
+        """A heartbeat of a classic member. It must join again if it has partitions to revoke or to take."""
+        group = self._group(command.group_id)
+        member, classic = self._classic_member(group, command.member_id, command.instance_id)
+        if command.generation_id != member.epoch:
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+        group_id, member_id = group.group_id, member.member_id
+        expiry = FenceMember(group_id, member_id)
+        effects: list[Effect] = [Schedule(session_key(group_id, member_id), classic.session_timeout_ms, expiry)]
+        if not _must_join(group, member):
+            return make_outcome(reply=ErrorCode.NONE, effects=effects)
+        effects += self._ask_to_join(group, member)
+        return make_outcome(reply=ErrorCode.REBALANCE_IN_PROGRESS, effects=effects)
+
+    def leave(self, command: LeaveGroup, now_ms: int) -> Outcome[list[ErrorCode]]:
+        """Members leave by member id, or are removed by instance id, whatever protocol they speak."""
+        group = self._group(command.group_id)
+        codes: list[ErrorCode] = []
+        leaving: dict[str, Member] = {}
+        for member_id, instance_id in command.members:
+            try:
+                if instance_id is None:
+                    member = group.member(member_id)
+                else:
+                    member = known_static(group.static_member(instance_id), instance_id)
+                    if member_id:
+                        check_instance(member, member_id)
+            except KafkaError as error:
+                codes.append(error.code)
+            else:
+                codes.append(ErrorCode.NONE)
+                leaving[member.member_id] = member
+        return self._departures.remove(group, list(leaving.values()), codes, now_ms)
+
+    # -- inside
+
+    def _classic_member(
+        self, group: ConsumerGroup, member_id: str, instance_id: str | None
+    ) -> tuple[Member, ClassicMember]:
+        if instance_id is None:
+            member = group.member(member_id)
+        else:
+            member = known_static(group.static_member(instance_id), instance_id)
+            check_instance(member, member_id)
+        if member.classic is None:
+            text = f"Member {member_id} does not use the classic protocol."
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, text)
+        return member, member.classic
+
+    def _ask_to_join(self, group: ConsumerGroup, member: Member) -> list[Effect]:
+        """Ask a member to join again. It has its rebalance timeout from the first time it is asked."""
+        if member.member_id in group.asked_to_join:
+            return []
+        group.asked_to_join.add(member.member_id)
+        expiry = FenceMember(group.group_id, member.member_id)
+        return [Schedule(join_key(group.group_id, member.member_id), member.rebalance_timeout_ms, expiry)]
+
+
+def _must_join(group: ConsumerGroup, member: Member) -> bool:
+    if member.epoch < group.assignment_epoch or member.state is MemberState.UNREVOKED_PARTITIONS:
+        return True
+    return member.state is MemberState.UNRELEASED_PARTITIONS and not group.waits_for_others(member)
+
+
+def _subscription(command: JoinGroup) -> ConsumerProtocolSubscription:
+    try:
+        subscription, _ = decode_subscription(command.protocols[0][1])
+    except ProtocolError as error:
+        text = "Malformed embedded consumer protocol in subscription deserialization."
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, text) from error
+    return subscription
+
+
+def _joined(member: Member, command: JoinGroup, subscription: ConsumerProtocolSubscription) -> Member:
+    timeout_ms = command.rebalance_timeout_ms
+    decoded = Member(
+        member.member_id,
+        instance_id=member.instance_id if command.instance_id is None else command.instance_id,
+        rack_id=subscription.rack_id or member.rack_id,
+        rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
+        topics=sorted_names(subscription.topics),
+        client_id=command.client_id,
+        client_host=command.host,
+        server_assignor=member.server_assignor,
+        classic=ClassicMember(command.session_timeout_ms, command.protocols),
+    )
+    return as_far_as(decoded, member)
+
+
+def _join_reply(member: Member) -> JoinReply:
+    assert member.classic is not None
+    return JoinReply(
+        generation_id=member.epoch,
+        protocol_type=CONSUMER_PROTOCOL,
+        protocol_name=member.classic.protocols[0][0],
+        member_id=member.member_id,
+    )
+
+
+def _check_protocol(classic: ClassicMember, command: SyncGroup) -> None:
+    if command.protocol_type not in (None, CONSUMER_PROTOCOL):
+        raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    if command.protocol_name not in (None, classic.protocols[0][0]):
+        raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +629,7 @@ class Resolution:
 
 
 class ConsumerKind:
-    """See `kinds.GroupKind`."""
+    """See `GroupKind`."""
 
     group_type: ClassVar[GroupType] = GroupType.CONSUMER
 
@@ -104,10 +648,10 @@ class ConsumerKind:
             context.groups, context.settings, progress, departures, migration, context.new_short_id
         )
         self.decisions: Mapping[type[Command[Any]], Callable[[Any, int], Outcome[Any]]] = {
-            c.ConsumerGroupHeartbeat: heartbeats.heartbeat,
-            c.FenceMember: departures.fence,
-            c.ExpireRevocation: departures.expire_revocation,
-            c.ResolveRegexes: Resolution(context.groups, progress).resolve,
+            ConsumerGroupHeartbeat: heartbeats.heartbeat,
+            FenceMember: departures.fence,
+            ExpireRevocation: departures.expire_revocation,
+            ResolveRegexes: Resolution(context.groups, progress).resolve,
             classic.JoinGroup: members.join,
             classic.SyncGroup: members.sync,
             classic.Heartbeat: members.heartbeat,
@@ -180,7 +724,7 @@ class ConsumerKind:
         self._by_topic, self._ids, self._progress.topics_version = snapshot
 
 
-_TIMERS = MemberTimers(session_key, c.FenceMember, rebalance_key, c.ExpireRevocation)
+_TIMERS = MemberTimers(session_key, FenceMember, rebalance_key, ExpireRevocation)
 
 
 def _gives_up(member: Member) -> bool:
@@ -188,5 +732,5 @@ def _gives_up(member: Member) -> bool:
 
 
 def make(context: KindContext) -> ConsumerKind:
-    """See `kinds`."""
+    """See `groups`."""
     return ConsumerKind(context)

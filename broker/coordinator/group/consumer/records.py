@@ -10,7 +10,6 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from odradek.broker.coordinator.group.assignment import Partitions, order_once_stored
-from odradek.broker.coordinator.group.consumer.regexes import ResolvedRegex
 from odradek.broker.coordinator.group.records import (
     MemberKeys,
     encode_key,
@@ -250,6 +249,18 @@ def without_epochs(epochs: Epochs) -> Partitions:
 def with_epoch(partitions: Partitions, epoch: int) -> Epochs:
     """Partitions that were all given in one epoch."""
     return {topic_id: dict.fromkeys(indexes, epoch) for topic_id, indexes in partitions.items()}
+
+
+class ResolvedRegex(NamedTuple):
+    """The topics that a pattern matched when topics had that ``version``, at that time (milliseconds)."""
+
+    topics: frozenset[str]
+    version: int
+    timestamp: int
+
+
+NO_TOPICS = ResolvedRegex(frozenset(), 0, 0)
+"""The topics of a pattern that is not resolved yet."""
 
 
 def member_record(group_id: str, member: Member) -> NewRecord:

@@ -1,7 +1,7 @@
 """Share groups (KIP-932) at the coordinator: members, the simple assignor, and which share partitions have a state.
 
-Heartbeats enter `heartbeat`, offsets `offsets`. `ShareGroup` is what the log says, and only `replay` changes it. The
-share coordinator initialises and deletes the states of share partitions for it (`share_state_effects`).
+Requests enter `kind`. `ShareGroup` is what the log says, and only `replay` changes it. The share coordinator
+initialises and deletes the states of share partitions for it (`performers`).
 
 No member owns a partition: the partition's leader hands out single records and keeps account of them
 (`broker/partitions/share`).

@@ -18,11 +18,11 @@ from odradek.broker.coordinator.group.assignment import (
     HeldPartitions,
     MemberSpec,
     Partitions,
+    TargetAssignment,
     partition_count,
     subscribed_ids,
 )
 from odradek.broker.coordinator.group.share.group import ShareMember
-from odradek.broker.coordinator.group.target import TargetAssignment
 from odradek.broker.coordinator.group.topics import TopicSource
 from odradek.protocol.java_hash_table import HashTable, slots_to_hold
 from odradek.protocol.java_maps import hash_of_number, hash_of_uuid

@@ -1,19 +1,26 @@
-"""A share group: its members and initialised share partitions, their records, and the group itself.
+"""A share group: its commands, its members and initialised share partitions, their records, and the group itself.
 
 Only replay changes what the log says. Soft state says when to look at the topics again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from odradek.broker.coordinator.group.assignment import NOTHING, MemberOrder, Partitions, timeline_order
-from odradek.broker.coordinator.group.commands import GroupType
+from odradek.broker.coordinator.group.assignment import (
+    NOTHING,
+    MemberOrder,
+    Partitions,
+    TargetAssignment,
+    count_down,
+    count_up,
+    timeline_order,
+)
+from odradek.broker.coordinator.group.commands import GroupCommand, GroupType
 from odradek.broker.coordinator.group.epoch_group import EMPTY, FIRST_EPOCH, STABLE, EpochGroup, known_member
-from odradek.broker.coordinator.group.kinds import ExpiryBasis, GroupChanged, KindContext
+from odradek.broker.coordinator.group.groups import ExpiryBasis, GroupChanged, KindContext
 from odradek.broker.coordinator.group.records import encode_key, new_record
-from odradek.broker.coordinator.group.target import TargetAssignment, count_down, count_up
 from odradek.broker.runtime.machine import Cancel, Effect, NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.stored import share_group_current_member_assignment as current
@@ -29,9 +36,181 @@ from odradek.protocol.generated.stored.share_group_target_assignment_metadata im
     ShareGroupTargetAssignmentMetadataValue,
 )
 from odradek.protocol.message import CoordinatorRecord
+from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.broker.coordinator.group.commands import CommitOffsets, TxnOffsetCommit
+
+
+Places = Mapping[bytes, Collection[int]]
+"""Partitions by topic id."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ShareGroupCommand(GroupCommand):
+    """An order about one share group."""
+
+    __slots__ = ()
+    home: ClassVar[GroupType | None] = GroupType.SHARE
+
+
+class HeartbeatReply(NamedTuple):
+    """The reply to a heartbeat; ``assigned`` is None if it has not changed."""
+
+    member_epoch: int
+    heartbeat_interval_ms: int
+    assigned: Partitions | None
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ShareGroupHeartbeat(ShareGroupCommand):
+    """A heartbeat of a member: it joins with epoch 0 and leaves with epoch -1.
+
+    ``rack_id`` and ``topics`` are None when they are as before.
+    """
+
+    __slots__ = ("client_host", "client_id", "member_epoch", "member_id", "rack_id", "topics")
+    reply: HeartbeatReply
+
+    def __init__(
+        self,
+        group_id: str,
+        member_id: str,
+        member_epoch: int,
+        *,
+        client_id: str,
+        client_host: str,
+        rack_id: str | None = None,
+        topics: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(group_id)
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.client_id = client_id
+        self.client_host = client_host
+        self.rack_id = rack_id
+        self.topics = topics
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ExpireShareMember(ShareGroupCommand):
+    """The session of a member is over."""
+
+    why_members_go: ClassVar[str] = "was not heard of in time"
+    __slots__ = ("member_id",)
+    reply: None
+
+    def __init__(self, group_id: str, member_id: str) -> None:
+        super().__init__(group_id)
+        self.member_id = member_id
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class StatesInitialized(ShareGroupCommand):
+    """The share coordinator stores these share partitions now: they can be assigned. ``failed``: it does not."""
+
+    __slots__ = ("failed", "places")
+    reply: None
+
+    def __init__(self, group_id: str, places: Places, *, failed: bool = False) -> None:
+        super().__init__(group_id)
+        self.places = places
+        self.failed = failed
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class AlterShareOffsets(ShareGroupCommand):
+    """Reset share partitions to the offsets given by topic id and partition, which exist.
+
+    The reply is the new state epoch. The share coordinator still has to be notified.
+    """
+
+    __slots__ = ("offsets",)
+    reply: int
+
+    def __init__(self, group_id: str, offsets: Mapping[bytes, Mapping[int, int]]) -> None:
+        super().__init__(group_id)
+        self.offsets = offsets
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class BeginDeleteOffsets(ShareGroupCommand):
+    """Note that topics, given by name, are about to be forgotten.
+
+    The reply has the share partitions to delete, and the topics that are unknown to the group.
+    """
+
+    __slots__ = ("topics",)
+    reply: tuple[dict[bytes, list[int]], list[str]]
+
+    def __init__(self, group_id: str, topics: Sequence[str]) -> None:
+        super().__init__(group_id)
+        self.topics = topics
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class EndDeleteOffsets(ShareGroupCommand):
+    """The share coordinator has forgotten these topics."""
+
+    __slots__ = ("topic_ids",)
+    reply: None
+
+    def __init__(self, group_id: str, topic_ids: Collection[bytes]) -> None:
+        super().__init__(group_id)
+        self.topic_ids = topic_ids
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ForgetDeletedTopics(ShareGroupCommand):
+    """Topics were deleted: delete what the group has stored about them."""
+
+    __slots__ = ()
+    reply: None
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class EndDeleteGroup(ShareGroupCommand):
+    """The share coordinator has forgotten the group: delete it."""
+
+    __slots__ = ()
+    reply: None
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class InitializeStates(Effect):
+    """Tell the share coordinator to store share partitions; `StatesInitialized` has the result.
+
+    `grown`: the topics of which it stores partitions already.
+    """
+
+    __slots__ = ("group_id", "grown", "places", "state_epoch")
+
+    def __init__(self, group_id: str, state_epoch: int, places: Places, grown: Set[bytes]) -> None:
+        self.group_id = group_id
+        self.state_epoch = state_epoch
+        self.places = places
+        self.grown = grown
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class DeleteStates(Effect):
+    """Let the share coordinator delete the states of share partitions, then delete the group.
+
+    If the share coordinator raises a `KafkaError`, that is the answer and the group stays.
+    """
+
+    __slots__ = ("group_id", "places")
+
+    def __init__(self, group_id: str, places: Places) -> None:
+        self.group_id = group_id
+        self.places = places
+
+
+class TopicRefusal(NamedTuple):
+    """The reason why the states of a topic are not deleted."""
+
+    code: ErrorCode
+    text: str
 
 
 JOIN = 0
@@ -172,7 +351,7 @@ def topic_states(rows: Iterable[states.TopicPartitionsInfo]) -> dict[bytes, Topi
 
 
 class ShareGroup(EpochGroup):
-    """See `kinds.Group`. Invariants: ``subscribed`` counts the members by topic name.
+    """See `Group`. Invariants: ``subscribed`` counts the members by topic name.
 
     Soft: ``refresh_due``, a heartbeat looks at the topics again, as they may have changed; ``complete``, the last
     heartbeat found every partition stored that shall be, and the target assignment up to date.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from odradek.broker.coordinator.group.assignment import timeline_order
+from odradek.broker.coordinator.group.assignment import count_down, count_up, timeline_order
 from odradek.broker.coordinator.group.commands import (
     CommitOffsets,
     Forbidden,
@@ -27,8 +27,7 @@ from odradek.broker.coordinator.group.epoch_group import (
     EpochGroup,
     known_member,
 )
-from odradek.broker.coordinator.group.groups import Groups
-from odradek.broker.coordinator.group.kinds import GroupChanged
+from odradek.broker.coordinator.group.groups import GroupChanged, Groups
 from odradek.broker.coordinator.group.records import known_key, value_of
 from odradek.broker.coordinator.group.settings import StreamsConfigs
 from odradek.broker.coordinator.group.streams.records import (
@@ -57,7 +56,6 @@ from odradek.broker.coordinator.group.streams.topology import (
     TopicInfo,
     Topology,
 )
-from odradek.broker.coordinator.group.target import count_down, count_up
 from odradek.broker.runtime.machine import Cancel, Effect, LogRecord, NewRecord, Outcome, R, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.stored import streams_group_current_member_assignment as current
@@ -426,7 +424,7 @@ class SoftState:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class StreamsGroup(EpochGroup):
-    """See `kinds.Group`. Owner: the streams kind. Everything but ``soft`` comes from records."""
+    """See `Group`. Owner: the streams kind. Everything but ``soft`` comes from records."""
 
     group_type: ClassVar[GroupType] = GroupType.STREAMS
     protocol_type: ClassVar[str] = STREAMS_PROTOCOL

@@ -1,4 +1,9 @@
-"""Groups of Streams applications (KIP-1071) as one kind of groups."""
+"""StreamsGroupHeartbeat: members join and live, the topology is configured, tasks are assigned; and descriptions.
+
+Kafka leaves descriptions of topologies (KIP-1331) to a plugin. This is what its `InMemoryTopologyDescriptionPlugin`
+does: a description ends with the group, or with the process. The group's record says that it is stored, so nobody is
+asked for it again.
+"""
 
 from __future__ import annotations
 
@@ -6,32 +11,532 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
+from odradek.broker.coordinator.group.assignment import TopicGroups
+from odradek.broker.coordinator.group.classic.group import ClassicGroup
 from odradek.broker.coordinator.group.commands import DeleteGroup, GroupType, MetadataChanged
-from odradek.broker.coordinator.group.epoch_group import MemberTimers, resumed
-from odradek.broker.coordinator.group.kinds import GroupChanged, KindContext, group_error
-from odradek.broker.coordinator.group.settings import StreamsConfigs
-from odradek.broker.coordinator.group.streams import group as c
+from odradek.broker.coordinator.group.epoch_group import (
+    AWAY,
+    MemberExpiry,
+    MemberTimers,
+    check_instance,
+    check_released,
+    known_static,
+    resumed,
+)
+from odradek.broker.coordinator.group.groups import Decision, FollowUp, GroupChanged, Groups, KindContext, group_error
+from odradek.broker.coordinator.group.settings import TAGS, GroupConfigs, StreamsConfigs
 from odradek.broker.coordinator.group.streams.group import (
+    EndInitialDelay,
+    ExpireRevocation,
+    FenceMember,
+    HeartbeatReply,
+    SoftState,
+    Step,
+    StoreDescription,
     StreamsGroup,
+    StreamsGroupHeartbeat,
+    TopicsRefused,
+    UpdateDescription,
     apply,
     changes_topics,
     deletes_group,
     key_of,
+    member_timers,
     new_group,
     rebalance_key,
     session_key,
 )
-from odradek.broker.coordinator.group.streams.heartbeats import Departures, DescriptionUpdates, Heartbeats
-from odradek.broker.coordinator.group.streams.progress import Topologies
-from odradek.broker.coordinator.group.streams.records import Member, MemberState
-from odradek.broker.coordinator.group.target import TopicGroups
-from odradek.broker.coordinator.group.topics import TopicCache
-from odradek.broker.runtime.machine import Command, Effect, LogRecord, Outcome
-from odradek.protocol.errors import KafkaError
+from odradek.broker.coordinator.group.streams.progress import (
+    Progress,
+    Readiness,
+    Topologies,
+    check_epoch,
+    check_room,
+    compute_targets,
+)
+from odradek.broker.coordinator.group.streams.records import (
+    JOINING,
+    NOTHING_HELD,
+    Member,
+    MemberState,
+    TaskOffsets,
+    current_record,
+    endpoints,
+    epoch_record,
+    member_record,
+    member_tombstones,
+    target_epoch_record,
+    target_record,
+)
+from odradek.broker.coordinator.group.streams.topology import (
+    NOT_STORED,
+    UNCERTAIN,
+    ConfiguredTopology,
+    Status,
+    TopicStatus,
+    as_stored,
+    internal_error,
+)
+from odradek.broker.coordinator.group.topics import TopicCache, TopicSource
+from odradek.broker.runtime.machine import (
+    Cancel,
+    Command,
+    Effect,
+    LogRecord,
+    NewRecord,
+    Outcome,
+    R,
+    Schedule,
+    make_outcome,
+)
+from odradek.protocol.errors import ErrorCode, KafkaError
+
+_FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 30_000, 3_600_000
+"""How long nobody else is asked for a description: twice as long each time. Kafka varies it by a fifth."""
+
+
+class DescriptionUpdates:
+    """Decides on descriptions. Owner: the streams kind. ``delete``: the decision that deletes any group."""
+
+    def __init__(self, groups: Groups, configs: StreamsConfigs, delete: Decision) -> None:
+        self._groups = groups
+        self._configs = configs
+        self._delete = delete
+
+    def is_wanted(self, group: StreamsGroup, topology_epoch: int, now_ms: int) -> bool:
+        """Whether a member is to be asked now for the description of the topology."""
+        return (
+            topology_epoch not in group.description_epochs
+            and now_ms >= group.soft.description_wanted_from_ms
+            and self._configs.keeps_descriptions
+        )
+
+    def update(self, command: UpdateDescription, now_ms: int) -> Outcome[None]:
+        """A member sends the description. The group's record first says that one is being stored."""
+        group = self._groups.existing(command.group_id)
+        if not isinstance(group, StreamsGroup):
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {command.group_id} is not a streams group.")
+        group.member(command.member_id)
+        if group.topology is None:
+            raise internal_error()
+        present, named = group.topology.epoch, command.topology_epoch
+        if named != present:
+            text = f"Topology epoch {named} does not match the group's current topology epoch {present}."
+            raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+        store = StoreDescription(command.group_id, named, as_stored(command.description))
+        records = [] if group.description_epochs.stored == UNCERTAIN else [_record(group, UNCERTAIN)]
+        return make_outcome(records, effects=[FollowUp(store)])
+
+    def store(self, command: StoreDescription, now_ms: int) -> Outcome[None]:
+        """The description is there from now on."""
+        group = self._groups.find(command.group_id, StreamsGroup)
+        if group is None:
+            return make_outcome()
+        step = Step(group, now_ms)
+        step.records.append(_record(group, command.topology_epoch))
+        step.later.append(partial(_keep, command))
+        return step.outcome(None, self._groups)
+
+    def delete_group(self, command: DeleteGroup, now_ms: int) -> Outcome[None]:
+        """Delete a group; before that, one record says that its description is being deleted, and one that it is."""
+        group = self._groups.find(command.group_id, StreamsGroup)
+        if group is None or not group.is_described:
+            return self._delete(command, now_ms)
+        group.check_delete()
+        next_epoch = NOT_STORED if group.description_epochs.stored == UNCERTAIN else UNCERTAIN
+        return make_outcome([_record(group, next_epoch)], effects=[FollowUp(command)])
+
+
+def note_request(now_ms: int, soft: SoftState) -> None:
+    """A member has been asked for a description; the next one is, if none comes for a while."""
+    pause_ms = min(_FIRST_PAUSE_MS << min(soft.description_requests, 7), _LONGEST_PAUSE_MS)
+    soft.description_requests += 1
+    soft.description_wanted_from_ms = now_ms + pause_ms
+
+
+def _keep(command: StoreDescription, soft: SoftState) -> None:
+    soft.description = command.description
+    soft.description_requests = soft.description_wanted_from_ms = 0
+
+
+def _record(group: StreamsGroup, stored: int) -> NewRecord:
+    """The record of the group with another epoch of the stored description."""
+    return group.record(group.epoch, group.description_epochs._replace(stored=stored))
+
+
+_RETRY_HEARTBEATS = 2
+"""Internal topics that could not be created are tried again after this many heartbeat intervals."""
+
+
+class Heartbeats:
+    """Decides on heartbeats. Owner: the streams kind."""
+
+    def __init__(
+        self,
+        groups: Groups,
+        topics: TopicSource,
+        configs: StreamsConfigs,
+        topologies: Topologies,
+        departures: Departures,
+        descriptions: DescriptionUpdates,
+    ) -> None:
+        self._groups = groups
+        self._topics = topics
+        self._configs = configs
+        self._topologies = topologies
+        self._departures = departures
+        self._descriptions = descriptions
+        self._progress = Progress(configs)
+
+    def heartbeat(self, command: StreamsGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
+        """A member joins with epoch 0, leaves with a negative one, and lives with any other."""
+        resting = self._resting(command, now_ms)
+        if resting is not None:
+            return self._still(command.group_id, resting, command.endpoint_epoch)
+        if command.member_epoch < JOINING:
+            return self._departures.leave(command, now_ms)
+        step = self._step(command, now_ms)
+        before = self._member(step, command)
+        member = _updated(before, command)
+        if command.member_epoch == JOINING and self._configs.release.tells_changed_endpoints:
+            member = member._replace(endpoint=command.endpoint)
+        configs = self._configs.assignment_configs(command.group_id)
+        ready = self._bring_up_to_date(step, command, before, member, configs)
+        _check_offsets(command.offsets)
+        _check_offsets(command.end_offsets)
+        step.group.soft.note_offsets(command.member_id, command.offsets, command.end_offsets)
+        epoch, target = self._progress.target(step, member, step.epoch, ready.configured, configs)
+        after = self._progress.reconciled(step, member, epoch, target, command.owned)
+        self._keep_alive(step, command)
+        try:
+            reply = self._reply(step, command, before, after, ready.configured)
+        except KafkaError:
+            begins = epoch > step.group.assignment_epoch and ready.configured.subtopologies is None
+            if begins and self._configs.release.keeps_refused_assignments:
+                step.group.soft.taskless_epoch = epoch
+            raise
+        return step.outcome(reply, self._groups)
+
+    # -- nothing new
+
+    def _resting(self, command: StreamsGroupHeartbeat, now_ms: int) -> Member | None:
+        """The member, if its heartbeat says nothing new and it has its whole assignment, as with most heartbeats.
+
+        A fast path: `heartbeat` would give the same result.
+        """
+        group = self._groups.get(command.group_id)
+        if not isinstance(group, StreamsGroup):
+            return None
+        member = group.members.get(command.member_id)
+        if (
+            member is None
+            or member.epoch != command.member_epoch
+            or not command.says_nothing
+            or command.instance_id not in (None, member.instance_id)
+            or self._missing_tags(command, member)
+            or member.client_id != command.client_id
+            or member.client_host != command.host
+            or command.endpoint_epoch != group.soft.endpoint_epoch
+            or not group.rests(member)
+            or self._wants_description(group, command, now_ms)
+            or group.assignment_configs != self._configs.assignment_configs(command.group_id)
+        ):
+            return None
+        return member
+
+    def _still(self, group_id: str, member: Member, endpoint_epoch: int) -> Outcome[HeartbeatReply]:
+        interval_ms = self._configs.heartbeat_interval_ms(group_id)
+        reply = HeartbeatReply(member.member_id, member.epoch, interval_ms, endpoint_epoch=endpoint_epoch)
+        return make_outcome(reply=reply, effects=(self._session(group_id, member.member_id),))
+
+    def _session(self, group_id: str, member_id: str) -> Schedule:
+        """The effect that restarts the member's session."""
+        timeout_ms = self._configs.session_timeout_ms(group_id)
+        return Schedule(session_key(group_id, member_id), timeout_ms, FenceMember(group_id, member_id))
+
+    # -- group and member
+
+    def _step(self, command: StreamsGroupHeartbeat, now_ms: int) -> Step:
+        """A step of the group. A first member creates the group, also in place of an empty classic one."""
+        group_id = command.group_id
+        group = self._groups.get(group_id)
+        if isinstance(group, StreamsGroup):
+            if command.member_epoch == JOINING and not self._has_room(group, command):
+                check_room(group, self._configs.max_size)
+            return Step(group, now_ms)
+        if group is None and command.member_epoch:
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Streams group {group_id} not found.")
+        step = Step(new_group(self._configs, group_id), now_ms, is_new=True)
+        if group is not None:
+            if command.member_epoch or not isinstance(group, ClassicGroup) or not group.is_empty:
+                raise not_streams(group_id)
+            step.records += group.tombstones()
+            step.effects += group.on_removed()
+        check_room(step.group, self._configs.max_size)
+        return step
+
+    def _has_room(self, group: StreamsGroup, command: StreamsGroupHeartbeat) -> bool:
+        """Whether the group, which may be full, has a place for this member already."""
+        if not self._configs.release.has_static_streams_members:
+            return False
+        static = command.instance_id is not None and group.static_member(command.instance_id) is not None
+        return static or command.member_id in group.members
+
+    def _member(self, step: Step, command: StreamsGroupHeartbeat) -> Member:
+        group = step.group
+        if command.instance_id is not None:
+            return self._static_member(step, command, command.instance_id)
+        member = group.members.get(command.member_id)
+        if member is None:
+            if command.member_epoch != JOINING:
+                return group.member(command.member_id)
+            return Member(command.member_id)
+        check_epoch(member, command.member_epoch, command.owned)
+        return member
+
+    def _static_member(self, step: Step, command: StreamsGroupHeartbeat, instance_id: str) -> Member:
+        """The member with the instance id, which may have come back with another member id; or a new one."""
+        group, member_id = step.group, command.member_id
+        if command.member_epoch != JOINING:
+            member = known_static(group.static_member(instance_id), instance_id)
+            check_instance(member, member_id)
+            check_epoch(member, command.member_epoch, command.owned)
+            return member
+        present = group.static_member(instance_id)
+        if present is None:
+            return group.members.get(member_id) or Member(member_id)
+        check_released(present, member_id)
+        step.replaced = present.member_id
+        successor = present._replace(member_id=member_id, epoch=JOINING, previous_epoch=JOINING)
+        step.records += [
+            *member_tombstones(group.group_id, present.member_id),
+            member_record(group.group_id, successor),
+            target_record(group.group_id, member_id, group.target_of(present.member_id)),
+            current_record(group.group_id, successor),
+        ]
+        return successor
+
+    # -- what the member and the topics change
+
+    def _bring_up_to_date(
+        self, step: Step, command: StreamsGroupHeartbeat, before: Member, member: Member, configs: Mapping[str, str]
+    ) -> Readiness:
+        """Records of the member, the topology and the group's next epoch, if any of it has changed."""
+        group = step.group
+        changed = member != before
+        if changed:
+            step.records.append(member_record(group.group_id, member))
+        topology = self._topologies.declared(step, command)
+        self._topologies.tell_stale(step, member)
+        ready = self._topologies.readiness(step, command, topology)
+        rebalances = changed if step.replaced is None else _matters(before, member)
+        withheld = group.withholds_from(member.member_id)
+        if rebalances or ready.changed or configs != group.assignment_configs or withheld:
+            record = epoch_record(
+                group.group_id,
+                group.epoch + 1,
+                ready.metadata_hash,
+                ready.validated,
+                configs,
+                group.description_epochs,
+            )
+            step.records.append(record)
+            step.epoch = group.epoch + 1
+        return ready
+
+    # -- what the coordinator tells itself
+
+    def end_initial_delay(self, command: EndInitialDelay, now_ms: int) -> Outcome[None]:
+        """A new group gets its first assignment. Its members learn it with their next heartbeats."""
+        group = self._groups.find(command.group_id, StreamsGroup)
+        if group is None:
+            return make_outcome()
+        group.soft.waits_for_first = False
+        configured = group.soft.configured
+        up_to_date = group.epoch <= group.assignment_epoch
+        if group.is_empty or up_to_date or configured is None or not self._progress.may_assign(group, now_ms):
+            return make_outcome()
+        step = Step(group, now_ms)
+        configs = group.assignment_configs
+        release = self._configs.release
+        _, records = compute_targets(group, None, group.epoch, configured, configs, now_ms, release=release)
+        step.records += records
+        return step.outcome(None, self._groups)
+
+    def topics_refused(self, command: TopicsRefused, now_ms: int) -> Outcome[None]:
+        """Members hear why internal topics could not be created."""
+        group = self._groups.find(command.group_id, StreamsGroup)
+        if group is not None:
+            until_ms = now_ms + command.retry_ms
+            refused = {name: (reason, until_ms) for name, reason in command.reasons.items()}
+            group.soft.refused = {**group.soft.refused_at(now_ms), **refused}
+        return make_outcome()
+
+    # -- the answer
+
+    def _keep_alive(self, step: Step, command: StreamsGroupHeartbeat) -> None:
+        member_id = command.member_id
+        step.effects.append(self._session(command.group_id, member_id))
+        soft = step.group.soft
+        if command.shutdown and soft.shutdown_by is None:
+            soft.shutdown_by = member_id
+
+    def _reply(
+        self,
+        step: Step,
+        command: StreamsGroupHeartbeat,
+        before: Member,
+        after: Member,
+        configured: ConfiguredTopology,
+    ) -> HeartbeatReply:
+        group, soft = step.group, step.group.soft
+        interval_ms = self._configs.heartbeat_interval_ms(group.group_id)
+        tells = command.member_epoch == JOINING or after.assigned != before.assigned
+        changed = tells
+        if self._configs.release.tells_changed_endpoints:
+            changed = after.assigned != before.assigned
+            if after.endpoint != before.endpoint:
+                soft.endpoint_epoch += 1
+                changed = False
+        if changed and after.endpoint is not None:
+            soft.endpoint_epoch += 1
+        known = None
+        if soft.endpoint_epoch != command.endpoint_epoch:
+            gone = (after.member_id, step.replaced)
+            others = [member for member in group.in_map_order() if member.member_id not in gone]
+            known = endpoints([*others, after], configured, self._topics)
+        self._topologies.tell_problem(step, command, configured, _RETRY_HEARTBEATS * interval_ms)
+        if soft.shutdown_by is not None:
+            text = f"Streams group member {soft.shutdown_by} encountered a fatal error and requested a shutdown"
+            step.statuses.append(Status(TopicStatus.SHUTDOWN_APPLICATION, f"{text} for the entire application."))
+        missing = self._missing_tags(command, after)
+        if missing:
+            text = f"Missing required client tags for rack-aware standby assignment: [{', '.join(missing)}]."
+            text += " Configure them via 'client.tag.<tagKey>' in your Streams config."
+            step.statuses.append(Status(TopicStatus.MISSING_CLIENT_TAGS, text))
+        wants_description = self._wants_description(group, command, step.now_ms) and not any(
+            status.code == TopicStatus.STALE_TOPOLOGY for status in step.statuses
+        )
+        if wants_description:
+            step.later.append(partial(note_request, step.now_ms))
+        return HeartbeatReply(
+            after.member_id,
+            after.epoch,
+            interval_ms,
+            step.statuses,
+            after.assigned if tells else None,
+            0 if step.is_new else soft.endpoint_epoch,
+            known,
+            wants_description,
+        )
+
+    def _wants_description(self, group: StreamsGroup, command: StreamsGroupHeartbeat, now_ms: int) -> bool:
+        topology = group.topology or command.topology
+        return (
+            command.speaks_v1 and topology is not None and self._descriptions.is_wanted(group, topology.epoch, now_ms)
+        )
+
+    def _missing_tags(self, command: StreamsGroupHeartbeat, member: Member) -> list[str]:
+        """The tags in the group's config that the member lacks, if the member asks for them."""
+        if not command.speaks_v1:
+            return []
+        wanted = self._configs.assignment_configs(command.group_id).get(TAGS, "")
+        has = {tag for tag, _ in member.client_tags}
+        return [tag for tag in wanted.split(",") if wanted and tag not in has]
+
+
+def _matters(before: Member, after: Member) -> bool:
+    """Whether a static member that came back has changed in a way that the assignment depends on."""
+    return (before.topology_epoch, before.rack_id, before.client_tags, before.process_id) != (
+        after.topology_epoch,
+        after.rack_id,
+        after.client_tags,
+        after.process_id,
+    )
+
+
+def _check_offsets(offsets: TaskOffsets | None) -> None:
+    seen: set[tuple[str, int]] = set()
+    for subtopology, partition, _ in offsets or ():
+        if (subtopology, partition) in seen:
+            text = f"Task offsets contain a duplicate entry for subtopology {subtopology} and partition {partition}."
+            raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+        seen.add((subtopology, partition))
+
+
+def _updated(member: Member, command: StreamsGroupHeartbeat) -> Member:
+    """The member with the fields of the heartbeat; None and -1 change nothing. Raises the heartbeat's fault."""
+    if command.fault is not None:
+        raise command.fault.again()
+    timeout_ms, topology = command.rebalance_timeout_ms, command.topology
+    return member._replace(
+        instance_id=member.instance_id if command.instance_id is None else command.instance_id,
+        rack_id=member.rack_id if command.rack_id is None else command.rack_id,
+        rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
+        topology_epoch=member.topology_epoch if topology is None else topology.epoch,
+        client_id=command.client_id,
+        client_host=command.host,
+        process_id=member.process_id if command.process_id is None else command.process_id,
+        client_tags=member.client_tags if command.client_tags is None else command.client_tags,
+        endpoint=member.endpoint if command.endpoint is None else command.endpoint,
+    )
+
+
+class Departures(MemberExpiry):
+    """Takes members out of groups. Owner: the streams kind."""
+
+    def __init__(self, groups: Groups, configs: GroupConfigs) -> None:
+        super().__init__(lambda group_id: groups.find(group_id, StreamsGroup))
+        self._groups = groups
+        self._configs = configs
+
+    def leave(self, command: StreamsGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
+        """A member leaves; on its way out it may ask for the end of the application."""
+        group = self._groups.existing(command.group_id)
+        if not isinstance(group, StreamsGroup):
+            raise not_streams(command.group_id)
+        if command.shutdown and group.soft.shutdown_by is None:
+            group.soft.shutdown_by = command.member_id
+        if command.instance_id is None:
+            member = group.member(command.member_id)
+        else:
+            member = known_static(group.static_member(command.instance_id), command.instance_id)
+            check_instance(member, command.member_id)
+            if command.member_epoch == AWAY:
+                return self._go_away(group, member, now_ms)
+        return self._remove(group, member, HeartbeatReply(command.member_id, command.member_epoch), now_ms)
+
+    def _go_away(self, group: StreamsGroup, member: Member, now_ms: int) -> Outcome[HeartbeatReply]:
+        """Its tasks count as assigned in epoch 0 from now on, so that its successor may commit their offsets."""
+        held = member.assigned
+        kept = {subtopology: dict.fromkeys(partitions, 0) for subtopology, partitions in held.active.items()}
+        away = member._replace(epoch=AWAY, assigned=held._replace(active=kept), revoking=NOTHING_HELD)
+        step = Step(group, now_ms)
+        step.records.append(current_record(group.group_id, away))
+        return step.outcome(HeartbeatReply(member.member_id, AWAY), self._groups)
+
+    def _expire(self, group: StreamsGroup, member: Member, now_ms: int) -> Outcome[None]:
+        return self._remove(group, member, None, now_ms)
+
+    def _remove(self, group: StreamsGroup, member: Member, reply: R, now_ms: int) -> Outcome[R]:
+        """The group continues in its next epoch. Others get the tasks with their heartbeats."""
+        group_id = group.group_id
+        step = Step(group, now_ms)
+        step.records += member_tombstones(group_id, member.member_id)
+        step.records.append(group.record(group.epoch + 1, group.description_epochs))
+        if len(group.members) == 1 and self._configs.release.assigns_empty_groups:
+            step.records.append(target_epoch_record(group_id, group.epoch + 1, 0))
+        step.effects += [Cancel(key) for key in member_timers(group_id, member.member_id)]
+        return step.outcome(reply, self._groups)
+
+
+def not_streams(group_id: str) -> KafkaError:
+    """The group is of another kind."""
+    return KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a streams group.")
 
 
 class StreamsKind:
-    """See `kinds.GroupKind`."""
+    """See `GroupKind`."""
 
     group_type: ClassVar[GroupType] = GroupType.STREAMS
 
@@ -46,13 +551,13 @@ class StreamsKind:
         descriptions = DescriptionUpdates(context.groups, self.configs, context.delete_group)
         heartbeats = Heartbeats(context.groups, self._topics, self.configs, topologies, departures, descriptions)
         self.decisions: Mapping[type[Command[Any]], Callable[[Any, int], Outcome[Any]]] = {
-            c.StreamsGroupHeartbeat: heartbeats.heartbeat,
-            c.FenceMember: departures.fence,
-            c.ExpireRevocation: departures.expire_revocation,
-            c.EndInitialDelay: heartbeats.end_initial_delay,
-            c.TopicsRefused: heartbeats.topics_refused,
-            c.UpdateDescription: descriptions.update,
-            c.StoreDescription: descriptions.store,
+            StreamsGroupHeartbeat: heartbeats.heartbeat,
+            FenceMember: departures.fence,
+            ExpireRevocation: departures.expire_revocation,
+            EndInitialDelay: heartbeats.end_initial_delay,
+            TopicsRefused: heartbeats.topics_refused,
+            UpdateDescription: descriptions.update,
+            StoreDescription: descriptions.store,
             DeleteGroup: descriptions.delete_group,
         }
 
@@ -115,7 +620,7 @@ class StreamsKind:
         self._by_topic, self._ids = snapshot
 
 
-_TIMERS = MemberTimers(session_key, c.FenceMember, rebalance_key, c.ExpireRevocation)
+_TIMERS = MemberTimers(session_key, FenceMember, rebalance_key, ExpireRevocation)
 
 
 def _gives_up(member: Member) -> bool:
@@ -123,5 +628,5 @@ def _gives_up(member: Member) -> bool:
 
 
 def make(context: KindContext) -> StreamsKind:
-    """See `kinds`."""
+    """See `groups`."""
     return StreamsKind(context)

@@ -9,8 +9,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec, Partitions, member_order, stored_order
-from odradek.broker.coordinator.group.target import TargetAssignment
+from odradek.broker.coordinator.group.assignment import (
+    GroupSpec,
+    MemberSpec,
+    Partitions,
+    TargetAssignment,
+    member_order,
+    stored_order,
+)
 from odradek.broker.coordinator.group.topics import group_hash, topic_hash
 from odradek.broker.releases.release import release_of
 from odradek.protocol.java_hash_table import in_set_order

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 import pytest
 
-from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
-from odradek.broker.coordinator.group.groups import Groups
-from odradek.broker.coordinator.group.kinds import Group
+from odradek.broker.coordinator.group.classic.group import ClassicGroup
+from odradek.broker.coordinator.group.groups import Group, Groups, commit_error, group_error
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode as E
 
 
 class Other(ClassicGroup):
@@ -83,3 +83,19 @@ def test_a_record_about_a_group_of_another_kind_is_a_fault(groups: Groups) -> No
     groups.put(classic)
     with pytest.raises(RuntimeError, match="is of type classic"):
         groups.for_replay("g", Other, lambda group_id: Other(group_id, 0))
+
+
+@pytest.mark.parametrize(
+    ("log", "group", "commit"),
+    [
+        (E.UNKNOWN_TOPIC_OR_PARTITION, E.COORDINATOR_NOT_AVAILABLE, E.COORDINATOR_NOT_AVAILABLE),
+        (E.NOT_ENOUGH_REPLICAS, E.COORDINATOR_NOT_AVAILABLE, E.COORDINATOR_NOT_AVAILABLE),
+        (E.NOT_LEADER_OR_FOLLOWER, E.NOT_COORDINATOR, E.NOT_COORDINATOR),
+        (E.KAFKA_STORAGE_ERROR, E.NOT_COORDINATOR, E.NOT_COORDINATOR),
+        (E.MESSAGE_TOO_LARGE, E.UNKNOWN_SERVER_ERROR, E.INVALID_COMMIT_OFFSET_SIZE),
+        (E.RECORD_LIST_TOO_LARGE, E.UNKNOWN_SERVER_ERROR, E.INVALID_COMMIT_OFFSET_SIZE),
+        (E.INVALID_TIMESTAMP, E.INVALID_TIMESTAMP, E.INVALID_TIMESTAMP),
+    ],
+)
+def test_the_logs_error_becomes_kafkas_choice(log: E, group: E, commit: E) -> None:
+    assert (group_error(log), commit_error(log)) == (group, commit)

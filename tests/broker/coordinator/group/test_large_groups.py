@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from odradek.broker.coordinator.group.share.commands import ShareGroupHeartbeat
+from odradek.broker.coordinator.group.share.group import ShareGroupHeartbeat
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.broker.coordinator.group.share.driver import ShareDriver
 from tests.broker.coordinator.group.streams.driver import PLAIN, StreamsDriver

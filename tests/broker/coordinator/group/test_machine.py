@@ -11,9 +11,7 @@ from uuid import RFC_4122, UUID
 
 import pytest
 
-from odradek.broker.coordinator.group import kinds
-from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
-from odradek.broker.coordinator.group.classic.commands import Heartbeat
+from odradek.broker.coordinator.group.classic.group import ClassicGroup, Heartbeat
 from odradek.broker.coordinator.group.commands import (
     CommitOffsets,
     DeleteGroup,
@@ -24,10 +22,10 @@ from odradek.broker.coordinator.group.commands import (
     TxnOffsetCommit,
 )
 from odradek.broker.coordinator.group.consumer.group import FenceMember
-from odradek.broker.coordinator.group.kinds import ExpiryBasis, GroupChanged, KindContext
+from odradek.broker.coordinator.group.groups import KIND_MODULES, ExpiryBasis, GroupChanged, KindContext
 from odradek.broker.coordinator.group.machine import GroupMachine, follow
 from odradek.broker.coordinator.group.records import decode_key, encode_key, encode_value
-from odradek.broker.coordinator.group.share.commands import ExpireShareMember
+from odradek.broker.coordinator.group.share.group import ExpireShareMember
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.stored.consumer_group_metadata import (
@@ -55,7 +53,7 @@ class Beat(GroupCommand):
 
 
 class CrowdGroup:
-    """A group that has a member while its epoch is odd. See `kinds.Group`."""
+    """A group that has a member while its epoch is odd. See `Group`."""
 
     group_type = GroupType.CONSUMER
     protocol_type = "consumer"
@@ -109,7 +107,7 @@ class CrowdGroup:
 
 
 class CrowdKind:
-    """See `kinds.GroupKind`."""
+    """See `GroupKind`."""
 
     group_type = GroupType.CONSUMER
 
@@ -163,7 +161,7 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> GroupDriver:
     module = ModuleType("crowd_kind")
     module.make = CrowdKind  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "crowd_kind", module)
-    monkeypatch.setattr(kinds, "KIND_MODULES", {**kinds.KIND_MODULES, GroupType.CONSUMER: "crowd_kind"})
+    monkeypatch.setitem(KIND_MODULES, GroupType.CONSUMER, "crowd_kind")
     return GroupDriver()
 
 
@@ -273,8 +271,8 @@ def test_kinds_are_told_of_changed_topics(driver: GroupDriver) -> None:
 
 
 def test_records_of_kinds_that_are_not_served_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    classic = {GroupType.CLASSIC: kinds.KIND_MODULES[GroupType.CLASSIC]}
-    monkeypatch.setattr(kinds, "KIND_MODULES", classic)
+    for kind in set(KIND_MODULES) - {GroupType.CLASSIC}:
+        monkeypatch.delitem(KIND_MODULES, kind)
     driver = GroupDriver()
     key = encode_key(ConsumerGroupMetadataKey("g"))
     with pytest.raises(UnknownRecordTypeError):  # who loads a partition leaves it out

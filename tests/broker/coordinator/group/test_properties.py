@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
 from odradek.broker.coordinator.group.classic import rebalance
-from odradek.broker.coordinator.group.classic.classic_group import ClassicGroup
-from odradek.broker.coordinator.group.classic.commands import LeaveGroup
+from odradek.broker.coordinator.group.classic.group import ClassicGroup, LeaveGroup
 from odradek.broker.coordinator.group.classic.states import EMPTY, PREPARING_REBALANCE, STABLE
 from odradek.broker.coordinator.group.commands import (
     DeleteGroup,

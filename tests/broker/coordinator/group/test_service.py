@@ -10,7 +10,7 @@ import trio
 import trio.lowlevel
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.coordinator.group.classic.commands import Heartbeat, JoinGroup, SyncGroup
+from odradek.broker.coordinator.group.classic.group import Heartbeat, JoinGroup, SyncGroup
 from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.service import GroupService, read_settings

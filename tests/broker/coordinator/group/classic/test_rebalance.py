@@ -51,7 +51,7 @@ def stable_static(driver: GroupDriver) -> str:
 
 
 def _complete(driver: GroupDriver):  # type: ignore[no-untyped-def]
-    from odradek.broker.coordinator.group.classic.commands import EndJoinPhase
+    from odradek.broker.coordinator.group.classic.group import EndJoinPhase
 
     return EndJoinPhase("g")
 

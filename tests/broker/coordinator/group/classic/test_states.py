@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.coordinator.group.classic.commands import LeaveGroup
+from odradek.broker.coordinator.group.classic.group import LeaveGroup
 from odradek.broker.coordinator.group.classic.states import (
     RULES,
     CommitAction,

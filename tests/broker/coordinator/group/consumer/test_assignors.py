@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec, Partitions
+from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec, Partitions, TargetAssignment
 from odradek.broker.coordinator.group.consumer.assignors import ASSIGNORS, assign_evenly
-from odradek.broker.coordinator.group.target import TargetAssignment
 from tests.broker.coordinator.group.story_group import PARTS, check_story, tell
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.coordinator.group.classic.commands import JoinGroup
+from odradek.broker.coordinator.group.classic.group import JoinGroup
 from odradek.broker.coordinator.group.consumer.records import MemberState
 from odradek.broker.coordinator.group.epoch_group import AWAY
 from odradek.protocol.errors import ErrorCode, KafkaError

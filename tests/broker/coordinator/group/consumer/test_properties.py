@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from odradek.broker.coordinator.group.classic.commands import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
+from odradek.broker.coordinator.group.classic.group import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from odradek.broker.coordinator.group.epoch_group import AWAY
 from odradek.protocol.consumer_protocol import (
     ConsumerProtocolSubscription,

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.coordinator.group.consumer import regexes
-from odradek.broker.coordinator.group.consumer.regexes import check_regex, matching
+from odradek.broker.coordinator.group.consumer import progress as regexes
+from odradek.broker.coordinator.group.consumer.progress import check_regex, matching
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.scenarios.regex_patterns import TOPICS
 

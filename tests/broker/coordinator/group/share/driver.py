@@ -7,7 +7,7 @@ from typing import Any
 
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import fixed_configs
-from odradek.broker.coordinator.group.share import commands as c
+from odradek.broker.coordinator.group.share import group as c
 from odradek.broker.coordinator.group.share.group import ShareGroup
 from odradek.broker.coordinator.group.topics import TopicFacts
 from odradek.broker.runtime.machine import Command, LogRecord, Outcome

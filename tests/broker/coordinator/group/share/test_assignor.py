@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec, Partitions
+from odradek.broker.coordinator.group.assignment import GroupSpec, MemberSpec, Partitions, TargetAssignment
 from odradek.broker.coordinator.group.share.assignor import Spread, assign, group_spec
 from odradek.broker.coordinator.group.share.group import ShareMember
-from odradek.broker.coordinator.group.target import TargetAssignment
 from odradek.broker.coordinator.group.topics import FixedTopics, TopicFacts
 from odradek.protocol.java_maps import hash_of_number
 from odradek.protocol.uuids import uuid_from_text

@@ -1,18 +1,269 @@
-"""Share groups in the log: whatever happened, a load gives the group that was there."""
+"""Share groups: heartbeats, the account of stored share partitions, effects, and loads that give the same group."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from odradek.broker.coordinator.group.commands import DeleteGroup, GroupType, MetadataChanged
 from odradek.broker.coordinator.group.machine import GroupMachine
-from odradek.broker.coordinator.group.share.commands import AlterShareOffsets, BeginDeleteOffsets, EndDeleteOffsets
-from odradek.broker.coordinator.group.share.group import ShareGroup
-from odradek.protocol.errors import KafkaError
+from odradek.broker.coordinator.group.share.group import (
+    AlterShareOffsets,
+    BeginDeleteOffsets,
+    DeleteStates,
+    EndDeleteGroup,
+    EndDeleteOffsets,
+    ExpireShareMember,
+    ForgetDeletedTopics,
+    InitializeStates,
+    ShareGroup,
+    StatesInitialized,
+    TopicStates,
+)
+from odradek.broker.coordinator.group.share.kind import performers
+from odradek.broker.coordinator.share_state.commands import DeleteState, InitializeState
+from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.broker.coordinator.group.share.driver import OTHER, TOPIC, ShareDriver
+
+
+def test_the_first_heartbeat_has_states_begun_and_the_next_gets_the_partitions() -> None:
+    driver = ShareDriver()
+    assert driver.beat("m", 0, "t") == (2, 5000, {})
+    assert driver.initialized == [(2, {TOPIC: [0, 1]})]
+    assert driver.beat("m", 2) == (3, 5000, {TOPIC: (0, 1)})
+    assert driver.beat("m", 3) == (3, 5000, None)
+    assert driver.beat("m", 2) == (3, 5000, None)
+    with pytest.raises(KafkaError, match="smaller member epoch"):
+        driver.beat("m", 1)
+
+
+def test_states_that_the_share_coordinator_refuses_are_asked_for_again() -> None:
+    driver = ShareDriver()
+    driver.refuse = True
+    driver.beat("m", 0, "t")
+    assert driver.group.initializing == {}
+    driver.refuse = False
+    driver.beat("m", 2)
+    assert driver.beat("m", 2).assigned == {TOPIC: (0, 1)}
+
+
+def test_members_share_partitions_when_there_are_more_of_them() -> None:
+    driver = ShareDriver()
+    driver.beat("m0", 0, "t")
+    driver.beat("m0", 2)
+    for number in range(1, 4):
+        driver.beat(f"m{number}", 0, "t")
+    driver.settle(*driver.group.members)
+    held = driver.held()
+    assert all(len(places) == 1 for places in held.values())
+    assert sorted(index for places in held.values() for _, index in places) == [0, 0, 1, 1]
+
+
+def test_assignments_keep_their_distance_in_time() -> None:
+    driver = ShareDriver(group_share_assignment_interval_ms="1000")
+    driver.beat("m", 0, "t")
+    assert driver.beat("m", 2).member_epoch == 2
+    driver.now_ms += 1_000
+    assert driver.beat("m", 2).member_epoch == 3
+
+
+def test_topics_that_grow_and_go() -> None:
+    driver = ShareDriver()
+    driver.beat("m", 0, "t", "u")
+    driver.beat("m", 2)
+    driver.topics.put("t", TOPIC, 3)
+    driver.topics.put("u", OTHER, 1)
+    driver.ask(MetadataChanged(["t", "u"]))
+    driver.settle("m")
+    assert driver.held()["m"] == {(TOPIC, 0), (TOPIC, 1), (TOPIC, 2), (OTHER, 0)}
+    del driver.topics.facts["t"]
+    driver.ask(MetadataChanged(["t"]))
+    driver.settle("m")
+    assert driver.held()["m"] == {(OTHER, 0)}
+
+
+def test_a_member_at_rest_hears_of_what_has_changed_since() -> None:
+    driver = ShareDriver()
+    driver.beat("m", 0, "t", "u")
+    driver.settle("m")
+    end, epoch = len(driver.log), driver.group.epoch
+    assert driver.beat("m", epoch) == (epoch, 5000, None)
+    assert len(driver.log) == end
+    driver.topics.put("u", OTHER, 1)
+    driver.ask(MetadataChanged(["u"]))
+    driver.settle("m")
+    assert driver.held()["m"] == {(TOPIC, 0), (TOPIC, 1), (OTHER, 0)}
+    end, epoch = len(driver.log), driver.group.epoch
+    driver.beat("m", epoch)
+    assert len(driver.log) == end
+    driver.beat("n", 0, "t", "u")
+    driver.settle("n", "m")
+    assert driver.group.members["m"].epoch == driver.group.members["n"].epoch == driver.group.epoch > epoch
+    driver.beat("m", driver.group.epoch, rack="r")
+    assert driver.group.members["m"].rack_id == "r"
+
+
+def test_a_silent_member_is_out() -> None:
+    driver = ShareDriver()
+    driver.beat("m", 0, "t")
+    driver.beat("n", 0, "t")
+    epoch = driver.group.epoch
+    driver.ask(ExpireShareMember("g", "m"))
+    driver.ask(ExpireShareMember("g", "m"))
+    assert list(driver.group.members) == ["n"]
+    assert driver.group.epoch == epoch + 1
+    with pytest.raises(KafkaError) as caught:
+        driver.beat("m", 2)
+    assert caught.value.code is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_so_many_members_and_no_more() -> None:
+    driver = ShareDriver(group_share_max_size="2")
+    driver.beat("a", 0, "t")
+    driver.beat("b", 0, "t")
+    driver.beat("a", 0, "t")
+    with pytest.raises(KafkaError, match="maximum capacity of 2 members") as caught:
+        driver.beat("c", 0, "t")
+    assert caught.value.code is ErrorCode.GROUP_MAX_SIZE_REACHED
+
+
+BOTH = {TOPIC: TopicStates("t", frozenset({0, 1}))}
+
+
+@pytest.fixture
+def left() -> ShareDriver:
+    """A group that a member has left."""
+    driver = ShareDriver()
+    driver.beat("m", 0, "t")
+    driver.beat("m", -1)
+    assert driver.group.initialized == BOTH
+    return driver
+
+
+def test_altering_is_for_empty_groups(left: ShareDriver) -> None:
+    assert left.ask(AlterShareOffsets("g", {TOPIC: {1: 5}})).reply == left.group.epoch
+    assert left.group.initializing == {TOPIC: TopicStates("t", frozenset({1}))}
+    left.ask(StatesInitialized("g", {TOPIC: [1]}))
+    assert left.group.initializing == {}
+    left.beat("m", 0, "t")
+    with pytest.raises(KafkaError, match="NON_EMPTY_GROUP"):
+        left.ask(AlterShareOffsets("g", {TOPIC: {1: 5}}))
+
+
+def test_a_topic_that_is_altered_without_partitions_stays_in_its_record(left: ShareDriver) -> None:
+    other = bytes(15) + b"\x07"
+    left.ask(AlterShareOffsets("g", {TOPIC: {1: 5}, other: {}}))
+    left.ask(StatesInitialized("g", {TOPIC: [1]}))
+    assert {topic_id: row.partitions for topic_id, row in left.group.initializing.items()} == {other: frozenset()}
+
+
+def test_altering_makes_a_group() -> None:
+    driver = ShareDriver()
+    driver.ask(AlterShareOffsets("g", {TOPIC: {0: 5}}))
+    assert driver.group.is_empty
+    assert driver.group.initializing == {TOPIC: TopicStates("t", frozenset({0}))}
+
+
+def test_deleting_goes_in_two_steps_and_can_be_tried_again(left: ShareDriver) -> None:
+    assert left.ask(BeginDeleteOffsets("g", ["t", "nope"])).reply == ({TOPIC: [0, 1]}, ["nope"])
+    assert (left.group.initialized, left.group.deleting) == ({}, {TOPIC: "t"})
+    assert left.ask(BeginDeleteOffsets("g", ["t"])).reply == ({TOPIC: [0, 1]}, [])
+    left.ask(EndDeleteOffsets("g", [TOPIC]))
+    assert left.group.deleting == {}
+    assert left.ask(BeginDeleteOffsets("g", ["t"])).reply == ({}, ["t"])
+
+
+def test_deleting_of_nothing_and_of_nobody(left: ShareDriver) -> None:
+    driver = ShareDriver()
+    with pytest.raises(KafkaError, match="Group g not found"):
+        driver.ask(BeginDeleteOffsets("g", ["t"]))
+    left.beat("m", 0, "t")
+    with pytest.raises(KafkaError, match="NON_EMPTY_GROUP"):
+        left.ask(BeginDeleteOffsets("g", ["t"]))
+
+
+def test_a_group_goes_after_what_is_stored_for_it(left: ShareDriver) -> None:
+    outcome = left.machine.decide(DeleteGroup("g"), left.now_ms)
+    (effect,) = outcome.effects
+    assert isinstance(effect, DeleteStates)
+    assert effect.places == {TOPIC: [0, 1]}
+    left.ask(DeleteGroup("g"))
+    assert left.machine.group("g") is None
+
+
+def test_deleted_topics_are_struck_off(left: ShareDriver) -> None:
+    left.ask(ForgetDeletedTopics("g"))
+    assert left.group.initialized == BOTH
+    left.topics.facts.clear()
+    left.ask(ForgetDeletedTopics("g"))
+    assert left.group.initialized == {}
+
+
+TOPIC_ID = bytes(16)
+
+
+class States:
+    """A share coordinator that notes what it is asked."""
+
+    def __init__(self, error: KafkaError | None = None) -> None:
+        self.asked: list[Any] = []
+        self._error = error
+
+    def ask_about(self, command: Any) -> None:
+        if self._error is not None:
+            raise self._error
+        self.asked.append(command)
+
+
+class Shard:
+    """The group's shard: notes what is submitted."""
+
+    def __init__(self) -> None:
+        self.submitted: list[Any] = []
+
+    def submit(self, command: Any) -> None:
+        self.submitted.append(command)
+
+
+def perform(effect: Any, states: Any) -> list[Any]:
+    shard: Any = Shard()
+    performers(lambda: states, lambda: 0)[type(effect)](shard, effect)
+    return list(shard.submitted)
+
+
+def test_states_are_initialized() -> None:
+    states = States()
+    (told,) = perform(InitializeStates("g", 3, {TOPIC_ID: [0, 2]}, set()), states)
+    assert [(type(c), c.key, c.state_epoch, c.start_offset) for c in states.asked] == [
+        (InitializeState, ("g", TOPIC_ID, 0), 3, -1),
+        (InitializeState, ("g", TOPIC_ID, 2), 3, -1),
+    ]
+    assert isinstance(told, StatesInitialized)
+    assert (told.group_id, told.places, told.failed) == ("g", {TOPIC_ID: [0, 2]}, False)
+
+
+def test_partitions_that_a_topic_got_later_begin_where_the_release_says() -> None:
+    states = States()
+    perform(InitializeStates("g", 3, {TOPIC_ID: [2], bytes([1] * 16): [0]}, {TOPIC_ID}), states)
+    assert [(c.key.partition, c.start_offset) for c in states.asked] == [(2, 0), (0, -1)]
+
+
+def test_a_refusal_is_told() -> None:
+    (told,) = perform(InitializeStates("g", 3, {TOPIC_ID: [0]}, set()), States(KafkaError(ErrorCode.NOT_COORDINATOR)))
+    assert told.failed
+
+
+def test_a_group_goes_when_its_states_are_gone_and_not_before() -> None:
+    states = States()
+    (told,) = perform(DeleteStates("g", {TOPIC_ID: [1]}), states)
+    assert [(type(c), c.key) for c in states.asked] == [(DeleteState, ("g", TOPIC_ID, 1))]
+    assert isinstance(told, EndDeleteGroup)
+    with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
+        perform(DeleteStates("g", {TOPIC_ID: [1]}), States(KafkaError(ErrorCode.NOT_COORDINATOR)))
+
 
 MEMBERS = st.sampled_from(["a", "b", "c"])
 STEPS = st.lists(

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit, TxnOffsetCommit
-from odradek.broker.coordinator.group.groups import Groups
-from odradek.broker.coordinator.group.kinds import GroupChanged
+from odradek.broker.coordinator.group.groups import GroupChanged, Groups
 from odradek.broker.coordinator.group.records import decode_value, encode_key, encode_value
 from odradek.broker.coordinator.group.streams import records as r
 from odradek.broker.coordinator.group.streams.group import (

@@ -1,4 +1,4 @@
-"""A member of a classic group on its own."""
+"""A classic group and its members, each on its own."""
 
 from __future__ import annotations
 
@@ -6,10 +6,58 @@ from struct import pack
 
 import pytest
 
-from odradek.broker.coordinator.group.classic.commands import Protocols
+from odradek.broker.coordinator.group.classic.group import (
+    Member,
+    Protocols,
+    Roster,
+    join_refused,
+    session_key,
+    sync_refused,
+)
 from odradek.broker.coordinator.group.classic.records import StoredMember
-from odradek.broker.coordinator.group.classic.roster import Member, Roster, session_key
+from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.protocol.errors import ErrorCode, KafkaError
+from tests.fakes.group_driver import SUBSCRIPTION, GroupDriver
+
+E = ErrorCode
+
+
+@pytest.fixture
+def driver() -> GroupDriver:
+    return GroupDriver()
+
+
+def test_the_protocol_most_members_prefer_wins(driver: GroupDriver) -> None:
+    driver.settings = GroupSettings(initial_rebalance_delay_ms=100)
+    driver.shard.reload()
+    driver.load()
+    slots = [driver.join(protocols=p) for p in (("range", "rr"), ("rr", "range"), ("rr", "range", "sticky"))]
+    driver.wait(seconds=1)
+    assert {slot.result().protocol_name for slot in slots} == {"rr"}
+
+
+def test_subscriptions_are_read_as_far_as_they_are_readable(driver: GroupDriver) -> None:
+    driver.stable()
+    group = driver.machine.classic_group("g")
+    assert group is not None
+    assert group.is_subscribed_to("t")
+    assert not group.is_subscribed_to("u")
+    driver.join(group.leader or "", protocols_=(("range", SUBSCRIPTION[:8]),))
+    assert group.is_subscribed_to("u"), "unreadable: it might be"
+
+
+def test_a_refused_join_names_no_generation_and_no_protocol() -> None:
+    reply = join_refused("m", ErrorCode.UNKNOWN_MEMBER_ID)
+    assert (reply.error_code, reply.member_id) == (ErrorCode.UNKNOWN_MEMBER_ID, "m")
+    assert (reply.generation_id, reply.protocol_type, reply.protocol_name, reply.leader) == (-1, None, None, "")
+    assert reply.members == ()
+    assert not reply.skip_assignment
+
+
+def test_a_refused_sync_has_no_assignment() -> None:
+    reply = sync_refused(ErrorCode.REBALANCE_IN_PROGRESS)
+    assert (reply.error_code, reply.assignment) == (ErrorCode.REBALANCE_IN_PROGRESS, b"")
+    assert (reply.protocol_type, reply.protocol_name) == (None, None)
 
 
 def one_member() -> Member:

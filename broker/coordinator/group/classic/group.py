@@ -1,0 +1,788 @@
+"""A group of the classic protocol: its commands, its members, its state and what it permits.
+
+Refused commands raise `KafkaError`; JoinReply and SyncReply contain their errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from copy import copy
+from enum import Enum
+from typing import ClassVar, NamedTuple
+
+from odradek.broker.coordinator.group.classic.records import StoredGroup, StoredMember, encode_group_key
+from odradek.broker.coordinator.group.classic.states import (
+    COMPLETING_REBALANCE,
+    DEAD,
+    EMPTY,
+    PREPARING_REBALANCE,
+    RULES,
+    STABLE,
+    CommitAction,
+    DeletionAction,
+    GroupState,
+)
+from odradek.broker.coordinator.group.commands import (
+    CommitOffsets,
+    GroupCommand,
+    GroupType,
+    MemberCommand,
+    TxnOffsetCommit,
+    Visible,
+)
+from odradek.broker.coordinator.group.groups import ExpiryBasis, Group, GroupChanged
+from odradek.broker.coordinator.group.stored_offsets import CommittedOffset
+from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Schedule
+from odradek.protocol.consumer_protocol import subscribed_topics
+from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
+from odradek.protocol.java_maps import hash_of_text, java_order
+from odradek.protocol.native import mypyc_attr
+
+
+class JoinedMember(NamedTuple):
+    """A member as the leader gets it."""
+
+    member_id: str
+    group_instance_id: str | None
+    metadata: bytes
+
+
+class JoinReply(NamedTuple):
+    """A generation as one of its members gets it, or an error with a member id.
+
+    `members` has all members for the leader, and is empty for others. With `skip_assignment` the leader need not
+    assign.
+    """
+
+    error_code: ErrorCode = ErrorCode.NONE
+    member_id: str = ""
+    generation_id: int = -1
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    leader: str = ""
+    members: tuple[JoinedMember, ...] = ()
+    skip_assignment: bool = False
+
+
+class SyncReply(NamedTuple):
+    """The assignment of one member, or an error."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    assignment: bytes = b""
+
+
+def join_refused(member_id: str, error: ErrorCode) -> JoinReply:
+    """The reply to a refused JoinGroup; `member_id` is "" where Kafka does not repeat it."""
+    return JoinReply(error, member_id)
+
+
+def sync_refused(error: ErrorCode) -> SyncReply:
+    """The reply to a refused SyncGroup."""
+    return SyncReply(error)
+
+
+Protocols = tuple[tuple[str, bytes], ...]
+"""The protocols (assignors) of a member in order of preference: name, and metadata (a consumer's subscription)."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class JoinGroup(GroupCommand):
+    """Join, or join again. Parked until the join phase ends. `host` is the client's address.
+
+    `visible`: which of some topics the client may see, None for all; a group of the consumer protocol asks.
+    """
+
+    home: ClassVar[GroupType | None] = GroupType.CLASSIC
+    __slots__ = (
+        "api_version",
+        "client_id",
+        "host",
+        "instance_id",
+        "member_id",
+        "protocol_type",
+        "protocols",
+        "rebalance_timeout_ms",
+        "session_timeout_ms",
+        "visible",
+    )
+    reply: JoinReply
+
+    def __init__(
+        self,
+        group_id: str,
+        member_id: str,
+        *,
+        instance_id: str | None = None,
+        client_id: str = "",
+        host: str = "",
+        protocol_type: str = "consumer",
+        protocols: Protocols = (),
+        session_timeout_ms: int = 45_000,
+        rebalance_timeout_ms: int = 300_000,
+        api_version: int = 9,
+        visible: Visible | None = None,
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.instance_id = instance_id
+        self.client_id = client_id
+        self.host = host
+        self.protocol_type = protocol_type
+        self.protocols = protocols
+        self.session_timeout_ms = session_timeout_ms
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.api_version = api_version
+        self.visible = visible
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class SyncGroup(GroupCommand):
+    """Bring (leader) and fetch the assignment. Parked until the leader has brought it."""
+
+    home: ClassVar[GroupType | None] = GroupType.CLASSIC
+    __slots__ = (
+        "assignments",
+        "generation_id",
+        "instance_id",
+        "member_id",
+        "protocol_name",
+        "protocol_type",
+    )
+    reply: SyncReply
+
+    def __init__(
+        self,
+        group_id: str,
+        member_id: str,
+        generation_id: int,
+        *,
+        instance_id: str | None = None,
+        protocol_type: str | None = None,
+        protocol_name: str | None = None,
+        assignments: dict[str, bytes] | None = None,
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.generation_id = generation_id
+        self.instance_id = instance_id
+        self.protocol_type = protocol_type
+        self.protocol_name = protocol_name
+        self.assignments = assignments or {}
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Heartbeat(GroupCommand):
+    """A member's sign of life. The reply is NONE or REBALANCE_IN_PROGRESS."""
+
+    home: ClassVar[GroupType | None] = GroupType.CLASSIC
+    __slots__ = ("generation_id", "instance_id", "member_id")
+    reply: ErrorCode
+
+    def __init__(self, group_id: str, member_id: str, generation_id: int, instance_id: str | None = None) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.generation_id = generation_id
+        self.instance_id = instance_id
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class LeaveGroup(GroupCommand):
+    """Members leave, or are removed: (member id or "", instance id or None) each. The reply has a code for each."""
+
+    home: ClassVar[GroupType | None] = GroupType.CLASSIC
+    __slots__ = ("members",)
+    reply: list[ErrorCode]
+
+    def __init__(self, group_id: str, members: Sequence[tuple[str, str | None]]) -> None:
+        self.group_id = group_id
+        self.members = members
+
+
+# -- commands that only the coordinator gives
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ExpireMember(MemberCommand):
+    """The session of a member is over, or the time for which a new member id is kept."""
+
+    home: ClassVar[GroupType | None] = GroupType.CLASSIC
+    __slots__ = ()
+    reply: None
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class EndJoinPhase(GroupCommand):
+    """The time to join is over: see `join_phase`."""
+
+    home: ClassVar[GroupType | None] = GroupType.CLASSIC
+    __slots__ = ()
+    reply: None
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class EndJoinPhaseIfAll(GroupCommand):
+    """End the join phase if all members have joined, as they had a moment ago."""
+
+    home: ClassVar[GroupType | None] = GroupType.CLASSIC
+    __slots__ = ()
+    reply: None
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ExpireSync(GroupCommand):
+    """The time to sync is over for a generation."""
+
+    home: ClassVar[GroupType | None] = GroupType.CLASSIC
+    __slots__ = ("generation_id",)
+    reply: None
+
+    def __init__(self, group_id: str, generation_id: int) -> None:
+        self.group_id = group_id
+        self.generation_id = generation_id
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Member:
+    """A member of a group, with its parked requests.
+
+    `join_ticket` and `sync_ticket`: the tickets of its parked JoinGroup and SyncGroup. `is_new`: it is in no generation
+    yet, so it cannot send heartbeats. `assignment`: the stored one.
+    """
+
+    __slots__ = (
+        "assignment",
+        "client_host",
+        "client_id",
+        "expiry",
+        "instance_id",
+        "is_new",
+        "join_ticket",
+        "member_id",
+        "protocols",
+        "rebalance_timeout_ms",
+        "session_key",
+        "session_timeout_ms",
+        "sync_ticket",
+    )
+
+    def __init__(
+        self,
+        group_id: str,
+        member_id: str,
+        instance_id: str | None,
+        client_id: str,
+        client_host: str,
+        rebalance_timeout_ms: int,
+        session_timeout_ms: int,
+        protocols: Protocols,
+        assignment: bytes = b"",
+    ) -> None:
+        self.member_id = member_id
+        self.instance_id = instance_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.session_timeout_ms = session_timeout_ms
+        self.protocols = protocols
+        self.assignment = assignment
+        self.is_new = False
+        self.join_ticket: int | None = None
+        self.sync_ticket: int | None = None
+        self.session_key = session_key(group_id, member_id)
+        self.expiry = ExpireMember(group_id, member_id)
+
+    @classmethod
+    def from_stored(cls, group_id: str, protocol: str | None, stored: StoredMember) -> Member:
+        """The member as the log has it: of its protocols only the group's is known."""
+        return cls(
+            group_id,
+            stored.member_id,
+            stored.instance_id,
+            stored.client_id,
+            stored.client_host,
+            stored.rebalance_timeout_ms,
+            stored.session_timeout_ms,
+            ((protocol or "", stored.subscription),),
+            stored.assignment,
+        )
+
+    def to_stored(self, protocol: str | None) -> StoredMember:
+        """The member as the record of a generation with this protocol has it."""
+        return StoredMember(
+            self.member_id,
+            self.instance_id,
+            self.client_id,
+            self.client_host,
+            self.rebalance_timeout_ms,
+            self.session_timeout_ms,
+            b"" if protocol is None else self.metadata(protocol),
+            self.assignment,
+        )
+
+    def renamed(self, group_id: str, member_id: str) -> Member:
+        """The same static member under another member id, waiting for nothing."""
+        return Member(
+            group_id,
+            member_id,
+            self.instance_id,
+            self.client_id,
+            self.client_host,
+            self.rebalance_timeout_ms,
+            self.session_timeout_ms,
+            self.protocols,
+            self.assignment,
+        )
+
+    def metadata(self, protocol: str) -> bytes:
+        """The metadata for one of its protocols."""
+        for name, metadata in self.protocols:
+            if name == protocol:
+                return metadata
+        raise KeyError(protocol)
+
+    @property
+    def keeps_session(self) -> bool:
+        """Whether it need not send heartbeats now, because it waits for the others."""
+        return not self.is_new and (self.join_ticket is not None or self.sync_ticket is not None)
+
+
+def session_key(group_id: str, member_id: str) -> tuple[str, str, str]:
+    """The key of a member's session timer."""
+    return ("session", group_id, member_id)
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Roster:
+    """The members by id, and figures derived from them, which stay consistent with each change.
+
+    `static_members`: member ids by instance id. `pending_join`: ids that were given out and have not joined yet;
+    `pending_sync`: members that owe a SyncGroup. `awaiting_join`: how many members wait for the end of the join phase.
+    `supported`: how many members offer each protocol.
+    """
+
+    __slots__ = (
+        "awaiting_join",
+        "group_id",
+        "leader",
+        "members",
+        "pending_join",
+        "pending_sync",
+        "static_members",
+        "supported",
+    )
+
+    def __init__(self, group_id: str) -> None:
+        self.group_id = group_id
+        self.leader: str | None = None
+        self.members: dict[str, Member] = {}
+        self.static_members: dict[str, str] = {}
+        self.pending_join: dict[str, None] = {}
+        self.pending_sync: set[str] = set()
+        self.awaiting_join = 0
+        self.supported: dict[str, int] = {}
+
+    # -- coming and going
+
+    def add(self, member: Member) -> None:
+        """Add a member; the first one determines the protocol type and leads."""
+        self.members[member.member_id] = member
+        if member.instance_id is not None:
+            self.static_members[member.instance_id] = member.member_id
+        if self.leader is None:
+            self.leader = member.member_id
+        self._count(member, 1)
+        if member.join_ticket is not None:
+            self.awaiting_join += 1
+        self.pending_join.pop(member.member_id, None)
+
+    def remove(self, member_id: str) -> Member | None:
+        """Remove a member or an id given out. If it was the leader, the next member leads."""
+        self.pending_join.pop(member_id, None)
+        self.pending_sync.discard(member_id)
+        member = self.members.pop(member_id, None)
+        if member is None:
+            return None
+        self._count(member, -1)
+        if member.join_ticket is not None:
+            self.awaiting_join -= 1
+        if member.instance_id is not None and self.static_members.get(member.instance_id) == member_id:
+            del self.static_members[member.instance_id]
+        if self.leader == member_id:
+            self.leader = next((other.member_id for other in self.in_map_order()), None)
+        return member
+
+    def update(self, member: Member, protocols: Protocols, session_timeout_ms: int, rebalance_timeout_ms: int) -> None:
+        """Update a member that joins again, perhaps with other protocols."""
+        self._count(member, -1)
+        member.protocols = protocols
+        member.session_timeout_ms = session_timeout_ms
+        member.rebalance_timeout_ms = rebalance_timeout_ms
+        self._count(member, 1)
+
+    def replace_static(self, old: Member, member_id: str) -> Member:
+        """Give a static member that comes back under a new member id its old place (KIP-345)."""
+        assert old.instance_id is not None
+        new = old.renamed(self.group_id, member_id)
+        leads = self.leader == old.member_id
+        self.members = {
+            (member_id if key == old.member_id else key): (new if value is old else value)
+            for key, value in self.members.items()
+        }
+        self.static_members[old.instance_id] = member_id
+        if leads:
+            self.leader = member_id
+        if old.join_ticket is not None:
+            self.awaiting_join -= 1
+        if old.member_id in self.pending_sync:
+            self.pending_sync.discard(old.member_id)
+            self.pending_sync.add(member_id)
+        return new
+
+    def await_join(self, member: Member, ticket: int) -> int | None:
+        """The member waits for the end of the join phase; returns the ticket it waited under before, if any."""
+        before = member.join_ticket
+        if before is None:
+            self.awaiting_join += 1
+        member.join_ticket = ticket
+        return before
+
+    def stop_awaiting_join(self, member: Member) -> int | None:
+        """The member's JoinGroup is about to be answered; returns its ticket."""
+        ticket = member.join_ticket
+        if ticket is not None:
+            member.join_ticket = None
+            self.awaiting_join -= 1
+        return ticket
+
+    def validate_member(self, member_id: str, instance_id: str | None) -> Member:
+        """The member; raises UNKNOWN_MEMBER_ID, or FENCED_INSTANCE_ID when another one has taken the instance id."""
+        if instance_id is not None:
+            owner = self.static_members.get(instance_id)
+            if owner is None:
+                raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+            if owner != member_id:
+                raise KafkaError(ErrorCode.FENCED_INSTANCE_ID)
+        member = self.members.get(member_id)
+        if member is None:
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+        return member
+
+    @property
+    def all_joined(self) -> bool:
+        """Whether all members, and all ids given out, wait for the end of the join phase."""
+        return not self.pending_join and self.awaiting_join == len(self.members)
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """The longest of its members' rebalance timeouts."""
+        return max((m.rebalance_timeout_ms for m in self.members.values()), default=0)
+
+    def elect_joined_leader(self) -> bool:
+        """Make sure that the leader has joined; False if no member has."""
+        leader = self.members.get(self.leader or "")
+        if leader is None:
+            return False
+        if leader.join_ticket is not None:
+            return True
+        for member in self.in_map_order():
+            if member.join_ticket is not None:
+                self.leader = member.member_id
+                return True
+        return False
+
+    def in_map_order(self) -> list[Member]:
+        """The members as Kafka walks them."""
+        return [self.members[member_id] for member_id in java_order(self.members, hash_of_text)]
+
+    # -- what they have in common
+
+    def shares_any(self, protocols: Protocols) -> bool:
+        """Whether all members offer one of these protocols."""
+        everybody = len(self.members)
+        return any(self.supported.get(name, 0) == everybody for name, _ in protocols)
+
+    def select_protocol(self, instead_of: Member | None = None, protocols: Protocols = ()) -> str:
+        """The protocol that all members support and most prefer, if `instead_of` had these `protocols`.
+
+        Among equals the one wins that comes first in a Java hash map, as in Kafka.
+        """
+        offers = [protocols if m is instead_of else m.protocols for m in self.members.values()]
+        candidates = set.intersection(*({name for name, _ in offer} for offer in offers))
+        votes: dict[str, int] = {}
+        for offer in offers:
+            choice = next(name for name, _ in offer if name in candidates)
+            votes[choice] = votes.get(choice, 0) + 1
+        return max(java_order(votes, hash_of_text), key=votes.__getitem__)
+
+    def find_topics(self, protocol: str | None) -> frozenset[str] | None:
+        """All topics that the members, consumers, subscribe to with this protocol; None where that cannot be known."""
+        if not self.members:
+            return frozenset()
+        if protocol is None:
+            return None
+        try:
+            return frozenset(t for m in self.members.values() for t in subscribed_topics(m.metadata(protocol)))
+        except (ProtocolError, KeyError):
+            return None
+
+    def _count(self, member: Member, step: int) -> None:
+        for name in {name for name, _ in member.protocols}:
+            left = self.supported.get(name, 0) + step
+            if left:
+                self.supported[name] = left
+            else:
+                del self.supported[name]
+
+
+class JoinStage(Enum):
+    """The reasons why a join phase waits."""
+
+    DELAY = "an empty group's first members: others may come within group.initial.rebalance.delay.ms (KIP-134)"
+    LAST_CALL = "the delay is over: members that were told their ids may come back with them (KIP-394)"
+    OPEN = "all members of the last generation, until the rebalance timeout is over"
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class JoinPhase:
+    """A join phase under way. In `JoinStage.DELAY`: `delay_ms` is the present delay, `remaining_ms` what is left of
+    the rebalance timeout after it, and `somebody_came` tells whether a member has joined since it began.
+    """
+
+    __slots__ = ("delay_ms", "remaining_ms", "somebody_came", "stage")
+
+    def __init__(self, stage: JoinStage, delay_ms: int = 0, remaining_ms: int = 0) -> None:
+        self.stage = stage
+        self.delay_ms = delay_ms
+        self.remaining_ms = remaining_ms
+        self.somebody_came = False
+
+
+CONSUMER = "consumer"
+"""The protocol type of consumers: the coordinator may look into their subscriptions."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ClassicGroup(Roster):
+    """See `Group`. Owner: the classic kind, which changes it; this class keeps its parts consistent.
+
+    The present generation (its number, protocol, leader and assignments) is what the log says while the group is stable
+    or empty: `take_stored` takes it from the record, live and after a load. Soft state (a rebalance, waiting members,
+    ids given out) is lost with the coordinator; clients begin again, as with Kafka.
+    """
+
+    group_type: ClassVar[GroupType] = GroupType.CLASSIC
+    expires: ClassVar[bool] = True
+    is_described: ClassVar[bool] = False
+
+    __slots__ = (
+        "generation",
+        "join_phase",
+        "protocol",
+        "protocol_type",
+        "rules",
+        "state",
+        "state_timestamp",
+        "subscribed_topics",
+    )
+
+    def __init__(self, group_id: str, now_ms: int) -> None:
+        super().__init__(group_id)
+        self.state = EMPTY
+        self.rules = RULES[EMPTY]
+        self.state_timestamp = now_ms
+        self.generation = 0
+        self.protocol_type: str | None = None
+        self.protocol: str | None = None
+        self.join_phase: JoinPhase | None = None
+        self.subscribed_topics: frozenset[str] | None = None
+
+    @classmethod
+    def from_stored(cls, group_id: str, stored: StoredGroup) -> ClassicGroup:
+        """A group right after its coordinator has loaded."""
+        group = cls(group_id, stored.state_timestamp)
+        for member in stored.members:
+            group.add(Member.from_stored(group_id, stored.protocol, member))
+        group.take_stored(stored)
+        group.note_subscriptions()
+        return group
+
+    def __repr__(self) -> str:
+        return (
+            f"ClassicGroup({self.group_id!r}, {self.state.value}, generation {self.generation}, {list(self.members)})"
+        )
+
+    # -- Group
+
+    @property
+    def state_name(self) -> str:
+        """See `Group`."""
+        return self.state.value
+
+    @property
+    def is_empty(self) -> bool:
+        """See `Group`."""
+        return self.state is EMPTY
+
+    def is_in_state(self, names: Collection[str]) -> bool:
+        """See `Group`."""
+        return self.state.value.lower() in names
+
+    def check_commit(self, command: CommitOffsets) -> Sequence[Effect]:
+        """See `Group`."""
+        if command.generation_id < 0 and self.state is EMPTY:
+            return ()
+        member = self.validate_member(command.member_id, command.instance_id)
+        if command.generation_id != self.generation:
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+        if self.rules.commit is CommitAction.REJOIN:
+            raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
+        return (Schedule(member.session_key, member.session_timeout_ms, member.expiry),)
+
+    def check_transactional_commit(self, command: TxnOffsetCommit) -> None:
+        """See `Group`. Older producers name no member; those that do are held to it (KIP-447)."""
+        names_nobody = not command.member_id and command.instance_id is None
+        if command.generation_id < 0 and (names_nobody or self.state is EMPTY):
+            return
+        self.validate_member(command.member_id, command.instance_id)
+        if command.generation_id != self.generation:
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+
+    def check_fetch(self, member_id: str | None, member_epoch: int) -> None:
+        """See `Group`: any client may read."""
+
+    def check_delete_offsets(self) -> None:
+        """See `Group`."""
+        action = self.rules.delete_offsets
+        if action is not DeletionAction.DELETE and not self.is_consumer_group:
+            raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
+
+    def check_delete(self) -> None:
+        """See `Group`."""
+        if self.rules.delete is not DeletionAction.DELETE:
+            raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
+
+    def expiry_basis(self) -> ExpiryBasis | None:
+        """See `Group`: from the commit for a group without generations, otherwise from when its last member left."""
+        if self.protocol_type is None:
+            return _commit_time
+        if self.state is EMPTY:
+            emptied = self.state_timestamp
+            return _commit_time if emptied < 0 else lambda _: emptied
+        if self.is_consumer_group and self.subscribed_topics is not None and self.state is STABLE:
+            return _commit_time
+        return None
+
+    def tombstones(self) -> list[NewRecord]:
+        """See `Group`."""
+        return [NewRecord(encode_group_key(self.group_id))]
+
+    def on_removed(self) -> Sequence[Effect]:
+        """See `Group`."""
+        timers = [Cancel(session_key(self.group_id, member_id)) for member_id in self.pending_join]
+        return [*timers, GroupChanged(self.group_id)]
+
+    # -- state
+
+    def transition_to(self, state: GroupState, now_ms: int) -> None:
+        """Enter a state; a transition that the table does not have is a bug."""
+        if state not in self.rules.next:
+            raise RuntimeError(f"group {self.group_id!r}: {self.state.value} cannot become {state.value}")
+        self._enter(state)
+        self.state_timestamp = now_ms
+
+    def take_stored(self, stored: StoredGroup) -> None:
+        """Take the generation of a stored record as the present one, with the assignments of its members."""
+        self.generation = stored.generation
+        self.protocol_type = stored.protocol_type or None
+        self.protocol = stored.protocol
+        self.leader = stored.leader
+        for member in stored.members:
+            live = self.members.get(member.member_id)
+            if live is not None:
+                live.assignment = member.assignment
+        self._enter(STABLE if stored.members else EMPTY)
+
+    def end(self) -> None:
+        """End a group that is deleted, or that another kind has taken over."""
+        self._enter(DEAD)
+
+    def _enter(self, state: GroupState) -> None:
+        self.state = state
+        self.rules = RULES.get(state, self.rules)
+        if state is not PREPARING_REBALANCE:
+            self.join_phase = None
+
+    @property
+    def is_consumer_group(self) -> bool:
+        """Whether its members are consumers."""
+        return self.protocol_type == CONSUMER
+
+    def to_stored(self) -> StoredGroup:
+        """This generation as a record has it."""
+        protocol = self.protocol
+        members = tuple(member.to_stored(protocol) for member in self.members.values())
+        return StoredGroup(
+            self.protocol_type or "", self.generation, protocol, self.leader, self.state_timestamp, members
+        )
+
+    # -- generations
+
+    def supports(self, protocol_type: str, protocols: Protocols) -> bool:
+        """Whether a member with these protocols can join: all members must have one of them in common."""
+        if self.state is EMPTY:
+            return bool(protocol_type) and bool(protocols)
+        return protocol_type == self.protocol_type and self.shares_any(protocols)
+
+    def next_generation(self, now_ms: int) -> None:
+        """The join phase has ended with the members that are left."""
+        self.generation += 1
+        self.protocol = self.select_protocol() if self.members else None
+        self.transition_to(COMPLETING_REBALANCE if self.members else EMPTY, now_ms)
+        self.note_subscriptions()
+        self.pending_sync = set(self.members)
+
+    def note_subscriptions(self) -> None:
+        """Find the topics that the members of a consumer group subscribe to; None if their subscriptions are
+        unreadable.
+        """
+        self.subscribed_topics = self.find_topics(self.protocol) if self.is_consumer_group else None
+
+    def is_subscribed_to(self, topic: str) -> bool:
+        """Whether a member subscribes to the topic; a consumer group whose subscriptions are unreadable might."""
+        if self.subscribed_topics is None:
+            return self.is_consumer_group
+        return topic in self.subscribed_topics
+
+    def join_reply(self, member_id: str) -> JoinReply:
+        """The JoinGroup reply for a member of the present generation. The leader's contains all members."""
+        return JoinReply(
+            ErrorCode.NONE,
+            member_id,
+            self.generation,
+            self.protocol_type,
+            self.protocol,
+            self.leader or "",
+            self.joined_members() if member_id == self.leader else (),
+        )
+
+    def joined_members(self) -> tuple[JoinedMember, ...]:
+        """All members, as the leader gets them."""
+        protocol = self.protocol or ""
+        return tuple(JoinedMember(m.member_id, m.instance_id, m.metadata(protocol)) for m in self.in_map_order())
+
+
+def _commit_time(offset: CommittedOffset) -> int:
+    return offset.commit_timestamp
+
+
+def as_known(committed: Group, live: Group) -> Group:
+    """A group as clients see it: its members wait for their assignment until that is committed."""
+    assert isinstance(committed, ClassicGroup)
+    assert isinstance(live, ClassicGroup)
+    if live.state is not STABLE or committed.generation == live.generation:
+        return live
+    waiting = copy(live)
+    waiting.state = COMPLETING_REBALANCE
+    return waiting
