@@ -307,10 +307,16 @@ def test_a_partition_number_in_the_metadata_that_no_topic_has_is_refused(tmp_pat
 def test_a_link_of_a_deleted_partition_goes_alone(directory: Path, outside: Path) -> None:
     link = directory / f"x-0.{ID}-delete"
     link.symlink_to(outside / "folder")
-    (directory / "my-delete").mkdir()
     live_through(directory)
     assert not link.is_symlink()
-    assert (directory / "my-delete").exists()
+
+
+def test_a_folder_with_no_name_of_a_partition_is_passed_over(directory: Path) -> None:
+    names = ("my-delete", "x-0-delete", "x-0.abc-delete", "lost+found")
+    for name in names:
+        (directory / name).mkdir()
+    assert not any(name in line for line in live_through(directory) for name in names)
+    assert all((directory / name).exists() for name in names)
 
 
 def test_a_partition_whose_folder_is_a_link_is_offline_and_can_be_deleted(directory: Path, outside: Path) -> None:
