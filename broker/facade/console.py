@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from odradek.broker.faults.fault import FaultSet
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
+from odradek.broker.requests.error_summary import problems_of
 from odradek.broker.requests.parked_request import Parked
 from odradek.broker.requests.response import is_coroutine
 from odradek.broker.security.authorizer import Authorizer
@@ -54,16 +55,21 @@ class Console:
 
         The request has the newest version. It needs no rights, meets no fault, and is in no transcript. ``node``: which
         one is asked; by default the first that is up. Raises ProtocolError for a body of another shape, KafkaError
-        (BROKER_NOT_AVAILABLE) if the node is not up or closes the connection, TimeoutError after 30 seconds.
+        for the first error in the answer, or if the node is not up (BROKER_NOT_AVAILABLE), TimeoutError after 30
+        seconds.
         """
         answer: Future[Any] = Future()
         try:
             self._look(lambda: self._begin(api, body, node, answer))
-            return to_json(answer.result(_PATIENCE_S), API_BY_NAME[api].response.MAX_VERSION)
+            found = answer.result(_PATIENCE_S)
         except NotYetError:
             raise TimeoutError(f"no answer to {api} after {_PATIENCE_S} s") from None
         except CloseConnection as closed:
             raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"the node closes the connection: {closed}") from None
+
+        for code, text in problems_of(found):
+            raise KafkaError(ErrorCode(code), text)
+        return to_json(found, API_BY_NAME[api].response.MAX_VERSION)
 
     def _begin(self, api: str, body: dict[str, Any], node_id: int | None, answer: Future[Any]) -> None:
         """In the broker's thread."""

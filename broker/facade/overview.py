@@ -12,7 +12,6 @@ from odradek.broker.facade.transactions import list_transactions
 from odradek.broker.faults.fault import FaultSet
 
 if TYPE_CHECKING:
-    from odradek.broker.cluster import Cluster
     from odradek.broker.coordinator.group.service import GroupService
     from odradek.broker.facade.broker import Broker
     from odradek.broker.facade.groups.info import GroupInfo
@@ -22,7 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Counts, and the state of the clock (``now_ms``, ``frozen``).
+    """Counts, the state of the clock (``now_ms``, ``frozen``), and what there is.
+
+    ``kafka`` is the release that the first node runs, ``registry`` whether a schema registry runs with the broker,
+    ``authorizer`` whether ACLs are in force.
 
     ``nodes_up`` counts nodes that are neither down nor frozen. ``topics`` and ``partitions`` leave out internal topics.
     ``transactions`` counts transactions that are open or ending, ``requests`` the requests in the transcript.
@@ -39,10 +41,15 @@ class Overview:
     requests: int
     faults: int
     bugs: int
+    bootstrap_servers: str
+    kafka: str
+    registry: bool
+    authorizer: bool
 
 
-def overview(cluster: Cluster) -> Overview:
+def overview(broker: Broker) -> Overview:
     """Take the counts, in the broker's thread."""
+    cluster = broker.cluster
     topics = [each for each in cluster.topics.all() if not each.internal]
     faults = cluster.dispatcher.faults
     now_ms = cluster.clock.now_ms()
@@ -59,6 +66,10 @@ def overview(cluster: Cluster) -> Overview:
         requests=len(cluster.recent.entries),
         faults=len(faults.faults) if isinstance(faults, FaultSet) else 0,
         bugs=len(cluster.bug_log.bugs),
+        bootstrap_servers=broker.bootstrap_servers,
+        kafka=str(next(iter(cluster.nodes.values())).release),
+        registry=cluster.schema_registry is not None,
+        authorizer=cluster.services.authorizer is not None,
     )
 
 
@@ -247,4 +258,4 @@ class PageLooks:
     @property
     def overview(self) -> Overview:
         """Counts of nodes, topics, groups, transactions, requests and faults, and the clock."""
-        return self._look(lambda: overview(self._cluster))
+        return self._look(lambda: overview(self._broker))

@@ -23,7 +23,7 @@ os.dup2(writes, 4)
 os.execv(sys.argv[3], sys.argv[3:])
 """
 _OPTIONS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars")
-_KEYS = {"Enter": 13, "Escape": 27, "End": 35, "Home": 36, "ArrowUp": 38, "ArrowDown": 40}
+_KEYS = {"Tab": 9, "Delete": 46, "Enter": 13, "Escape": 27, "End": 35, "Home": 36, "ArrowUp": 38, "ArrowDown": 40}
 
 
 class Page:
@@ -41,7 +41,7 @@ class Page:
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
             self.call(f"{domain}.enable")
-        self.call("Emulation.setDeviceMetricsOverride", width=1200, height=720, deviceScaleFactor=1, mobile=False)
+        self.width(1200)
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
         """A command of the DevTools protocol, and its answer."""
@@ -115,6 +115,10 @@ class Page:
     def write(self, text: str) -> None:
         """Write into what has the focus."""
         self.call("Input.insertText", text=text)
+
+    def width(self, pixels: int) -> None:
+        """How wide the page is."""
+        self.call("Emulation.setDeviceMetricsOverride", width=pixels, height=720, deviceScaleFactor=1, mobile=False)
 
     def dark(self, on: bool) -> None:
         """What the page takes the user to prefer."""

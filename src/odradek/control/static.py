@@ -8,7 +8,7 @@ from odradek.http_server import HttpResponse
 
 SCRIPTS = (
     *("page", "frame", "dom", "api", "values", "grid", "parts", "topics", "records", "schemas", "groups", "timeline"),
-    *("requests", "transactions", "nodes", "lab"),
+    *("requests", "transactions", "nodes", "lab", "forms", "registry", "security"),
 )
 """The page's modules."""
 _FILES = {
@@ -16,6 +16,8 @@ _FILES = {
     "/page.css": ("page.css", "text/css; charset=utf-8"),
     **{f"/{name}.js": (f"{name}.js", "text/javascript; charset=utf-8") for name in SCRIPTS},
 }
+_PRELOADS = "".join(f'<link rel="modulepreload" href="/{name}.js">\n' for name in SCRIPTS).encode() + b"</head>"
+"""Has the browser ask for all modules at once, and not for each when another one names it."""
 _ICON = "/favicon.ico"
 PATHS = frozenset(_FILES) | {_ICON}
 _HEADERS = {
@@ -31,4 +33,5 @@ def served(path: str) -> HttpResponse:
     if path.rstrip("/") == _ICON:  # browsers ask for it
         return HttpResponse(status=204)
     name, kind = _FILES[path.rstrip("/") or "/"]  # as routes are found
-    return HttpResponse(files("odradek.control.page").joinpath(name).read_bytes(), 200, kind, _HEADERS)
+    data = files("odradek.control.page").joinpath(name).read_bytes()
+    return HttpResponse(data.replace(b"</head>", _PRELOADS), 200, kind, _HEADERS)

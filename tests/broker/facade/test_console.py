@@ -69,6 +69,9 @@ def test_an_admin_request_of_another_shape_is_refused(console: Console) -> None:
 def test_an_admin_request_to_a_node_that_is_down_is_refused(console: Console) -> None:
     with pytest.raises(odradek.KafkaError, match="no node that answers DeleteGroups is up"):
         console.admin("DeleteGroups", {"groupsNames": []}, node=9)
+    topics = [{"name": "none", "count": 2, "assignments": None}]
+    with pytest.raises(odradek.KafkaError, match="none UNKNOWN_TOPIC_OR_PARTITION"):
+        console.admin("CreatePartitions", {"topics": topics, "timeoutMs": 1000, "validateOnly": False})
 
 
 def test_the_registry_is_asked_and_its_schemas_encode(broker: odradek.KafkaBroker, console: Console) -> None:

@@ -24,6 +24,8 @@ def test_everything_is_counted() -> None:
         found = looks(broker).overview
         assert (found.topics, found.partitions, found.groups, found.transactions) == (2, 3, 1, 1)
         assert (found.nodes, found.nodes_up, found.faults, found.bugs, found.frozen) == (3, 2, 1, 0, True)
+        assert (found.bootstrap_servers, found.registry, found.authorizer) == (broker.bootstrap_servers, False, False)
+        assert found.kafka == "4.4"
         assert found.now_ms == broker.clock.now_ms()
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import pytest
 
 import odradek
+from odradek.broker.facade.console import Console
 from odradek.control.server import ControlServer
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -45,6 +48,42 @@ def has(text: str) -> str:
 
 def click(page: Page, label: str) -> None:
     page.run(f"[...document.querySelectorAll('main button')].find(each => each.innerText === {label!r}).click()")
+
+
+def fill(page: Page, **values: str | int | bool) -> None:
+    """Fill in the form of the dialog that is open."""
+    page.wait("document.querySelector('dialog[open] form')")
+    for name, value in values.items():
+        property_name = "checked" if isinstance(value, bool) else "value"
+        page.run(f"document.querySelector('dialog[open] [name={name}]').{property_name} = {json.dumps(value)}")
+
+
+def submit(page: Page) -> None:
+    """Send the form, and wait until it is taken."""
+    page.run("document.querySelector('dialog[open] button.main').click()")
+    page.wait("document.querySelector('dialog[open]') === null")
+
+
+def refused(page: Page, words: str) -> None:
+    """Send the form, and wait until it is told that it is not taken."""
+    page.run("document.querySelector('dialog[open] button.main').click()")
+    page.wait(f"document.querySelector('dialog[open] [role=alert]').innerText.includes({words!r})")
+
+
+def choose(page: Page, text: str) -> None:
+    """Choose the row of a list with a text in it."""
+    row = f"[...document.querySelectorAll('main .row')].find(each => each.innerText.includes({text!r}))"
+    page.wait(f"{row} !== undefined")
+    page.run(f"{row}.click()")
+
+
+def column(page: Page, number: int) -> list[str]:
+    """What a column of the first list shows."""
+    rows = "[...document.querySelector('main .grid').querySelectorAll('.row')]"
+    found: list[str] = page.run(
+        f"{rows}.sort((a, b) => a.ariaRowIndex - b.ariaRowIndex).map(each => each.children[{number}].innerText)"
+    )
+    return found
 
 
 def test_records_are_text_and_never_html(broker: odradek.KafkaBroker, page: Page, url: str) -> None:
@@ -137,15 +176,23 @@ def test_clock_and_faults_have_buttons(broker: odradek.KafkaBroker, page: Page, 
     shown = page.run(time)
     click(page, "+1 h")
     page.wait(f"{time} !== {shown!r}")  # the answer to one click takes the error of another away
-    page.run("document.querySelector('[name=api]').value = 'Produc'")
     click(page, "Add")
-    page.wait("document.querySelector('#problem').innerText.includes(\"did you mean 'Produce'\")")
-    page.run("document.querySelector('[name=api]').value = 'Produce'")
-    page.run("document.querySelector('[name=answer]').value = 'NOT_LEADER_OR_FOLLOWER'")
-    click(page, "Add")
+    fill(page, api="Produce")
+    refused(page, "Say what the fault does")
+    fill(page, api="Produc", answer="NOT_LEADER_OR_FOLLOWER")
+    refused(page, "did you mean 'Produce'")
+    fill(page, api="Produce")
+    submit(page)
     page.wait(has("NOT_LEADER_OR_FOLLOWER"))
     assert broker.clock.now_ms() == before + 3_600_000
     assert [each.answer for each in broker.faults] == [odradek.ErrorCode.NOT_LEADER_OR_FOLLOWER]
+    broker.add_fault(odradek.Fault("Fetch", delay_ms=7))
+    page.wait(has("wait 7 ms"))
+    page.run("document.querySelector('main .grid').focus()")
+    page.press("ArrowDown")
+    page.press("Delete")
+    page.wait(f"!{has('NOT_LEADER_OR_FOLLOWER')}")
+    assert [each.delay_ms for each in broker.faults] == [7]
     click(page, "Clear all")
     page.wait(has("No faults are set."))
     click(page, "Resume")
@@ -221,7 +268,7 @@ def test_requests_come_live(broker: odradek.KafkaBroker, page: Page, url: str) -
     with WireClient(host, int(port), client_id="somebody") as client:
         client.request(ApiVersionsRequest(), 0)
         page.wait(has("somebody"))
-        click(page, "Forget")
+        click(page, "Clear")
         page.wait(has("No requests."))
         click(page, "Pause")
         client.request(ApiVersionsRequest(), 0)
@@ -281,5 +328,386 @@ def test_records_are_decoded_by_the_registry_and_its_requests_are_listed(page: P
         page.wait(has('{"number":7}'))
         page.open(f"{server.url}/#requests")
         page.wait(has("SchemaRegistry"))
+        page.open("about:blank")
+    assert page.told == []
+
+
+VIEWS = (
+    "topics/t",
+    "records/t",
+    "groups/g",
+    "transactions",
+    "requests",
+    "nodes",
+    "lab",
+    "registry",
+    "security",
+    "records",
+)
+OVERFLOW = """[document.documentElement, ...document.querySelectorAll('main .grid :is(.head, .body)')]
+  .filter(each => each.scrollWidth > each.clientWidth).map(each => each.parentElement?.ariaLabel ?? 'page')"""
+ASKEW = """[...document.querySelectorAll('main .grid')].filter(grid => {
+  const left = each => Math.round(each.getBoundingClientRect().left);
+  const [cells, heads] = ['.row', '.head'].map(each => [...grid.querySelector(each)?.children ?? []].map(left));
+  return cells.length && cells.join() !== heads.join(); }).map(each => each.ariaLabel)"""
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("pixels", [400, 900, 1400])
+def test_every_view_fits(broker: odradek.KafkaBroker, page: Page, url: str, pixels: int, dark: bool) -> None:
+    broker.produce_all("t", [json.dumps({"number": each, "text": "long " * 40}) for each in range(50)])
+    broker.produce("t", "v", transactional_id="payments-of-a-long-name-" * 4, transaction="open")
+    broker.set_offsets("g", {("t", 0): 3})
+    page.width(pixels)
+    page.dark(dark)
+    for view in VIEWS:
+        page.open(f"{url}/#{view}")
+        page.wait("document.querySelector('#link').className === 'dot on'")
+        page.wait("document.querySelector('main .grid, main .cards') !== null")
+        page.run("new Promise(requestAnimationFrame)")
+        assert (view, page.run(OVERFLOW), page.run(ASKEW)) == (view, [], [])
+    page.width(1200)
+    page.dark(False)
+
+
+def test_everything_is_done_with_the_keyboard_alone(broker: odradek.KafkaBroker, page: Page, url: str) -> None:
+    page.open(f"{url}/#topics")
+    page.wait(has("Partitions"))
+
+    def tab_to(label: str) -> None:
+        for _ in range(40):
+            page.press("Tab")
+            if page.run("document.activeElement.innerText") == label:
+                return
+        raise AssertionError(f"no way to {label}")
+
+    tab_to("Create")
+    page.press("Enter")
+    page.wait("document.activeElement.name === 'name'")
+    page.write("made")
+    page.press("Enter")
+    page.wait(f"location.hash === '#topics/made' && {has('Groups that read it')}")
+    tab_to("Produce")
+    page.press("Enter")
+    page.wait("document.activeElement.name === 'key'")
+    page.press("Escape")
+    page.wait("document.querySelector('dialog[open]') === null")
+    tab_to("Configs")
+    page.press("Enter")
+    page.wait("document.querySelector('dialog .row') !== null")
+    for key in ("End", "Enter"):
+        page.press(key)
+    page.wait("document.activeElement.name === 'value'")
+    page.press("Escape")
+    page.press("Escape")
+    page.wait("document.querySelector('dialog[open]') === null")
+    tab_to("Delete")
+    page.press("Enter")
+    page.wait("document.querySelector('dialog[open]') !== null")
+    page.press("Enter")
+    page.wait("document.querySelector('dialog[open]') === null")
+    assert "made" not in broker.topics
+    page.press("1")
+    page.wait("location.hash === '#topics'")
+
+
+def test_a_topic_is_made_changed_emptied_and_deleted(broker: odradek.KafkaBroker, page: Page, url: str) -> None:
+    page.open(f"{url}/#topics")
+    page.wait(has("Partitions"))
+    click(page, "Create")
+    fill(page, name="t")
+    refused(page, "already exists")
+    fill(page, name="new", partitions=2, config="cleanup.policy=compact\nretention.ms=1000")
+    submit(page)
+    page.wait(has("retention.ms"))
+    assert broker.topic("new").config == {"cleanup.policy": "compact", "retention.ms": "1000"}
+    click(page, "Add partitions")
+    fill(page, count=3)
+    submit(page)
+    assert len(broker.topic("new").partitions) == 3
+    click(page, "Configs")
+    page.wait("document.querySelector('dialog .row') !== null")
+    page.run("document.querySelector('dialog .row').click()")
+    page.run(
+        "[...document.querySelectorAll('dialog button')].find(each => each.innerText === 'Take the default').click()"
+    )
+    page.wait("document.querySelectorAll('dialog[open]').length === 2")
+    page.run("[...document.querySelectorAll('dialog button.main')].at(-1).click()")
+    page.wait("document.querySelectorAll('dialog[open]').length === 1")
+    assert broker.topic("new").config == {"retention.ms": "1000"}
+    page.press("Escape")
+    broker.produce_all("t", ["a", "b"])
+    choose(page, "t")
+    click(page, "Delete records")
+    submit(page)
+    assert list(broker.records("t")) == []
+    click(page, "Delete")
+    submit(page)
+    page.wait(has("No topic chosen."))
+    assert list(broker.topics) == ["new"]
+    page.told[:] = [each for each in page.told if "409" not in str(each)]
+
+
+def test_records_are_produced(broker: odradek.KafkaBroker, page: Page, url: str) -> None:
+    page.open(f"{url}/#records/t")
+    page.wait(has("No records."))
+    click(page, "Produce")
+    fill(page, key="k", value='{"a": 1}', headers="h=1=2\ni=3", partition=1, timestamp="2026-01-02T03:04:05")
+    submit(page)
+    page.wait(has('{"a": 1}'))
+    click(page, "Produce")
+    fill(page, key="k", tombstone=True)
+    submit(page)
+    page.wait(has("null"))
+    first, second = sorted(broker.records("t"), key=lambda each: each.value is None)
+    assert (first.partition, first.key, first.value, first.timestamp) == (1, b"k", b'{"a": 1}', 1_767_323_045_000)
+    assert list(first.headers) == [("h", b"1=2"), ("i", b"3")]
+    assert second.value is None
+
+
+def test_one_pages_through_all_partitions(broker: odradek.KafkaBroker, page: Page, url: str) -> None:
+    for partition, number in ((0, 1000), (1, 40)):
+        broker.produce_all(
+            "t", [odradek.ProducerRecord(f"{partition}-{each}", partition=partition) for each in range(number)]
+        )
+    page.open(f"{url}/#records/t")
+    page.wait(has("1-39"))
+    click(page, "Older")
+    page.wait("location.hash.startsWith('#records/t//')")
+    page.wait(f"{has('1-')} || {has('0-')}")
+    offsets = page.run("decodeURIComponent(location.hash.split('/').at(-1))").split(",")
+    assert len(offsets) == 2
+    assert 700 <= int(offsets[0]) < 1000
+    assert int(offsets[1]) == 0
+    click(page, "Older")
+    page.wait(f"decodeURIComponent(location.hash.split('/').at(-1)) !== {','.join(offsets)!r}")
+    before = page.run("decodeURIComponent(location.hash.split('/').at(-1))").split(",")
+    assert int(before[0]) == int(offsets[0]) - 100
+    page.wait(has(f"0-{before[0]}"))
+
+
+def test_records_are_found_by_time_and_text(broker: odradek.KafkaBroker, page: Page, url: str) -> None:
+    start = 1_767_323_000_000
+    broker.produce_all(
+        "t",
+        [odradek.ProducerRecord(f"v{each}", partition=each % 2, timestamp=start + each * 1000) for each in range(3000)],
+    )
+    page.open(f"{url}/#records/t")
+    page.wait(has("v2999"))
+    page.run("document.querySelector('[aria-label=Filter]').value = 'V1234'")
+    click(page, "Search all")
+    page.wait(has("1 found in all 3,000 records"))
+    assert column(page, 4) == ["v1234"]
+    page.run("document.querySelector('[aria-label=Filter]').value = 'v'")
+    click(page, "Search all")
+    page.wait(has("the first 500 are shown"))
+    page.run(
+        "const at = document.querySelector('[type=datetime-local]'); at.value = '2026-01-02T03:04:00'; at.onchange?.();"
+        "at.dispatchEvent(new Event('change'))"
+    )
+    page.wait("decodeURIComponent(location.hash) === '#records/t//20,20'")
+    page.wait(has("v40"))
+    assert not page.run(has("v39"))
+
+
+def test_rows_are_sorted_copied_and_downloaded(broker: odradek.KafkaBroker, page: Page, url: str) -> None:
+    broker.produce_all("t", [odradek.ProducerRecord(each, partition=0) for each in ("a", "b", "c")])
+    page.open(f"{url}/#records/t/0/0")
+    page.wait("document.querySelectorAll('main .row').length === 3")
+    page.run("document.querySelector('main .grid').focus()")
+    assert column(page, 1) == ["0", "1", "2"]
+    for expected in (["0", "1", "2"], ["0", "1", "2"], ["0", "1", "2"], ["2", "1", "0"]):  # by partition, by offset
+        page.press("s")
+        assert column(page, 1) == expected
+    assert page.run("document.querySelector('[aria-sort=descending]').innerText") == "Offset ↓"
+    page.run("navigator.clipboard.writeText = async text => { window.copied = text }")
+    page.press("Home")
+    page.press("c")
+    assert json.loads(page.run("window.copied"))["value"] == "c"
+    click(page, "Copy")
+    assert page.run("window.copied") == "c"
+    page.run("URL.createObjectURL = blob => { window.made = blob; return '#records/t/0/0' }")
+    click(page, "Download")
+    lines = page.run("window.made.text()").splitlines()
+    assert [json.loads(each)["value"] for each in lines] == ["c", "b", "a"]
+
+
+def test_topics_are_sorted_by_the_broker(broker: odradek.KafkaBroker, page: Page, url: str) -> None:
+    broker.create_topic("a")
+    broker.produce("t", "v")
+    page.open(f"{url}/#topics")
+    page.wait("document.querySelectorAll('main .grid .row').length > 1")
+    assert column(page, 0)[:2] == ["a", "t"]
+    for expected in (["a", "t"], ["t", "a"]):
+        click(page, "Records" if expected[0] == "a" else "Records ↑")
+        page.wait(f"document.querySelectorAll('main .grid .row')[0].innerText.startsWith({expected[0]!r})")
+        assert column(page, 0)[:2] == expected
+
+
+def test_offsets_are_reset_and_a_group_is_deleted(broker: odradek.KafkaBroker, page: Page, url: str) -> None:
+    broker.produce_all("t", [odradek.ProducerRecord("v", partition=each % 2) for each in range(10)])
+    broker.set_offsets("g", {("t", 0): 1})
+    page.open(f"{url}/#groups/g")
+    page.wait(has("t-0"))
+    click(page, "Reset offsets")
+    fill(page, topic="t", to="the end")
+    submit(page)
+    assert {place: each.offset for place, each in broker.group("g").offsets.items()} == {("t", 0): 5, ("t", 1): 5}
+    click(page, "Reset offsets")
+    fill(page, topic="t", partition=1, to="an offset")
+    refused(page, "Which offset?")
+    fill(page, offset=2)
+    submit(page)
+    page.wait(has("t-1"))
+    assert page.run("[...document.querySelectorAll('[aria-label=Offsets] .row')].map(each => each.innerText)") == [
+        "t-0\n5\n5\n0",
+        "t-1\n2\n5\n3",
+    ]
+    page.open(f"{url}/#topics/t")
+    page.wait(has("Groups that read it"))
+    page.wait("document.querySelector('[aria-label=Groups] .row')?.innerText.startsWith('g')")
+    page.open(f"{url}/#groups/g")
+    page.wait(has("t-0"))
+    click(page, "Delete")
+    submit(page)
+    page.wait(has("No group chosen."))
+    assert broker.groups == {}
+
+
+def test_a_request_is_shown_with_its_answer(broker: odradek.KafkaBroker, page: Page, url: str) -> None:
+    host, _, port = broker.bootstrap_servers.partition(",")[0].rpartition(":")
+    with WireClient(host, int(port), client_id="somebody") as client:
+        client.request(ApiVersionsRequest("odd", "1"), 3)
+    page.open(f"{url}/#requests")
+    choose(page, "ApiVersions")
+    page.wait(has('"clientSoftwareName": "odd"'))
+    page.wait(has('"throttleTimeMs": 0'))
+
+
+def test_schemas_are_registered_compared_and_used(page: Page) -> None:
+    page.told.clear()
+    with odradek.KafkaBroker(topics=["orders"], registry=True) as broker, ControlServer(broker) as server:
+        page.open(f"{server.url}/#registry")
+        page.wait(has("No subjects."))
+        field = {"name": "number", "type": "int"}
+        schema = {"type": "record", "name": "Order", "fields": [field]}
+        click(page, "Register")
+        fill(page, subject="orders-value", schema=json.dumps(schema))
+        submit(page)
+        choose(page, "orders-value")
+        page.wait(has('"Order"'))
+        click(page, "New version")
+        fill(page, schema=json.dumps({**schema, "fields": [field, {"name": "item", "type": "string", "default": ""}]}))
+        submit(page)
+        page.wait("document.querySelector('[aria-label=Version]').length === 2")
+        page.run(
+            "const other = document.querySelector('[aria-label=\"Compared with\"]'); other.value = '1';"
+            "other.dispatchEvent(new Event('change'))"
+        )
+        added = page.run("[...document.querySelectorAll('pre .good')].map(each => each.innerText.trim())")
+        assert added == [
+            "+     },",
+            "+     {",
+            '+       "name": "item",',
+            '+       "type": "string",',
+            '+       "default": ""',
+        ]
+        assert page.run("document.querySelectorAll('pre .bad').length") == 0
+        page.open(f"{server.url}/#records/orders")
+        page.wait(has("No records."))
+        click(page, "Produce")
+        fill(page, value='{"numer": 7}', value_schema=1)
+        refused(page, "does not fit Order")
+        fill(page, value='{"number": 7}')
+        submit(page)
+        page.wait(has('{"number":7}'))
+        assert [each.value for each in broker.records("orders")] == [b"\0\0\0\0\x01\x0e"]
+        page.open(f"{server.url}/#registry/orders-value")
+        page.wait(has('"Order"'))
+        click(page, "Delete")
+        fill(page, permanent=True)
+        submit(page)
+        page.wait(has("No subjects."))
+        page.open("about:blank")
+    assert [each for each in page.told if "400" not in str(each)] == []
+
+
+def test_users_and_acls_are_made_and_removed(page: Page) -> None:
+    page.told.clear()
+    security = odradek.Security(users={"admin": "pw"}, super_users=["admin"], mechanisms=["SCRAM-SHA-256"])
+    with odradek.KafkaBroker(topics=["t"], security=security) as broker, ControlServer(broker) as server:
+        page.open(f"{server.url}/#security")
+        page.wait(has("No ACLs."))
+        page.run("document.querySelector('[aria-label=\"Add: user\"]').click()")
+        fill(page, name="alice", password="wonder")
+        submit(page)
+        page.wait(has("alice"))
+        page.run("[...document.querySelectorAll('main button')].filter(each => each.innerText === 'Add')[1].click()")
+        fill(page, principal="User:alice", operation="4", resourceType="2", resourceName="t")
+        submit(page)
+        page.wait(has("User:alice"))
+        from confluent_kafka import Producer
+
+        producer = Producer({**broker.client_config("admin"), "sasl.username": "alice", "sasl.password": "wonder"})
+        producer.produce("t", "v", partition=0)
+        assert producer.flush(30) == 0
+        assert [each.value for each in broker.records("t")] == [b"v"]
+        for text in ("User:alice", "alice"):
+            choose(page, text)
+            page.run("document.activeElement.blur()")
+            page.run(
+                f"[...document.querySelectorAll('main .grid')].find(each => each.innerText.includes({text!r})).focus()"
+            )
+            page.press("Delete")
+            page.wait("document.querySelector('dialog[open]') !== null")
+            submit(page)
+        page.wait(f"!{has('alice')}")
+        page.open("about:blank")
+    assert page.told == []
+
+
+def test_hostile_names_are_text_in_every_view(page: Page) -> None:
+    page.told.clear()
+    evil = "<img src=x onerror=\"document.title='owned'\">"
+    security = odradek.Security(users={"admin": "pw"}, super_users=["admin", "ANONYMOUS"])
+    with (
+        odradek.KafkaBroker(topics=["t"], registry=True, security=security) as broker,
+        ControlServer(broker) as server,
+    ):
+        broker.produce("t", evil, key=evil, headers={evil: evil}, transactional_id=evil, transaction="open")
+        broker.set_offsets(evil, {("t", 0): 0})
+        broker.set_faults(odradek.Fault("Produce", topic=evil, delay_ms=1))
+        told = Console(broker.cluster, broker._look)
+        told.registry(
+            "POST",
+            f"/subjects/{quote(evil, safe='')}/versions",
+            {"schema": json.dumps({"type": "string", "doc": evil})},
+        )
+        acl = {
+            "resourceType": 2,
+            "resourceName": evil,
+            "resourcePatternType": 3,
+            "principal": f"User:{evil}",
+            "host": "*",
+        }
+        told.admin("CreateAcls", {"creations": [{**acl, "operation": 3, "permissionType": 3}]})
+        for view in (
+            "topics/t",
+            "records/t",
+            f"groups/{quote(evil)}",
+            "transactions",
+            "requests",
+            "lab",
+            f"registry/{quote(evil)}",
+            "security",
+        ):
+            page.open(f"{server.url}/#{view}")
+            page.wait(
+                has("<img src=x")
+                if view not in ("topics/t", "requests")
+                else has("Answer" if view == "requests" else "Groups that read it")
+            )
+            page.run("new Promise(requestAnimationFrame)")
+            assert (page.run("document.images.length"), page.run("document.title")) == (0, "odradek")
         page.open("about:blank")
     assert page.told == []

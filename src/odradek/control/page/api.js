@@ -34,6 +34,11 @@ async function asked(path, body, signal) {
 
 export const api = async (path, body) => (await asked(path, body)).json();
 
+// A request of Kafka's protocol; all fields of its newest version are given.
+export const kafka = (name, body, node = null) => api("admin", { api: name, body, node });
+
+export const registry = (method, path, body = null) => api("registry", { method, path, body });
+
 export const query = given => new URLSearchParams(Object.entries(given).filter(([, each]) => each !== "" && each !== null && each !== undefined)).toString();
 
 // Follows a stream of JSON lines for as long as its view is shown. `keep()` opens it, and again after it has ended; what

@@ -6,9 +6,10 @@ export const enc = encodeURIComponent;
 export function h(tag, props = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(props)) {
+    if (value === undefined) continue;
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else if (name in made && name !== "list") made[name] = value;
-    else if (value !== undefined && value !== null) made.setAttribute(name, value);
+    else if (value !== null) made.setAttribute(name, value);
   }
   made.append(...children.flat().filter(each => each !== null && each !== undefined));
   return made;
@@ -33,6 +34,16 @@ export function tell(error) {
   $("problem").hidden = !error;
   $("problem").textContent = error ? error.message : "";
   delete $("problem").dataset.poll;
+}
+
+export async function copy(text) {
+  try { await navigator.clipboard.writeText(text); } catch { tell(new Error("This browser lets only pages of https, localhost or 127.0.0.1 copy.")); }
+}
+
+export function download(name, text) {
+  const href = URL.createObjectURL(new Blob([text]));
+  h("a", { href, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 1000);
 }
 
 // Calls at most once for each frame that is drawn.

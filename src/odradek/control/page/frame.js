@@ -6,9 +6,12 @@ import { clockText, many } from "./values.js";
 
 const EVERY_MS = 1000;
 const GONE = "The broker does not answer: it has ended, or is not reachable. This page asks again every second, and shows what it knew.";
-let view = null, overview = null, timer = null, busy = null, told = () => {};
+let view = null, overview = null, asked = null, timer = null, busy = null, told = () => {};
 
 export const latest = () => overview;
+
+// The overview, also before the first has come.
+export const known = async () => overview ?? asked;
 
 // `changed` is called with each new overview.
 export function begin(changed) { told = changed; }
@@ -45,8 +48,8 @@ export async function look() {
 async function once(mine) {
   if (mine !== view || document.hidden) return;
   try {
-    overview = await api("overview");
-    await mine.poll();
+    asked = api("overview");
+    [overview] = await Promise.all([asked, mine.poll()]);
     if ($("problem").dataset.poll) tell(null);
     connected(true);
   } catch (error) {
@@ -66,7 +69,7 @@ function connected(on) {
   if (!overview) return;
   $("clock").textContent = `${clockText(overview.now_ms)} UTC${overview.frozen ? ", frozen" : ""}`;
   $("clock").className = overview.frozen ? "warn" : "";
-  $("servers").textContent = `${many(overview.partitions, "partition")}${overview.bugs ? `, ${many(overview.bugs, "bug")}` : ""}`;
+  $("servers").textContent = `${overview.bootstrap_servers} · Kafka ${overview.kafka} · ${many(overview.partitions, "partition")}${overview.bugs ? `, ${many(overview.bugs, "bug")}` : ""}`;
   told(overview);
 }
 

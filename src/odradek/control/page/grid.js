@@ -1,31 +1,56 @@
 // A list that holds only the rows in sight: `load(start, limit)` gives {total, rows}.
 
-import { h, tell } from "./dom.js";
+import { copy, h, tell } from "./dom.js";
 
 const ROW = 28;
 let grids = 0;
 
 export class Grid {
-  constructor({ label, columns, key, load, pick, open, small, empty }) {
-    Object.assign(this, { columns, key, load, pick, open, empty: empty ?? "Nothing here yet." });
+  constructor({ label, columns, key, load, pick, open, remove, small, empty }) {
+    Object.assign(this, { columns, key, load, pick, open, remove, empty: empty ?? "Nothing here yet.", all: [], sort: "" });
     this.start = 0; this.total = 0; this.rows = []; this.at = -1; this.chosen = null; this.wanted = null; this.turn = 0; this.id = `grid${++grids}`;
-    const widths = columns.map(each => each[1]).join(" ");
-    this.head = h("div", { className: "head", role: "row" }, columns.map(([name, , , kind]) =>
-      h("span", { role: "columnheader", className: kind?.includes("num") ? "num" : "" }, name)));
-    this.head.style.gridTemplateColumns = this.widths = widths;
+    this.head = h("div", { className: "head", role: "row" });
     this.list = h("div", { className: "rows", role: "rowgroup" });
     this.body = h("div", { className: "body", tabIndex: -1, onscroll: () => this.draw() }, this.list);
     this.none = h("div", { className: "empty", hidden: true }, this.empty);
     this.root = h("div", { className: `grid ${small ? "small" : ""} ${pick || open ? "open" : ""}`, role: "grid", tabIndex: 0,
       "aria-label": label, onkeydown: event => this.keyed(event) }, this.head, this.none, this.body);
     this.slots = new Map();
-    new ResizeObserver(() => this.draw()).observe(this.body);
+    this.fit();
+    new ResizeObserver(() => { this.fit(); this.draw(); }).observe(this.root);
   }
-  set(rows) { this.load = null; this.start = 0; this.total = rows.length; this.rows = rows; this.draw(); }
+  // Leaves out columns that may be left out until the others fit.
+  fit() {
+    const room = this.root.clientWidth || Infinity, least = each => 14 + Number(each[1].match(/(\d+)px/)?.[1] ?? 44);
+    let shown = this.columns;
+    for (let out; shown.reduce((sum, each) => sum + least(each), 12) > room && (out = shown.findLast(each => each[3]?.includes("extra")));) shown = shown.filter(each => each !== out);
+    if (shown.length !== this.shown?.length) { this.shown = shown; this.redo(); }
+  }
+  redo() {
+    const [, down, by] = this.sort.match(/^(-?)(.*)$/);
+    this.head.replaceChildren(...this.shown.map(([name, , , kind, field]) => h("span", { role: "columnheader", className: kind?.includes("num") ? "num" : "",
+      "aria-sort": field && field === by ? down ? "descending" : "ascending" : null },
+    field ? h("button", { type: "button", tabIndex: -1, onclick: () => this.sortBy(field) }, name, field === by ? down ? " ↓" : " ↑" : "") : name)));
+    this.head.style.gridTemplateColumns = this.widths = this.shown.map(each => each[1]).join(" ");
+    for (const slot of this.slots.values()) slot.remove();
+    this.slots.clear();
+  }
+  // Once for the smallest first, again for the largest, a third time for the usual order.
+  sortBy(field) {
+    this.sort = this.sort === field ? `-${field}` : this.sort === `-${field}` ? "" : field;
+    this.redo();
+    if (this.load) { this.draw(); this.refresh().catch(tell); } else this.set(this.all);
+  }
+  set(rows) {
+    this.load = null; this.start = 0; this.total = rows.length; this.all = rows;
+    const field = this.sort.replace("-", ""), sign = this.sort === field ? 1 : -1, at = each => each[field] ?? "";
+    this.rows = this.sort ? [...rows].sort((a, b) => sign * (at(a) > at(b) ? 1 : at(a) < at(b) ? -1 : 0)) : rows;
+    this.draw();
+  }
   async refresh() {
     if (!this.load) return;
     const turn = ++this.turn, [first, some] = this.sight();
-    const start = Math.max(0, first - 20), found = await this.load(start, Math.min(200, some + 40));
+    const start = Math.max(0, first - 20), found = await this.load(start, Math.min(200, some + 40), this.sort);
     if (turn !== this.turn) return;
     this.start = start; this.total = found.total; this.rows = found.rows;
     this.draw(true);
@@ -56,7 +81,7 @@ export class Grid {
   slot(index) {
     const made = h("div", { className: "row", role: "row", id: `${this.id}-${index}`, "aria-rowindex": index + 2,
       onclick: () => this.choose(index), ondblclick: () => this.open?.(this.row(index)) },
-    this.columns.map(() => h("span", { role: "gridcell" })));
+    this.shown.map(() => h("span", { role: "gridcell" })));
     made.style.gridTemplateColumns = this.widths; made.style.top = `${index * ROW}px`;
     this.slots.set(index, made); this.list.append(made);
     return made;
@@ -64,7 +89,7 @@ export class Grid {
   fill(slot, row, index) {
     const chosen = row !== undefined && this.chosen !== null && this.key(row) === this.chosen;
     slot.setAttribute("aria-selected", chosen);
-    this.columns.forEach(([, , text, kind], column) => {
+    this.shown.forEach(([, , text, kind], column) => {
       const found = row === undefined ? "" : text(row), [said, more] = Array.isArray(found) ? found : [found, ""];
       const cell = slot.children[column], name = `${kind ?? ""} ${more}`.trim();
       if (cell.textContent !== String(said)) { cell.textContent = said; cell.title = said; }
@@ -89,5 +114,11 @@ export class Grid {
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
     if (event.key in steps && this.total) { event.preventDefault(); this.choose(this.at < 0 && Number.isFinite(steps[event.key]) ? 0 : this.at + steps[event.key]); }
     else if (event.key === "Enter" && this.row(this.at)) { event.preventDefault(); this.open?.(this.row(this.at)); }
+    else if (event.key === "Delete" && this.row(this.at)) this.remove?.(this.row(this.at));
+    else if (event.key === "c" && !event.ctrlKey && !event.metaKey && this.row(this.at)) copy(JSON.stringify(this.row(this.at)));
+    else if (event.key === "s") {
+      const fields = this.shown.map(each => each[4]).filter(Boolean), at = fields.indexOf(this.sort.replace("-", ""));
+      if (fields.length) this.sortBy(this.sort.startsWith("-") || at < 0 ? fields[(at + 1) % fields.length] : fields[at]);
+    }
   }
 }

@@ -1,8 +1,9 @@
 // Nodes, with buttons.
 
 import { api } from "./api.js";
-import { button, facts, h } from "./dom.js";
+import { button, facts, h, tell } from "./dom.js";
 import { act } from "./frame.js";
+import { configs } from "./parts.js";
 import { count, many } from "./values.js";
 
 export function nodesView() {
@@ -12,7 +13,7 @@ export function nodesView() {
     const verbs = { up: [["Kill", "kill-node"], ["Stop", "stop-node"], ["Freeze", "freeze-node"]], frozen: [["Thaw", "thaw-node"], ["Kill", "kill-node"]], down: [["Start", "start-node"], ["Remove", "remove-node"]] };
     const bars = Object.fromEntries(Object.entries(verbs).map(([kind, some]) => [kind, h("div", { className: "bar", hidden: true },
       some.map(([label, path]) => button(label, () => act(path, { node_id: id }), { "aria-label": `${label} node ${id}` })))]));
-    const section = h("section", { className: "card", "aria-label": `Node ${id}` }, h("div", { className: "bar" }, title, h("span", { className: "space" }), state), about, ...Object.values(bars));
+    const section = h("section", { className: "card", "aria-label": `Node ${id}` }, h("div", { className: "bar" }, title, h("span", { className: "space" }), state, button("Configs", () => configs(4, String(id)).catch(tell), { "aria-label": `Configs of node ${id}` })), about, ...Object.values(bars));
     cards.append(section);
     const show = node => {
       state.textContent = node.state + (node.controller ? ", controller" : "");

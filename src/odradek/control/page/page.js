@@ -6,7 +6,9 @@ import { groupsView } from "./groups.js";
 import { labView } from "./lab.js";
 import { nodesView } from "./nodes.js";
 import { recordsView } from "./records.js";
+import { registryView } from "./registry.js";
 import { requestsView } from "./requests.js";
+import { securityView } from "./security.js";
 import { topicsView } from "./topics.js";
 import { transactionsView } from "./transactions.js";
 import { count } from "./values.js";
@@ -19,6 +21,8 @@ const VIEWS = [
   ["requests", "Requests", requestsView, each => each.requests],
   ["nodes", "Nodes", nodesView, each => each.nodes_up < each.nodes ? `${each.nodes_up}/${each.nodes}` : each.nodes],
   ["lab", "Clock & faults", labView, each => each.faults || null],
+  ["registry", "Schemas", registryView, () => null],
+  ["security", "Users & ACLs", securityView, () => null],
 ];
 
 const decoded = text => { try { return decodeURIComponent(text); } catch { return text; } };
@@ -31,6 +35,7 @@ function show() {
     const chosen = each.id === `tab-${shown}`;
     each.setAttribute("aria-selected", chosen);
     each.tabIndex = chosen ? 0 : -1;
+    if (chosen) each.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
   $("view").setAttribute("aria-labelledby", `tab-${shown}`);
   showView(made(...parts));

@@ -1,8 +1,10 @@
 // Records of a topic: the newest as they come, or those from an offset on.
 
 import { Follower, api, query } from "./api.js";
-import { button, facts, go, h, soon, tell } from "./dom.js";
+import { button, copy, download, facts, go, h, soon, tell } from "./dom.js";
+import { asks, offsetsAt } from "./forms.js";
 import { Grid } from "./grid.js";
+import { paged, search, searched } from "./parts.js";
 import { schemasDialog } from "./schemas.js";
 import { clockText, count, preview, shown } from "./values.js";
 
@@ -13,8 +15,8 @@ const newestFirst = (a, b) => b.timestamp - a.timestamp || b.offset - a.offset |
 const flat = ({ record, key, value }) => ({ ...record, decodedKey: key, decodedValue: value });
 
 const COLUMNS = [
-  ["Part.", "42px", each => each.partition, "num"], ["Offset", "84px", each => count(each.offset), "num"],
-  ["Time", "190px", each => [clockText(each.timestamp), "mono"]],
+  ["Part.", "42px", each => each.partition, "num", "partition"], ["Offset", "84px", each => count(each.offset), "num", "offset"],
+  ["Time", "190px", each => [clockText(each.timestamp), "mono"], "extra", "timestamp"],
   ["Key", "minmax(60px, 1fr)", each => preview(each.key, each.decodedKey)],
   ["Value", "minmax(120px, 3fr)", each => each.control ? [`${each.control} marker`, "warn"] : preview(each.value, each.decodedValue)],
 ];
@@ -31,7 +33,7 @@ function detailOf(root) {
     const choose = each => () => { mode = each; sessionStorage.setItem("odradek-mode", each); show(record); };
     const pressed = mode === "data" && !known ? "text" : mode;
     const modes = MODES.filter(([each]) => each !== "data" || known).map(([each, label]) => button(label, choose(each), { "aria-pressed": pressed === each }));
-    root.replaceChildren(h("div", { className: "bar", role: "group", "aria-label": "Show as" }, modes),
+    root.replaceChildren(h("div", { className: "bar", role: "group", "aria-label": "Show as" }, modes, button("Copy", () => copy(shown(record.value, pressed, record.decodedValue)))),
       ...part("Value", record.value, record.decodedValue), ...part("Key", record.key, record.decodedKey),
       ...record.headers.flatMap(([name, value]) => part(`Header ${name}`, value, null)), h("h3", {}, "Record"),
       facts({ Place: `${record.topic}-${record.partition} @ ${record.offset}`,
@@ -53,60 +55,82 @@ function topicBox(topic) {
   return [names, box];
 }
 
+// Which topic, where none is named.
+function topicsToRead() {
+  const box = search("Search topics", () => searched(grid)());
+  const grid = new Grid({ label: "Topics", key: each => each.name, load: paged("topic-page", box, "topics", () => ({ internal: true })), empty: "No topics.", pick: () => {}, open: each => go("records", each.name),
+    columns: [["Topic", "minmax(110px, 3fr)", each => [each.name, each.internal ? "quiet" : ""], "", "name"], ["Records", "minmax(70px, 1fr)", each => count(each.records), "num", "records"]] });
+  return { nodes: [h("div", { className: "bar" }, box, button("Open", () => { const row = grid.row(grid.at); if (row) go("records", row.name); }), h("span", { className: "quiet" }, "Choose the topic to read.")), grid.root],
+    poll: () => grid.refresh() };
+}
+
+// `offset`: of the partition; without a partition of all, or of each ("7,0,12").
 export function recordsView(topic = "", partition = "", offset = "") {
-  let rows = [], end = 0, atOnce = AT_ONCE, leftOut = 0;
-  const isLive = offset === "";
+  if (!topic) return topicsToRead();
+  let rows = [], parts = [], atOnce = AT_ONCE, leftOut = 0, isFull = false, wanted = "", looked = 0, isOver = false;
+  const isLive = offset === "", starts = offset.split(",").map(Number);
   const [names, box] = topicBox(topic);
   const part = h("select", { "aria-label": "Partition", onchange: () => go("records", topic, part.value) }, h("option", { value: "" }, "all"));
-  const at = h("input", { type: "number", min: 0, "aria-label": "Offset", placeholder: "offset", value: offset,
-    onchange: () => at.value !== "" && go("records", topic, part.value || "0", at.value) });
-  const again = () => stream.again();
+  const at = h("input", { type: "number", min: 0, "aria-label": "Offset", placeholder: "offset", value: starts.length > 1 ? "" : offset,
+    onchange: () => at.value !== "" && go("records", topic, part.value, at.value) });
+  const time = h("input", { type: "datetime-local", step: 1, "aria-label": "Time (UTC)", title: "Time (UTC)",
+    onchange: () => time.value && offsetsAt(topic, parts, Date.parse(`${time.value}Z`)).then(found => go("records", topic, part.value, found.join(","))).catch(tell) });
+  const again = () => { isFull = false; stream.again(); };
   const committed = h("input", { type: "checkbox", onchange: again }), marks = h("input", { type: "checkbox", onchange: again });
-  const filter = h("input", { type: "search", placeholder: "Filter what is shown", "aria-label": "Filter", oninput: () => fill() });
+  const filter = h("input", { type: "search", placeholder: "Filter; Enter searches all", "aria-label": "Filter",
+    oninput: () => fill(), onkeydown: event => { if (event.key === "Enter") lookFor(filter.value); } });
+  const lookFor = text => { wanted = text; again(); };
   const note = h("span", { className: "quiet", role: "status" });
   const detail = h("section", { className: "detail", "aria-label": "Record" }, h("p", { className: "quiet" }, "No record chosen."));
-  const step = (by, label) => button(label, () => go("records", topic, part.value || "0", Math.max(0, Number(offset || end) + by)));
+  // Each partition goes on before or behind what is shown of it.
+  const step = (isNewer, label) => button(label, () => go("records", topic, part.value, parts.map((each, place) => {
+    const own = rows.filter(row => row.partition === each.index).map(row => row.offset), share = Math.ceil(AT_ONCE / parts.length);
+    const begin = isLive ? each.high_watermark : starts[place] ?? starts[0];
+    if (isNewer) return own.length ? Math.max(...own) + 1 : begin;
+    return Math.max(each.log_start_offset, Math.min(begin, ...own) - share);
+  }).join(",")));
   const show = detailOf(detail);
-  const grid = new Grid({ label: "Records", key: each => `${each.partition}-${each.offset}`, empty: topic ? "No records." : "Name a topic.",
+  const grid = new Grid({ label: "Records", key: each => `${each.partition}-${each.offset}`, empty: "No records.",
     columns: COLUMNS, pick: show });
   const fill = soon(() => {
-    const wanted = filter.value.toLowerCase();
+    const shownOnly = filter.value.toLowerCase();
     const text = each => `${preview(each.key, each.decodedKey)[0]} ${preview(each.value, each.decodedValue)[0]}`.toLowerCase();
-    grid.set(wanted ? rows.filter(each => text(each).includes(wanted)) : rows);
-    note.textContent = leftOut ? `${count(leftOut)} offsets passed over: too many at once` : "";
+    grid.set(shownOnly && !wanted ? rows.filter(each => text(each).includes(shownOnly)) : rows);
+    note.textContent = wanted ? `${count(rows.length)} found in ${isFull ? "" : isOver ? "all " : ""}${count(looked)} records${isFull ? `; the first ${KEPT} are shown` : ""}`
+      : leftOut ? `${count(leftOut)} offsets passed over: too many at once` : "";
   });
   const stream = new Follower(
     () => `records/stream?${query({ topic, partition, control: marks.checked, isolation: committed.checked ? "read_committed" : "read_uncommitted",
-      start: offset, [isLive ? "latest" : "limit"]: atOnce })}`,
+      ...(wanted ? { contains: wanted, start: 0, limit: KEPT } : isLive ? { latest: atOnce } : { [starts.length > 1 ? "starts" : "start"]: offset, limit: atOnce }) })}`,
     lines => {
       const records = lines.filter(each => each.record).map(flat);
-      for (const each of lines) leftOut += each.left_out ?? 0;
-      if (isLive) rows = [...records, ...rows].sort(newestFirst).slice(0, KEPT);
+      for (const each of lines) { leftOut += each.left_out ?? 0; looked += each.searched ?? 0; if (each.searched !== undefined) isOver = !each.more; }
+      if (isLive && !wanted) rows = [...records, ...rows].sort(newestFirst).slice(0, KEPT);
       else rows = [...rows, ...records];
-      end = Math.max(end, ...records.map(each => each.offset + 1));
-      if (!isLive && rows.length >= atOnce) isFull = true;
+      if (rows.length >= (wanted ? KEPT : isLive ? Infinity : atOnce)) isFull = true;
       fill();
     },
-    () => { rows = []; leftOut = 0; fill(); });
-  let isFull = false;
+    () => { rows = []; leftOut = looked = 0; isOver = false; fill(); });
   async function poll() {
-    if (!topic || isFull || stream.control) return;
+    if (isFull || stream.control) return;
     const found = await api(`topic?${query({ name: topic })}`);
     if (part.length === 1) { part.append(...found.partitions.map(each => h("option", { value: each.index }, each.index))); part.value = partition; }
-    const wanted = found.partitions.filter(each => partition === "" || each.index === Number(partition));
-    const total = wanted.reduce((sum, each) => sum + each.log_end_offset - each.log_start_offset, 0);
-    const mean = wanted.reduce((sum, each) => sum + each.size_bytes, 0) / Math.max(1, total);
+    parts = found.partitions.filter(each => partition === "" || each.index === Number(partition));
+    const total = parts.reduce((sum, each) => sum + each.log_end_offset - each.log_start_offset, 0);
+    const mean = parts.reduce((sum, each) => sum + each.size_bytes, 0) / Math.max(1, total);
     atOnce = Math.max(1, Math.min(Math.floor(BYTES_AT_ONCE / Math.max(1, mean)), AT_ONCE));
-    if (isLive) atOnce = Math.max(1, Math.ceil(atOnce / wanted.length));
-    if (wanted.length === 1) end = wanted[0].high_watermark;
+    if (isLive) atOnce = Math.max(1, Math.ceil(atOnce / parts.length));
+    else atOnce = Math.max(atOnce, parts.length);
     stream.keep();
   }
   const schemas = schemasDialog(topic, again);
   return {
     nodes: [names, schemas.dialog, h("div", { className: "bar" }, box, h("label", {}, "Partition", part),
-      button("Live", () => go("records", topic, part.value), { "aria-pressed": isLive }), step(-100, "Older"), at, step(100, "Newer"), filter,
+      button("Live", () => { if (isLive && wanted) { filter.value = ""; lookFor(""); } else go("records", topic, part.value); }, { "aria-pressed": isLive }),
+      step(false, "Older"), step(true, "Newer"), at, time, filter, button("Search all", () => lookFor(filter.value)), asks("Produce", "produce", () => ({ topic })),
+      button("Download", () => download(`${topic}.jsonl`, grid.rows.map(each => `${JSON.stringify(each)}\n`).join(""))),
       h("label", {}, committed, "Committed"), h("label", {}, marks, "Markers"),
-      button("Schemas", () => schemas.open().catch(tell), { disabled: !topic }), note),
+      button("Schemas", () => schemas.open().catch(tell)), note),
     h("div", { className: "split" }, h("div", {}, grid.root), detail)],
     poll, close: () => stream.stop(),
   };

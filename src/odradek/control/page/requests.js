@@ -1,7 +1,7 @@
 // What clients ask and are answered, as it comes; requests that wait for their answer are asked for.
 
 import { Follower, api, query } from "./api.js";
-import { button, facts, h, soon } from "./dom.js";
+import { button, facts, h, soon, tell } from "./dom.js";
 import { act } from "./frame.js";
 import { Grid } from "./grid.js";
 import { requestColumns, requestKey, search } from "./parts.js";
@@ -10,12 +10,23 @@ import { count } from "./values.js";
 const KEPT = 2000, AT_ONCE = 200;
 const USUAL = /^(Fetch|Heartbeat)$/;
 
+const plain = data => new TextDecoder().decode(Uint8Array.from(atob(data), each => each.charCodeAt(0)));
+
+// The messages decoded: Kafka's by the broker, those of the schema registry are JSON already.
+async function messages(each, into) {
+  const found = each.request?.http === undefined ? await api("messages", { request: each }) : { request: plain(each.request.body), response: each.response && plain(each.response.body) };
+  const part = (title, message) => message ? [h("h3", {}, title), h("pre", {}, typeof message === "string" ? message : JSON.stringify(message, null, 2))] : [];
+  into.replaceChildren(...part("Request", found.request), ...part("Answer", found.response));
+}
+
 function told(detail, each) {
   detail.dataset.state = each.state;
+  const both = h("div");
   detail.replaceChildren(h("h2", {}, `${each.api} v${each.version}`), h("pre", {}, each.line), facts({
     Time: each.time, Client: each.clientId, Connection: each.connection, Node: each.node, State: each.state,
     Took: each.latencyMs === null ? null : `${each.latencyMs} ms`, "Request bytes": each.size, "Answer bytes": each.responseSize || null,
-    Problems: each.problems.map(([, text]) => text).join("\n"), Cut: each.cut, Correlation: each.correlationId }));
+    Problems: each.problems.map(([, text]) => text).join("\n"), Cut: each.cut, Correlation: each.correlationId }), both);
+  messages(each, both).catch(tell);
 }
 
 export function requestsView() {
@@ -56,9 +67,9 @@ export function requestsView() {
     pause.textContent = stopped ? "Go on" : "Pause";
     pause.setAttribute("aria-pressed", stopped);
   }, { "aria-pressed": false });
-  const forget = button("Forget", async () => { await act("requests/clear"); kept.clear(); leftOut = 0; fill(); });
+  const clear = button("Clear", async () => { await act("requests/clear"); kept.clear(); leftOut = 0; fill(); });
   return {
-    nodes: [h("div", { className: "bar" }, box, h("label", {}, bad, "Errors only"), h("label", {}, fetches, "Without fetches and heartbeats"), pause, forget, note),
+    nodes: [h("div", { className: "bar" }, box, h("label", {}, bad, "Errors only"), h("label", {}, fetches, "Without fetches and heartbeats"), pause, clear, note),
       h("div", { className: "split" }, h("div", {}, grid.root), detail)],
     poll, close: () => stream.stop(),
   };

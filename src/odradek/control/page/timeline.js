@@ -3,7 +3,7 @@
 import { h, svg } from "./dom.js";
 import { many } from "./values.js";
 
-export const SETTLED = new Set(["Stable", "Empty", "Dead"]);
+const SETTLED = new Set(["Stable", "Empty", "Dead"]);
 const KEPT = 200, LANES = 12, SHOWN_S = 120, LANE = 16;
 const seen = new Map();
 const KINDS = { JoinGroup: "moving", SyncGroup: "moving", LeaveGroup: "left", ConsumerGroupHeartbeat: "moving", ShareGroupHeartbeat: "moving", StreamsGroupHeartbeat: "moving" };

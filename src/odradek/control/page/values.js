@@ -47,7 +47,7 @@ export function shown(value, mode, decoded = null) {
   if (mode === "hex" || (mode === "data" && decoded)) return (hexDump(some) || "(empty)") + cut;
   const text = new TextDecoder().decode(some);
   if (mode === "json") {
-    try { return JSON.stringify(JSON.parse(new TextDecoder().decode(bytes)), null, 2).slice(0, SHOWN_BYTES) + cut; } catch { return `(no JSON)\n${text}${cut}`; }
+    try { return JSON.stringify(JSON.parse(new TextDecoder().decode(bytes)), null, 2).slice(0, SHOWN_BYTES) + cut; } catch { return text + cut; }
   }
   return (text || "(empty)") + cut;
 }
