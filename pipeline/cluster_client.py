@@ -22,7 +22,7 @@ from odradek.protocol.generated.messages.list_offsets import ListOffsetsPartitio
 from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import iter_batches
-from odradek.wire_client import AuthenticationError, TlsError, WireClient, WireError
+from odradek.wire_client import ApiNotServed, AuthenticationError, TlsError, WireClient, WireError
 
 _CLIENT_ID = "odradek-pipeline"
 
@@ -116,6 +116,10 @@ class ClusterClient:
             connection.close()
         self._connections.clear()
 
+    def ask(self, request: Any) -> Any:
+        """The answer of any broker to a request that may be repeated; ConnectionError if none answers."""
+        return self._patiently(lambda: self._ask(self._any(), request))
+
     # -- who leads what
 
     def topics(self, names: Iterable[str] | None = None, *, missing_ok: bool = False) -> dict[str, list[int]]:
@@ -124,7 +128,7 @@ class ClusterClient:
         KafkaError for a topic that may not be seen and, unless ``missing_ok``, for a name that does not exist.
         """
         wanted = None if names is None else [MetadataRequestTopic(name=name) for name in names]
-        answer = self._ask_any(MetadataRequest(topics=wanted, allow_auto_topic_creation=False))
+        answer = self.ask(MetadataRequest(topics=wanted, allow_auto_topic_creation=False))
         brokers = {broker.node_id: (broker.host, broker.port) for broker in answer.brokers}
         self._brokers = list(brokers.values())
         found: dict[str, list[int]] = {}
@@ -144,7 +148,7 @@ class ClusterClient:
         request = MetadataRequest(
             topics=None, allow_auto_topic_creation=False, include_topic_authorized_operations=True
         )
-        topics = self._ask_any(request).topics
+        topics = self.ask(request).topics
         return {topic.name: bool(topic.topic_authorized_operations & _READ) for topic in topics}
 
     def create_topics(self, partitions: Mapping[str, int]) -> None:
@@ -152,7 +156,7 @@ class ClusterClient:
         topics = [
             CreatableTopic(name=name, num_partitions=count, replication_factor=-1) for name, count in partitions.items()
         ]
-        metadata = self._ask_any(MetadataRequest(topics=[], allow_auto_topic_creation=False))
+        metadata = self.ask(MetadataRequest(topics=[], allow_auto_topic_creation=False))
         address = {broker.node_id: (broker.host, broker.port) for broker in metadata.brokers}[metadata.controller_id]
         answer = self._ask(self._connection(address), CreateTopicsRequest(topics=topics, timeout_ms=30_000))
         for topic in answer.topics:
@@ -381,7 +385,7 @@ class ClusterClient:
             except KafkaError as error:
                 if error.code not in passing or waited > self._timeout_s:
                     raise
-            except (AuthenticationError, TlsError):
+            except (ApiNotServed, AuthenticationError, TlsError):
                 raise
             except WireError:
                 if not repeatable or waited > self._timeout_s:
@@ -396,9 +400,6 @@ class ClusterClient:
 
     def _ask(self, broker: WireClient, request: Any) -> Any:
         return broker.request(request, max_version=_NEWEST.get(request.API_KEY))
-
-    def _ask_any(self, request: Any) -> Any:
-        return self._patiently(lambda: self._ask(self._any(), request))
 
     def _any(self) -> WireClient:
         failures = []

@@ -28,14 +28,14 @@ _UNCOMMITTED, _COMMITTED = 0, 1
 
 def why(group_id: str, host: str, port: int, security: ClientSecurity = PLAIN_TEXT) -> str:
     """The state of a group of a cluster, as text; WireError and KafkaError if the cluster does not answer."""
-    cluster = _Cluster(host, port, security)
+    cluster = ClusterReader(host, port, security)
     try:
         return why_text(cluster.situation(group_id), group_id)
     finally:
         cluster.close()
 
 
-class _Cluster:
+class ClusterReader:
     """A cluster that is asked over the wire: a connection to each node, opened when it is needed."""
 
     def __init__(self, host: str, port: int, security: ClientSecurity) -> None:
@@ -52,7 +52,7 @@ class _Cluster:
 
     def situation(self, group_id: str) -> Situation:
         """All groups by name, and what the one that is meant is about."""
-        kinds = {each.group_id: each for node in self._addresses for each in self._groups_of(node)}
+        kinds = self.groups()
         groups = {each: _unknown(each) for each in kinds if each != group_id}
         if group_id in kinds:
             groups[group_id] = self._group(group_id, kinds[group_id].group_type or "classic")
@@ -65,6 +65,10 @@ class _Cluster:
         if group is not None:
             groups[group_id] = _with_lags(group, topics)
         return Situation(topics=topics, groups=groups)
+
+    def groups(self) -> dict[str, Any]:
+        """All groups by name, as ListGroups tells of them."""
+        return {each.group_id: each for node in self._addresses for each in self._groups_of(node)}
 
     def _groups_of(self, node: int) -> Iterable[Any]:
         answer = self._client(node).request(ListGroupsRequest())

@@ -13,6 +13,7 @@ from struct import Struct
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from odradek.client_security.errors import ApiNotServed as ApiNotServed
 from odradek.client_security.errors import AuthenticationError as AuthenticationError
 from odradek.client_security.errors import ConnectionClosed as ConnectionClosed
 from odradek.client_security.errors import TlsError as TlsError
@@ -222,7 +223,7 @@ class WireClient(WireConnection):
     def request(self, request: Any, *, max_version: int | None = None) -> Any:
         """The answer to a request, in the newest common version up to `max_version`.
 
-        Raises WireError when the broker serves no version that is known here.
+        Raises ApiNotServed when the broker serves no version that is known here.
         """
         self._take_answer()
         self.renew_session()
@@ -264,5 +265,5 @@ class WireClient(WireConnection):
         lowest, highest = self._served.get(spec.key, (0, -1))
         version = min(highest, spec.max_version if max_version is None else max_version)
         if version < max(lowest, spec.min_version):
-            raise WireError(f"{self.address} serves no version of {spec.name} that is known here")
+            raise ApiNotServed(f"{self.address} serves no version of {spec.name} that is known here")
         return version

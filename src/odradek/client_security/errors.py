@@ -11,6 +11,10 @@ class ConnectionClosed(WireError):
     """The broker closed the connection where an answer was due."""
 
 
+class ApiNotServed(WireError):
+    """The broker serves no version of an API that is known here. It will not when it is asked again."""
+
+
 class TlsError(WireError):
     """No TLS connection came about: a certificate that is not trusted, a name that is not in it, no common version."""
 

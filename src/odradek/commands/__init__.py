@@ -46,6 +46,10 @@ COMMANDS = {
         "Print, filter or convert a transcript that broker.requests.save(FILE) wrote.",
         "odradek transcript FILE --api Fetch --topic orders --error any",
     ),
+    "tools": (
+        "Run a command of Kafka's, such as kafka-topics, on any running Kafka.",
+        "odradek tools kafka-topics --bootstrap-server localhost:9092 --list",
+    ),
     "why": (
         "Explain why a consumer group reads nothing, on any running Kafka.",
         "odradek why shipping --bootstrap-servers 127.0.0.1:9092",

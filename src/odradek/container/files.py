@@ -1,4 +1,5 @@
-"""The files of the image: what `docker run` starts, and what the Testcontainers modules expect of Kafka's images.
+"""The files of the image: what `docker run` starts, what the Testcontainers modules expect of Kafka's images, and the
+commands that compose files call.
 
 Those modules start a shell that waits for a script, copy the script in when they know the port on the host, and read
 the log until the broker runs. Their scripts call `/etc/kafka/docker/run` (apache/kafka) or, of cp-kafka, `run` or
@@ -11,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from odradek.tools.options import COMMANDS
+
 SERVE = "exec python -m odradek serve --from-env"
 
 FILES: Mapping[str, str] = {
@@ -20,16 +23,29 @@ FILES: Mapping[str, str] = {
     "etc/confluent/docker/configure": "#!/bin/sh\n",
     "etc/confluent/docker/launch": f"#!/bin/sh\n{SERVE}\n",
     "etc/confluent/docker/run": "#!/bin/sh\ncd {root}/etc/confluent/docker && ./configure && exec ./launch\n",
-    "usr/local/bin/kafka-storage": '#!/bin/sh\nexec python -m odradek.container.storage "$@"\n',
     "usr/local/bin/zookeeper-server-start": '#!/bin/sh\necho "odradek needs no ZooKeeper: none is started"\n',
 }
 """Path below the root to content; ``{root}`` is the root's own path, nothing in an image."""
+FOLDERS = ("opt/kafka/bin", "opt/bitnami/kafka/bin")
+"""Where `apache/kafka` and `bitnami/kafka` have their commands; `cp-kafka` has them on the path."""
+
+
+def commands() -> dict[str, str]:
+    """The commands, as files: by their names on the path, and by those that end in `.sh`, there and in the folders."""
+    found = {}
+    for name in ("kafka-storage", *COMMANDS):
+        module = "odradek.container.storage" if name == "kafka-storage" else f"odradek tools {name}"
+        content = f'#!/bin/sh\nexec python -m {module} "$@"\n'
+        found[f"usr/bin/{name}"] = content
+        if name.startswith("kafka-"):
+            found |= {f"{folder}/{name}.sh": content for folder in ("usr/bin", *FOLDERS)}
+    return found
 
 
 def install(root: Path) -> list[Path]:
     """Write the files below `root` (``/`` in an image), each of them executable."""
     written = []
-    for name, content in FILES.items():
+    for name, content in {**FILES, **commands()}.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content.replace("{root}", str(root).rstrip("/")))

@@ -1,6 +1,7 @@
 """`kafka-storage` in the image: `random-uuid`, and `format`, whose SCRAM users the broker creates when it starts.
 
-Nothing needs to be formatted. What `format` is told is kept in a file that `odradek serve --from-env` reads.
+Nothing needs to be formatted. What `format` is told is kept in a file that `odradek serve --from-env` reads; so are the
+users that `kafka-configs --zookeeper` creates.
 """
 
 from __future__ import annotations
@@ -28,6 +29,18 @@ def formatted() -> dict[str, Any]:
     return found
 
 
+def keep(cluster_id: str | None, scram: Sequence[str]) -> None:
+    """Leave a cluster id (None: the one before), and more users, for the broker's start."""
+    before = formatted()
+    file = kept_file()
+    file.touch(mode=0o600)
+    kept = {
+        "cluster_id": cluster_id or before.get("cluster_id"),
+        "scram": [*dict.fromkeys([*before.get("scram", []), *scram])],
+    }
+    file.write_text(json.dumps(kept))
+
+
 def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser("kafka-storage")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -53,9 +66,7 @@ def main(words: Sequence[str]) -> int:
         except ValueError as error:
             print(f"kafka-storage: --add-scram: {error}", file=sys.stderr)
             return 2
-    file = kept_file()
-    file.touch(mode=0o600)
-    file.write_text(json.dumps({"cluster_id": arguments.cluster_id, "scram": arguments.add_scram}))
+    keep(arguments.cluster_id, arguments.add_scram)
     return 0
 
 

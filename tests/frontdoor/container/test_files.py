@@ -129,7 +129,7 @@ class Container:
     """A shell in the place of a container's, with the image's programs before others on its path."""
 
     def __init__(self, root: Path, command: str, variables: dict[str, str]) -> None:
-        path = f"{root}/usr/local/bin:{Path(sys.executable).parent}:{os.environ['PATH']}"
+        path = f"{root}/usr/local/bin:{root}/usr/bin:{Path(sys.executable).parent}:{os.environ['PATH']}"
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("KAFKA_", "CLUSTER_ID"))}
         environment = {
             **kept,
@@ -169,6 +169,16 @@ def round_trip(bootstrap: str) -> None:
     consumer.close()
     assert message is not None
     assert message.value() == b"book"
+
+
+@pytest.mark.parametrize(
+    "file",
+    ["usr/bin/kafka-topics", "usr/bin/kafka-topics.sh", "opt/kafka/bin/kafka-topics.sh", "usr/bin/cub", "usr/bin/nc"],
+)
+def test_the_commands_of_kafkas_images_are_there(file: str, root: Path) -> None:
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run([root / file, "--version"], env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout == "4.4.0\n"
 
 
 def test_every_file_can_be_run(root: Path) -> None:

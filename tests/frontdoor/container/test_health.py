@@ -63,6 +63,7 @@ def test_a_broker_that_wants_a_log_in_is_asked_before_it(monkeypatch: pytest.Mon
     assert health.main() == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("client_auth", ["none", "required"])
 def test_a_broker_behind_tls_is_asked_by_tls(client_auth: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     authority = Authority(tmp_path)

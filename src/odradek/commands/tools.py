@@ -1,0 +1,44 @@
+"""`odradek tools NAME`: the commands of Kafka that are used in containers."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+
+from odradek.commands import CommandError
+from odradek.protocol.errors import KafkaError
+from odradek.tools.options import COMMANDS, KAFKA, ToolError, parse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("name", metavar="NAME", help=", ".join(COMMANDS) + "; the name may end in .sh")
+    parser.add_argument("words", nargs=argparse.REMAINDER, metavar="...", help="options of Kafka's command")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command; its exit status is returned."""
+    name = arguments.name.removesuffix(".sh")
+    if name not in COMMANDS:
+        raise CommandError(f"no command {name}; there are {', '.join(COMMANDS)}")
+    command = COMMANDS[name]
+    try:
+        options = parse(name, arguments.words)
+        if "version" in options:
+            print(KAFKA)
+            return 0
+        if "help" in options:
+            print(f"{name}, as odradek knows it. Flags: {command.flags}. With a value: {command.values}.")
+            return 0
+        module, _, function = command.function.partition(":")
+        status: int = getattr(import_module(f"odradek.tools.{module}"), function)(options)
+    except ToolError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except (OSError, KafkaError, ValueError) as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        print(f"Error: {error}", file=sys.stderr)
+        return 1
+    return status

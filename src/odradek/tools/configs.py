@@ -1,0 +1,209 @@
+"""`kafka-configs`: of topics, brokers and SCRAM users."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+from secrets import token_bytes
+
+from odradek.broker.security.sasl.credentials import SCRAM_HASHES, salted_password, scram_record
+from odradek.container.storage import keep
+from odradek.pipeline.cluster_client import ClusterClient
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.generated.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
+)
+from odradek.protocol.generated.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from odradek.protocol.generated.messages.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+    UserName,
+)
+from odradek.protocol.generated.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from odradek.protocol.generated.messages.metadata import MetadataRequest
+from odradek.tools.options import Options, Refused, ToolError, check, connect, security
+
+_SET, _DELETE = 0, 1
+_ITERATIONS = 4096
+_KINDS = {"topics": (2, 1), "brokers": (4, 2)}
+"""The kind of a resource, and where a config of its own comes from."""
+_DEFAULTS = 3
+"""Where the dynamic configs of all brokers come from."""
+_SOURCES = {
+    1: "DYNAMIC_TOPIC_CONFIG",
+    2: "DYNAMIC_BROKER_CONFIG",
+    3: "DYNAMIC_DEFAULT_BROKER_CONFIG",
+    4: "STATIC_BROKER_CONFIG",
+    5: "DEFAULT_CONFIG",
+}
+_MECHANISMS = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
+_NUMBERS = {name: number for number, name in _MECHANISMS.items()}
+_PAIR = re.compile(r"\s*([^=,]+)=(\[[^\]]*\]|[^,]*)(?:,|$)")
+
+
+def configs(options: Options) -> int:
+    """`kafka-configs`."""
+    if ("alter" in options) == ("describe" in options):
+        raise ToolError("Command must include exactly one action: --describe, --alter")
+    kind, name = _entity(options)
+    if options.one("zookeeper") is not None:
+        return _keep_users(options, kind, name)
+    try:
+        with connect(options, security(options)) as client:
+            if kind == "users":
+                _users(client, options, name)
+            elif "alter" in options:
+                _alter(client, options, kind, name)
+            else:
+                _describe(client, options, kind, name)
+    except Refused as error:
+        print(f"Error while executing config command: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _entity(options: Options) -> tuple[str, str | None]:
+    """The kind and the name of what is meant; the name of all brokers together is empty, None is each."""
+    for kind in ("topic", "broker", "user"):
+        if (name := options.one(kind)) is not None:
+            return f"{kind}s", name
+    if "broker-defaults" in options:
+        return "brokers", ""
+    kind = options.one("entity-type") or ""
+    if not kind:
+        raise ToolError("At least one entity type must be specified")
+    if kind not in (*_KINDS, "users"):
+        raise ToolError(f"entity-type {kind}: this kafka-configs is odradek's and knows topics, brokers and users")
+    name = "" if "entity-default" in options else options.one("entity-name")
+    if name is None and "alter" in options:
+        raise ToolError(f"An entity name must be specified with --alter of {kind}")
+    return kind, name
+
+
+def _added(options: Options) -> dict[str, str]:
+    """`a=1,b=[2,3]` as names and values."""
+    found = {}
+    for text in options.all("add-config"):
+        pairs = list(_PAIR.finditer(text))
+        if "".join(pair[0] for pair in pairs) != text or not pairs:
+            raise ToolError(
+                f"Invalid entity config: all configs to be added must be in the format \"key=val\", not '{text}'"
+            )
+        for pair in pairs:
+            value = pair[2].strip()
+            found[pair[1].strip()] = value[1:-1] if value.startswith("[") else value
+    return found
+
+
+def _deleted(options: Options) -> list[str]:
+    return [name.strip() for text in options.all("delete-config") for name in text.split(",") if name.strip()]
+
+
+def _alter(client: ClusterClient, options: Options, kind: str, name: str | None) -> None:
+    changes = [AlterableConfig(key, _SET, value) for key, value in _added(options).items()]
+    changes += [AlterableConfig(key, _DELETE, None) for key in _deleted(options)]
+    if not changes:
+        raise ToolError("At least one of --add-config or --delete-config must be specified with --alter")
+    asked = AlterConfigsResource(_KINDS[kind][0], name or "", changes)
+    [answer] = client.ask(IncrementalAlterConfigsRequest([asked])).responses
+    check(answer.error_code, answer.error_message)
+    whole = "default config for brokers in the cluster" if not name else f"config for {kind[:-1]} {name}"
+    print(f"Completed updating {whole}.")
+
+
+def _describe(client: ClusterClient, options: Options, kind: str, name: str | None) -> None:
+    metadata = client.ask(MetadataRequest(topics=None, allow_auto_topic_creation=False))
+    known = (
+        [topic.name for topic in metadata.topics]
+        if kind == "topics"
+        else [str(each.node_id) for each in metadata.brokers]
+    )
+    if name and name not in known:
+        print(f"The {kind[:-1]} '{name}' doesn't exist and doesn't have dynamic config.")
+        return
+    for each in sorted(known) if name is None else [name]:
+        number, source = _KINDS[kind]
+        if kind == "brokers" and not each:
+            source = _DEFAULTS
+        asked = DescribeConfigsResource(number, each, None)
+        [answer] = client.ask(DescribeConfigsRequest([asked], include_synonyms=True)).results
+        check(answer.error_code, answer.error_message)
+        word = "All" if "all" in options else "Dynamic"
+        print(
+            f"{word} configs for {kind[:-1]} {each} are:"
+            if each
+            else f"{'All' if word == 'All' else 'Default'} configs for {kind} in the cluster are:"
+        )
+        for entry in sorted(answer.configs, key=lambda entry: str(entry.name)):
+            if "all" in options or entry.config_source == source:
+                synonyms = ", ".join(
+                    f"{_SOURCES.get(s.source, 'UNKNOWN')}:{s.name}={_text(s.value)}" for s in entry.synonyms
+                )
+                shown = str(entry.is_sensitive).lower()
+                print(f"  {entry.name}={_text(entry.value)} sensitive={shown} synonyms={{{synonyms}}}")
+
+
+def _text(value: str | None) -> str:
+    return "null" if value is None else value
+
+
+def _users(client: ClusterClient, options: Options, name: str | None) -> None:
+    if "describe" in options:
+        asked = None if name is None else [UserName(name)]
+        for user in client.ask(DescribeUserScramCredentialsRequest(asked)).results:
+            if user.error_code != ErrorCode.RESOURCE_NOT_FOUND:
+                check(user.error_code, user.error_message)
+                shown = ", ".join(
+                    f"{_MECHANISMS.get(each.mechanism, 'UNKNOWN')}=iterations={each.iterations}"
+                    for each in user.credential_infos
+                )
+                print(f"SCRAM credential configs for user-principal '{user.user}' are {shown}")
+        return
+    added = [_credential(name or "", mechanism, value) for mechanism, value in _scram(options).items()]
+    deleted = _deleted(options)
+    _only_scram(deleted)
+    deletions = [ScramCredentialDeletion(name or "", _NUMBERS[mechanism]) for mechanism in deleted]
+    for user in client.ask(AlterUserScramCredentialsRequest(deletions, added)).results:
+        check(user.error_code, user.error_message)
+    print(f"Completed updating config for user {name}.")
+
+
+def _only_scram(names: Iterable[str]) -> None:
+    for name in names:
+        if name not in _NUMBERS:
+            raise ToolError(f"{name}: of users this kafka-configs is odradek's and knows {', '.join(_NUMBERS)}")
+
+
+def _scram(options: Options) -> dict[str, str]:
+    """Mechanism to `iterations=N,password=P`."""
+    added = _added(options)
+    _only_scram(added)
+    return added
+
+
+def _credential(name: str, mechanism: str, value: str) -> ScramCredentialUpsertion:
+    parts = {key.strip(): text for key, _, text in (pair.partition("=") for pair in value.split(","))}
+    if "password" not in parts or set(parts) - {"password", "iterations"}:
+        raise ToolError(f"{mechanism}: expected [iterations=N,password=PASSWORD]")
+    iterations, salt = int(parts.get("iterations", _ITERATIONS)), token_bytes(16)
+    kind = next(each for each in SCRAM_HASHES.values() if each.mechanism == mechanism)
+    salted = salted_password(parts["password"], salt, iterations, kind)
+    return ScramCredentialUpsertion(name, _NUMBERS[mechanism], iterations, salt, salted)
+
+
+def _keep_users(options: Options, kind: str, name: str | None) -> int:
+    """A user in ZooKeeper is created before the broker starts: it is kept for the start of the container's broker."""
+    if kind != "users" or "alter" not in options:
+        raise ToolError("zookeeper is not a recognized option: give --bootstrap-server")
+    texts = [f"{mechanism}=[name={name},{value}]" for mechanism, value in _scram(options).items()]
+    for text in texts:
+        scram_record(text)
+    keep(None, texts)
+    print(f"Completed updating config for entity: user-principal '{name}'.")
+    return 0
