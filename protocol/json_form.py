@@ -12,6 +12,7 @@ import base64
 import binascii
 import math
 from collections.abc import Mapping
+from enum import IntEnum
 from typing import Any, TypeVar, cast
 
 from construct import Construct, FormatField
@@ -80,7 +81,7 @@ def _to_json(body: Construct, value: Any, record_sizes: bool) -> Any:
         return base64.b64encode(value).decode()
     if body is p.FLOAT64 and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return value
+    return int(value) if isinstance(value, IntEnum) else value
 
 
 def _struct_from_json(body: p.StructBody, form: Any, path: str) -> Message:

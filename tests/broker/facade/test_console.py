@@ -36,7 +36,8 @@ def test_an_admin_request_is_answered_and_in_no_transcript(broker: odradek.Kafka
     assert answer["responses"] == [{"errorCode": 0, "errorMessage": None, **RESOURCE}]
     asked = {"resources": [{**RESOURCE, "configurationKeys": ["retention.ms"]}]}
     described = console.admin("DescribeConfigs", {**asked, "includeSynonyms": False, "includeDocumentation": False})
-    assert described["results"][0]["configs"][0]["value"] == "1000"
+    [told] = described["results"][0]["configs"]
+    assert (told["value"], told["configSource"], type(told["configSource"])) == ("1000", 1, int)
     assert len(broker.requests) == 0
 
 

@@ -426,7 +426,7 @@ def test_a_topic_is_made_changed_emptied_and_deleted(broker: odradek.KafkaBroker
     submit(page)
     assert len(broker.topic("new").partitions) == 3
     click(page, "Configs")
-    page.wait("document.querySelector('dialog .row') !== null")
+    page.wait("document.querySelector('dialog .row')?.innerText === 'cleanup.policy\\ncompact\\nset here'")
     page.run("document.querySelector('dialog .row').click()")
     page.run(
         "[...document.querySelectorAll('dialog button')].find(each => each.innerText === 'Take the default').click()"
@@ -645,7 +645,9 @@ def test_users_and_acls_are_made_and_removed(page: Page) -> None:
         page.run("[...document.querySelectorAll('main button')].filter(each => each.innerText === 'Add')[1].click()")
         fill(page, principal="User:alice", operation="4", resourceType="2", resourceName="t")
         submit(page)
-        page.wait(has("User:alice"))
+        page.wait(
+            "document.querySelector('[aria-label=ACLs] .row')?.innerText === 'User:alice\\nyes\\nWrite\\ntopic\\nt\\n*'"
+        )
         from confluent_kafka import Producer
 
         producer = Producer({**broker.client_config("admin"), "sasl.username": "alice", "sasl.password": "wonder"})
