@@ -73,8 +73,6 @@ def _options(item: pytest.Item) -> dict[str, Any]:
     """The arguments of a test's `kafka_chaos` markers; the nearest wins."""
     options: dict[str, Any] = {}
     for marker in reversed(list(item.iter_markers("kafka_chaos"))):
-        if marker.args:
-            raise pytest.UsageError("@pytest.mark.kafka_chaos takes keyword arguments only")
         options |= marker.kwargs
     return options
 

@@ -18,15 +18,17 @@ Loading this plugin imports neither trio nor the broker; the fixtures do.
 
 from __future__ import annotations
 
+import inspect
 import warnings
-from collections.abc import Generator, Iterator
-from contextlib import suppress
+from collections.abc import Collection, Generator, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
 from odradek import pytest_chaos, pytest_strict
 from odradek.protocol.shown import printable
+from odradek.pytest_tracebacks import BUGS, shorten
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -131,20 +133,49 @@ class _Watch:
 
 
 def _resets(item: pytest.Item) -> Reset:
-    """The settings of the session's brokers, by the test's nearest marker or else the option; UsageError if they are
-    invalid.
-    """
+    """The settings of the session's brokers, by the test's nearest marker or else the option."""
     for marker in item.iter_markers("kafka"):
         if "reset" in marker.kwargs:
             how: Reset = marker.kwargs["reset"]
-            if how not in _RESETS:
-                raise pytest.UsageError(f"@pytest.mark.kafka(reset={how!r}): use one of {', '.join(_RESETS)}")
             return how
     option: Reset = item.config.getoption("odradek_reset")
     return option
 
 
+def _mistakes(item: pytest.Item) -> Iterator[str]:
+    """What is wrong with the markers of a test, as far as their arguments say so by themselves."""
+    from odradek.broker.config.suggestion import did_you_mean
+
+    for marker in [*item.iter_markers("kafka"), *item.iter_markers("kafka_chaos")]:
+        written = f"@pytest.mark.{marker.name}"
+        if marker.args:
+            yield f"{written} takes keyword arguments only"
+        if "reset" in marker.kwargs and marker.kwargs["reset"] not in _RESETS:
+            yield f"{written}(reset={marker.kwargs['reset']!r}): use one of {', '.join(_RESETS)}"
+        known = _known(item, marker.name)
+        for name in marker.kwargs:
+            if known and name not in known:
+                yield f"{written} has no {name!r}{did_you_mean(name, known)}"
+    yield from pytest_strict.mistakes(item)
+
+
+def _known(item: pytest.Item, marker: str) -> Collection[str]:
+    """The names that a marker takes; none if the test's own fixture reads it."""
+    if marker == "kafka_chaos":
+        from odradek.broker.facade.chaos.chaos import Chaos
+
+        return {*inspect.signature(Chaos).parameters, "seeds"}
+    fixtures = getattr(item, "_fixtureinfo", None)
+    options = fixtures.name2fixturedefs.get("kafka_options", ()) if fixtures else ()
+    if not options or options[-1].func.__module__ != __name__:
+        return ()
+    from odradek.broker.facade.threaded import KafkaBroker
+
+    return {*inspect.signature(KafkaBroker).parameters, "reset"}
+
+
 _WATCH: pytest.StashKey[_Watch] = pytest.StashKey()
+_MISTAKES: pytest.StashKey[str] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -175,7 +206,14 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, and the parts that know chaos and strictness."""
+    """Register the marker, and the parts that know chaos and strictness. UsageError for a version that is not known."""
+    if version := config.getoption("odradek_kafka_version"):
+        from odradek.broker.releases.release import ReleaseError, release_of
+
+        try:
+            release_of(version)
+        except ReleaseError as error:
+            raise pytest.UsageError(f"--kafka-version: {error}") from None
     config.stash[_WATCH] = _Watch()
     config.pluginmanager.register(pytest_chaos, "odradek-chaos")
     config.pluginmanager.register(pytest_strict, "odradek-strict")
@@ -188,6 +226,28 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "kafka_versions('2.8', '3.6', '4.4'): run the test once with each of these Kafka releases as kafka_broker",
     )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Refuse markers that nobody can follow: each mistake once, with the first test that makes it.
+
+    A worker of pytest-xdist cannot refuse to run. There those first tests are all that is left, and fail.
+    """
+    first: dict[str, pytest.Item] = {}
+    for item in items:
+        for said in _mistakes(item) if _is_marked(item) else ():
+            first.setdefault(said, item)
+    if not first:
+        return
+    if not hasattr(config, "workerinput"):
+        raise pytest.UsageError("\n".join(f"{item.nodeid}: {said}" for said, item in first.items()))
+    items[:] = dict.fromkeys(first.values())
+    for item in items:
+        item.stash[_MISTAKES] = "\n".join(said for said, made in first.items() if made is item)
+
+
+def _is_marked(item: pytest.Item) -> bool:
+    return any(marker.name in ("kafka", "kafka_chaos") for marker in item.iter_markers())
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -210,13 +270,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
     """Show how the brokers stand when a fixture fails."""
+    if _MISTAKES in item.stash:
+        pytest.fail(item.stash[_MISTAKES], pytrace=False)
     watch = item.config.stash[_WATCH]
     watch.reset_for(item, _resets(item))
     watch.begin_test()
     try:
         return (yield)
-    except BaseException:
-        _report(item, "setup")
+    except BaseException as error:
+        _report(item, "setup", error)
         raise
 
 
@@ -225,8 +287,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Fail the test in which a broker met a bug; show how its brokers stand when it fails."""
     try:
         result = yield
-    except BaseException:
-        _report(item, "call")
+    except BaseException as error:
+        _report(item, "call", error)
         raise
     _fail_on(item.config.stash[_WATCH].new_bugs())
     return result
@@ -237,12 +299,14 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
     """Show how the brokers stand when the end of a fixture fails; they may be closed by now."""
     try:
         return (yield)
-    except BaseException:
-        _report(item, "teardown")
+    except BaseException as error:
+        _report(item, "teardown", error)
         raise
 
 
-def _report(item: pytest.Item, when: str) -> None:
+def _report(item: pytest.Item, when: str, error: BaseException) -> None:
+    if not item.config.getoption("fulltrace"):
+        shorten(error)
     watch = item.config.stash[_WATCH]
     told = watch.report_of(item)
     if told:
@@ -288,6 +352,17 @@ def _factory(config: pytest.Config, *, for_session: bool) -> Iterator[BrokerFact
     _fail_on(bugs + relied)
 
 
+@contextmanager
+def _as_the_users(what: str) -> Iterator[None]:
+    """A refusal as the message alone: no line of a test made the call."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, BUGS):
+            raise
+        pytest.fail(printable(f"{what}: {error}"), pytrace=False)
+
+
 @pytest.fixture
 def kafka_broker_factory(request: pytest.FixtureRequest) -> Iterator[BrokerFactory]:
     """Start brokers with the arguments of `odradek.KafkaBroker`; they end with the test."""
@@ -305,8 +380,6 @@ def kafka_options(request: pytest.FixtureRequest) -> dict[str, Any]:
     """The arguments of `kafka_broker`: what the test's `kafka` markers say. Override it for more."""
     options: dict[str, Any] = {}
     for marker in reversed(list(request.node.iter_markers("kafka"))):
-        if marker.args:
-            raise pytest.UsageError("@pytest.mark.kafka takes keyword arguments only")
         for name, value in marker.kwargs.items():
             if name == "reset":
                 continue
@@ -327,7 +400,8 @@ def kafka_broker(
     kafka_broker_factory: BrokerFactory, kafka_options: dict[str, Any], kafka_version: str | None
 ) -> KafkaBroker:
     """A broker of the test's own, started as its `kafka` marker says."""
-    return kafka_broker_factory(**{"kafka_version": kafka_version, **kafka_options})
+    with _as_the_users("the broker of @pytest.mark.kafka does not start"):
+        return kafka_broker_factory(**{"kafka_version": kafka_version, **kafka_options})
 
 
 @pytest.fixture(scope="session")
@@ -342,7 +416,8 @@ def kafka_broker_session(
     kafka_broker_session_factory: BrokerFactory, kafka_session_options: dict[str, Any]
 ) -> KafkaBroker:
     """One broker for the whole session (for each worker under pytest-xdist)."""
-    return kafka_broker_session_factory(**kafka_session_options)
+    with _as_the_users("the broker of kafka_session_options does not start"):
+        return kafka_broker_session_factory(**kafka_session_options)
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ teardown then.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -142,8 +142,18 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Nothing is judged yet."""
+    """Nothing is judged yet. UsageError for an option that means nothing."""
+    _parsed(config.getoption(_OPTION) or config.getini(_OPTION), "--odradek-strict")
     config.stash[JUDGE] = Judge()
+
+
+def mistakes(item: pytest.Item) -> Iterator[str]:
+    """What is wrong with the `strict` of a test's markers."""
+    for marker in item.iter_markers("kafka"):
+        try:
+            _parsed(marker.kwargs.get("strict", False), "@pytest.mark.kafka")
+        except pytest.UsageError as error:
+            yield str(error)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -152,7 +162,6 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
     judge = item.config.stash[JUDGE]
     judge.begins(item)
     try:
-        _strict_for(item, None)  # a word that means nothing is an error of the setup
         return (yield)
     except BaseException:
         judge.failed = True

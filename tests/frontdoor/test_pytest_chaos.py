@@ -79,7 +79,7 @@ def test_the_id_of_a_test_shows_its_seed(pytester: pytest.Pytester) -> None:
 
 def test_a_marker_without_names_is_refused(pytester: pytest.Pytester) -> None:
     source = "@pytest.mark.kafka_chaos(7)\ndef test_it(kafka_chaos): pass\n"
-    assert "takes keyword arguments only" in run(pytester, source).stdout.str()
+    assert "takes keyword arguments only" in run(pytester, source).stderr.str()
 
 
 FAILING = """

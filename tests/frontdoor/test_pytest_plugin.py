@@ -169,15 +169,74 @@ def kafka_session_options():
     result.assert_outcomes(passed=4)
 
 
-def test_an_odd_reset_is_refused(pytester: pytest.Pytester) -> None:
+MISTAKES = [
+    "*test_it?1?: @pytest.mark.kafka has no 'topic' (did you mean 'topics'?)",
+    "*test_reset: @pytest.mark.kafka(reset='all'): use one of data, faults, no",
+    "*test_reset: @pytest.mark.kafka: strict='fail -auto-create': *did you mean '-auto-created'*",
+    "*test_chaos: @pytest.mark.kafka_chaos takes keyword arguments only",
+    "*test_chaos: @pytest.mark.kafka_chaos has no 'sed' (did you mean 'seed'?)",
+]
+
+
+@pytest.mark.parametrize("arguments", [(), ("-n", "1")], ids=["one", "xdist"])
+@pytest.mark.long("xdist")
+def test_what_markers_get_wrong_is_said_once_before_any_test(
+    pytester: pytest.Pytester, arguments: tuple[str, ...]
+) -> None:
     result = run(
         pytester,
         """
-@pytest.mark.kafka(reset="all")
-def test_it(kafka_broker_session): ...
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.kafka(topic={"orders": 1})
+def test_it(kafka_broker, number): ...
+
+@pytest.mark.kafka(reset="all", strict="fail -auto-create")
+def test_reset(kafka_broker_session): ...
+
+@pytest.mark.kafka_chaos(7, sed=7)
+def test_chaos(kafka_chaos): ...
+
+def test_right(kafka_broker): ...
+""",
+        *arguments,
+    )
+    if not arguments:
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines(MISTAKES)
+    else:
+        result.assert_outcomes(errors=3)
+        result.stdout.fnmatch_lines([line.partition(": ")[2] for line in MISTAKES])
+
+
+def test_a_fixture_of_the_tests_own_takes_other_names(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        """
+@pytest.fixture
+def kafka_options(request):
+    return {"topics": [request.node.get_closest_marker("kafka").kwargs["topic"]]}
+
+@pytest.mark.kafka(topic="orders")
+def test_it(kafka_broker):
+    assert list(kafka_broker.topics) == ["orders"]
 """,
     )
-    result.stdout.fnmatch_lines(["*reset='all'*use one of data, faults, no*"])
+    result.assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        ("--odradek-strict=fial", "ERROR: --odradek-strict: strict='fial': begin with 'fail' or 'warn'"),
+        ("--kafka-version=3.5x", "ERROR: --kafka-version: odradek does not behave as Kafka '3.5x'; it knows 2.8, *"),
+        ("--odradek-reset=all", "*argument --odradek-reset: invalid choice: 'all'*"),
+    ],
+)
+def test_a_wrong_option_is_said_once(pytester: pytest.Pytester, option: str, says: str) -> None:
+    result = run(pytester, "def test_it(kafka_broker): ...\n" * 3, option)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([says])
+    assert len([line for line in result.stderr.lines if line.startswith("ERROR")]) <= 1
 
 
 def test_asyncio_anyio_and_trio_tests(pytester: pytest.Pytester) -> None:

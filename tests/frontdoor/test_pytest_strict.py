@@ -69,15 +69,10 @@ def test_off(kafka_broker):
 @pytest.mark.kafka(strict="fail -auto-created")
 def test_rule_off(kafka_broker):
     create(kafka_broker)
-
-@pytest.mark.kafka(strict="fail -auto-create")
-def test_no_such_rule(kafka_broker):
-    pass
 """,
         "--odradek-strict=fail",
     )
-    result.assert_outcomes(failed=1, passed=2, errors=1)
-    result.stdout.fnmatch_lines(["*did you mean '-auto-created'*"])
+    result.assert_outcomes(failed=1, passed=2)
 
 
 def test_clients_have_time_until_their_fixture_ends(pytester: pytest.Pytester) -> None:
@@ -225,11 +220,7 @@ def test_of_the_session(kafka_broker_session):
 @pytest.mark.kafka(strict="fail +partitioner-order")
 def test_after_it(kafka_broker_session):
     pass
-
-@pytest.mark.kafka(strict="fail +partitoner-order")
-def test_no_such_rule(kafka_broker):
-    pass
 """,
     )
-    result.assert_outcomes(failed=3, passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*did you mean '+partitioner-order'*"] + [NO_ORDER] * 3)
+    result.assert_outcomes(failed=3, passed=1)
+    result.stdout.fnmatch_lines([NO_ORDER] * 3)
