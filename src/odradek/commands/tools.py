@@ -6,22 +6,26 @@ import argparse
 import sys
 from importlib import import_module
 
-from odradek.commands import CommandError
 from odradek.protocol.errors import KafkaError
 from odradek.tools.options import COMMANDS, KAFKA, ToolError, parse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("name", metavar="NAME", help=", ".join(COMMANDS) + "; the name may end in .sh")
+    parser.add_argument("name", type=_name, metavar="NAME", help=", ".join(COMMANDS) + "; the name may end in .sh")
     parser.add_argument("words", nargs=argparse.REMAINDER, metavar="...", help="options of Kafka's command")
+
+
+def _name(text: str) -> str:
+    name = text.removesuffix(".sh")
+    if name not in COMMANDS:
+        raise argparse.ArgumentTypeError(f"no command {name}; there are {', '.join(COMMANDS)}")
+    return name
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command; its exit status is returned."""
-    name = arguments.name.removesuffix(".sh")
-    if name not in COMMANDS:
-        raise CommandError(f"no command {name}; there are {', '.join(COMMANDS)}")
+    name = arguments.name
     command = COMMANDS[name]
     try:
         options = parse(name, arguments.words)
