@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 ROOT = Path(__file__).resolve().parents[1]
 GENERATORS = {
     "protocol/generated": ("messages", "codecs"),
-    "broker/facade/generated": ("blocking", "remote_calls"),
+    "broker/facade/generated": ("blocking",),
     "broker/api/generated": ("api_index",),
 }
 """A folder to the modules here that write all of it."""

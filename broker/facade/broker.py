@@ -137,12 +137,6 @@ class Broker:
         every, image = self._cluster.topics.all, self._cluster.image
         return self._look(lambda: {each.name: topic_info(each, image) for each in sorted(every(), key=_name)})
 
-    def topic(self, name: str) -> TopicInfo:
-        """A snapshot of a topic. Raises KeyError if it does not exist."""
-        from odradek.broker.facade.topics import topic_called
-
-        return self._look(lambda: topic_called(self._cluster.topics, self._cluster.image, name))
-
     @property
     def nodes(self) -> dict[int, NodeInfo]:
         """The nodes by id, with their state and the number of partitions that they lead."""
@@ -229,7 +223,7 @@ class Broker:
 
     @property
     def mark(self) -> float:
-        """The current time for `report` and `strictness_since`, as a number that only this broker understands."""
+        """The current time for `report` and `strictness`, as a number that only this broker understands."""
         return self._cluster.clock.face.source()
 
     def report(self, *, since: float | None = None, asked_only: bool = False) -> str:
@@ -248,17 +242,12 @@ class Broker:
 
         return why_of(self._cluster, self._look, group_id)
 
-    @property
-    def strictness(self) -> list[StrictnessFinding]:
-        """Everything so far that clients relied on although a real cluster does not promise it.
+    def strictness(self, since: float | None = None, also: str = "") -> list[StrictnessFinding]:
+        """Everything that clients relied on, since a `mark` or ever, although a real cluster does not promise it.
 
-        It does not depend on ``strict``: all default rules are checked, no opt-in rules. Clients that are still open
-        are reported, too.
+        It does not depend on ``strict``: all default rules are checked, and the opt-in rules in ``also``. Clients that
+        are still open are reported, too.
         """
-        return self.strictness_since()
-
-    def strictness_since(self, since: float | None = None, also: str = "") -> list[StrictnessFinding]:
-        """The same since a `mark` (None: since the start), with the opt-in rules in ``also``."""
         from odradek.broker.facade.report.broker_report import findings_since
 
         return findings_since(self._cluster, self._look, since, also)

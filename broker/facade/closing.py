@@ -19,7 +19,7 @@ class StrictBroker(Protocol):
     def close(self) -> None:
         """Stop the broker."""
 
-    def strictness_since(self, since: float | None = None, also: str = "") -> list[StrictnessFinding]:
+    def strictness(self, since: float | None = None, also: str = "") -> list[StrictnessFinding]:
         """The strictness findings since a time."""
 
 
@@ -32,7 +32,7 @@ def judgement(broker: StrictBroker) -> Callable[[], None]:
     if strict is None:
         return lambda: None
     try:
-        findings = broker.strictness_since(also=strict.also)
+        findings = broker.strictness(also=strict.also)
     except BrokerClosedError:  # the error that ended the broker is reported instead
         return lambda: None
     return lambda: strict.demand(findings)

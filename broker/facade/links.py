@@ -85,17 +85,6 @@ def hasten(cluster: Cluster, a: End, b: End | None = None, listener: str | None 
         _hasten_nodes(cluster, *nodes)
 
 
-def mend(cluster: Cluster, a: End, b: End | None = None, listener: str | None = None) -> None:
-    """Undo `cut` and `slow` between the same ends. Bytes that were delayed arrive at once."""
-    nodes = between_nodes(a, b)
-    if nodes is None:
-        ends = ends_of(cluster, a, b, listener)
-        cluster.server.links.remove(lambda link: link.between == ends)
-    else:
-        _hasten_nodes(cluster, *nodes)
-        join_nodes(cluster, *nodes)
-
-
 def between_nodes(a: End, b: End | None) -> tuple[int, int] | None:
     """Both ends, if both are nodes."""
     return (a, b) if isinstance(a, int) and isinstance(b, int) else None

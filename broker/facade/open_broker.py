@@ -64,7 +64,7 @@ async def open_broker(
             with beside(cluster):
                 yield broker
             if strictly is not None:
-                strictly.demand(broker.strictness_since(also=strictly.also))
+                strictly.demand(broker.strictness(also=strictly.also))
         except Exception as error:
             failure = error  # raised outside of the nurseries, which would wrap it into groups
     if failure is not None:

@@ -12,6 +12,7 @@ from odradek.protocol.uuids import uuid_to_text
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
+    from odradek.broker.facade.thread_bridge import Call
     from odradek.broker.metadata.image import MetadataImage
     from odradek.broker.metadata.registrations import PartitionRegistration
     from odradek.broker.partitions.partition import Partition
@@ -190,12 +191,46 @@ def _partition_info(partition: Partition, place: PartitionRegistration) -> Parti
     )
 
 
-def topic_called(topics: PartitionRegistry, image: MetadataImage, name: str) -> TopicInfo:
-    """A snapshot of the topic with this name, in the broker's thread. Raises KeyError if it does not exist."""
-    found = topics.get(name)
-    if found is None:
-        raise KeyError(f"no topic {name!r}")
-    return topic_info(found, image)
+class TopicView:
+    """The part of a topic's handle that only looks. Every property takes a new snapshot.
+
+    Looks raise KeyError while the topic does not exist.
+    """
+
+    def __init__(self, name: str, cluster: Cluster, look: Call) -> None:
+        self.name = name
+        self._cluster = cluster
+        self._look = look
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
+    @property
+    def info(self) -> TopicInfo:
+        """A snapshot of the topic."""
+
+        def look() -> TopicInfo:
+            found = self._cluster.topics.get(self.name)
+            if found is None:
+                raise KeyError(f"no topic {self.name!r}")
+            return topic_info(found, self._cluster.image)
+
+        return self._look(look)
+
+    @property
+    def topic_id(self) -> str:
+        """The id, as Kafka prints it."""
+        return self.info.topic_id
+
+    @property
+    def partitions(self) -> tuple[PartitionInfo, ...]:
+        """The partitions: leaders, replicas and offsets."""
+        return self.info.partitions
+
+    @property
+    def config(self) -> Mapping[str, str]:
+        """The configs that were set on the topic."""
+        return self.info.config
 
 
 def _replica_ends(partition: Partition, leaders_end: int) -> dict[int, int]:

@@ -104,7 +104,7 @@ class Fault:
     What happens is one of `answer` (an error for the whole request, an `ErrorCode` or its name), `drop`
     (serve nothing, answer nothing), `lose` (serve, but lose the answer), `cut` (close the connection), or nothing.
     `delay_ms` holds the request back before that, on the broker's clock. `hits` counts the requests that matched;
-    `wait_hit` waits for them.
+    `wait` waits for them.
 
     `registry`: the fault is for requests of the schema registry, by their method, the beginning of their path, or both:
     ``"POST"``, ``"/subjects/orders"``, ``"POST /subjects/orders"`` (True = any). The other conditions are then `times`
@@ -307,10 +307,10 @@ class Fault:
         future.set_result(None)
         return future
 
-    def wait_hit(self, count: int = 1, *, timeout: float = 30.0) -> None:
+    def wait(self, count: int = 1, *, timeout: float = 30.0) -> None:
         """Block until `count` requests have matched; TimeoutError after seconds.
 
-        Not for the broker's own thread: with `open_broker`, `await broker.wait_hit(fault)`.
+        Not for the broker's own thread: with `open_broker`, `await broker.wait(fault)`.
         """
         if not wait([self.when_hit(count)], timeout).done:
             raise self.late(count, timeout)

@@ -24,7 +24,7 @@ _MOST_PIECES = 10_000
 class WireFault(Fault):
     """A fault in the bytes of matching answers, or in new connections.
 
-    The conditions, `times`, `skip`, `delay_ms`, `hits` and `wait_hit` are those of `Fault`. The request is served. Then
+    The conditions, `times`, `skip`, `delay_ms`, `hits` and `wait` are those of `Fault`. The request is served. Then
     one of these happens to the `n` bytes of its answer, its size of 4 bytes included; TLS carries them unchanged:
 
     - `cut_after`: so many bytes arrive, and the connection ends as `how` says: ``"close"`` (FIN), ``"reset"`` (RST),

@@ -44,6 +44,7 @@ class Watch:
         self._began_ms = broker.clock.now_ms()
         self._roles: dict[Place, str] = {}
         self._down: set[int] = set()
+        self._held: dict[int, odradek.Undo] = {}
         self._look()
 
     def wait(self, seconds: float) -> None:
@@ -76,12 +77,12 @@ class Watch:
         """Followers get nothing from their leader."""
         self.mark(f"hold {' and '.join(map(str, nodes))}")
         for node in nodes:
-            self.broker.pause_replication(self.topic, 0, node)
+            self._held[node] = self.broker.topic(self.topic).pause_replication(0, node)
 
     def release(self, *nodes: int) -> None:
         """They get everything again."""
         for node in nodes:
-            self.broker.resume_replication(self.topic, 0, node)
+            self._held.pop(node).undo()
         self._look()
 
     def play(self, line: Place, role: str | None) -> None:
@@ -133,7 +134,7 @@ def cluster(title: str, **config: Any) -> Iterator[Watch]:
     spec = {"partitions": 1, "replication_factor": 3, "config": config}
     with odradek.KafkaBroker(nodes=3, topics={TOPIC: spec}, config=CONFIG) as broker, broker.clock.stopped():
         if broker.topics[TOPIC].partitions[0].leader != 1:
-            broker.move_leader(TOPIC, 0, 1)
+            broker.topic(TOPIC).move_leader(0, 1)
         yield Watch(broker, TOPIC, title)
 
 
@@ -212,7 +213,7 @@ def unclean() -> Story:
         watch.kill(1)
         watch.wait(4)
         watch.mark("unclean election")
-        watch.broker.elect(TOPIC, 0, unclean=True)
+        watch.broker.topic(TOPIC).elect(0, unclean=True)
         watch.release(3)
         watch.wait(4)
         watch.start(1)

@@ -28,7 +28,7 @@ def main() -> None:
     with KafkaBroker(topics={"orders": 2}) as broker:
         for number in range(ORDERS):
             broker.produce("orders", key=f"order-{number}", value="broken" if number % 10 == 0 else "fine")
-        broker.set_offsets("invoicing", {("orders", 0): 10, ("orders", 1): 10})
+        broker.group("invoicing").set_offsets({("orders", 0): 10, ("orders", 1): 10})
         for _ in range(2):  # the first run sends failures to the retry topic, the second handles them again
             run_pipeline(broker)
         for topic in ("retry_1s_topic", "orders_failed"):

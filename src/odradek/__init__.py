@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # so that type checkers refuse names that do not exist; the s
     from odradek.broker.facade.chaos.chaos import Chaos as Chaos
     from odradek.broker.facade.chaos.schedule import ChaosFault as ChaosFault
     from odradek.broker.facade.generated.blocking.groups import Group as Group
+    from odradek.broker.facade.generated.blocking.topics import Topic as Topic
     from odradek.broker.facade.generated.blocking.transactions import TransactionHold as TransactionHold
     from odradek.broker.facade.generated.blocking.transcript import Transcript as Transcript
     from odradek.broker.facade.generated.blocking.undo import Undo as Undo
@@ -70,6 +71,7 @@ else:
         "odradek.broker.facade.chaos.chaos": "Chaos",
         "odradek.broker.facade.chaos.schedule": "ChaosFault",
         "odradek.broker.facade.generated.blocking.groups": "Group",
+        "odradek.broker.facade.generated.blocking.topics": "Topic",
         "odradek.broker.facade.generated.blocking.transactions": "TransactionHold",
         "odradek.broker.facade.generated.blocking.transcript": "Transcript",
         "odradek.broker.facade.generated.blocking.undo": "Undo",

@@ -1,7 +1,7 @@
 """Assertions about the contents of a broker; their messages show the difference, and likely causes.
 
 `from odradek import matchers`. Each takes a `KafkaBroker` or `TrioBroker`, looks once, and raises AssertionError.
-They do not wait; `broker.wait_records(...)` and `broker.group("g").wait(...)` do.
+They do not wait; `broker.topic(...).wait()` and `broker.group("g").wait(...)` do.
 """
 
 from __future__ import annotations

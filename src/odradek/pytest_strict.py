@@ -54,7 +54,7 @@ class _Strict:
 
         try:
             _ = self.broker.bootstrap_servers
-            return self.broker.strictness_since(self.since, also)
+            return self.broker.strictness(self.since, also)
         except BrokerClosedError:  # the test has closed it, and its clients before, or it has ended with an error
             return []
 

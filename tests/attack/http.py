@@ -40,10 +40,7 @@ _HARMLESS = {
     "set-offsets",
     "set-schema",
     "subscribe-client-metrics",
-    "wait-for",
-    "wait-hit",
-    "wait-records",
-    "wait-stable",
+    "wait",
 }
 """Changes that touch no other client; the others are there to hurt the broker."""
 _SCHEMAS: Iterable[dict[str, Any]] = (

@@ -21,11 +21,11 @@ def test_coordinators_are_made_when_they_are_first_asked_for() -> None:
 
 def test_groups_forget_the_offsets_of_a_deleted_topic_unless_coordinators_rest() -> None:
     with odradek.KafkaBroker(topics={"kept": 1, "deleted": 1}) as broker:
-        broker.set_offsets("g", {("kept", 0): 0, ("deleted", 0): 0})
-        broker.delete_topic("deleted")
+        broker.group("g").set_offsets({("kept", 0): 0, ("deleted", 0): 0})
+        broker.topic("deleted").delete()
         assert set(broker.group("g").offsets) == {("kept", 0)}
         broker.cluster.coordinators.resting = True
-        broker.delete_topic("kept")
+        broker.topic("kept").delete()
         assert set(broker.group("g").offsets) == {("kept", 0)}
 
 

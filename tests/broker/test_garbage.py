@@ -135,7 +135,7 @@ def rebalance(broker: KafkaBroker) -> None:
 
 
 def test_a_group_that_rebalanced(broker: KafkaBroker) -> None:
-    broker.set_offsets("g", {("a", 0): 0})  # the coordinator is there
+    broker.group("g").set_offsets({("a", 0): 0})  # the coordinator is there
     rebalance(broker)
     with left_to_the_collector() as found:
         for _ in range(3):

@@ -60,7 +60,7 @@ def test_the_fast_lane_is_taken_unless_config_or_environment_turns_it_off(monkey
 def test_a_broker_of_the_plain_lane_has_nothing_of_the_other() -> None:
     with KafkaBroker(topics={"t": 1}, config={"odradek.fast": "false"}) as broker:
         broker.produce("t", "a")
-        broker.set_offsets("g", {("t", 0): 1})
+        broker.group("g").set_offsets({("t", 0): 1})
         assert [record.value for record in broker.records("t")] == [b"a"]
         server, groups = broker.cluster.server, broker.cluster.groups
         assert server._poller is None

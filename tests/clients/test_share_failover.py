@@ -58,13 +58,13 @@ class Worker:
 
 def move_leaders(broker: KafkaBroker, round_: int) -> None:
     for partition in range(3):
-        broker.move_leader(TOPIC, partition, (partition + round_) % 3 + 1)
+        broker.topic(TOPIC).move_leader(partition, (partition + round_) % 3 + 1)
 
 
 def move_coordinators(broker: KafkaBroker, round_: int) -> None:
     for topic in ("__share_group_state", "__consumer_offsets"):
         for info in broker.all_topics[topic].partitions:
-            broker.move_leader(topic, info.index, (info.index + round_) % 3 + 1)
+            broker.topic(topic).move_leader(info.index, (info.index + round_) % 3 + 1)
 
 
 def restart_nodes(broker: KafkaBroker, round_: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from odradek import KafkaBroker
+from odradek import KafkaBroker, Undo
 from odradek.broker.coordinator.service import CoordinatorService
 from odradek.broker.partitions.partition import Partition
 from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
@@ -45,6 +45,7 @@ class Lagging:
         self.kind = kind
         self.topic = TOPICS[kind]
         self._wires: list[WireClient] = []
+        self._paused: dict[int, Undo] = {}
         self.find()
         self.index = broker._look(lambda: self.service.partition_for(key))
 
@@ -89,11 +90,11 @@ class Lagging:
 
     def pause(self, *nodes: int) -> None:
         for node in nodes or self.followers:
-            self.broker.pause_replication(self.topic, self.index, node)
+            self._paused[node] = self.broker.topic(self.topic).pause_replication(self.index, node)
 
     def resume(self, *nodes: int) -> None:
         for node in nodes or self.followers:
-            self.broker.resume_replication(self.topic, self.index, node)
+            self._paused.pop(node).undo()
 
     def waiting(self, count: int = 1) -> None:
         """Until so many commands wait for replicas."""

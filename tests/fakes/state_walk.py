@@ -197,7 +197,7 @@ class StateWalk:
         self.broker.create_topic(f"made-{choice % 4}", 1 + choice % 3)
 
     def delete_topic(self, choice: int) -> None:
-        self.broker.delete_topic(self.topic(choice))
+        self.broker.topic(self.topic(choice)).delete()
 
     def grow_topic(self, choice: int) -> None:
         name = self.topic(choice)
@@ -219,7 +219,7 @@ class StateWalk:
         self.ask(incremental_alter_configs.IncrementalAlterConfigsRequest([resource]))
 
     def commit(self, choice: int) -> None:
-        self.broker.set_offsets(f"g{choice % 3}", {(self.topic(choice), 0): choice % 5})
+        self.broker.group(f"g{choice % 3}").set_offsets({(self.topic(choice), 0): choice % 5})
 
     def join_consumer_group(self, choice: int) -> None:
         self.coordinator(0)
@@ -302,7 +302,7 @@ class StateWalk:
             self.ask(ProduceRequest(None, -1, 1000, [data]))
 
     def delete_records(self, choice: int) -> None:
-        self.broker.delete_records(self.topic(choice))
+        self.broker.topic(self.topic(choice)).delete_records()
 
     def delete_group(self, choice: int) -> None:
         self.ask(DeleteGroupsRequest([[f"g{choice % 3}", _CONSUMER, _CLASSIC][choice % 3]]))

@@ -17,7 +17,7 @@ def broker() -> Iterator[KafkaBroker]:
         started.produce("orders", "one", key="a", partition=0)
         started.produce("orders", "two", partition=1)
         started.produce("orders", "pending", partition=1, transactional_id="p-1", transaction="open")
-        started.set_offsets("g", {("orders", 0): 0})
+        started.group("g").set_offsets({("orders", 0): 0})
         yield started
 
 
@@ -30,7 +30,7 @@ def test_what_is_as_expected_passes(broker: KafkaBroker) -> None:
     matchers.assert_transaction(broker, "p-1", "Ongoing")
     matchers.assert_no_open_transactions(broker, "another")
     matchers.assert_exactly_once(broker, "orders", ["two", "one"])
-    broker.set_offsets("h", {("orders", 0): 1, ("orders", 1): 2})
+    broker.group("h").set_offsets({("orders", 0): 1, ("orders", 1): 2})
     matchers.assert_all_read(broker, "h")
 
 

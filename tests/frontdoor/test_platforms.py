@@ -73,7 +73,7 @@ from tests.fakes.wire_client import WireClient
 with odradek.KafkaBroker(nodes=2, topics={"t": 1}) as broker:
     snapshot = broker.snapshot()
     broker.produce_all("t", ["x" * 10_000] * 500, transactional_id="tx")
-    broker.set_offsets("g", {("t", 0): 3})
+    broker.group("g").set_offsets({("t", 0): 3})
     host, port = broker.bootstrap_servers.split(",")[0].split(":")
     with WireClient(host, int(port)) as client:
         assert client.request(MetadataRequest(topics=None), 12).topics[0].name == "t"

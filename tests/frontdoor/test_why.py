@@ -27,7 +27,7 @@ def asked(broker: KafkaBroker, group: str) -> list[str]:
 def test_a_group_without_members(broker: KafkaBroker) -> None:
     broker.produce_all("orders", ["one", "two"])
     broker.produce("orders", "three", partition=0, transactional_id="p-1", transaction="open")
-    broker.set_offsets("g", {("orders", 0): 1})
+    broker.group("g").set_offsets({("orders", 0): 1})
     assert asked(broker, "g") == [
         "- group 'g' has no members (Empty): nobody reads for it",
         "- records of orders-0 from offset 1 on belong to an open transaction: isolation.level=read_committed does not "
@@ -43,7 +43,7 @@ def test_a_group_without_members(broker: KafkaBroker) -> None:
 
 def test_a_group_of_the_consumer_protocol(broker: KafkaBroker) -> None:
     host, _, port = broker.bootstrap_servers.partition(":")
-    broker.set_offsets("first", {("orders", 0): 0})  # the coordinator is there
+    broker.group("first").set_offsets({("orders", 0): 0})  # the coordinator is there
     with WireClient(host, int(port), client_id="app") as client:
         beat = ConsumerGroupHeartbeatRequest(
             "g", "m" * 22, 0, rebalance_timeout_ms=60_000, subscribed_topic_names=["order"], topic_partitions=[]
@@ -55,7 +55,7 @@ def test_a_group_of_the_consumer_protocol(broker: KafkaBroker) -> None:
 
 
 def test_a_group_that_does_not_exist(broker: KafkaBroker) -> None:
-    broker.set_offsets("shipping", {("orders", 0): 0})
+    broker.group("shipping").set_offsets({("orders", 0): 0})
     assert asked(broker, "shiping") == [
         "group 'shiping' does not exist (did you mean 'shipping'?); the groups: shipping"
     ]

@@ -28,7 +28,6 @@ TESTED_ELSEWHERE: dict[str, str] = {
         "what they write is run against the code generated at run time in tests/protocol/test_codecs.py",
     ),
     "generators/api_index.py": "its index is what a broker serves by: tests/broker/api/test_served.py",
-    "generators/remote_calls.py": "its calls are made in tests/broker/facade/remote/test_broker.py",
     "src/odradek/commands/pipeline.py": "needs Spark, so it is tested with the jobs: tests/pipeline/test_command.py",
     **dict.fromkeys(
         [f"broker/facade/remote/{name}.py" for name in ("transport",)],

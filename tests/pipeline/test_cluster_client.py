@@ -87,7 +87,7 @@ def test_a_read_goes_on_at_the_next_leader_when_a_broker_dies(kafka_broker: odra
     moved = odradek.Fault("ListOffsets", answer=odradek.ErrorCode.NOT_LEADER_OR_FOLLOWER, times=2)
     with ClusterClient(address[1]) as client:
         client.produce("orders", 0, build_batch([Record(0, 1, b"k", b"v", ())]))
-        kafka_broker.move_leader("orders", 0, 1)
+        kafka_broker.topic("orders").move_leader(0, 1)
         assert len(client.fetch("orders", 0, 0).records) > 0
         kafka_broker.kill_node(1)
         (batch,) = iter_batches(client.fetch("orders", 0, 0).records)

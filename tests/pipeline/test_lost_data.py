@@ -50,18 +50,18 @@ def test_retention_overtakes_a_task(kafka_broker: odradek.KafkaBroker) -> None:
     fill(kafka_broker, "a", "b", "c")
     complaining, going_on = live(kafka_broker, COMPLAIN), live(kafka_broker, GO_ON)
     planned, planned_too = (reader.partitions({"in": {"0": 0}}, {"in": {"0": 3}}) for reader in (complaining, going_on))
-    kafka_broker.delete_records("in", before=2)
+    kafka_broker.topic("in").delete_records(before=2)
     with pytest.raises(DataLossError, match="in-0: offsets 0 to 3 were to be read, the log begins at 2"):
         values(complaining, planned)
     assert values(going_on, planned_too) == [b"c"]
-    kafka_broker.delete_records("in", before=3)
+    kafka_broker.topic("in").delete_records(before=3)
     assert values(going_on, planned_too) == []
 
 
 @pytest.mark.kafka(topics={"in": 1})
 def test_retention_overtakes_a_stream(kafka_broker: odradek.KafkaBroker) -> None:
     fill(kafka_broker, "a", "b", "c")
-    kafka_broker.delete_records("in", before=2)
+    kafka_broker.topic("in").delete_records(before=2)
     with pytest.raises(DataLossError, match="in-0: offsets 1 to 3 were to be read, the log holds 2 to 3"):
         live(kafka_broker, COMPLAIN).partitions({"in": {"0": 1}}, {"in": {"0": 3}})
     reader = live(kafka_broker, GO_ON)
@@ -75,7 +75,7 @@ def test_a_topic_vanishes(kafka_broker: odradek.KafkaBroker) -> None:
     start, end = {"in": {"0": 0}}, {"in": {"0": 2}}
     assert going_on.latestOffset() == end
     tasks = complaining.partitions(start, end), going_on.partitions(start, end)
-    kafka_broker.delete_topic("in")
+    kafka_broker.topic("in").delete()
     with pytest.raises(DataLossError, match="in-0: offsets 0 to 2 were to be read, the topic is gone"):
         values(complaining, tasks[0])
     assert values(going_on, tasks[1]) == []

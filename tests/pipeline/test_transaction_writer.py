@@ -201,7 +201,7 @@ def test_a_batch_that_the_log_has_is_not_written_again(kafka_broker: odradek.Kaf
         writer.append({("out", 0): batch(b"a")})
         sender = Thread(target=writer.settle, daemon=True)
         sender.start()
-        lost.wait_hit(timeout=30)
+        lost.wait(timeout=30)
         kafka_broker.kill_node(1)
         kafka_broker.start_node(1)
         sender.join(30)

@@ -18,10 +18,8 @@ from odradek.broker.facade.groups.info import (
 )
 
 if TYPE_CHECKING:
-    from odradek.broker.coordinator.group.service import GroupService
+    from odradek.broker.cluster import Cluster
     from odradek.broker.facade.thread_bridge import Call
-    from odradek.broker.partitions.partition_registry import PartitionRegistry
-    from odradek.broker.partitions.share.manager import SharePartitions
 
 Condition = Callable[[GroupInfo], bool]
 
@@ -29,18 +27,9 @@ Condition = Callable[[GroupInfo], bool]
 class GroupView:
     """The part of a group's handle that only looks. Every property takes a new snapshot."""
 
-    def __init__(
-        self,
-        group_id: str,
-        groups: Callable[[], GroupService],
-        shared: Callable[[], SharePartitions],
-        topics: PartitionRegistry,
-        look: Call,
-    ) -> None:
+    def __init__(self, group_id: str, cluster: Cluster, look: Call) -> None:
         self.group_id = group_id
-        self._groups = groups
-        self._shared = shared
-        self._topics = topics
+        self._cluster = cluster
         self._look = look
 
     def __repr__(self) -> str:
@@ -51,7 +40,7 @@ class GroupView:
         """A snapshot of the group."""
         from odradek.broker.facade.groups.description import group_info
 
-        return self._look(lambda: group_info(self._groups(), self._topics, self.group_id))
+        return self._look(lambda: group_info(self._cluster.groups, self._cluster.topics, self.group_id))
 
     @property
     def state(self) -> str:
@@ -92,28 +81,30 @@ class GroupView:
         """
         from odradek.broker.facade.groups.description import list_groups
 
-        info = self.info
-        return lag_of(info, () if info.offsets else self._look(lambda: list_groups(self._groups(), self._topics)))
+        info, cluster = self.info, self._cluster
+        return lag_of(info, () if info.offsets else self._look(lambda: list_groups(cluster.groups, cluster.topics)))
 
     @property
     def share_partitions(self) -> Mapping[TopicPartition, SharePartitionInfo]:
         """The progress of a share group in the partitions that its members fetch from."""
         from odradek.broker.facade.groups.description import share_partitions
 
-        return self._look(lambda: share_partitions(self._shared(), self._topics, self.group_id))
+        cluster = self._cluster
+        shared = cluster.services.share_partitions
+        return self._look(lambda: share_partitions(shared(), cluster.topics, self.group_id))
 
     def watch(self, key: Future[GroupInfo], look: Callable[[], None]) -> None:
         """Call ``look`` now and after everything the coordinator does, until `unwatch`."""
 
         def begin() -> None:
-            self._groups().watchers[key] = look
+            self._cluster.groups.watchers[key] = look
             look()
 
         self._look(begin)
 
     def unwatch(self, key: Future[GroupInfo]) -> None:
         """Stop what `watch` started."""
-        self._look(lambda: self._groups().watchers.pop(key, None))
+        self._look(lambda: self._cluster.groups.watchers.pop(key, None))
 
 
 class GroupWatch:
@@ -148,8 +139,15 @@ class GroupWatch:
             self.reached.set_result(info)
 
 
-def is_stable(members: int | None, partitions: int | None) -> Condition:
-    """A condition: the group is stable with this many members and partitions assigned; None means any, or all."""
+def condition_of(condition: Condition | None, members: int | None, partitions: int | None) -> Condition:
+    """The condition, or: the group is stable with so many members and partitions assigned; None means any, or all.
+
+    Raises TypeError for a condition with numbers.
+    """
+    if condition is not None:
+        if members is not None or partitions is not None:
+            raise TypeError("members and partitions are conditions of their own: check them in the function")
+        return condition
 
     def stable(info: GroupInfo) -> bool:
         if info.state != STABLE.value or members not in (None, len(info.members)):

@@ -66,10 +66,9 @@ def _now_s() -> float:
 
 
 class RecordWait:
-    """Collects the records of a topic, or of one partition, until there are enough. ``with`` ends the wait.
+    """Counts the records of a topic, or of one partition, until there are enough. ``with`` ends the wait.
 
-    Each look reads only the records since the last one. Transaction markers do not count. Without ``kept`` the records
-    are only counted: the waits return none.
+    Each look reads only the records since the last one. Transaction markers do not count.
     """
 
     def __init__(
@@ -81,8 +80,6 @@ class RecordWait:
         partition: int | None,
         isolation: Isolation,
         timeout_s: float,
-        *,
-        kept: bool = True,
     ) -> None:
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:
             raise ValueError(f"count={count!r}: expected 0 or more records")
@@ -94,55 +91,45 @@ class RecordWait:
         self._isolation: Isolation = isolation
         self._timeout_s = timeout_s
         self._positions: dict[int, int] = {}
-        self._kept = kept
-        self._found: dict[int, list[StoredRecord]] = {}
         self._counts: dict[int, int] = {}
         self._watch = TopicWatch(isolation)
 
-    def blocking_wait(self) -> list[StoredRecord]:
+    def blocking_wait(self) -> None:
         """Block this thread, which must not be the broker's."""
         end_s = _now_s() + self._timeout_s
         while (changed := self._look()) is not None:
             try:
                 changed.result(max(0.0, end_s - _now_s()))
             except TimeoutError:
-                return self._last_look()
-        return self._records()
+                self._last_look()
+                return
 
-    async def trio_wait(self, apart: Apart) -> list[StoredRecord]:
+    async def trio_wait(self, apart: Apart) -> None:
         """Wait in trio; records are read ``apart``."""
         with trio.move_on_after(self._timeout_s):
             while (changed := await apart(self._look)) is not None:
                 await trio_settled(changed, math.inf)
-            return self._records()
-        return await apart(self._last_look)
+            return
+        await apart(self._last_look)
 
     def _look(self) -> Future[None] | None:
         """Read the new records. Returns None if there are enough, else a future for the next change."""
         changed, bounds = self._call(self._begin)
         for each in bounds:
-            found = self._found.setdefault(each.partition, [])
-            count = self._counts.get(each.partition, 0)
-            for record in read_records(self._call, self._topics, self._topic, [each], self._isolation, False):
-                count += 1
-                if self._kept:
-                    found.append(record)
-            self._counts[each.partition] = count
+            new = read_records(self._call, self._topics, self._topic, [each], self._isolation, False)
+            self._counts[each.partition] = self._counts.get(each.partition, 0) + sum(1 for _ in new)
             self._positions[each.partition] = max(each.first, each.end)
         return None if sum(self._counts.values()) >= self._count else changed
 
-    def _last_look(self) -> list[StoredRecord]:
+    def _last_look(self) -> None:
         if self._look() is None:
-            return self._records()
+            return
         counts = ", ".join(f"{self._topic}-{index}: {count}" for index, count in sorted(self._counts.items()))
         total = sum(self._counts.values())
         raise TimeoutError(
             f"topic {self._topic!r} has {total} of {self._count} records after {self._timeout_s:g} s "
             f"({self._isolation}; {counts})"
         )
-
-    def _records(self) -> list[StoredRecord]:
-        return [record for _, found in sorted(self._found.items()) for record in found]
 
     # -- in the broker's thread
 

@@ -9,12 +9,18 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
-from odradek.broker.facade.generated.remote_calls import RemoteCalls
 from odradek.broker.facade.overview import PageLooks
 from odradek.broker.facade.records.record import DecodedRecord, Isolation, Records, Serializer, StoredRecord, Writing
 from odradek.broker.facade.remote.decoding import decoded
 from odradek.broker.facade.remote.encoding import encoded
-from odradek.broker.facade.remote.handles import RemoteClock, RemoteGroup, RemoteSeeding, RemoteTranscript
+from odradek.broker.facade.remote.handles import (
+    RemoteClock,
+    RemoteGroup,
+    RemoteSeeding,
+    RemoteTopic,
+    RemoteTranscript,
+    over_http,
+)
 from odradek.broker.facade.remote.operations import ForkInfo, ForkOperations, operation_of
 from odradek.broker.facade.remote.transport import Transport
 from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S
@@ -24,12 +30,14 @@ if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.facade.client_configs import Client
     from odradek.broker.facade.generated.blocking.groups import Group
+    from odradek.broker.facade.generated.blocking.topics import Topic
     from odradek.broker.facade.generated.blocking.transcript import Transcript
 
 T = TypeVar("T")
 
 
-class RemoteBroker(RemoteCalls):
+@over_http(BlockingBroker, but=("produce", "produce_all"))
+class RemoteBroker(BlockingBroker):
     """A broker whose control API is at a URL; `odradek.connect` makes one. It has the methods of `KafkaBroker`.
 
     Functions stay here: serializers are applied before records are sent, and a fault with ``when`` is refused.
@@ -78,13 +86,17 @@ class RemoteBroker(RemoteCalls):
         fast: bool = False,
     ) -> dict[str, Any]:
         """The settings of a client; see `KafkaBroker.client_config`."""
-        config = super().client_config(user, client, mechanism=mechanism, fast=fast)
+        config: dict[str, Any] = self._remote.call(
+            "client_config", user=user, client=client, mechanism=mechanism, fast=fast
+        )
         if "api_version" in config:  # a tuple in kafka-python's words, which JSON does not have
             config["api_version"] = tuple(config["api_version"])
         return config
 
+    def topic(self, name: str) -> Topic:
+        return RemoteTopic(self, self._remote, name)
+
     def group(self, group_id: str) -> Group:
-        """A group to look at and wait for."""
         return RemoteGroup(group_id, self._remote)
 
     def records(
@@ -154,12 +166,12 @@ class RemoteBroker(RemoteCalls):
         self._faults = [*self._faults, *others, fault]
         fault.count_elsewhere(_Hits(self, len(self._faults) - 1, fault))
 
-    def wait_hit(self, fault: Fault, count: int = 1, *, timeout: float = WAIT_TIMEOUT_S) -> None:
-        """Wait until ``count`` requests have met a fault; see `KafkaBroker.wait_hit`."""
+    def wait(self, fault: Fault, count: int = 1, *, timeout: float = WAIT_TIMEOUT_S) -> None:
+        """Wait until ``count`` requests have met a fault; see `KafkaBroker.wait`."""
         number = next((number for number, each in enumerate(self._faults) if each is fault), None)
         if number is None:
             raise ValueError(f"{fault!r} is not in force: set_faults comes first")
-        self._remote.call("wait_hit", fault=number, count=count, timeout=timeout)
+        self._remote.call("wait", fault=number, count=count, timeout=timeout)
 
 
 class RemoteFork(RemoteBroker):

@@ -1,33 +1,75 @@
-"""The handles of a broker over HTTP: its clock, groups and transcript, and writing records."""
+"""The handles of a broker over HTTP: its clock, topics, groups and transcript, and writing records."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Unpack
+from collections.abc import Callable, Collection, Generator, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.generated.blocking.groups import Group
+from odradek.broker.facade.generated.blocking.topics import Topic
+from odradek.broker.facade.generated.blocking.transactions import TransactionHold
 from odradek.broker.facade.generated.blocking.transcript import Transcript
 from odradek.broker.facade.generated.blocking.undo import Undo
-from odradek.broker.facade.groups.info import GroupInfo, SharePartitionInfo, TopicPartition
-from odradek.broker.facade.groups.view import Condition, late
+from odradek.broker.facade.groups.info import GroupInfo
+from odradek.broker.facade.groups.view import Condition, condition_of, late
 from odradek.broker.facade.records.record import (
+    Isolation,
     ProducerRecord,
     RecordMetadata,
+    Records,
     Serializer,
+    StoredRecord,
     TransactionEnd,
     header_pairs,
     serialized,
 )
-from odradek.broker.facade.remote.operations import operation_of
+from odradek.broker.facade.remote.operations import is_served, operation_of
 from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S
 from odradek.broker.transcript.recorded_request import RecordedRequest
 from odradek.broker.transcript.request_list import Conditions, Requests, load_transcript
 
 if TYPE_CHECKING:
+    from odradek.broker.facade.generated.blocking.broker import BlockingBroker
     from odradek.broker.facade.remote.transport import Transport
+
+T = TypeVar("T")
+
+
+def over_http(owner: type, *, but: Collection[str] = ()) -> Callable[[type[T]], type[T]]:
+    """Give a class the members of ``owner`` that the control API serves: each is a request, with the same arguments.
+
+    Members that the class has itself stay, and those in ``but`` are inherited. The class has a ``_remote``, and the
+    ``_identity`` of a handle.
+    """
+
+    def fill(kind: type[T]) -> type[T]:
+        for name, member in inspect.getmembers_static(owner):
+            function = member.fget if isinstance(member, property) else member
+            has = name in vars(kind) or name in but or not is_served(owner, name)
+            if inspect.isfunction(function) and not has:
+                ask = _request(owner, name, function)
+                setattr(kind, name, property(ask) if isinstance(member, property) else ask)
+        return kind
+
+    return fill
+
+
+def _request(owner: type, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def ask(self: Any, *given: Any, **named: Any) -> Any:
+        bound = signature.bind(self, *given, **named)
+        bound.apply_defaults()
+        _, *arguments = bound.arguments.items()
+        return self._remote.operate(owner, name, getattr(self, "_identity", None), dict(arguments))
+
+    return ask
 
 
 class RemoteClock(BrokerClock):
@@ -73,49 +115,70 @@ class RemoteClock(BrokerClock):
 _LOOK_EVERY_S = 0.02
 
 
-class RemoteGroup(Group):
-    """The same as `Group`, over HTTP. ``wait`` looks again and again: its condition is here, the group is there."""
+@over_http(TransactionHold)
+class RemoteTransactionHold(TransactionHold):
+    """The same as `TransactionHold`, over HTTP."""
 
-    def __init__(self, group_id: str, remote: Transport) -> None:
-        self.group_id = group_id
+    def __init__(self, remote: Transport, identity: str) -> None:
+        self._remote = remote
+        self._identity = identity
+
+    def __repr__(self) -> str:
+        there = "reached" if self.reached else "not reached"
+        return f"<RemoteTransactionHold {self._identity}, {there}>"
+
+
+@over_http(Topic)
+class RemoteTopic(Topic):
+    """The same as `Topic`, over HTTP."""
+
+    def __init__(self, broker: BlockingBroker, remote: Transport, name: str) -> None:
+        self.name = self._identity = name
+        self._broker = broker
         self._remote = remote
 
-    @property
-    def info(self) -> GroupInfo:
-        """All about the group as it is now."""
-        info: GroupInfo = self._ask("info")
-        return info
+    def wait(
+        self,
+        records: int,
+        *,
+        partition: int | None = None,
+        isolation: Isolation = "read_uncommitted",
+        timeout: float = WAIT_TIMEOUT_S,
+    ) -> Records:
+        given = {"records": records, "partition": partition, "isolation": isolation, "timeout": timeout}
+        found: list[StoredRecord] = self._remote.operate(Topic, "wait", self.name, given)
+        decoded = self._broker.records(self.name, partition, isolation=isolation).decoded
+        return Records(lambda: iter(found), lambda: iter(decoded()))
 
-    @property
-    def lag(self) -> int:
-        """How many records it is behind; see `Group.lag`."""
-        lag: int = self._ask("lag")
-        return lag
 
-    @property
-    def share_partitions(self) -> Mapping[TopicPartition, SharePartitionInfo]:
-        """Of a share group: where it is in the partitions from which its members fetch."""
-        found: Mapping[TopicPartition, SharePartitionInfo] = self._ask("share_partitions")
-        return found
+@over_http(Group)
+class RemoteGroup(Group):
+    """The same as `Group`, over HTTP."""
 
-    def wait_stable(
-        self, members: int | None = None, timeout: float = WAIT_TIMEOUT_S, *, partitions: int | None = None
+    def __init__(self, group_id: str, remote: Transport) -> None:
+        self.group_id = self._identity = group_id
+        self._remote = remote
+
+    def wait(
+        self,
+        condition: Condition | None = None,
+        *,
+        members: int | None = None,
+        partitions: int | None = None,
+        timeout: float = WAIT_TIMEOUT_S,
     ) -> GroupInfo:
-        """Wait until the group is stable; see `Group.wait_stable`."""
-        info: GroupInfo = self._ask("wait_stable", members=members, timeout=timeout, partitions=partitions)
-        return info
-
-    def wait(self, condition: Condition, timeout: float = WAIT_TIMEOUT_S) -> GroupInfo:
-        """Wait until ``condition(info)`` holds. A state that lasts less than the moment between two looks is missed."""
+        """See `Group.wait`. A condition is here and the group is there: a state between two looks is missed."""
+        if condition is None:
+            given = {"members": members, "partitions": partitions, "timeout": timeout}
+            found: GroupInfo = self._remote.operate(Group, "wait", self.group_id, given)
+            return found
+        reached = condition_of(condition, members, partitions)
         end_s = _now_s() + timeout
-        while not condition(info := self.info):
+        while not reached(info := self.info):
             if _now_s() > end_s:
                 raise late(info, timeout)
             time.sleep(_LOOK_EVERY_S)
         return info
-
-    def _ask(self, member: str, **arguments: Any) -> Any:
-        return self._remote.operate(Group, member, self.group_id, arguments)
 
 
 def _now_s() -> float:
@@ -184,7 +247,7 @@ class RemoteTranscript(Transcript):
     def __len__(self) -> int:
         return len(self.all())
 
-    def wait_for(
+    def wait(
         self,
         api: str | None = None,
         count: int = 1,
@@ -192,10 +255,10 @@ class RemoteTranscript(Transcript):
         timeout: float = WAIT_TIMEOUT_S,
         **conditions: Unpack[Conditions],
     ) -> Requests:
-        """Wait until so many requests have been served; see `Transcript.wait_for`. ValueError for ``when``."""
+        """Wait until so many requests have been served; see `Transcript.wait`. ValueError for ``when``."""
         if "when" in conditions:
             raise ValueError("`when` is a function of this process; the broker is in another one")
-        return self._ask("wait_for", api=api, count=count, timeout=timeout, **conditions)
+        return self._ask("wait", api=api, count=count, timeout=timeout, **conditions)
 
     def follow(self, told: Callable[[RecordedRequest], None]) -> Undo:
         """RuntimeError: the function would be called in the broker's process. GET /v1/requests/stream has the same."""

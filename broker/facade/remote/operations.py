@@ -14,6 +14,7 @@ from odradek.broker.facade.broker import Broker
 from odradek.broker.facade.console import Console
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.generated.blocking.groups import Group
+from odradek.broker.facade.generated.blocking.topics import Topic
 from odradek.broker.facade.generated.blocking.transactions import TransactionHold
 from odradek.broker.facade.generated.blocking.transcript import Transcript
 from odradek.broker.facade.generated.blocking.undo import Undo
@@ -22,6 +23,7 @@ from odradek.broker.facade.overview import PageLooks
 from odradek.broker.facade.records.record import ProducerRecord
 from odradek.broker.facade.remote.type_hints import hints_of
 from odradek.broker.facade.state.snapshot import Snapshot
+from odradek.broker.facade.topics import TopicView
 from odradek.broker.facade.transcript_view import TranscriptView
 
 
@@ -59,7 +61,7 @@ class ForkOperations:
 
 _HINTS: dict[tuple[str, str], Any] = {
     ("produce_all", "records"): Iterable[ProducerRecord | Any],
-    ("wait_hit", "fault"): int,
+    ("wait", "fault"): int,
 }
 """Arguments that are written otherwise in JSON: a fault is its place in ``faults``."""
 
@@ -76,6 +78,7 @@ NOT_SERVED: dict[str, str] = {
     "BlockingBroker.clock": "its methods are under /v1/clock",
     "BlockingBroker.requests": "GET /v1/requests has them, /v1/requests/stream the ones to come",
     "BlockingBroker.group": "its properties and methods are under /v1/groups/{id}",
+    "BlockingBroker.topic": "its properties and methods are under /v1/topics/{id}",
     "BrokerClock.attach": "for the broker's own trio run",
     "BrokerClock.current_time": "seconds from an arbitrary origin, for trio",
     "BrokerClock.deadline_to_sleep_time": "for trio",
@@ -85,7 +88,6 @@ NOT_SERVED: dict[str, str] = {
     "BrokerClock.sleep_until_ms": "for the broker's own trio run",
     "BrokerClock.start_clock": "for trio",
     "BrokerClock.stopped": "freeze and resume do it",
-    "Group.wait": "its condition is a function of Python; wait_stable is served",
     "Group.watch": "for waits in the broker's process",
     "Group.unwatch": "for waits in the broker's process",
     "Transcript.all": "filter without conditions",
@@ -131,7 +133,7 @@ class Operation:
     @property
     def waits(self) -> bool:
         """Whether it waits for what clients do, until its ``timeout``."""
-        return self.member.startswith("wait_")
+        return self.member == "wait"
 
     @property
     def name(self) -> str:
@@ -148,6 +150,7 @@ def operations() -> tuple[Operation, ...]:
         *_of(Console, "/v1", None),
         *_of(BrokerClock, "/v1/clock", None),
         *_of(Group, "/v1/groups/{id}", GroupView),
+        *_of(Topic, "/v1/topics/{id}", TopicView),
         *_of(ForkOperations, "/v1", None),
         *_of(Transcript, "/v1/requests", TranscriptView),
         *(each for owner in OPERATED for each in _of(owner, f"/v1/{HANDLES[owner]}/{{id}}", None)),
@@ -165,9 +168,14 @@ def _by_member() -> dict[tuple[type, str], Operation]:
     return {(each.owner, each.member): each for each in operations()}
 
 
+def is_served(owner: type, member: str) -> bool:
+    """Whether a member of this name is an operation, if it is a function or a property."""
+    return not member.startswith("_") and f"{owner.__name__}.{member}" not in NOT_SERVED
+
+
 def _of(owner: type, path: str, looks: type | None) -> Iterator[Operation]:
     for name, member in inspect.getmembers_static(owner):
-        if name.startswith("_") or f"{owner.__name__}.{name}" in NOT_SERVED:
+        if not is_served(owner, name):
             continue
         function = member.fget if isinstance(member, property) else member
         if not inspect.isfunction(function):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from odradek.broker.config.broker_config import ConfigError
@@ -14,42 +14,10 @@ from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.groups.info import LagUnknownError
 from odradek.broker.facade.remote.decoding import RemoteError, decoded
 from odradek.broker.facade.remote.encoding import RemoteHandle, encoded
+from odradek.broker.facade.remote.handles import RemoteTransactionHold
 from odradek.broker.facade.remote.operations import HANDLES, Operation, operation_of
-from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S, BrokerClosedError
+from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.protocol.errors import ErrorCode, KafkaError
-
-
-class Operate(Protocol):
-    """Carries out an operation of one of several owners."""
-
-    def __call__(self, owner: type, member: str, identity: str | None, arguments: dict[str, Any], /) -> Any: ...
-
-
-class RemoteTransactionHold(TransactionHold):
-    """The same as `TransactionHold`, over HTTP."""
-
-    def __init__(self, operate: Operate, identity: str, what: str) -> None:
-        self._operate = operate
-        self._identity = identity
-        self._what = what
-
-    def __repr__(self) -> str:
-        there = "reached" if self.reached else "not reached"
-        return f"<RemoteTransactionHold {self._identity}, {there}>"
-
-    @property
-    def reached(self) -> bool:
-        """Whether the transaction has come to the point and stands there."""
-        return bool(self._operate(TransactionHold, "reached", self._identity, {}))
-
-    def wait_reached(self, timeout: float = WAIT_TIMEOUT_S) -> None:
-        """Wait until the transaction stands at the point. TimeoutError after seconds."""
-        self._operate(TransactionHold, "wait_reached", self._identity, {"timeout": timeout})
-
-    def release(self) -> None:
-        """Let the transaction go on. Idempotent."""
-        self._operate(TransactionHold, "release", self._identity, {})
-
 
 _PATIENCE_S = 60.0
 _LONGEST_WAIT_S = 7 * 86400.0
@@ -135,7 +103,7 @@ class Transport:
             return decoded(operation.result, answer, operation.name, strict=False)
         identity = str(answer["id"])
         if operation.result is TransactionHold:
-            return RemoteTransactionHold(self.operate, identity, operation.name)
+            return RemoteTransactionHold(self, identity)
         if operation.result is Undo:
             return Undo(lambda: self.operate(Undo, "undo", identity, {}))
         return RemoteHandle(identity, str(answer["path"]))

@@ -68,7 +68,7 @@ def starts_at_latest(situation: Situation) -> Iterator[str]:
     for hint in began_at_latest(situation):
         yield (
             f"{hint}; what it reads depends on who is faster. Set auto.offset.reset=earliest, or produce when "
-            "group.wait_stable() has returned"
+            "group.wait() has returned"
         )
 
 
@@ -252,7 +252,7 @@ class Strictness:
 
     @property
     def also(self) -> str:
-        """The rules that are on beside the usual ones, as `strictness_since` takes them."""
+        """The rules that are on beside the usual ones, as `strictness` takes them."""
         return " ".join(sorted(self.added))
 
     def judge(self, findings: Iterable[StrictnessFinding]) -> str:

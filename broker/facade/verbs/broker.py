@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.facade.verb_base import TrioVerbs
 from odradek.broker.facade.verbs.groups import GroupVerbs
-from odradek.broker.facade.verbs.nodes import NodeVerbs, ReplicationVerbs, WireVerbs
+from odradek.broker.facade.verbs.nodes import NodeVerbs, WireVerbs
 from odradek.broker.facade.verbs.requests import ClientMetricVerbs, FaultVerbs, RequestVerbs
 from odradek.broker.facade.verbs.topics import RecordVerbs, SchemaVerbs, TopicVerbs
 from odradek.broker.facade.verbs.transactions import TransactionVerbs
@@ -59,7 +59,6 @@ class TrioBroker(
     TransactionVerbs,
     FaultVerbs,
     NodeVerbs,
-    ReplicationVerbs,
     WireVerbs,
     StateVerbs,
     RequestVerbs,

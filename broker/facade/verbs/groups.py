@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from odradek.broker.facade.groups.info import GroupInfo
-from odradek.broker.facade.groups.view import Condition, GroupView, GroupWatch, is_stable, late
+from odradek.broker.facade.groups.view import Condition, GroupView, GroupWatch, condition_of, late
 from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S, trio_settled
 from odradek.broker.facade.verb_base import Pending, TrioVerbs
 from odradek.broker.facade.verbs.undo import TrioUndo
@@ -17,48 +17,47 @@ class TrioGroup(GroupView):
     A wait returns as soon as the coordinator has reached the state. It does not poll.
     """
 
-    async def wait_stable(
-        self, members: int | None = None, timeout: float = WAIT_TIMEOUT_S, *, partitions: int | None = None
-    ) -> GroupInfo:
-        """Wait until the group is stable with ``members`` members and all partitions are assigned.
+    def __init__(self, broker: TrioVerbs, group_id: str) -> None:
+        super().__init__(group_id, broker.cluster, broker._look)
+        self._broker = broker
 
-        All partitions of the subscribed topics must be assigned, so a generation of a cooperative rebalance that only
-        revokes partitions does not count. For an assignor that leaves partitions out, ``partitions`` is the exact
+    async def wait(
+        self,
+        condition: Condition | None = None,
+        *,
+        members: int | None = None,
+        partitions: int | None = None,
+        timeout: float = WAIT_TIMEOUT_S,
+    ) -> GroupInfo:
+        """Wait until the group is stable with all partitions assigned, or until ``condition(info)`` is true.
+
+        It is checked after everything that the coordinator does. ``members`` is the number of members of the stable
+        group. All partitions of the subscribed topics must be assigned, so a generation of a cooperative rebalance that
+        only revokes partitions does not count. For an assignor that leaves partitions out, ``partitions`` is the exact
         number to wait for. Share groups are only checked for ``partitions``. Raises TimeoutError, which says what is
         missing, after ``timeout`` seconds.
         """
-        return await self.wait(is_stable(members, partitions), timeout)
-
-    async def wait(self, condition: Condition, timeout: float = WAIT_TIMEOUT_S) -> GroupInfo:
-        """Wait until ``condition(info)`` is true. It is checked after everything that the coordinator does.
-
-        Raises TimeoutError, which describes the group, after ``timeout`` seconds.
-        """
-        with GroupWatch(self, condition) as reached:
+        with GroupWatch(self, condition_of(condition, members, partitions)) as reached:
             if not await trio_settled(reached, timeout):
                 raise late(self.info, timeout)
             return reached.result()
+
+    async def set_offsets(self, offsets: Mapping[tuple[str, int], int]) -> None:
+        """Commit offsets: ``{("orders", 0): 5}``. The group is created if it does not exist.
+
+        Raises KafkaError if the group has members or a partition does not exist.
+        """
+        from odradek.broker.facade.groups.offsets import set_offsets
+
+        await self._broker._call(lambda: set_offsets(self._cluster, self.group_id, offsets))
 
 
 class GroupVerbs(TrioVerbs):
     """Groups and their coordinators."""
 
     def group(self, group_id: str) -> TrioGroup:
-        """The handle of a group: ``await broker.group("g").wait_stable(members=2)``."""
-
-        cluster = self._cluster
-        return TrioGroup(
-            group_id, lambda: cluster.groups, cluster.services.share_partitions, cluster.topics, self._look
-        )
-
-    async def set_offsets(self, group_id: str, offsets: Mapping[tuple[str, int], int]) -> None:
-        """Commit offsets for a group: ``{("orders", 0): 5}``. The group is created if it does not exist.
-
-        Raises KafkaError if the group has members or a partition does not exist.
-        """
-        from odradek.broker.facade.groups.offsets import set_offsets
-
-        await self._call(lambda: set_offsets(self._cluster, group_id, offsets))
+        """The handle of a group: ``await broker.group("g").wait(members=2)``."""
+        return TrioGroup(self, group_id)
 
     async def reload_coordinator(self, partition: int, topic: str = "__consumer_offsets") -> None:
         """Make the coordinator of a partition reload its state from the log, as after a change of its leader.

@@ -52,7 +52,7 @@ class FaultVerbs(TrioVerbs):
         chosen = checked_faults([fault], self._cluster.nodes)
         await self._call(lambda: self._cluster.set_faults([*self.faults, *chosen]))
 
-    async def wait_hit(self, fault: Fault, count: int = 1, *, timeout: float = WAIT_TIMEOUT_S) -> None:
+    async def wait(self, fault: Fault, count: int = 1, *, timeout: float = WAIT_TIMEOUT_S) -> None:
         """Wait until ``count`` requests have met a fault. Raises TimeoutError, with the number so far."""
         if not await trio_settled(fault.when_hit(count), timeout):
             raise fault.late(count, timeout)

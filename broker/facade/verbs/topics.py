@@ -1,8 +1,8 @@
-"""Verbs of topics: their records, and the schemas that records are shown by."""
+"""The handle of a topic, and the verbs of records and of the schema registry."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.facade.records.record import (
@@ -10,14 +10,15 @@ from odradek.broker.facade.records.record import (
     Isolation,
     ProducerRecord,
     RecordMetadata,
+    Records,
     Serializer,
-    StoredRecord,
     TransactionEnd,
 )
 from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S
 from odradek.broker.facade.topics import (
     TopicInfo,
     TopicSpec,
+    TopicView,
     config_texts,
     create_topic,
     delete_records,
@@ -31,8 +32,145 @@ if TYPE_CHECKING:
     from odradek.broker.schemas.record_schemas import Kind, Part
 
 
+class TrioTopic(TopicView):
+    """The handle of a topic, which need not exist yet. Every property takes a new snapshot."""
+
+    def __init__(self, broker: TrioVerbs, name: str) -> None:
+        super().__init__(name, broker.cluster, broker._look)
+        self._broker = broker
+
+    async def delete(self) -> None:
+        """Delete the topic with its records and committed offsets. Raises KafkaError if it does not exist."""
+        await self._broker._call(lambda: delete_topic(self._cluster, self.name))
+
+    async def delete_records(self, partition: int | None = None, *, before: int = -1) -> dict[int, int]:
+        """Delete the records before an offset, in one partition or in all; -1 deletes all records.
+
+        Returns the first offset that is left in each partition. Raises KafkaError if Kafka would refuse it.
+        """
+        return await self._broker._call(lambda: delete_records(self._cluster, self.name, partition, before))
+
+    async def wait(
+        self,
+        records: int,
+        *,
+        partition: int | None = None,
+        isolation: Isolation = "read_uncommitted",
+        timeout: float = WAIT_TIMEOUT_S,
+    ) -> Records:
+        """Wait until the topic, or the partition, holds at least so many records, and return them all.
+
+        Raises TimeoutError, with the number of records in each partition, after ``timeout`` seconds.
+        """
+        from odradek.broker.facade.records.watching import RecordWait
+
+        topics = self._cluster.topics
+        with RecordWait(self._look, topics, self.name, records, partition, isolation, timeout) as waiting:
+            await waiting.trio_wait(apart=self._broker._apart)
+        return self._broker.records(self.name, partition, isolation=isolation)
+
+    def move_leader(self, partition: int, node_id: int) -> Pending[TrioUndo]:
+        """Make another in-sync replica the leader of a partition.
+
+        ``async with`` moves the leadership back at the end of the block, if that is still possible.
+        """
+        from odradek.broker.facade.nodes import LeaderMove
+
+        move = LeaderMove(self._cluster, self.name, partition, node_id)
+        return self._broker._undone_by(move.make, move.take_back)
+
+    async def elect(self, partition: int | None = None, *, node_id: int | None = None, unclean: bool = False) -> None:
+        """Elect the leader of one partition, or of all: the preferred replica, or the in-sync replica on ``node_id``.
+
+        With ``unclean``, a partition without a leader gets a live replica as its leader even if records are lost: the
+        first live one, or the one on ``node_id``.
+        """
+        from odradek.broker.facade.nodes import elect
+
+        await self._broker._call(lambda: elect(self._cluster, self.name, partition, node_id=node_id, unclean=unclean))
+
+    def reassign(self, partition: int, replicas: Sequence[int]) -> Pending[TrioUndo]:
+        """Move a partition to other replicas, the preferred leader first.
+
+        The reassignment completes when the new replicas are in sync: at once, unless a test keeps records from them.
+        ``async with`` cancels it at the end of the block if it has not completed.
+        """
+        from odradek.broker.facade.replication import cancel_reassignment, reassign
+
+        return self._broker._undone_by(
+            lambda: reassign(self._cluster, self.name, partition, replicas),
+            lambda: cancel_reassignment(self._cluster, self.name, partition),
+        )
+
+    def pause_replication(self, partition: int | None, node_id: int) -> Pending[TrioUndo]:
+        """Stop a follower from replicating one partition, or all if None. The node keeps serving clients.
+
+        The follower leaves the ISR after ``replica.lag.time.max.ms`` on the broker's clock.
+        """
+        from odradek.broker.facade.replication import pause_replication, resume_replication
+
+        return self._broker._undone_by(
+            lambda: pause_replication(self._cluster, self.name, partition, node_id),
+            lambda: resume_replication(self._cluster, self.name, partition, node_id),
+        )
+
+    def lag_replication(
+        self,
+        partition: int | None,
+        node_id: int,
+        *,
+        records: int | None = None,
+        size_bytes: int | None = None,
+        seconds: float | None = None,
+    ) -> Pending[TrioUndo]:
+        """Keep a follower this many records, bytes or seconds behind its leader. Give exactly one of the three."""
+        from odradek.broker.facade.replication import lag_replication, resume_replication
+
+        return self._broker._undone_by(
+            lambda: lag_replication(
+                self._cluster, self.name, partition, node_id, records=records, size_bytes=size_bytes, seconds=seconds
+            ),
+            lambda: resume_replication(self._cluster, self.name, partition, node_id),
+        )
+
+    def set_schema(
+        self,
+        schema: str | bytes,
+        *,
+        part: Part = "value",
+        kind: Kind | None = None,
+        message: str | None = None,
+        schema_id: int | None = None,
+    ) -> Pending[TrioUndo]:
+        """Set the schema of the topic's values or keys. `Records.decoded` and the page use it; clients do not see it.
+
+        ``schema`` is Avro's JSON, the text of a .proto file (which protoc reads in a process of its own), or the bytes
+        of a descriptor set. ``kind`` is ``avro`` or ``protobuf``, if the schema does not show it. ``message`` is the
+        full name of the Protobuf message, by default the first one of the file. With ``schema_id`` the schema applies
+        to data that start with this id (Confluent's wire format), without it to all other data. The topic need not
+        exist. `reset` keeps schemas. Raises ValueError if the schema cannot be read, ImportError without the extra
+        ``schemas``.
+        """
+        from odradek.broker.facade.records.decoded import SchemaChange
+
+        change = SchemaChange(self.name, part, schema_id, schema, kind, message)
+        schemas = self._cluster.record_schemas
+        return self._broker._undone_by(lambda: change.make(schemas), lambda: change.undo(schemas))
+
+    async def remove_schema(self, *, part: Part = "value", schema_id: int | None = None) -> None:
+        """Remove a schema that `set_schema` has set. Does nothing if there is none."""
+        from odradek.broker.facade.records.decoded import SchemaChange
+
+        change = SchemaChange(self.name, part, schema_id, None)
+        await self._broker._call(lambda: change.make(self._cluster.record_schemas))
+
+
 class TopicVerbs(TrioVerbs):
-    """Topics: created, deleted and emptied."""
+    """Topics: created, and handled."""
+
+    def topic(self, name: str) -> TrioTopic:
+        """The handle of a topic: ``broker.topic("orders").partitions``."""
+        return TrioTopic(self, name)
 
     async def create_topic(
         self,
@@ -46,20 +184,9 @@ class TopicVerbs(TrioVerbs):
         spec = TopicSpec(partitions, replication_factor, config_texts(config or {}))
         return await self._call(lambda: topic_info(create_topic(self._cluster, name, spec), self._cluster.image))
 
-    async def delete_topic(self, name: str) -> None:
-        """Delete a topic with its records and committed offsets. Raises KafkaError if it does not exist."""
-        await self._call(lambda: delete_topic(self._cluster, name))
-
-    async def delete_records(self, topic: str, partition: int | None = None, *, before: int = -1) -> dict[int, int]:
-        """Delete the records before an offset, in one partition or in all; -1 deletes all records.
-
-        Returns the first offset that is left in each partition. Raises KafkaError if Kafka would refuse it.
-        """
-        return await self._call(lambda: delete_records(self._cluster, topic, partition, before))
-
 
 class RecordVerbs(TrioVerbs):
-    """Records: written, and waited for."""
+    """Records: written."""
 
     async def produce(
         self,
@@ -113,68 +240,15 @@ class RecordVerbs(TrioVerbs):
         seeding = self._seeding(topic, key_serializer, value_serializer)
         return await self._steps(seeding.write(records, transactional_id, transaction))
 
-    async def wait_records(
-        self,
-        topic: str,
-        count: int,
-        *,
-        partition: int | None = None,
-        isolation: Isolation = "read_uncommitted",
-        timeout: float = WAIT_TIMEOUT_S,
-    ) -> list[StoredRecord]:
-        """Wait until the topic holds at least ``count`` records, and return them all, partition after partition.
-
-        Raises TimeoutError, with the number of records in each partition, after ``timeout`` seconds.
-        """
-        from odradek.broker.facade.records.watching import RecordWait
-
-        with RecordWait(self._look, self._cluster.topics, topic, count, partition, isolation, timeout) as waiting:
-            return await waiting.trio_wait(apart=self._apart)
-
 
 class SchemaVerbs(TrioVerbs):
-    """Schemas for decoding records that a test or the page looks at."""
-
-    def set_schema(
-        self,
-        topic: str,
-        schema: str | bytes,
-        *,
-        part: Part = "value",
-        kind: Kind | None = None,
-        message: str | None = None,
-        schema_id: int | None = None,
-    ) -> Pending[TrioUndo]:
-        """Set the schema of a topic's values or keys. `Records.decoded` and the page use it; clients do not see it.
-
-        ``schema`` is Avro's JSON, the text of a .proto file (which protoc reads in a process of its own), or the bytes
-        of a descriptor set. ``kind`` is ``avro`` or ``protobuf``, if the schema does not show it. ``message`` is the
-        full name of the Protobuf message, by default the first one of the file. With ``schema_id`` the schema applies
-        to data that start with this id (Confluent's wire format), without it to all other data. The topic need not
-        exist. `reset` keeps schemas. Raises ValueError if the schema cannot be read, ImportError without the extra
-        ``schemas``.
-        """
-        from odradek.broker.facade.records.decoded import SchemaChange
-
-        change = SchemaChange(topic, part, schema_id, schema, kind, message)
-        schemas = self._cluster.record_schemas
-        return self._undone_by(lambda: change.make(schemas), lambda: change.undo(schemas))
+    """The schema registry."""
 
     def stop_schema_registry(self) -> Pending[TrioUndo]:
         """Take the schema registry down: it refuses connections and keeps its schemas and its address.
 
-        ``async with`` brings it back at the end. RuntimeError if there is no registry, or if it is down already.
+        ``async with`` brings it back at the end of the block, as `reset` does. RuntimeError if there is no registry, or
+        if it is down already.
         """
         registry = self._schema_registry
         return self._undone_by(registry.stop, registry.resume)
-
-    async def start_schema_registry(self) -> None:
-        """Bring the schema registry back; nothing happens if it is not down. OSError if its address is taken."""
-        await self._call(self._schema_registry.resume)
-
-    async def remove_schema(self, topic: str, *, part: Part = "value", schema_id: int | None = None) -> None:
-        """Remove a schema that `set_schema` has set. Does nothing if there is none."""
-        from odradek.broker.facade.records.decoded import SchemaChange
-
-        change = SchemaChange(topic, part, schema_id, None)
-        await self._call(lambda: change.make(self._cluster.record_schemas))

@@ -32,7 +32,7 @@ class TrioTransactionHold:
         """Whether the transaction has reached the point."""
         return self._held.reached
 
-    async def wait_reached(self, timeout: float = WAIT_TIMEOUT_S) -> None:
+    async def wait(self, timeout: float = WAIT_TIMEOUT_S) -> None:
         """Wait until the transaction has reached the point. Raises TimeoutError after ``timeout`` seconds."""
         if not await trio_settled(self._held.arrival, timeout):
             raise TimeoutError(

@@ -23,7 +23,7 @@ class TrioTranscript(TranscriptView):
         super().__init__(broker.cluster)
         self._broker = broker
 
-    async def wait_for(
+    async def wait(
         self,
         api: str | None = None,
         count: int = 1,

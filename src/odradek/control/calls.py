@@ -6,7 +6,7 @@ import secrets
 import types
 import typing
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
@@ -16,16 +16,16 @@ from odradek.broker.config.suggestion import did_you_mean
 from odradek.broker.facade.console import Console
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.generated.blocking.groups import Group
+from odradek.broker.facade.generated.blocking.topics import Topic
 from odradek.broker.facade.generated.blocking.transactions import TransactionHold
 from odradek.broker.facade.generated.blocking.transcript import Transcript
 from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.overview import PageLooks
-from odradek.broker.facade.records.record import Isolation, Listed
-from odradek.broker.facade.records.watching import RecordFollow, RecordWait
+from odradek.broker.facade.records.record import Listed
+from odradek.broker.facade.records.watching import RecordFollow
 from odradek.broker.facade.remote.decoding import decoded
 from odradek.broker.facade.remote.encoding import encoded
 from odradek.broker.facade.remote.operations import HANDLES, ForkOperations, Operation, Parameter
-from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S
 from odradek.broker.facade.verbs.broker import TrioBroker
 from odradek.broker.facade.verbs.transactions import TrioTransactionHold
 from odradek.http_text import json_of
@@ -128,34 +128,17 @@ class Calls:
     async def wait(self, operation: Operation, identity: str | None, arguments: dict[str, Any]) -> Any:
         """As `run`, for a wait, in a task of the server; a thread only reads what has come."""
         waits = self._waits
-        if operation.member == "wait_records":
-            return await self._wait_records(**arguments)
         owner: Any = waits
         if operation.owner is TransactionHold:
             owner = TrioTransactionHold(self._kept(TransactionHold, identity)._held, waits._always)
+        elif operation.owner is Topic:
+            owner = waits.topic(identity or "")
         elif operation.owner is Group:
             owner = waits.group(identity or "")
         elif operation.owner is Transcript:
             owner = waits.requests
         result = await getattr(owner, operation.member)(*self._positional(operation, arguments), **arguments)
         return await waits._apart(lambda: self._answer(result))
-
-    async def _wait_records(
-        self,
-        topic: str,
-        count: int,
-        partition: int | None = None,
-        isolation: Isolation = "read_uncommitted",
-        timeout: float = WAIT_TIMEOUT_S,
-    ) -> Iterator[Any]:
-        """Wait until there are so many. They are read again to be sent, so that they are never all in memory."""
-        broker, apart = self._broker, self._waits._apart
-        topics = broker.cluster.topics
-        wait = RecordWait(broker._look, topics, topic, count, partition, isolation, timeout, kept=False)
-        with wait:
-            await wait.trio_wait(apart)
-        found: Iterator[Any] = await apart(lambda: self._answer(broker.records(topic, partition, isolation=isolation)))
-        return found
 
     def follow(self, told: Callable[[RecordedRequest], None]) -> Undo:
         """Have a function called, in the broker's thread, with each request that has come to its end."""
@@ -185,6 +168,8 @@ class Calls:
             return self._broker.requests
         if operation.owner is Group:
             return self._broker.group(identity or "")
+        if operation.owner is Topic:
+            return self._broker.topic(identity or "")
         return self._kept(operation.owner, identity)
 
     def _kept(self, kind: type, identity: str | None) -> Any:
@@ -194,7 +179,7 @@ class Calls:
         return found
 
     def _positional(self, operation: Operation, arguments: dict[str, Any]) -> list[Any]:
-        if operation.member == "wait_hit":
+        if (operation.owner, operation.member) == (BlockingBroker, "wait"):
             return [self._fault(arguments.pop("fault"))]
         return [each for one in operation.parameters if one.many for each in arguments.pop(one.name, ())]
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from odradek._version import __version__
 from odradek.broker.facade.generated.blocking.groups import Group
+from odradek.broker.facade.generated.blocking.topics import Topic
 from odradek.broker.facade.records.record import Records, StoredRecord
 from odradek.broker.facade.remote.decoding import fields_of
 from odradek.broker.facade.remote.encoding import encoded
@@ -195,8 +196,8 @@ def _errors(operation: Operation) -> dict[str, Any]:
 
 
 def _of_path(operation: Operation) -> dict[str, Any]:
-    """The id of a handle, or of a group: that is any text."""
-    kind = {"minLength": 1} if operation.owner is Group else {"pattern": "^[A-Za-z0-9._-]+$"}
+    """The id of a handle; of a group or a topic it is any text."""
+    kind = {"minLength": 1} if operation.owner in (Group, Topic) else {"pattern": "^[A-Za-z0-9._-]+$"}
     return {"name": "id", "in": "path", "required": True, "schema": {"type": "string", **kind}}
 
 

@@ -101,10 +101,9 @@ def records(three: Trio3) -> None:
 
 @pytest.mark.usefixtures("records")
 def test_the_answer_waits_for_a_follower_that_is_cut_off(three: Trio3) -> None:
-    three.broker.cut(*sorted((three.leader, three.followers[0])))
-    receive = delete_at_leader(three, 2)
-    log_starts(three, 2)
-    three.broker.mend(*sorted((three.leader, three.followers[0])))
+    with three.broker.cut(*sorted((three.leader, three.followers[0]))):
+        receive = delete_at_leader(three, 2)
+        log_starts(three, 2)
     assert receive() == (0, 2)
 
 
@@ -121,7 +120,7 @@ def test_after_the_time_out_the_low_watermark_is_the_one_before(three: Trio3) ->
 @pytest.mark.usefixtures("records")
 def test_a_follower_out_of_sync_is_waited_for_until_its_node_is_fenced(three: Trio3) -> None:
     follower = three.followers[0]
-    three.broker.pause_replication("t", 0, follower)
+    three.broker.topic("t").pause_replication(0, follower)
     receive = three.send()
     three.taken(4)
     three.broker.clock.advance(seconds=6)
@@ -139,7 +138,7 @@ def test_another_leader_ends_the_wait(three: Trio3) -> None:
     three.broker.cut(leader, follower)
     waiting = delete_at_leader(three, 2)
     log_starts(three, 2)
-    three.broker.move_leader("t", 0, three.followers[1])
+    three.broker.topic("t").move_leader(0, three.followers[1])
     assert waiting() == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
 
 

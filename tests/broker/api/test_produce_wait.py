@@ -93,22 +93,21 @@ def three() -> Iterator[Trio3]:
 
 def test_acks_all_waits_for_a_replica_that_is_kept_behind(three: Trio3) -> None:
     slow = three.followers[0]
-    three.broker.pause_replication("t", 0, slow)
-    receive = three.send()
-    three.taken(1)
-    assert three.partition.high_watermark == 0
-    three.broker.resume_replication("t", 0, slow)
+    with three.broker.topic("t").pause_replication(0, slow):
+        receive = three.send()
+        three.taken(1)
+        assert three.partition.high_watermark == 0
     answer = receive()
     assert (answer.error_code, answer.base_offset) == (0, 0)
 
 
 def test_acks_1_waits_for_nobody(three: Trio3) -> None:
-    three.broker.pause_replication("t", 0, three.followers[0])
+    three.broker.topic("t").pause_replication(0, three.followers[0])
     assert three.send(acks=1)().error_code == 0
 
 
 def test_a_replica_that_falls_out_of_sync_is_waited_for_no_longer(three: Trio3) -> None:
-    three.broker.pause_replication("t", 0, three.followers[0])
+    three.broker.topic("t").pause_replication(0, three.followers[0])
     receive = three.send()
     three.taken(1)
     three.broker.clock.advance(seconds=5)
@@ -118,7 +117,7 @@ def test_a_replica_that_falls_out_of_sync_is_waited_for_no_longer(three: Trio3) 
 
 def test_below_min_insync_replicas_a_waiting_producer_times_out(three: Trio3) -> None:
     for node in three.followers:
-        three.broker.pause_replication("t", 0, node)
+        three.broker.topic("t").pause_replication(0, node)
     receive = three.send(timeout_ms=10_000)
     three.taken(1)
     three.broker.clock.advance(seconds=5)
@@ -133,10 +132,10 @@ def test_below_min_insync_replicas_a_waiting_producer_times_out(three: Trio3) ->
 
 def test_a_leader_that_moves_answers_who_waits(three: Trio3) -> None:
     slow, fast = three.followers
-    three.broker.pause_replication("t", 0, slow)
+    three.broker.topic("t").pause_replication(0, slow)
     receive = three.send()
     three.taken(1)
-    three.broker.move_leader("t", 0, fast)
+    three.broker.topic("t").move_leader(0, fast)
     answer = receive()
     assert answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert answer.current_leader.leader_id == fast
@@ -146,7 +145,7 @@ def test_a_leader_that_moves_answers_who_waits(three: Trio3) -> None:
 def test_a_follower_serves_what_it_has_up_to_its_own_high_watermark(three: Trio3) -> None:
     slow = three.followers[0]
     three.send(b"a")()
-    three.broker.pause_replication("t", 0, slow)
+    three.broker.topic("t").pause_replication(0, slow)
     three.send(b"b", acks=1)()
     at_leader, at_follower = three.fetch(three.leader, 0), three.fetch(slow, 0)
     assert [values(data) for data in (at_leader, at_follower)] == [[b"a"], [b"a"]]
@@ -160,12 +159,11 @@ def test_a_follower_serves_what_it_has_up_to_its_own_high_watermark(three: Trio3
 def test_consumers_see_other_records_at_the_same_offsets_after_an_unclean_loss(three: Trio3) -> None:
     dead = three.leader
     three.send(b"kept")()
-    for node in three.followers:
-        three.broker.pause_replication("t", 0, node)
+    paused = {node: three.broker.topic("t").pause_replication(0, node) for node in three.followers}
     three.send(b"lost", acks=1)()
     three.broker.kill_node(dead)
     leader = three.leader
-    three.broker.resume_replication("t", 0, next(node for node in three.followers if node != dead))
+    paused[next(node for node in three.followers if node != dead)].undo()
     three.send(b"new")()
     assert three.fetch(leader, 1).error_code == 0
     assert values(three.fetch(leader, 1)) == [b"new"]

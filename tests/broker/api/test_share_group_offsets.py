@@ -27,7 +27,7 @@ def test_the_lag_behind_an_absurd_offset_wraps_as_a_long() -> None:
         connect(broker) as client,
     ):
         broker.produce("a", b"x")
-        broker.set_offsets("other", {("a", 0): 0})  # the coordinator is there
+        broker.group("other").set_offsets({("a", 0): 0})  # the coordinator is there
         for epoch in (0, -1):
             client.request(ShareGroupHeartbeatRequest("g", "m", epoch, subscribed_topic_names=["a"]), 1)
         answer = client.request(alter.AlterShareGroupOffsetsRequest("g", [moved]), 0)

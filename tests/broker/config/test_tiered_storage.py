@@ -91,7 +91,7 @@ def test_a_directory_with_a_tiered_topic_needs_the_tier(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="You have to delete all topics with the property"):
         KafkaBroker(data_dir=tmp_path).start()
     with KafkaBroker(config=ON, data_dir=tmp_path) as broker:
-        broker.delete_topic("t")
+        broker.topic("t").delete()
     with KafkaBroker(data_dir=tmp_path) as broker:
         assert "u" in broker.topics
 

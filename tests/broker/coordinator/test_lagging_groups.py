@@ -116,7 +116,7 @@ def test_a_commit_that_waits_dies_with_its_leader(group: Lagging) -> None:
     waiting = group.send(group.commit(2), 8)
     group.waiting()
     successor = group.followers[0]
-    group.broker.move_leader(group.topic, group.index, successor)
+    group.broker.topic(group.topic).move_leader(group.index, successor)
     assert committed(waiting.answer()) == E.NOT_COORDINATOR
     assert group.find().node_id == successor
     assert group.fetched() == (0, 1)

@@ -83,7 +83,7 @@ class ShareMember(Lagging):
     def pause_states(self) -> None:
         for node in self.state_partition.replicas:
             if node != self.state_partition.leader_id:
-                self.broker.pause_replication("__share_group_state", self.state_index, node)
+                self.broker.topic("__share_group_state").pause_replication(self.state_index, node)
 
     def state_waits(self) -> bool:
         waiting: int = self.states.shard(self.state_index).uncommitted
@@ -137,7 +137,7 @@ def test_an_acknowledgement_dies_with_its_share_coordinator_and_the_record_comes
     waiting = member.acknowledge(1)
     member.until(member.state_waits)
     successor = next(n for n in member.state_partition.replicas if n != member.state_partition.leader_id)
-    member.broker.move_leader("__share_group_state", member.state_index, successor)
+    member.broker.topic("__share_group_state").move_leader(member.state_index, successor)
     assert acknowledged(waiting.answer()) == E.COORDINATOR_NOT_AVAILABLE
     member.broker.heal()
     assert [(first, last) for first, last, _ in member.fetch_shared()] == [(1, 1)]
@@ -150,7 +150,7 @@ def test_what_is_acknowledged_survives_a_leader_that_moves(member: ShareMember) 
     assert acknowledged(member.acknowledge(0).answer()) == 0
     successor = next(node for node in member.data.replicas if node != member.data.leader_id)
     epoch = member.data.leader_epoch
-    member.broker.move_leader("t", 0, successor)
+    member.broker.topic("t").move_leader(0, successor)
     assert acknowledged(member.acknowledge(1).answer()) in (E.NOT_LEADER_OR_FOLLOWER, E.UNKNOWN_TOPIC_OR_PARTITION)
     member.open()
     held = member.broker.cluster.services.share_partitions()

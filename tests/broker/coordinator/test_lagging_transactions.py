@@ -173,7 +173,7 @@ def test_an_end_that_waits_for_longer_than_the_transaction_may_last_is_forgotten
     assert produced(tx.produced(producer).answer()) == 0
     tx.broker.kill_node(tx.followers[1])
     tx.pause()
-    with tx.broker.lag_replication(tx.topic, tx.index, tx.followers[0], seconds=0.5):
+    with tx.broker.topic(tx.topic).lag_replication(tx.index, tx.followers[0], seconds=0.5):
         ended = tx.ended(producer)
         tx.waiting()
     tx.until(lambda: not tx._waiting())
@@ -201,7 +201,7 @@ def test_an_end_that_waits_dies_with_its_coordinator(tx: Transactions) -> None:
     tx.pause()
     ended = tx.ended(producer)
     tx.waiting()
-    tx.broker.move_leader(tx.topic, tx.index, tx.followers[0])
+    tx.broker.topic(tx.topic).move_leader(tx.index, tx.followers[0])
     assert ended.answer().error_code == E.NOT_COORDINATOR
     assert tx.find().node_id == tx.leader
     assert tx.state() == "Ongoing"
@@ -217,7 +217,7 @@ def test_a_marker_waits_for_the_replicas_of_its_partition(tx: Transactions) -> N
     producer = tx.begin()
     assert produced(tx.produced(producer).answer()) == 0
     slow = next(node for node in tx.data.replicas if node != tx.data.leader_id)
-    with tx.broker.pause_replication("t", 0, slow):
+    with tx.broker.topic("t").pause_replication(0, slow):
         assert tx.ended(producer).answer().error_code == 0
         assert tx.state() == "PrepareCommit"
         assert tx.visible() == 0
@@ -233,10 +233,10 @@ def test_a_marker_that_waits_is_written_again_by_another_leader(tx: Transactions
     successor = next(node for node in tx.data.replicas if node != tx.data.leader_id)
     for node in tx.data.replicas:
         if node != tx.data.leader_id:
-            tx.broker.pause_replication("t", 0, node)
+            tx.broker.topic("t").pause_replication(0, node)
     assert tx.ended(producer).answer().error_code == 0
     assert tx.state() == "PrepareCommit"
-    tx.broker.move_leader("t", 0, successor)
+    tx.broker.topic("t").move_leader(0, successor)
     assert tx.open_transactions(successor) == [0]
     tx.broker.heal()
     tx.broker.clock.advance(seconds=1)
@@ -253,7 +253,7 @@ def test_a_marker_that_waits_for_long_is_written_once() -> None:
         producer = tx.begin()
         assert produced(tx.produced(producer).answer()) == 0
         slow = next(node for node in tx.data.replicas if node != tx.data.leader_id)
-        with broker.pause_replication("t", 0, slow):
+        with broker.topic("t").pause_replication(0, slow):
             assert tx.ended(producer).answer().error_code == 0
             broker.clock.advance(seconds=40)
             assert (tx.state(), tx.data.log.log_end_offset) == ("PrepareCommit", 2)
@@ -265,11 +265,11 @@ def test_a_partition_without_a_leader_keeps_a_hanging_transaction(tx: Transactio
     producer = tx.begin()
     leader = tx.data.leader_id
     if leader == tx.leader:  # the coordinator outlives the leader of the partition
-        tx.broker.move_leader(tx.topic, tx.index, tx.followers[0])
+        tx.broker.topic(tx.topic).move_leader(tx.index, tx.followers[0])
     assert produced(tx.produced(producer).answer()) == 0
     followers = [node for node in tx.data.replicas if node != leader]
     for node in followers:
-        tx.broker.pause_replication("t", 0, node)
+        tx.broker.topic("t").pause_replication(0, node)
     waiting = tx.produced(producer, 1)
     tx.until(lambda: tx.data.log.log_end_offset == 2)
     tx.broker.clock.advance(seconds=4)
@@ -290,7 +290,7 @@ def test_a_follower_answers_for_what_it_has(tx: Transactions) -> None:
     assert produced(tx.produced(producer).answer()) == 0
     leader = tx.data.leader_id
     slow, other = [node for node in tx.data.replicas if node != leader]
-    tx.broker.pause_replication("t", 0, slow)
+    tx.broker.topic("t").pause_replication(0, slow)
     tx.broker.clock.advance(seconds=4)  # a follower that has everything stays in sync
     ended = tx.ended(producer)
     assert ended.answer().error_code == 0
@@ -304,15 +304,15 @@ def test_a_replica_that_lacks_the_marker_of_an_abort_leads_with_an_open_transact
     producer = tx.begin()
     assert produced(tx.produced(producer).answer()) == 0
     if tx.data.leader_id == tx.leader:
-        tx.broker.move_leader(tx.topic, tx.index, tx.followers[0])
+        tx.broker.topic(tx.topic).move_leader(tx.index, tx.followers[0])
     leader = tx.data.leader_id
     slow, other = [node for node in tx.data.replicas if node != leader]
-    tx.broker.pause_replication("t", 0, slow)
-    tx.broker.pause_replication("t", 0, other)
+    tx.broker.topic("t").pause_replication(0, slow)
+    tx.broker.topic("t").pause_replication(0, other)
     hold = tx.broker.hold("tx", at="CompleteAbort")
     assert tx.ended(producer, commit=False).answer().error_code == 0
     assert tx.data.log.log_end_offset == 2
-    tx.broker.move_leader("t", 0, slow)
+    tx.broker.topic("t").move_leader(0, slow)
     assert tx.data.log.log_end_offset == 1
     assert tx.read_committed(slow) == (1, 0, 0)
     tx.broker.heal()
@@ -331,8 +331,8 @@ def test_an_idempotent_producer_meets_a_leader_that_lacks_its_last_batches(tx: T
         if sequence == 0:
             for node in tx.data.replicas:
                 if node != leader:
-                    tx.broker.pause_replication("t", 0, node)
-    tx.broker.move_leader("t", 0, successor)
+                    tx.broker.topic("t").pause_replication(0, node)
+    tx.broker.topic("t").move_leader(0, successor)
     assert tx.data.log.log_end_offset == 1
     assert tx.idempotent(0) == (0, 0)
     assert tx.idempotent(3) == (E.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
@@ -342,7 +342,7 @@ def test_an_idempotent_producer_meets_a_leader_that_lacks_its_last_batches(tx: T
 def test_a_leader_that_is_cut_off_from_the_coordinator_takes_no_transaction(tx: Transactions) -> None:
     producer = tx.begin()
     if tx.data.leader_id == tx.leader:
-        tx.broker.move_leader(tx.topic, tx.index, tx.followers[0])
+        tx.broker.topic(tx.topic).move_leader(tx.index, tx.followers[0])
     with tx.broker.cut(tx.leader, tx.data.leader_id):
         assert produced(tx.produced(producer).answer()) == E.NOT_ENOUGH_REPLICAS
     assert produced(tx.produced(producer).answer()) == 0

@@ -81,8 +81,8 @@ def test_partitions_move_to_the_new_node_and_the_old_one_leaves(broker: KafkaBro
     broker.produce_all("orders", ["one", "two"])
     new = broker.add_node()
     assert new not in replicas(broker)
-    broker.reassign("orders", 0, [new, 2])
-    broker.elect("orders", 0)
+    broker.topic("orders").reassign(0, [new, 2])
+    broker.topic("orders").elect(0)
     assert broker.topics["orders"].partitions[0].leader == new
     broker.remove_node(1)
     assert list(told_nodes(broker, 2)) == [2, new]
@@ -156,7 +156,7 @@ def test_who_cannot_be_removed(broker: KafkaBroker) -> None:
         broker.remove_node(new)
     broker.kill_node(new)
     broker.remove_node(new)
-    broker.delete_topic("orders")
+    broker.topic("orders").delete()
     broker.remove_node(2)
     with pytest.raises(ValueError, match="node 1 is the last broker that is up"):
         broker.remove_node(1)
@@ -167,13 +167,13 @@ def homes(broker: KafkaBroker, topic: str = "__consumer_offsets") -> list[set[in
 
 
 def test_internal_topics_leave_a_node_that_is_removed(broker: KafkaBroker) -> None:
-    broker.set_offsets("g", {("orders", 0): 0})
+    broker.group("g").set_offsets({("orders", 0): 0})
     assert homes(broker) == [{1, 2}] * 50
-    broker.delete_topic("orders")
+    broker.topic("orders").delete()
     broker.create_topic("orders")
     new, further = broker.add_node(), broker.add_node()
-    broker.reassign("orders", 0, [new])
-    broker.set_offsets("h", {("orders", 0): 0})
+    broker.topic("orders").reassign(0, [new])
+    broker.group("h").set_offsets({("orders", 0): 0})
     broker.remove_node(1)
     assert {2, new} in homes(broker)
     assert {2, further} in homes(broker)
@@ -183,14 +183,14 @@ def test_internal_topics_leave_a_node_that_is_removed(broker: KafkaBroker) -> No
 
 
 def test_a_node_stays_while_an_internal_topic_cannot_leave_it(broker: KafkaBroker) -> None:
-    broker.set_offsets("g", {("orders", 0): 0})
+    broker.group("g").set_offsets({("orders", 0): 0})
     new = broker.add_node()
-    broker.reassign("orders", 0, [1, new])
-    broker.pause_replication("__consumer_offsets", 7, new)
+    broker.topic("orders").reassign(0, [1, new])
+    paused = broker.topic("__consumer_offsets").pause_replication(7, new)
     with pytest.raises(ValueError, match="node 2 has a replica of __consumer_offsets-7 that cannot move yet"):
         broker.remove_node(2)
     assert broker.nodes[2].state == "up"
-    broker.resume_replication("__consumer_offsets", 7, new)
+    paused.undo()
     broker.remove_node(2)
     assert homes(broker) == [{1, new}] * 50
 
@@ -336,7 +336,7 @@ def test_in_zookeeper_mode_it_may_become_the_controller() -> None:
 def test_a_snapshot_from_before_and_one_from_after(broker: KafkaBroker) -> None:
     before = broker.snapshot()
     new = broker.add_node(config={"broker.rack": "r"})
-    broker.reassign("orders", 0, [new, 1])
+    broker.topic("orders").reassign(0, [new, 1])
     broker.produce("orders", "one")
     after = broker.snapshot()
     broker.restore(before)
@@ -352,7 +352,7 @@ def test_a_snapshot_from_before_and_one_from_after(broker: KafkaBroker) -> None:
 
 def test_a_snapshot_from_before_a_node_left(broker: KafkaBroker) -> None:
     new = broker.add_node()
-    broker.reassign("orders", 0, [new, 2])
+    broker.topic("orders").reassign(0, [new, 2])
     snapshot = broker.snapshot()
     broker.remove_node(1)
     broker.restore(snapshot)
@@ -378,7 +378,7 @@ def test_a_snapshot_in_which_all_nodes_are_down() -> None:
 
 def test_a_fork_has_the_nodes_that_joined_and_not_those_that_left(broker: KafkaBroker, tmp_path: Path) -> None:
     new = broker.add_node(node_id=5, config={"broker.rack": "r"})
-    broker.reassign("orders", 0, [new, 2])
+    broker.topic("orders").reassign(0, [new, 2])
     broker.produce("orders", "one")
     broker.remove_node(1)
     with broker.fork() as other:
@@ -393,7 +393,7 @@ def test_a_fork_has_the_nodes_that_joined_and_not_those_that_left(broker: KafkaB
 
 def test_a_reset_returns_to_the_nodes_of_the_start(broker: KafkaBroker) -> None:
     new = broker.add_node()
-    broker.reassign("orders", 0, [new, 2])
+    broker.topic("orders").reassign(0, [new, 2])
     broker.remove_node(1)
     broker.freeze_node(new)
     broker.reset()
@@ -403,10 +403,10 @@ def test_a_reset_returns_to_the_nodes_of_the_start(broker: KafkaBroker) -> None:
 
 def test_failures_of_a_node_that_joined(broker: KafkaBroker) -> None:
     new = broker.add_node()
-    broker.reassign("orders", 0, [1, new])
+    broker.topic("orders").reassign(0, [1, new])
     with broker.kill_node(new):
         assert broker.topics["orders"].partitions[0].isr == (1,)
-    with broker.pause_replication("orders", 0, new):
+    with broker.topic("orders").pause_replication(0, new):
         broker.produce("orders", "one")
         assert broker.topics["orders"].partitions[0].replica_ends[new] == 0
     with broker.cut(1, new):
@@ -426,12 +426,12 @@ def test_a_node_that_is_gone_leaves_nothing_that_a_test_said_of_it(broker: Kafka
     broker.cut(1, new)
     broker.cut("client", new)
     broker.slow(2, new, ms=100)
-    broker.pause_replication("orders", 0, new)
+    broker.topic("orders").pause_replication(0, new)
     broker.remove_node(new)
     assert not list(broker.cluster.replicator.held_back())
     broker.heal()
     broker.add_node()
-    broker.reassign("orders", 0, [1, new])
+    broker.topic("orders").reassign(0, [1, new])
     assert sorted(broker.topics["orders"].partitions[0].isr) == [1, new]
 
 
@@ -449,7 +449,7 @@ def test_an_upgrade_takes_the_nodes_that_joined() -> None:
 def test_a_cluster_of_one_that_grows_hands_leaders_back() -> None:
     with KafkaBroker(topics=["orders"]) as broker:
         new = broker.add_node()
-        broker.reassign("orders", 0, [new, 1])
+        broker.topic("orders").reassign(0, [new, 1])
         assert broker.topics["orders"].partitions[0].leader == 1
         broker.clock.advance(hours=1)
         assert broker.topics["orders"].partitions[0].leader == new
@@ -501,7 +501,7 @@ def change(broker: KafkaBroker, chance: random.Random, snapshots: list[Snapshot]
         lambda: broker.start_node(node_id, config={"num.partitions": chance.randint(1, 3)}),
         lambda: broker.freeze_node(node_id),
         lambda: broker.thaw_node(node_id),
-        lambda: broker.reassign("orders", 0, chance.sample(list(broker.nodes), min(2, len(broker.nodes)))),
+        lambda: broker.topic("orders").reassign(0, chance.sample(list(broker.nodes), min(2, len(broker.nodes)))),
         lambda: broker.clock.advance(seconds=20),
         lambda: snapshots.append(broker.snapshot()),
         lambda: broker.restore(chance.choice(snapshots)) if snapshots else None,

@@ -23,7 +23,7 @@ class FakeBroker:
         if self._ended is not None:
             raise self._ended
 
-    def strictness_since(self, since: float | None = None, also: str = "") -> list[StrictnessFinding]:
+    def strictness(self, since: float | None = None, also: str = "") -> list[StrictnessFinding]:
         if self._judged_after_end:
             raise BrokerClosedError("the broker is closed")
         return [FINDING]

@@ -113,10 +113,10 @@ def test_one_partition_alone(broker: KafkaBroker) -> None:
         assert first in broker.topics["t"].partitions[1].isr, "its other partitions are there"
         assert broker.topics["t"].partitions[0].replica_ends[first] == 1
         with pytest.raises(ValueError, match="no live in-sync replica"):
-            broker.move_leader("t", 0, first)
+            broker.topic("t").move_leader(0, first)
     assert set(broker.topics["t"].partitions[0].isr) == {1, 2, 3}
     assert broker.topics["t"].partitions[0].replica_ends[first] == 2
-    broker.elect("t", 0)
+    broker.topic("t").elect(0)
     with dial(broker, first) as client:
         assert leader(broker) == first
         assert shown(client).offline_replicas == []
@@ -186,10 +186,10 @@ def test_new_leaders_have_disks_of_their_own(broker: KafkaBroker) -> None:
     first = leader(broker)
     broker.fail_disk(first, topic="t", partition=0)
     other = next(node for node in broker.topics["t"].partitions[0].replicas if node != first)
-    broker.move_leader("t", 0, other)
+    broker.topic("t").move_leader(0, other)
     with dial(broker, other) as client:
         assert produced(client) == 0
-    broker.move_leader("t", 0, first)
+    broker.topic("t").move_leader(0, first)
     with dial(broker, first) as client:
         assert produced(client) == ErrorCode.KAFKA_STORAGE_ERROR
 

@@ -50,7 +50,7 @@ def test_a_produce_by_topic_id(broker: KafkaBroker, client: WireClient) -> None:
     assert produce(client, "orders", 1) == ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert produce(client, "orders", 0) == produce(client, "other", 0) == 0
     assert fault.hits == 1
-    fault.wait_hit()
+    fault.wait()
 
 
 def test_a_fetch_that_goes_on_with_its_session(broker: KafkaBroker, client: WireClient) -> None:

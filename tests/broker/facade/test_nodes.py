@@ -104,12 +104,12 @@ def test_nobody_gets_the_port_of_a_node_that_is_down(broker: KafkaBroker) -> Non
 def test_a_leader_moves_to_a_replica_in_sync(broker: KafkaBroker) -> None:
     target = led_by(broker, "spread", 1).replicas[2]
     index = led_by(broker, "spread", 1).index
-    broker.move_leader("spread", index, target)
+    broker.topic("spread").move_leader(index, target)
     assert led_by(broker, "spread", 1).leader == target
     with pytest.raises(ValueError, match="no live in-sync replica"):
-        broker.move_leader("single", led_by(broker, "single", 1).index, 2)
+        broker.topic("single").move_leader(led_by(broker, "single", 1).index, 2)
     with pytest.raises(KeyError, match="spread-9"):
-        broker.move_leader("spread", 9, 1)
+        broker.topic("spread").move_leader(9, 1)
 
 
 def test_nonsense_is_refused(broker: KafkaBroker) -> None:
@@ -195,56 +195,56 @@ def test_all_brokers_stop_beside_a_controller(with_one_controller: KafkaBroker) 
 def test_a_leader_that_was_moved_comes_back_if_it_can(broker: KafkaBroker) -> None:
     here = led_by(broker, "spread", 1)
     first, second, third = here.replicas
-    with broker.move_leader("spread", here.index, second):
+    with broker.topic("spread").move_leader(here.index, second):
         assert led_by(broker, "spread", 1).leader == second
     assert led_by(broker, "spread", 1).leader == first
-    with broker.move_leader("spread", here.index, second):
+    with broker.topic("spread").move_leader(here.index, second):
         broker.stop_node(first)
     assert led_by(broker, "spread", 1).leader == second
-    with broker.move_leader("spread", here.index, third):
-        broker.move_leader("spread", here.index, second)
+    with broker.topic("spread").move_leader(here.index, third):
+        broker.topic("spread").move_leader(here.index, second)
     assert led_by(broker, "spread", 1).leader == second, "somebody else has moved it since"
 
 
 def test_leaders_are_elected(broker: KafkaBroker) -> None:
     here = led_by(broker, "spread", 1)
-    broker.move_leader("spread", here.index, 2)
-    broker.elect("spread", here.index)
+    broker.topic("spread").move_leader(here.index, 2)
+    broker.topic("spread").elect(here.index)
     assert led_by(broker, "spread", 1).leader == 1
-    broker.elect("spread", here.index, node_id=3)
+    broker.topic("spread").elect(here.index, node_id=3)
     assert led_by(broker, "spread", 1).leader == 3
-    broker.elect("spread")
+    broker.topic("spread").elect()
     assert led_by(broker, "spread", 1).leader == 1
-    broker.elect("spread", here.index)
+    broker.topic("spread").elect(here.index)
     with pytest.raises(KeyError, match="no topic nope"):
-        broker.elect("nope")
+        broker.topic("nope").elect()
     with pytest.raises(KeyError, match="spread-9"):
-        broker.elect("spread", 9)
+        broker.topic("spread").elect(9)
     with pytest.raises(ValueError, match="no node 7"):
-        broker.elect("spread", here.index, node_id=7)
+        broker.topic("spread").elect(here.index, node_id=7)
     with pytest.raises(ValueError, match="is led by node 1: an unclean election needs a partition without a leader"):
-        broker.elect("spread", here.index, unclean=True)
+        broker.topic("spread").elect(here.index, unclean=True)
     broker.stop_node(1)
     with pytest.raises(ValueError, match="The preferred leader was not available"):
-        broker.elect("spread", here.index)
+        broker.topic("spread").elect(here.index)
 
 
 def test_an_unclean_election_loses_what_only_the_dead_had(broker: KafkaBroker) -> None:
     here = led_by(broker, "spread", 1)
     broker.clock.freeze()
     for node in (2, 3):
-        broker.pause_replication("spread", here.index, node)
+        broker.topic("spread").pause_replication(here.index, node)
     broker.produce("spread", "lost", partition=here.index)
     broker.clock.advance(minutes=2)
     broker.kill_node(1)
     assert led_by(broker, "spread", 1).leader == -1
     with pytest.raises(ValueError, match="The preferred leader was not available"):
-        broker.elect("spread", here.index)
+        broker.topic("spread").elect(here.index)
     with pytest.raises(ValueError, match="no live in-sync replica"):
-        broker.elect("spread", here.index, node_id=3)
+        broker.topic("spread").elect(here.index, node_id=3)
     with pytest.raises(ValueError, match="no live replica"):
-        broker.elect("spread", here.index, node_id=1, unclean=True)
-    broker.elect("spread", here.index, node_id=3, unclean=True)
+        broker.topic("spread").elect(here.index, node_id=1, unclean=True)
+    broker.topic("spread").elect(here.index, node_id=3, unclean=True)
     assert (led_by(broker, "spread", 1).leader, led_by(broker, "spread", 1).isr) == (3, (3,))
     broker.heal()
     broker.produce("spread", "new", partition=here.index)

@@ -17,7 +17,7 @@ def test_everything_is_counted() -> None:
     with odradek.KafkaBroker(nodes=3, topics={"a": 2, "b": 1}) as broker:
         broker.produce("a", "v", transactional_id="tx", transaction="open")
         broker.produce("a", "v", transactional_id="done")
-        broker.set_offsets("g", {("a", 0): 0})
+        broker.group("g").set_offsets({("a", 0): 0})
         broker.set_faults(odradek.Fault("Produce"))
         broker.kill_node(3)
         broker.clock.freeze()
@@ -48,7 +48,7 @@ def test_topics_come_in_pages_by_name() -> None:
     with odradek.KafkaBroker(nodes=2, topics={f"t{number:02}": 1 for number in range(30)}) as broker:
         broker.create_topic("orders", 2, replication_factor=2)
         broker.produce_all("orders", [odradek.ProducerRecord(each, partition=0) for each in "abc"])
-        broker.delete_records("orders", 0, before=1)
+        broker.topic("orders").delete_records(0, before=1)
         page = looks(broker).topic_page("t", start=28, limit=5)
         assert (page.total, [each.name for each in page.topics]) == (30, ["t28", "t29"])
         (found,) = looks(broker).topic_page("rder").topics
@@ -69,7 +69,7 @@ def test_topics_come_in_pages_by_name() -> None:
 
 def test_kafkas_own_topics_come_if_asked_for() -> None:
     with odradek.KafkaBroker(topics={"t": 1}) as broker:
-        broker.set_offsets("g", {("t", 0): 0})
+        broker.group("g").set_offsets({("t", 0): 0})
         assert [each.name for each in looks(broker).topic_page().topics] == ["t"]
         names = {each.name: each.internal for each in looks(broker).topic_page(internal=True).topics}
         assert names == {"t": False, "__consumer_offsets": True}
@@ -79,7 +79,7 @@ def test_groups_come_in_pages_by_id() -> None:
     with odradek.KafkaBroker(topics={"t": 1}) as broker:
         broker.produce_all("t", ["a", "b"])
         for number in range(12):
-            broker.set_offsets(f"g{number:02}", {("t", 0): 1})
+            broker.group(f"g{number:02}").set_offsets({("t", 0): 1})
         page = looks(broker).group_page("g", start=10, limit=1)
         assert page.total == 12
         (found,) = page.groups

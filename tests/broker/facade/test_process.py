@@ -34,7 +34,7 @@ def test_it_has_the_methods_of_a_broker_in_the_process(tmp_path: Path) -> None:
         assert re.fullmatch(r"<KafkaBroker at 127\.0\.0\.1:\d+,127\.0\.0\.1:\d+, in process \d+>", repr(broker))
         assert broker.topics["t"].config == {"retention.ms": "1000"}
         broker.produce("t", "x")
-        assert [record.value for record in broker.wait_records("t", 1)] == [b"x"]
+        assert [record.value for record in broker.topic("t").wait(1)] == [b"x"]
         with broker.kill_node(2):
             host, port = broker.bootstrap_servers.split(":")
         with pytest.raises(odradek.KafkaError, match="MESSAGE_TOO_LARGE"):

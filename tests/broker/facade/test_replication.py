@@ -44,19 +44,18 @@ def test_replicas_have_everything_at_once(broker: KafkaBroker) -> None:
 def test_a_paused_follower_holds_back_what_is_committed(broker: KafkaBroker) -> None:
     slow = followers(broker)[0]
     broker.produce("t", "a")
-    broker.pause_replication("t", 0, slow)
-    broker.produce("t", "b")
-    seen = partition(broker)
-    assert (seen.log_end_offset, seen.high_watermark) == (2, 1)
-    assert seen.replica_ends[slow] == 1
-    broker.resume_replication("t", 0, slow)
+    with broker.topic("t").pause_replication(0, slow):
+        broker.produce("t", "b")
+        seen = partition(broker)
+        assert (seen.log_end_offset, seen.high_watermark) == (2, 1)
+        assert seen.replica_ends[slow] == 1
     seen = partition(broker)
     assert (seen.high_watermark, seen.replica_ends[slow]) == (2, 2)
 
 
 def test_a_follower_that_is_behind_leaves_the_isr_and_returns(broker: KafkaBroker) -> None:
     slow = followers(broker)[0]
-    with broker.pause_replication("t", 0, slow):
+    with broker.topic("t").pause_replication(0, slow):
         broker.produce("t", "a")
         broker.clock.advance(seconds=3)
         assert slow in partition(broker).isr
@@ -69,13 +68,12 @@ def test_a_follower_that_is_behind_leaves_the_isr_and_returns(broker: KafkaBroke
 def test_an_acknowledged_record_that_was_not_replicated_dies_with_its_leader(broker: KafkaBroker) -> None:
     dead = partition(broker).leader
     broker.produce("t", "kept")
-    for node in followers(broker):
-        broker.pause_replication("t", 0, node)
+    paused = {node: broker.topic("t").pause_replication(0, node) for node in followers(broker)}
     broker.produce("t", "lost")
     broker.kill_node(dead)
-    for node in partition(broker).replicas:
-        if node not in (dead, partition(broker).leader):
-            broker.resume_replication("t", 0, node)
+    del paused[partition(broker).leader]
+    for each in paused.values():
+        each.undo()
     broker.produce("t", "new")
     assert values(broker) == [b"kept", b"new"]
     assert partition(broker).replica_ends[dead] == 2
@@ -109,7 +107,7 @@ def test_a_cut_link_keeps_records_from_one_follower(broker: KafkaBroker) -> None
 def test_heal_undoes_everything(broker: KafkaBroker) -> None:
     leader = partition(broker).leader
     first, second = followers(broker)
-    broker.pause_replication("t", 0, first)
+    broker.topic("t").pause_replication(0, first)
     broker.cut(leader, second)
     broker.produce("t", "a")
     broker.kill_node(second)
@@ -120,8 +118,8 @@ def test_heal_undoes_everything(broker: KafkaBroker) -> None:
 
 def test_lag_in_records_and_in_time(broker: KafkaBroker) -> None:
     first, second = followers(broker)
-    broker.lag_replication("t", 0, first, records=2)
-    broker.lag_replication("t", 0, second, seconds=1)
+    broker.topic("t").lag_replication(0, first, records=2)
+    broker.topic("t").lag_replication(0, second, seconds=1)
     for _ in range(5):
         broker.produce("t", "v")
     assert partition(broker).replica_ends[first] == 3
@@ -134,15 +132,15 @@ def test_nonsense_is_refused(broker: KafkaBroker) -> None:
     leader = partition(broker).leader
     follower = followers(broker)[0]
     with pytest.raises(ValueError, match="leads t-0"):
-        broker.pause_replication("t", 0, leader)
+        broker.topic("t").pause_replication(0, leader)
     with pytest.raises(ValueError, match="no node 9"):
-        broker.pause_replication("t", 0, 9)
+        broker.topic("t").pause_replication(0, 9)
     with pytest.raises(KeyError, match="no topic u"):
-        broker.pause_replication("u", 0, follower)
+        broker.topic("u").pause_replication(0, follower)
     with pytest.raises(KeyError, match="no partition t-1"):
-        broker.pause_replication("t", 1, follower)
+        broker.topic("t").pause_replication(1, follower)
     with pytest.raises(ValueError, match="one of records"):
-        broker.lag_replication("t", 0, follower, records=1, seconds=1)
+        broker.topic("t").lag_replication(0, follower, records=1, seconds=1)
     with pytest.raises(ValueError, match="no node 7"):
         broker.cut(1, 7)
     with pytest.raises(ValueError, match="no link to itself"):
@@ -154,7 +152,7 @@ def test_logs_that_part_are_files_of_their_own(tmp_path: Path) -> None:
         dead = partition(broker).leader
         broker.produce("t", "kept")
         for node in followers(broker):
-            broker.pause_replication("t", 0, node)
+            broker.topic("t").pause_replication(0, node)
         broker.produce("t", "lost")
         broker.kill_node(dead)
         broker.heal()
@@ -182,19 +180,19 @@ def test_a_reassignment_is_under_way_while_the_new_replica_is_held() -> None:
         [new] = {1, 2, 3, 4} - set(here.replicas)
         wanted = (new, *here.replicas[:2])
         broker.produce("t", "a")
-        with broker.pause_replication("t", 0, new):
-            with broker.reassign("t", 0, wanted):
+        with broker.topic("t").pause_replication(0, new):
+            with broker.topic("t").reassign(0, wanted):
                 assert set(partition(broker).replicas) == {1, 2, 3, 4}
                 assert partition(broker).replica_ends[new] == 0
             assert set(partition(broker).replicas) == set(here.replicas)
-            broker.reassign("t", 0, wanted)
+            broker.topic("t").reassign(0, wanted)
             assert partition(broker).leader == here.leader
         assert partition(broker).replicas == wanted
         assert partition(broker).replica_ends == dict.fromkeys(wanted, 1)
         with pytest.raises(KeyError, match="nope"):
-            broker.reassign("nope", 0, [1])
+            broker.topic("nope").reassign(0, [1])
         with pytest.raises(ValueError, match="no such broker is registered"):
-            broker.reassign("t", 0, [9])
+            broker.topic("t").reassign(0, [9])
 
 
 def test_new_topics_are_cut_as_the_links_are(broker: KafkaBroker) -> None:
@@ -211,13 +209,13 @@ def test_a_leader_whose_directory_is_taken_gets_its_log_elsewhere(tmp_path: Path
         broker.clock.freeze()
         broker.produce("t", "kept")
         first, other, third = partition(broker).replicas
-        broker.move_leader("t", 0, other)  # which goes on with the files of the first
+        broker.topic("t").move_leader(0, other)  # which goes on with the files of the first
         for node in (first, third):
-            broker.pause_replication("t", 0, node)
+            broker.topic("t").pause_replication(0, node)
         broker.produce("t", "lost")
         broker.clock.advance(minutes=2)
         broker.kill_node(other)
-        broker.elect("t", 0, node_id=first, unclean=True)
+        broker.topic("t").elect(0, node_id=first, unclean=True)
         assert values(broker) == [b"kept"]
         broker.heal()
         broker.produce("t", "new")
@@ -231,19 +229,19 @@ def test_a_leader_goes_on_with_the_log_that_it_had(tmp_path: Path) -> None:
     with KafkaBroker(nodes=3, topics={"t": ALL}, data_dir=tmp_path) as broker:
         broker.clock.freeze()
         first, second, third = partition(broker).replicas
-        broker.pause_replication("t", 0, third)
+        broker.topic("t").pause_replication(0, third)
         broker.produce("t", "first")
         broker.clock.advance(minutes=2)
         broker.kill_node(second)
         broker.kill_node(first)
-        broker.elect("t", 0, node_id=third, unclean=True)
+        broker.topic("t").elect(0, node_id=third, unclean=True)
         broker.produce("t", "third")
         broker.cut(first, third)
         broker.cut(second, third)
         broker.start_node(first)
         broker.start_node(second)
         broker.kill_node(third)
-        broker.elect("t", 0, node_id=first, unclean=True)
+        broker.topic("t").elect(0, node_id=first, unclean=True)
         assert values(broker) == [b"first"]
         broker.heal()
         broker.produce("t", "again")
@@ -259,7 +257,7 @@ def test_replicas_move_to_other_directories(tmp_path: Path) -> None:
     with KafkaBroker(nodes=4, topics={"t": {"partitions": 1, "replication_factor": 2}}, data_dir=tmp_path) as broker:
         broker.produce("t", "a")
         others = sorted({1, 2, 3, 4} - set(partition(broker).replicas))
-        broker.reassign("t", 0, others)
+        broker.topic("t").reassign(0, others)
         assert partition(broker).leader == others[0]
         broker.produce("t", "b")
     assert [node for node in (1, 2, 3, 4) if (tmp_path / f"node-{node}" / "t-0").exists()] == others
@@ -273,8 +271,8 @@ def test_a_reassignment_under_way_is_complete_after_a_restart(tmp_path: Path) ->
         here = partition(broker).replicas
         others = tuple(sorted({1, 2, 3, 4} - set(here)))
         for node in others:
-            broker.pause_replication("t", 0, node)
-        broker.reassign("t", 0, others)
+            broker.topic("t").pause_replication(0, node)
+        broker.topic("t").reassign(0, others)
         broker.produce("t", "a")
         assert partition(broker).replicas == (*others, *here)
     with KafkaBroker(nodes=4, data_dir=tmp_path) as broker:

@@ -73,14 +73,14 @@ def test_a_topic_shows_its_partitions_and_what_was_set_on_it() -> None:
 def test_a_partition_shows_its_reassignment_and_who_may_lead_it() -> None:
     config = {"min.insync.replicas": 2}
     with KafkaBroker(nodes=3, topics={"t": {"partitions": 1, "replication_factor": 3, "config": config}}) as broker:
-        broker.reassign("t", 0, [1, 2])
+        broker.topic("t").reassign(0, [1, 2])
 
         def partition() -> PartitionInfo:
             return broker.topics["t"].partitions[0]
 
         with broker.cut(1, 3):
             broker.produce("t", "one")
-            broker.reassign("t", 0, [1, 3])
+            broker.topic("t").reassign(0, [1, 3])
             assert (partition().adding, partition().removing) == ((3,), (2,))
         assert (partition().adding, partition().removing, partition().replicas) == ((), (), (1, 3))
         broker.kill_node(3)
@@ -98,21 +98,21 @@ def broker() -> Iterator[KafkaBroker]:
 
 
 def test_a_deleted_topic_is_gone_with_its_offsets(broker: KafkaBroker) -> None:
-    broker.set_offsets("g", {("t", 0): 0, ("compacted", 0): 0})
-    broker.delete_topic("t")
+    broker.group("g").set_offsets({("t", 0): 0, ("compacted", 0): 0})
+    broker.topic("t").delete()
     assert list(broker.topics) == ["compacted"]
     assert list(broker.group("g").offsets) == [("compacted", 0)]
     with pytest.raises(KafkaError, match="no topic 't'"):
-        broker.delete_topic("t")
+        broker.topic("t").delete()
 
 
 def test_records_are_deleted_up_to_an_offset_or_all(broker: KafkaBroker) -> None:
     broker.produce_all("t", ["a", "b", "c", "d", "e", "f"])
     ends = {each.index: each.high_watermark for each in broker.topics["t"].partitions}
-    assert broker.delete_records("t", 0, before=1) == {0: 1}
-    assert broker.delete_records("t", 0, before=0) == {0: 1}
+    assert broker.topic("t").delete_records(0, before=1) == {0: 1}
+    assert broker.topic("t").delete_records(0, before=0) == {0: 1}
     assert len(list(broker.records("t"))) == 5
-    assert broker.delete_records("t") == ends
+    assert broker.topic("t").delete_records() == ends
     assert list(broker.records("t")) == []
 
 
@@ -126,7 +126,7 @@ def test_what_kafka_refuses_is_refused_and_changes_nothing(broker: KafkaBroker) 
     ):
         name, index, before = arguments
         with pytest.raises(KafkaError) as caught:
-            broker.delete_records(name, index, before=before)
+            broker.topic(name).delete_records(index, before=before)
         assert caught.value.code is code
     assert [record.value for record in broker.records("t")] == [b"a"]
 
@@ -143,7 +143,7 @@ def test_more_partitions_than_kafka_makes_at_once_are_refused(broker: KafkaBroke
 def test_looking_at_a_topic_makes_no_log(tmp_path: Path) -> None:
     with KafkaBroker(data_dir=tmp_path) as broker:
         made = broker.create_topic("t", 3)
-        assert made == broker.topic("t") == broker.topics["t"]
+        assert made == broker.topic("t").info == broker.topics["t"]
         assert [(each.log_end_offset, each.size_bytes, each.replica_ends) for each in made.partitions] == [
             (0, 0, {1: 0})
         ] * 3

@@ -79,5 +79,5 @@ def test_a_hold_that_is_not_reached_says_so(broker: KafkaBroker) -> None:
     with broker.hold("tx", at="PrepareCommit") as held:
         assert not held.reached
         with pytest.raises(TimeoutError, match="transaction 'tx' not at PrepareCommit after 0 s"):
-            held.wait_reached(timeout=0)
+            held.wait(timeout=0)
     held.release()

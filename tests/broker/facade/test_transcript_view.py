@@ -38,8 +38,8 @@ def test_what_was_there_counts(waiting_broker: KafkaBroker) -> None:
     with connected(waiting_broker) as client:
         client.request(HeartbeatRequest("g"), 4)
         client.request(HeartbeatRequest("h"), 4)
-    assert [each.group for each in waiting_broker.requests.wait_for("Heartbeat", 2)] == ["g", "h"]
-    assert [each.group for each in waiting_broker.requests.wait_for("Heartbeat", group="h")] == ["h"]
+    assert [each.group for each in waiting_broker.requests.wait("Heartbeat", 2)] == ["g", "h"]
+    assert [each.group for each in waiting_broker.requests.wait("Heartbeat", group="h")] == ["h"]
 
 
 def test_what_comes_later_ends_the_wait(waiting_broker: KafkaBroker) -> None:
@@ -47,7 +47,7 @@ def test_what_comes_later_ends_the_wait(waiting_broker: KafkaBroker) -> None:
         client.request(HeartbeatRequest("g"), 4)
         late = threading.Timer(0.05, lambda: client.request(HeartbeatRequest("g"), 4))
         late.start()
-        assert len(waiting_broker.requests.wait_for("Heartbeat", 2, error="NOT_COORDINATOR")) == 2
+        assert len(waiting_broker.requests.wait("Heartbeat", 2, error="NOT_COORDINATOR")) == 2
         late.join()
 
 
@@ -60,10 +60,10 @@ def test_a_request_that_still_waits_does_not_count(waiting_broker: KafkaBroker) 
         )
         sent = client.send(request, 12)
         with pytest.raises(TimeoutError, match=r"0 of 1 requests with api='Fetch' after 0.05 s; the last of all:\n"):
-            waiting_broker.requests.wait_for("Fetch", timeout=0.05)
+            waiting_broker.requests.wait("Fetch", timeout=0.05)
         waiting_broker.clock.advance(1)
         client.receive(request, 12, sent)
-        (fetched,) = waiting_broker.requests.wait_for("Fetch")
+        (fetched,) = waiting_broker.requests.wait("Fetch")
         assert fetched.state == "answered"
 
 
@@ -71,13 +71,13 @@ def test_a_broker_that_is_closed_ends_the_wait() -> None:
     waiting_broker = KafkaBroker().start()
     threading.Timer(0.05, waiting_broker.close).start()
     with pytest.raises(BrokerClosedError):
-        waiting_broker.requests.wait_for("Fetch", timeout=60)
+        waiting_broker.requests.wait("Fetch", timeout=60)
 
 
 @pytest.mark.parametrize("count", [0, -1, True, "1"])
 def test_a_count_is_a_number(waiting_broker: KafkaBroker, count: int) -> None:
     with pytest.raises(ValueError, match="1 or more"):
-        waiting_broker.requests.wait_for("Fetch", count)
+        waiting_broker.requests.wait("Fetch", count)
 
 
 def test_following_them(waiting_broker: KafkaBroker) -> None:
@@ -85,7 +85,7 @@ def test_following_them(waiting_broker: KafkaBroker) -> None:
     with connected(waiting_broker) as client:
         with waiting_broker.requests.follow(told.append):
             client.request(HeartbeatRequest("g"), 4)
-            waiting_broker.requests.wait_for("Heartbeat")
+            waiting_broker.requests.wait("Heartbeat")
         client.request(MetadataRequest(topics=[]), 12)
     assert [each.api for each in told] == ["Heartbeat"]
 
@@ -107,10 +107,10 @@ def test_in_trio_it_is_awaited() -> None:
             told: list[RecordedRequest] = []
             async with waiting_broker.requests.follow(told.append):
                 nursery.start_soon(client.request, HeartbeatRequest("g"), 4)
-                (beat,) = await waiting_broker.requests.wait_for("Heartbeat", timeout=60)
+                (beat,) = await waiting_broker.requests.wait("Heartbeat", timeout=60)
                 assert beat.group == told[0].group == "g"
             with pytest.raises(TimeoutError):
-                await waiting_broker.requests.wait_for("Fetch", timeout=0.01)
+                await waiting_broker.requests.wait("Fetch", timeout=0.01)
             await waiting_broker.requests.clear()
             assert len(waiting_broker.requests) == 0
             await client.aclose()
@@ -138,7 +138,7 @@ def test_it_is_a_view_of_what_was_asked(broker: KafkaBroker, client: WireClient)
     before_ms = broker.clock.now_ms()
     client.request(HeartbeatRequest("g", 1, "m"), 4)
     client.request(MetadataRequest(topics=None), 12)
-    (beat,) = requests.wait_for("Heartbeat")
+    (beat,) = requests.wait("Heartbeat")
     assert [each.api for each in requests] == ["Heartbeat", "Metadata"]
     assert (requests[0].api, requests[-1].api, len(requests[:1])) == ("Heartbeat", "Metadata", 1)
     assert before_ms <= beat.time_ms <= broker.clock.now_ms()
@@ -194,7 +194,7 @@ def test_it_can_be_switched_off(options: dict[str, Any]) -> None:
         host, _, port = broker.bootstrap_servers.partition(":")
         with WireClient(host, int(port)) as client:
             client.request(MetadataRequest(topics=None), 12)
-        (one,) = broker.requests.wait_for("Metadata")
+        (one,) = broker.requests.wait("Metadata")
         assert (one.request, one.response, one.topics) == (None, None, ())
         assert one.state == "answered"
 

@@ -161,9 +161,9 @@ def test_waiting_for_a_fault_to_be_met(install: Install) -> None:
     fault = Fault("Heartbeat", delay_ms=0)
     cluster, _ = faulty(install, fault)
     with pytest.raises(TimeoutError, match="met by 0 requests"):
-        fault.wait_hit(timeout=0)
+        fault.wait(timeout=0)
     heartbeat(cluster)
-    fault.wait_hit()
+    fault.wait()
 
 
 def test_apis_by_name_and_key() -> None:

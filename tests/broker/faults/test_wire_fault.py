@@ -121,7 +121,7 @@ def test_a_half_closed_connection_is_served_on(broker: KafkaBroker) -> None:
         with pytest.raises(ConnectionClosed):
             client.request(fetch(), 12)
         client.send(MetadataRequest(), 12)
-        served.wait_hit()
+        served.wait()
 
 
 def test_the_rest_comes_later(broker: KafkaBroker) -> None:
@@ -131,7 +131,7 @@ def test_the_rest_comes_later(broker: KafkaBroker) -> None:
     with dial(broker) as client:
         number = client.send(fetch(), 12)
         assert len(plain(client).recv(10, socket.MSG_WAITALL)) == 10
-        fault.wait_hit()
+        fault.wait()
         broker.clock.advance(minutes=1)
         assert plain(client).recv(1, socket.MSG_PEEK)
         assert number == 1
@@ -187,7 +187,7 @@ def test_a_new_connection_that_is_never_answered(broker: KafkaBroker) -> None:
     fault = WireFault(on="connect", how="stall", times=1)
     broker.set_faults(fault)
     with dial(broker) as client:
-        fault.wait_hit()
+        fault.wait()
         client.send(MetadataRequest(), 12)
         with dial(broker) as other:
             other.request(MetadataRequest(), 12)

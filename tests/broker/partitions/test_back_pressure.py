@@ -260,7 +260,7 @@ def test_a_reset_while_the_disk_works(broker: KafkaBroker, disk: Disk) -> None:
 
 
 def test_a_topic_that_is_deleted_while_the_disk_works(broker: KafkaBroker, disk: Disk) -> None:
-    broker.delete_topic("t")
+    broker.topic("t").delete()
     broker.create_topic("t")
     with connected(broker) as client:
         asked = request(b"new")

@@ -34,7 +34,7 @@ def seen(broker: KafkaBroker, topic: str = "t") -> PartitionInfo:
 def test_leaders_go_back_to_the_preferred_replica(broker: KafkaBroker) -> None:
     preferred, other = seen(broker).replicas[:2]
     broker.clock.advance(seconds=250)
-    broker.move_leader("t", 0, other)
+    broker.topic("t").move_leader(0, other)
     broker.clock.advance(seconds=49)
     assert seen(broker).leader == other
     broker.clock.advance(seconds=1)
@@ -56,7 +56,7 @@ def test_who_does_not_want_it_keeps_the_leaders() -> None:
         broker.clock.freeze()
         broker.create_topic("t", replication_factor=2)
         other = seen(broker).replicas[1]
-        broker.move_leader("t", 0, other)
+        broker.topic("t").move_leader(0, other)
         broker.clock.advance(hours=1)
         assert seen(broker).leader == other
 
@@ -64,7 +64,7 @@ def test_who_does_not_want_it_keeps_the_leaders() -> None:
 def test_a_topic_that_permits_it_gets_an_unclean_leader_in_time(broker: KafkaBroker) -> None:
     leader, *others = seen(broker).replicas
     for node in others:
-        broker.pause_replication("t", 0, node)
+        broker.topic("t").pause_replication(0, node)
     broker.produce("t", "lost")
     broker.clock.advance(seconds=60)
     assert seen(broker).isr == (leader,)

@@ -48,7 +48,7 @@ def test_operations_by_their_names(ctl: Run, broker: odradek.KafkaBroker) -> Non
     ctl("produce", "t", "5", "key=k=1", "partition=1")
     (record,) = json.loads(ctl("records", "t", "1")[1])
     assert (record["key"], record["value"]) == ("k=1", "5")
-    ctl("set-offsets", "g", '{"t-1": 0}')
+    ctl("groups", "set-offsets", "g", '{"t-1": 0}')
     assert json.loads(ctl("groups", "info", "g")[1])["lag"] == 1
     ctl("set-faults", '[{"api": "Produce", "drop": true}]')
     assert broker.faults[0].drop
@@ -59,7 +59,7 @@ def test_alone_it_lists_what_there_is(ctl: Run) -> None:
     status, out, _ = ctl()
     assert status == 0
     assert "kill-node NODE_ID\n    Take a node down like a crash" in out
-    assert "groups wait-stable ID [members] [timeout] [partitions]" in out
+    assert "groups wait ID [members] [partitions] [timeout]" in out
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from odradek.control.server import ControlServer
 def test_one_look(capsys: pytest.CaptureFixture[str]) -> None:
     with odradek.KafkaBroker(topics={"orders": 3, "idle": 1}) as broker, ControlServer(broker) as server:
         broker.produce_all("orders", ["1", "2"])
-        broker.set_offsets("billing", {("orders", 0): 0})
+        broker.group("billing").set_offsets({("orders", 0): 0})
         broker.produce("orders", "3", transactional_id="tx", transaction="open")
         broker.set_faults(odradek.Fault("Fetch", delay_ms=1))
         broker.clock.freeze()

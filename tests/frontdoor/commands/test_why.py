@@ -10,7 +10,7 @@ from odradek.broker.facade.threaded import KafkaBroker
 
 def test_it_prints_what_is_known(capsys: pytest.CaptureFixture[str]) -> None:
     with KafkaBroker(topics={"orders": 1}) as broker:
-        broker.set_offsets("g", {("orders", 0): 0})
+        broker.group("g").set_offsets({("orders", 0): 0})
         assert main(["why", "g", "--bootstrap-servers", broker.bootstrap_servers]) == 0
     assert "- group 'g' has no members (Empty): nobody reads for it" in capsys.readouterr().out
 

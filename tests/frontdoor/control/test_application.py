@@ -41,22 +41,20 @@ def test_a_long_list_comes_in_pieces(control: Ask, broker: odradek.KafkaBroker) 
         map(str, range(1234)),
     )
     assert len(control("GET", "/v1/records?topic=t")[1]) == 1234
-    assert len(control("POST", "/v1/wait-records", {"topic": "t", "count": 1233})[1]) == 1234
+    assert len(control("POST", "/v1/topics/t/wait", {"records": 1233})[1]) == 1234
 
 
 def test_records_that_were_waited_for_are_sent_as_they_are_read(broker: odradek.KafkaBroker) -> None:
     broker.produce("t", "x")
     with ControlServer(broker) as server:
-        client = begun(server.url, "/v1/wait-records", {"topic": "t", "count": 1})
+        client = begun(server.url, "/v1/topics/t/wait", {"records": 1})
         assert client.getresponse().getheader("Transfer-Encoding") == "chunked"
         client.close()
 
 
 def test_a_wait_ends_when_it_is_over_and_others_are_served_meanwhile(control: Ask) -> None:
     answers: list[Any] = []
-    waiting = threading.Thread(
-        target=lambda: answers.append(control("POST", "/v1/wait-records", {"topic": "t", "count": 1}))
-    )
+    waiting = threading.Thread(target=lambda: answers.append(control("POST", "/v1/topics/t/wait", {"records": 1})))
     waiting.start()
     assert control("GET", "/v1/groups") == (200, {})
     control("POST", "/v1/produce", {"topic": "t", "value": "x"})
@@ -74,14 +72,14 @@ def begun(url: str, path: str, body: dict[str, Any]) -> http.client.HTTPConnecti
 def test_hundreds_of_waits_take_no_threads_and_end_with_their_clients(broker: odradek.KafkaBroker) -> None:
     broker.set_faults(odradek.Fault("Produce", delay_ms=1))
     waits: list[tuple[str, dict[str, Any]]] = [
-        ("/v1/wait-records", {"topic": "t", "count": 5}),
-        ("/v1/groups/g/wait-stable", {}),
-        ("/v1/wait-hit", {"fault": 0}),
-        ("/v1/requests/wait-for", {"count": 10_000}),
+        ("/v1/topics/t/wait", {"records": 5}),
+        ("/v1/groups/g/wait", {}),
+        ("/v1/wait", {"fault": 0}),
+        ("/v1/requests/wait", {"count": 10_000}),
     ]
     with ControlServer(broker) as server:
         hold = ask(server.url, "POST", "/v1/hold", {"transactional_id": "tx", "at": "PrepareCommit"})[1]
-        waits.append((f"{hold['path']}/wait-reached", {}))
+        waits.append((f"{hold['path']}/wait", {}))
         threads = threading.active_count()
         clients = [begun(server.url, path, {**body, "timeout": 3600}) for path, body in waits for _ in range(60)]
         while len(broker.cluster.recent.watchers) < 60:
@@ -108,11 +106,11 @@ def test_hundreds_of_waits_take_no_threads_and_end_with_their_clients(broker: od
         ("POST", "/v1/kill-node", {"node_id": 9}, 400, "no node 9: the cluster has 1, 2, 3"),
         ("POST", "/v1/kill-node", {"nod_id": 9}, 400, "did you mean 'node_id'"),
         ("POST", "/v1/kill-node", b"{", 400, "the body is not JSON"),
-        ("POST", "/v1/move-leader", {"topic": "no", "partition": 0, "node_id": 1}, 400, "no"),
+        ("POST", "/v1/topics/no/move-leader", {"partition": 0, "node_id": 1}, 400, "no"),
         ("POST", "/v1/create-topic", {"name": "t"}, 409, "topic 't'"),
         ("GET", "/v1/groups/g/lag", None, 400, "'g' does not exist"),
         ("GET", "/v1/records?topic=no", None, 400, "no topic 'no'"),
-        ("POST", "/v1/wait-records", {"topic": "t", "count": 1, "timeout": 0.01}, 409, "0 of 1 records"),
+        ("POST", "/v1/topics/t/wait", {"records": 1, "timeout": 0.01}, 409, "0 of 1 records"),
         ("POST", "/v1/produce", {"topic": "t", "value": {"a": 1}}, 400, "expected bytes, text or None as value"),
         ("POST", "/v1/produce", {"topic": "t", "timestamp": 2**63}, 400, "expected milliseconds since 1970"),
         ("POST", "/v1/produce", {"topic": "t", "transactional_id": "x" * 40_000}, 400, "at most 32767 are allowed"),
@@ -157,7 +155,7 @@ def ask_versions(broker: odradek.KafkaBroker) -> None:
 
 def test_what_clients_asked_is_told(control: Ask, broker: odradek.KafkaBroker) -> None:
     ask_versions(broker)
-    (found,) = control("POST", "/v1/requests/wait-for", {"api": "ApiVersions", "client_id": "c"})[1]
+    (found,) = control("POST", "/v1/requests/wait", {"api": "ApiVersions", "client_id": "c"})[1]
     assert (found["api"], found["clientId"], found["state"]) == ("ApiVersions", "c", "answered")
     assert control("GET", "/v1/requests?api=ApiVersions&error=false&node=1") == (200, [found])
     assert control("GET", "/v1/requests?topic=t") == (200, [])

@@ -82,7 +82,7 @@ def test_looks_verbs_groups_and_the_clock(broker: odradek.KafkaBroker) -> None:
     assert list(run(calls, odradek.types.BlockingBroker, "topics")) == ["t"]
     assert run(calls, odradek.types.BlockingBroker, "produce", topic="t", value="v")["offset"] == 0
     assert [each["value"] for each in run(calls, odradek.types.BlockingBroker, "records", topic="t")] == ["v"]
-    run(calls, odradek.types.BlockingBroker, "set_offsets", group_id="g", offsets={("t", 0): 1})
+    run(calls, odradek.Group, "set_offsets", "g", offsets={("t", 0): 1})
     assert run(calls, odradek.Group, "lag", "g") == 0
     before = run(calls, odradek.BrokerClock, "now_ms")
     assert run(calls, odradek.BrokerClock, "advance", hours=1) >= before + 3_600_000
@@ -106,9 +106,9 @@ def test_faults_are_named_by_their_place(broker: odradek.KafkaBroker) -> None:
     calls = Calls(broker, ForkOperations())
     run(calls, odradek.types.BlockingBroker, "set_faults", faults=[odradek.Fault("Produce"), odradek.Fault("Fetch")])
     broker.faults[1].note_hit()
-    run(calls, odradek.types.BlockingBroker, "wait_hit", fault=1)
+    run(calls, odradek.types.BlockingBroker, "wait", fault=1)
     assert [each["hits"] for each in run(calls, odradek.types.BlockingBroker, "faults")] == [0, 1]
     with pytest.raises(TimeoutError, match="0 requests"):
-        run(calls, odradek.types.BlockingBroker, "wait_hit", fault=0, timeout=0.01)
+        run(calls, odradek.types.BlockingBroker, "wait", fault=0, timeout=0.01)
     with pytest.raises(ValueError, match="no fault 2: 2 are set"):
-        run(calls, odradek.types.BlockingBroker, "wait_hit", fault=2)
+        run(calls, odradek.types.BlockingBroker, "wait", fault=2)

@@ -27,7 +27,7 @@ def url() -> Iterator[str]:
         ControlServer(broker) as server,
     ):
         broker.produce("orders", "the first")  # for those that wait for one, whichever example comes first
-        broker.set_offsets("shipping", {("orders", 0): 0})
+        broker.group("shipping").set_offsets({("orders", 0): 0})
         yield server.url
         assert broker.bugs == []
 

@@ -142,7 +142,7 @@ def test_ten_thousand_topics_are_walked_through(page: Page) -> None:
 
 def test_keys_lead_to_each_view(broker: odradek.KafkaBroker, page: Page, url: str) -> None:
     broker.produce("t", "v", transactional_id="payments", transaction="open")
-    broker.set_offsets("shipping", {("t", 0): 0})
+    broker.group("shipping").set_offsets({("t", 0): 0})
     page.open(f"{url}/")
     page.wait(has("Partitions"))
     for key, text in (

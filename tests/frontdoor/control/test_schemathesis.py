@@ -48,7 +48,7 @@ def url() -> Iterator[str]:
     """A control API whose broker has a bit of everything."""
     with odradek.KafkaBroker(nodes=2, topics={"t": 2}) as broker, ControlServer(broker) as server:
         broker.produce_all("t", ["a", b"\xff", None], transactional_id="tx", transaction="open")
-        broker.set_offsets("g", {("t", 0): 0})
+        broker.group("g").set_offsets({("t", 0): 0})
         yield server.url
         assert broker.bugs == []
 

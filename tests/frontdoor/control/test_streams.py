@@ -109,7 +109,7 @@ def stream(broker: odradek.KafkaBroker, path: str) -> Iterator[http.client.HTTPR
 
 
 def test_records_come_decoded(broker: odradek.KafkaBroker) -> None:
-    broker.set_schema("t", '"int"')
+    broker.topic("t").set_schema('"int"')
     with stream(broker, "/v1/records/stream?topic=t") as answer:
         for value, expected in ((b"\x54", 42), (b"\x02", 1)):
             broker.produce("t", value, partition=1)
@@ -131,7 +131,7 @@ def test_it_ends_after_a_number_of_records(broker: odradek.KafkaBroker) -> None:
 
 def test_the_end_of_the_topic_is_told(broker: odradek.KafkaBroker) -> None:
     with stream(broker, "/v1/records/stream?topic=t") as answer:
-        broker.delete_topic("t")
+        broker.topic("t").delete()
         (line,) = answer
         assert json.loads(line)["error"]["code"] == "UNKNOWN_TOPIC_OR_PARTITION"
 

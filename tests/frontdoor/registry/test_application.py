@@ -223,7 +223,7 @@ def test_a_request_without_an_answer(registry: Ask, broker: odradek.KafkaBroker)
     for count, stored in ((2, []), (3, ["s"])):
         connection = http.client.HTTPConnection(urlsplit(broker.schema_registry_url).netloc, timeout=60)
         connection.request("POST", VERSIONS, json.dumps(INT), {"Content-Type": MEDIA_TYPE})
-        broker.requests.wait_for("SchemaRegistry", count, state="cut", timeout=60)
+        broker.requests.wait("SchemaRegistry", count, state="cut", timeout=60)
         assert connection.sock is not None
         connection.sock.setblocking(False)
         with pytest.raises(BlockingIOError):
@@ -238,6 +238,6 @@ def test_faults_in_another_process() -> None:
         fault = odradek.Fault(registry="/mode", answer=503)
         broker.set_faults(fault)
         assert ask(broker.schema_registry_url, "GET", "/mode")[0] == 503
-        broker.wait_hit(fault)
+        broker.wait(fault)
         assert fault.hits == 1
         assert repr(broker.faults) == "[Fault(registry='/mode', answer=503)]"

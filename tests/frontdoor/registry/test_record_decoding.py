@@ -53,7 +53,7 @@ def test_what_somebody_has_set_goes_before(broker: odradek.KafkaBroker, registry
     registry("POST", "/subjects/orders-value/versions", {"schema": '"int"'})
     broker.produce("orders", b"\x00\x00\x00\x00\x01\x02")
     assert values(broker) == [Decoded(1, "int", schema_id=1)]
-    with broker.set_schema("orders", '"boolean"', schema_id=1):
+    with broker.topic("orders").set_schema('"boolean"', schema_id=1):
         assert values(broker)[0].schema == "boolean"  # type: ignore[union-attr]
 
 

@@ -43,7 +43,7 @@ def test_refused_requests_are_there_without_their_token() -> None:
 def test_a_test_waits_for_a_request(registry: Ask, broker: odradek.KafkaBroker) -> None:
     client = threading.Thread(target=registry, args=("GET", "/subjects"))
     client.start()
-    [request] = broker.requests.wait_for("SchemaRegistry")
+    [request] = broker.requests.wait("SchemaRegistry")
     client.join()
     assert request.http is not None
     assert request.http.answer == b"[]"
@@ -53,7 +53,7 @@ def test_a_client_that_goes_is_cut(broker: odradek.KafkaBroker) -> None:
     host, port = urlsplit(broker.schema_registry_url).netloc.split(":")
     with socket.create_connection((host, int(port))) as client:
         client.sendall(b"POST /subjects/s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n{")
-    [request] = broker.requests.wait_for("SchemaRegistry")
+    [request] = broker.requests.wait("SchemaRegistry")
     assert (request.state, request.cut) == ("cut", "the client has gone")
 
 

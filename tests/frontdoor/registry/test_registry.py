@@ -148,7 +148,7 @@ def test_an_export_brings_the_schemas_with_their_ids(
 
 def test_a_deleted_topic_is_an_empty_registry(broker: odradek.KafkaBroker, registry: Ask) -> None:
     registry("POST", VERSIONS, INT)
-    broker.delete_topic("_schemas")
+    broker.topic("_schemas").delete()
     assert registry("GET", "/subjects") == (200, [])
 
 

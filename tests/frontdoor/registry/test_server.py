@@ -103,14 +103,14 @@ def test_it_ends_with_its_broker() -> None:
 def test_it_is_down_for_a_while(broker: odradek.KafkaBroker) -> None:
     url = broker.schema_registry_url
     ask(url, "POST", "/subjects/s/versions", INT)
-    with broker.stop_schema_registry():
+    with broker.stop_schema_registry() as down:
         with pytest.raises(OSError, match="refused"):
             ask(url, "GET", "/subjects")
         with pytest.raises(RuntimeError, match="is down already"):
             broker.stop_schema_registry()
         assert broker.schema_registry_url == url
     assert ask(url, "GET", "/subjects") == (200, ["s"])
-    broker.start_schema_registry()
+    down.undo()
     assert ask(url, "GET", "/subjects") == (200, ["s"])
 
 

@@ -21,7 +21,7 @@ def test_what_a_sink_commits_is_no_position(spark: Any, kafka_broker: odradek.Ka
     from odradek.pipeline.sink import SinkOptions, StreamWriter
 
     produce(kafka_broker, "in", ["a", "b"])
-    kafka_broker.set_offsets("reader", {("in", 0): 1})
+    kafka_broker.group("reader").set_offsets({("in", 0): 1})
     place = LogPlace(bootstrap_servers=kafka_broker.bootstrap_servers)
     given = {"kafka.bootstrap.servers": kafka_broker.bootstrap_servers, "topic": "out"}
     writer = StreamWriter(SinkOptions.parse(given, StructType([StructField("value", StringType())])))

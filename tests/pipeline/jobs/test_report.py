@@ -173,7 +173,7 @@ def test_a_report_names_the_topics_that_the_user_may_not_read(
 ) -> None:
     for topic in ("in", "listed", "unseen"):
         kafka_broker.produce(topic, "value")
-        kafka_broker.set_offsets("readers", {(topic, 0): 0})
+        kafka_broker.group("readers").set_offsets({(topic, 0): 0})
     assert main(command_as(kafka_broker, "alice", tmp_path)) == 0
     left_out = "left out, as the user may not read them: __share_group_state, __transaction_state, listed"
     assert capsys.readouterr().err.splitlines()[0] == left_out

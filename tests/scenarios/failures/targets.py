@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
-from odradek import KafkaBroker
+from odradek import KafkaBroker, Undo
 
 NODES = (1, 2, 3)
 CONFIG: Mapping[str, str] = {
@@ -69,6 +69,7 @@ class OdradekCluster:
 
     def __init__(self, broker: KafkaBroker) -> None:
         self.broker = broker
+        self._cuts: dict[tuple[int, int], Undo] = {}
         self._ports = {n: node.first.port for n, node in broker.cluster.nodes.items()}
         broker.clock.freeze()
 
@@ -91,10 +92,10 @@ class OdradekCluster:
         self.broker.thaw_node(node)
 
     def cut(self, a: int, b: int) -> None:
-        self.broker.cut(a, b)
+        self._cuts[a, b] = self.broker.cut(a, b)
 
     def mend(self, a: int, b: int) -> None:
-        self.broker.mend(a, b)
+        self._cuts.pop((a, b)).undo()
 
     def pass_time(self, seconds: float = STEP_S) -> None:
         self.broker.clock.advance(seconds)

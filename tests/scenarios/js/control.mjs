@@ -39,11 +39,11 @@ async function aSilentMemberIsOut() {
   await consumer.connect();
   await consumer.subscribe({ topic });
   await consumer.run({ eachMessage: async () => {} });
-  const stable = await control(`groups/${groupId}/wait-stable`, { members: 1 });
+  const stable = await control(`groups/${groupId}/wait`, { members: 1 });
   assert.deepEqual(Object.keys(stable.assignments), [`${topic}-0`]);
   const silence = ["Heartbeat", "JoinGroup", "SyncGroup"].map((api) => ({ api, drop: true, group: groupId }));
   await control("set-faults", { faults: silence });
-  await control("wait-hit", { fault: 0 });
+  await control("wait", { fault: 0 });
   await control("clock/advance", { seconds: 31 });
   assert.equal((await control(`groups/${groupId}/info`)).members.length, 0);
   await control("set-faults", { faults: [] });

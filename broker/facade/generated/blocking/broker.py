@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.facade.generated.blocking.groups import GroupVerbs
-from odradek.broker.facade.generated.blocking.nodes import NodeVerbs, ReplicationVerbs, WireVerbs
+from odradek.broker.facade.generated.blocking.nodes import NodeVerbs, WireVerbs
 from odradek.broker.facade.generated.blocking.requests import ClientMetricVerbs, FaultVerbs, RequestVerbs
 from odradek.broker.facade.generated.blocking.topics import RecordVerbs, SchemaVerbs, TopicVerbs
 from odradek.broker.facade.generated.blocking.transactions import TransactionVerbs
@@ -62,7 +62,6 @@ class BlockingBroker(
     TransactionVerbs,
     FaultVerbs,
     NodeVerbs,
-    ReplicationVerbs,
     WireVerbs,
     StateVerbs,
     RequestVerbs,

@@ -1,11 +1,11 @@
-"""Verbs of nodes: stopping, freezing, leadership, replication, links and disks.
+"""Verbs of nodes: stopping, freezing, links and disks.
 
 Generated from facade/verbs/nodes.py: do not edit, run `make generate`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.facade.generated.blocking.undo import Undo
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class NodeVerbs(BlockingVerbs):
-    """Nodes: stopped and started; partition leaders: moved and elected."""
+    """Nodes: stopped and started, added and removed, upgraded."""
 
     def stop_node(self, node_id: int, *, broker_only: bool = False) -> Undo:
         """Shut a node down cleanly: the leadership of its partitions moves before it stops.
@@ -89,83 +89,6 @@ class NodeVerbs(BlockingVerbs):
         from odradek.broker.facade.upgrades import upgrade
 
         self._call(lambda: upgrade(self._cluster, version, node))
-
-    def move_leader(self, topic: str, partition: int, node_id: int) -> Undo:
-        """Make another in-sync replica the leader of a partition.
-
-        ``with`` moves the leadership back at the end of the block, if that is still possible.
-        """
-        from odradek.broker.facade.nodes import LeaderMove
-
-        move = LeaderMove(self._cluster, topic, partition, node_id)
-        return self._undone_by(move.make, move.take_back)
-
-    def elect(
-        self, topic: str, partition: int | None = None, *, node_id: int | None = None, unclean: bool = False
-    ) -> None:
-        """Elect the leader of one partition, or of all: the preferred replica, or the in-sync replica on ``node_id``.
-
-        With ``unclean``, a partition without a leader gets a live replica as its leader even if records are lost: the
-        first live one, or the one on ``node_id``.
-        """
-        from odradek.broker.facade.nodes import elect
-
-        self._call(lambda: elect(self._cluster, topic, partition, node_id=node_id, unclean=unclean))
-
-
-class ReplicationVerbs(BlockingVerbs):
-    """Replicas: reassigned, and kept behind their leader."""
-
-    def reassign(self, topic: str, partition: int, replicas: Sequence[int]) -> Undo:
-        """Move a partition to other replicas, the preferred leader first.
-
-        The reassignment completes when the new replicas are in sync: at once, unless a test keeps records from them.
-        ``with`` cancels it at the end of the block if it has not completed.
-        """
-        from odradek.broker.facade.replication import cancel_reassignment, reassign
-
-        return self._undone_by(
-            lambda: reassign(self._cluster, topic, partition, replicas),
-            lambda: cancel_reassignment(self._cluster, topic, partition),
-        )
-
-    def pause_replication(self, topic: str, partition: int | None, node_id: int) -> Undo:
-        """Stop a follower from replicating one partition, or all if None. The node keeps serving clients.
-
-        The follower leaves the ISR after ``replica.lag.time.max.ms`` on the broker's clock.
-        """
-        from odradek.broker.facade.replication import pause_replication, resume_replication
-
-        return self._undone_by(
-            lambda: pause_replication(self._cluster, topic, partition, node_id),
-            lambda: resume_replication(self._cluster, topic, partition, node_id),
-        )
-
-    def lag_replication(
-        self,
-        topic: str,
-        partition: int | None,
-        node_id: int,
-        *,
-        records: int | None = None,
-        size_bytes: int | None = None,
-        seconds: float | None = None,
-    ) -> Undo:
-        """Keep a follower this many records, bytes or seconds behind its leader. Give exactly one of the three."""
-        from odradek.broker.facade.replication import lag_replication, resume_replication
-
-        return self._undone_by(
-            lambda: lag_replication(
-                self._cluster, topic, partition, node_id, records=records, size_bytes=size_bytes, seconds=seconds
-            ),
-            lambda: resume_replication(self._cluster, topic, partition, node_id),
-        )
-
-    def resume_replication(self, topic: str, partition: int | None, node_id: int) -> None:
-        """Let a follower catch up: undo `pause_replication` and `lag_replication`."""
-        from odradek.broker.facade.replication import resume_replication
-
-        self._call(lambda: resume_replication(self._cluster, topic, partition, node_id))
 
     def heal(self) -> None:
         """Undo everything that a test did to nodes, links, disks and replicas; thaw and start all nodes.
@@ -238,12 +161,6 @@ class WireVerbs(BlockingVerbs):
             lambda: slow(self._cluster, a, b, ms, jitter, bytes_per_second, listener, both_ways),
             lambda: hasten(self._cluster, a, b, listener),
         )
-
-    def mend(self, a: End, b: End | None = None, *, listener: str | None = None) -> None:
-        """Undo `cut` and `slow` between the same ends."""
-        from odradek.broker.facade.links import mend
-
-        self._call(lambda: mend(self._cluster, a, b, listener))
 
     def refuse_connections(self, node_id: int, *, listener: str | None = None) -> Undo:
         """Close one or all of a node's listeners: new connections are refused. Open connections stay.

@@ -55,7 +55,7 @@ class FaultVerbs(BlockingVerbs):
         chosen = checked_faults([fault], self._cluster.nodes)
         self._call(lambda: self._cluster.set_faults([*self.faults, *chosen]))
 
-    def wait_hit(self, fault: Fault, count: int = 1, *, timeout: float = WAIT_TIMEOUT_S) -> None:
+    def wait(self, fault: Fault, count: int = 1, *, timeout: float = WAIT_TIMEOUT_S) -> None:
         """Wait until ``count`` requests have met a fault. Raises TimeoutError, with the number so far."""
         if not blocking_settled(fault.when_hit(count), timeout):
             raise fault.late(count, timeout)

@@ -35,7 +35,7 @@ class TransactionHold:
         """Whether the transaction has reached the point."""
         return self._held.reached
 
-    def wait_reached(self, timeout: float = WAIT_TIMEOUT_S) -> None:
+    def wait(self, timeout: float = WAIT_TIMEOUT_S) -> None:
         """Wait until the transaction has reached the point. Raises TimeoutError after ``timeout`` seconds."""
         if not blocking_settled(self._held.arrival, timeout):
             raise TimeoutError(

@@ -26,7 +26,7 @@ class Transcript(TranscriptView):
         super().__init__(broker.cluster)
         self._broker = broker
 
-    def wait_for(
+    def wait(
         self,
         api: str | None = None,
         count: int = 1,

@@ -36,13 +36,13 @@ export async function offsetsAt(topic, partitions, timestamp) {
 const PLACES = { "the start": () => -2, "the end": () => -1, "a time": values => values.time, "an offset": () => null };
 
 async function reset({ group_id, topic, partition, to, time, offset }) {
-  const { partitions } = await api(`topic?name=${encodeURIComponent(topic)}`);
+  const { partitions } = await api(`topics/${encodeURIComponent(topic)}/info`);
   const chosen = partitions.filter(each => partition === undefined || each.index === partition);
   if (!chosen.length) throw new Error(`Topic ${topic} has no partition ${partition}.`);
   if (to === "an offset" && offset === undefined) throw new Error("Which offset?");
   if (to === "a time" && time === undefined) throw new Error("Which time?");
   const at = to === "an offset" ? chosen.map(() => offset) : await offsetsAt(topic, chosen, PLACES[to]({ time }));
-  return api("set-offsets", { group_id, offsets: Object.fromEntries(chosen.map((each, place) => [`${topic}-${each.index}`, at[place]])) });
+  return api(`groups/${encodeURIComponent(group_id)}/set-offsets`, { offsets: Object.fromEntries(chosen.map((each, place) => [`${topic}-${each.index}`, at[place]])) });
 }
 
 async function produce({ key_schema, value_schema, tombstone, ...given }) {
@@ -65,9 +65,11 @@ const FORMS = {
   "create-topic": { title: () => "Create a topic", does: "Create", fields: [["name", "Name", "text", { required: true }],
     ["partitions", "Partitions", "number", { value: 1, min: 1 }], ["replication_factor", "Replicas", "number", { min: 1, placeholder: "the default" }],
     ["config", "Configs", "lines", { placeholder: "cleanup.policy=compact" }]] },
-  "delete-topic": { title: at => `Delete ${at.name}`, does: "Delete", warns: "Its records and its committed offsets are deleted, too." },
+  "delete-topic": { title: at => `Delete ${at.name}`, does: "Delete", warns: "Its records and its committed offsets are deleted, too.",
+    call: ({ name }) => api(`topics/${encodeURIComponent(name)}/delete`, {}) },
   "delete-records": { title: at => `Delete records of ${at.topic}`, does: "Delete", fields: [["partition", "Partition", "number", { min: 0, placeholder: "all" }],
-    ["before", "Before the offset", "number", { min: 0, placeholder: "all" }]] },
+    ["before", "Before the offset", "number", { min: 0, placeholder: "all" }]],
+    call: ({ topic: name, ...given }) => api(`topics/${encodeURIComponent(name)}/delete-records`, given) },
   "add-partitions": { title: at => `Partitions of ${at.name}`, does: "Add", fields: [["count", "Partitions from now on", "number", { required: true, min: 1 }]],
     call: ({ name, count }) => kafka("CreatePartitions", { topics: [{ name, count, assignments: null }], timeoutMs: 10000, validateOnly: false }) },
   "config": { title: at => `${at.key} of ${at.name}`, does: "Set", fields: [["value", "Value"]], call: alter() },

@@ -15,7 +15,7 @@ const KEPT = 500;
 // The ends of partitions without a committed offset, which a group's snapshot lacks.
 async function endsOf(places) {
   const topics = [...new Set(places.map(each => each.slice(0, each.lastIndexOf("-"))))], found = new Map();
-  for (const each of await Promise.all(topics.map(name => api(`topic?${query({ name })}`)))) for (const one of each.partitions) found.set(`${each.name}-${one.index}`, one.high_watermark);
+  for (const each of await Promise.all(topics.map(name => api(`topics/${encodeURIComponent(name)}/info`)))) for (const one of each.partitions) found.set(`${each.name}-${one.index}`, one.high_watermark);
   return found;
 }
 

@@ -113,7 +113,7 @@ export function recordsView(topic = "", partition = "", offset = "") {
     () => { rows = []; leftOut = looked = 0; isOver = false; fill(); });
   async function poll() {
     if (isFull || stream.control) return;
-    const found = await api(`topic?${query({ name: topic })}`);
+    const found = await api(`topics/${encodeURIComponent(topic)}/info`);
     if (part.length === 1) { part.append(...found.partitions.map(each => h("option", { value: each.index }, each.index))); part.value = partition; }
     parts = found.partitions.filter(each => partition === "" || each.index === Number(partition));
     const total = parts.reduce((sum, each) => sum + each.log_end_offset - each.log_start_offset, 0);

@@ -30,15 +30,15 @@ export function schemasDialog(topic, changed) {
     const found = (await api("schemas")).filter(each => each.topic === topic);
     list.replaceChildren(...found.map(each => h("li", { className: "bar" },
       h("span", {}, `${each.part === "key" ? "keys" : "values"}${each.schema_id === null ? "" : ` of id ${each.schema_id}`}: `, h("b", {}, each.name), ` (${each.kind})`),
-      button("Remove", () => change("remove-schema", { topic, part: each.part, schema_id: each.schema_id }), { "aria-label": `Remove ${each.name}` }))));
+      button("Remove", () => change("remove-schema", { part: each.part, schema_id: each.schema_id }), { "aria-label": `Remove ${each.name}` }))));
     if (!found.length) list.append(h("li", { className: "quiet" }, "None yet: records are shown as text, JSON or hex."));
   }
   async function change(path, body) {
-    try { await api(path, body); fail(null); await refresh(); changed(); return true; } catch (error) { fail(error); return false; }
+    try { await api(`topics/${encodeURIComponent(topic)}/${path}`, body); fail(null); await refresh(); changed(); return true; } catch (error) { fail(error); return false; }
   }
   async function add(event) {
     event.preventDefault();
-    const given = { topic, part: part.value, schema: binary ? { base64: binary } : text.value };
+    const given = { part: part.value, schema: binary ? { base64: binary } : text.value };
     if (message.value) given.message = message.value;
     if (id.value !== "") given.schema_id = Number(id.value);
     if (await change("set-schema", given)) { text.value = ""; file.value = ""; binary = null; }

@@ -1,6 +1,6 @@
 // Topics, and the partitions of one.
 
-import { api, query } from "./api.js";
+import { api } from "./api.js";
 import { button, facts, go, h, tell } from "./dom.js";
 import { asks, shownTopic } from "./forms.js";
 import { latest } from "./frame.js";
@@ -29,7 +29,7 @@ export function topicsView(name) {
     button("Configs", () => configs(2, chosen).catch(tell)), asks("Add partitions", "add-partitions", here), asks("Delete records", "delete-records", topic), asks("Delete", "delete-topic", here, gone));
   const detail = async picked => {
     if (chosen === null) return;
-    const mine = chosen, found = await api(`topic?${query({ name: mine })}`);
+    const mine = chosen, found = await api(`topics/${encodeURIComponent(mine)}/info`);
     if (mine !== chosen) return;
     title.textContent = found.name; title.className = ""; more.hidden = false;
     about.replaceChildren(facts({ Id: found.topic_id, ...found.config }));

@@ -341,18 +341,18 @@ class TestWaitingForAHold:
     def test_blocking(self, broker: KafkaBroker, producer: threading.Timer) -> None:
         with broker.hold("tx", at="PrepareCommit") as hold:
             with pytest.raises(TimeoutError, match=r"'tx' not at PrepareCommit after 0\.01 s"):
-                hold.wait_reached(timeout=0.01)
+                hold.wait(timeout=0.01)
             producer.start()
-            hold.wait_reached()
+            hold.wait()
             assert broker.transactions["tx"].state == "PrepareCommit"
 
     def test_in_asyncio(self, broker: KafkaBroker, producer: threading.Timer) -> None:
         async def main() -> None:
             with broker.hold("tx", at="Marker:t-0") as hold:
                 with pytest.raises(TimeoutError):
-                    await asyncio.to_thread(hold.wait_reached, timeout=0.01)
+                    await asyncio.to_thread(hold.wait, timeout=0.01)
                 producer.start()
-                await asyncio.to_thread(hold.wait_reached)
+                await asyncio.to_thread(hold.wait)
                 assert broker.transactions["tx"].held_at == ("Marker:t-0",)
 
         asyncio.run(main())
@@ -372,9 +372,9 @@ class TestWaitingForAHold:
                 broker.hold("tx", at="CompleteCommit") as hold,
             ):
                 with pytest.raises(TimeoutError):
-                    await hold.wait_reached(timeout=0.01)
+                    await hold.wait(timeout=0.01)
                 nursery.start_soon(trio.to_thread.run_sync, commit, broker)
-                await hold.wait_reached()
+                await hold.wait()
                 assert broker.transactions["tx"].state == "PrepareCommit"
 
         trio.run(main)

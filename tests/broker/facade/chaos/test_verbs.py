@@ -57,7 +57,7 @@ def test_a_follower_lacks_records_until_the_end(broker: KafkaBroker, verb: str, 
 
 def test_the_end_of_a_pause_is_nothing_where_the_topic_is_gone(broker: KafkaBroker) -> None:
     undo = broker._call(lambda: VERBS["pause_replication"](broker.cluster, "t", 0, 2))
-    broker.delete_topic("t")
+    broker.topic("t").delete()
     assert undo is not None
     broker._call(undo)
 
@@ -87,7 +87,7 @@ def test_a_node_freezes_until_the_end(broker: KafkaBroker) -> None:
 
 def test_the_preferred_replica_is_elected(broker: KafkaBroker) -> None:
     preferred, other, _ = broker.topics["t"].partitions[0].replicas
-    broker.move_leader("t", 0, other)
+    broker.topic("t").move_leader(0, other)
     assert broker._look(lambda: VERBS["elect"](broker.cluster, "t", 0)) is None
     assert broker.topics["t"].partitions[0].leader == preferred
 
@@ -101,7 +101,7 @@ def test_a_reassignment_that_is_under_way_is_cancelled_at_the_end(broker: KafkaB
     assert list(broker.topics["t"].partitions[0].replicas) == [leader, follower]
 
     third = ({1, 2, 3} - {leader, follower}).pop()
-    broker.pause_replication("t", 0, third)
+    broker.topic("t").pause_replication(0, third)
     undo = broker._look(lambda: VERBS["reassign"](broker.cluster, "t", 0, [leader, third]))
     assert third in broker.topics["t"].partitions[0].replicas
     assert undo is not None

@@ -91,7 +91,7 @@ def test_waiting_for_a_consumer_group() -> None:
     with KafkaBroker(topics={"t": 2}, config=CONSUMER_CONFIG) as broker, consumer_client(broker) as client:
         late = threading.Timer(0.05, join_consumer_group, [client, "a"])
         late.start()
-        assert broker.group("g").wait_stable(members=1).assignments == {("t", 0): ["a"], ("t", 1): ["a"]}
+        assert broker.group("g").wait(members=1).assignments == {("t", 0): ["a"], ("t", 1): ["a"]}
         late.join()
         join_consumer_group(client, "b")
         topic_id = (
@@ -104,7 +104,7 @@ def test_waiting_for_a_consumer_group() -> None:
         client.request(ConsumerGroupHeartbeatRequest("g", "a", 2, topic_partitions=owned), 1)
         late = threading.Timer(0.05, client.request, [ConsumerGroupHeartbeatRequest("g", "b", 3), 1])
         late.start()
-        info = broker.group("g").wait_stable(members=2)
+        info = broker.group("g").wait(members=2)
         assert all(len(member.assignment["t"]) == 1 and member.assignment == member.target for member in info.members)
         late.join()
         client.request(ConsumerGroupHeartbeatRequest("g", "a", -1), 1)
@@ -123,7 +123,7 @@ def test_all_about_a_share_group() -> None:
             client.request(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]))
             first = client.request(ShareGroupHeartbeatRequest("g", "m", 0, None, ["t"]), 1)
             assert first.error_code == 0
-            info = broker.group("g").wait_stable(members=1)
+            info = broker.group("g").wait(members=1)
             while not info.assignments:  # once the share coordinator stores the partitions
                 epoch = info.members[0].epoch
                 client.request(ShareGroupHeartbeatRequest("g", "m", epoch), 1)
@@ -262,7 +262,7 @@ def test_sources_of_different_width() -> None:
     with KafkaBroker(topics={"t": 3, "u": 1}, config=STREAMS_CONFIG) as broker, streams_client(broker) as client:
         topology = Topology(0, [Subtopology("0", ["t", "u"])])
         beat(client, "a", 0, rebalance_timeout_ms=40_000, topology=topology)
-        (member,) = members_of(broker.group("g").wait_stable(members=1))
+        (member,) = members_of(broker.group("g").wait(members=1))
         assert member.active == {"0": (0, 1, 2)}
         assert member.assignment == member.target == {"t": (0, 1, 2), "u": (0,)}
 
@@ -271,7 +271,7 @@ def test_waiting_for_a_streams_group() -> None:
     with KafkaBroker(topics={"t": 2}, config=STREAMS_CONFIG) as broker, streams_client(broker) as client:
         late = threading.Timer(0.05, lambda: (join_streams_group(client, "a"), beat(client, "a", 2)))
         late.start()
-        assert broker.group("g").wait_stable(members=1).assignments == {("t", 0): ["a"], ("t", 1): ["a"]}
+        assert broker.group("g").wait(members=1).assignments == {("t", 0): ["a"], ("t", 1): ["a"]}
         late.join()
 
 

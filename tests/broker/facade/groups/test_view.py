@@ -16,7 +16,7 @@ from confluent_kafka import Consumer
 from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit
 from odradek.broker.facade.broker import Broker
 from odradek.broker.facade.groups.info import GroupInfo, LagUnknownError, MemberInfo, OffsetInfo
-from odradek.broker.facade.groups.view import is_stable, lag_of, late
+from odradek.broker.facade.groups.view import condition_of, lag_of, late
 from odradek.broker.facade.open_broker import open_broker
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
@@ -95,7 +95,7 @@ def test_a_group_that_is_not_there_is_dead(broker: KafkaBroker) -> None:
 def test_waiting_ends_when_the_group_gets_there(broker: KafkaBroker) -> None:
     late = threading.Timer(0.05, member, [broker])
     late.start()
-    info = broker.group("g").wait_stable(members=1)
+    info = broker.group("g").wait(members=1)
     assert [m.client_id for m in info.members] == ["c"]
     late.join()
     late = threading.Timer(0.05, leave, [broker, info.members[0].member_id])
@@ -108,7 +108,7 @@ def test_waiting_ends_when_the_group_gets_there(broker: KafkaBroker) -> None:
 def test_waiting_ends_with_an_error_that_says_how_it_stands(broker: KafkaBroker) -> None:
     me = member(broker)
     with pytest.raises(TimeoutError, match=f"Stable, generation 1, members: {me}"):
-        broker.group("g").wait_stable(members=2, timeout=0.05)
+        broker.group("g").wait(members=2, timeout=0.05)
 
     def odd(info: GroupInfo) -> bool:
         raise LookupError(info.group_id)
@@ -123,10 +123,10 @@ def test_a_generation_that_leaves_partitions_out_is_not_stable(broker: KafkaBrok
     group = broker.group("g")
     seen = f"Stable, generation 1, members: {me}, assigned: t-0, missing: t-1"
     with pytest.raises(TimeoutError, match=seen):
-        group.wait_stable(members=1, timeout=0.01)
-    assert group.wait_stable(members=1, partitions=1).assignments == {("t", 0): [me]}
+        group.wait(members=1, timeout=0.01)
+    assert group.wait(members=1, partitions=1).assignments == {("t", 0): [me]}
     with pytest.raises(TimeoutError, match=seen):
-        group.wait_stable(partitions=2, timeout=0.01)
+        group.wait(partitions=2, timeout=0.01)
 
 
 @pytest.mark.long
@@ -147,7 +147,7 @@ def test_cooperative_members_have_all_partitions_when_the_wait_is_over(broker: K
             config = {"bootstrap.servers": broker.bootstrap_servers, "group.id": "coop"}
             consumers.append(Consumer({**config, "partition.assignment.strategy": "cooperative-sticky"}))
             consumers[-1].subscribe(["many"])
-            info = broker.group("coop").wait_stable(members=members)
+            info = broker.group("coop").wait(members=members)
             assert list(info.assignments) == [("many", index) for index in range(4)]
     finally:
         over.set()
@@ -161,10 +161,10 @@ def test_waiting_in_asyncio(broker: KafkaBroker) -> None:
     late.start()
 
     async def main() -> None:
-        info = await asyncio.to_thread(broker.group("g").wait_stable, members=1)
+        info = await asyncio.to_thread(broker.group("g").wait, members=1)
         assert info.generation == 1
         with pytest.raises(TimeoutError):
-            await asyncio.to_thread(broker.group("x").wait_stable, timeout=0.01)
+            await asyncio.to_thread(broker.group("x").wait, timeout=0.01)
 
     asyncio.run(main())
     late.join()
@@ -174,10 +174,10 @@ def test_waiting_in_trio_for_a_broker_in_the_same_run() -> None:
     async def main() -> None:
         async with open_broker(topics={"t": 2}) as own:
             with pytest.raises(TimeoutError):
-                await own.group("g").wait_stable(timeout=0.01)
+                await own.group("g").wait(timeout=0.01)
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(partial(trio.to_thread.run_sync, member, own))
-                assert (await own.group("g").wait_stable(members=1)).state == "Stable"
+                assert (await own.group("g").wait(members=1)).state == "Stable"
 
     trio.run(main)
 
@@ -185,7 +185,7 @@ def test_waiting_in_trio_for_a_broker_in_the_same_run() -> None:
 def test_a_coordinator_can_be_made_to_load_again(broker: KafkaBroker) -> None:
     me = member(broker)
     broker.reload_coordinator(broker.cluster.groups.partition_for("g"))
-    info = broker.group("g").wait_stable(timeout=30)
+    info = broker.group("g").wait(timeout=30)
     assert [m.member_id for m in info.members] == [me]
 
 
@@ -199,7 +199,7 @@ def test_a_look_finds_a_coordinator_loaded() -> None:
             await own.reload_coordinator(partition)
             assert list(own.groups) == ["g"]
             await own.reload_coordinator(partition)
-            assert (await own.group("g").wait_stable(timeout=30)).state == "Stable"
+            assert (await own.group("g").wait(timeout=30)).state == "Stable"
 
     trio.run(main)
 
@@ -210,13 +210,15 @@ STABLE = GroupInfo("g", "Stable", 1, "consumer", "range", "m", (STABLE_MEMBER,),
 
 def test_all_partitions_are_to_be_assigned_unless_a_number_is_asked_for() -> None:
     half = replace(STABLE, unassigned=(("t", 1),))
-    assert is_stable(1, None)(STABLE)
-    assert is_stable(None, None)(STABLE)
-    assert not is_stable(2, None)(STABLE)
-    assert not is_stable(1, None)(half)
-    assert is_stable(1, 1)(half)
-    assert not is_stable(1, 2)(STABLE)
-    assert not is_stable(None, None)(replace(STABLE, state="PreparingRebalance"))
+    assert condition_of(None, 1, None)(STABLE)
+    assert condition_of(None, None, None)(STABLE)
+    assert not condition_of(None, 2, None)(STABLE)
+    assert not condition_of(None, 1, None)(half)
+    assert condition_of(None, 1, 1)(half)
+    assert not condition_of(None, 1, 2)(STABLE)
+    assert not condition_of(None, None, None)(replace(STABLE, state="PreparingRebalance"))
+    with pytest.raises(TypeError, match="check them in the function"):
+        condition_of(lambda info: True, 1, None)
 
 
 def test_a_wait_in_vain_says_how_the_group_stands() -> None:

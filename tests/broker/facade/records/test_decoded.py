@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import trio
 
@@ -14,8 +16,8 @@ def test_schemas_are_set_removed_and_taken_back() -> None:
     with odradek.KafkaBroker(topics=["t"]) as broker:
         broker.produce("t", b"\x00\x00\x00\x00\x07\x02a", key=b"\x54", partition=0)
         broker.produce("t", None, partition=0, transactional_id="tx", transaction="abort")
-        with broker.set_schema("t", '"string"') as undo:
-            broker.set_schema("t", '"int"', part="key")
+        with broker.topic("t").set_schema('"string"') as undo:
+            broker.topic("t").set_schema('"int"', part="key")
             first, second, marker = broker.records("t", control=True).decoded()
             assert first.record.value == b"\x00\x00\x00\x00\x07\x02a"
             assert (first.key, first.value) == (Decoded(42, "int"), Decoded("a", "string", schema_id=7))
@@ -24,26 +26,27 @@ def test_schemas_are_set_removed_and_taken_back() -> None:
                 SchemaInfo("t", "key", "avro", "int"),
                 SchemaInfo("t", "value", "avro", "string"),
             ]
-            broker.remove_schema("t", part="key")
-            broker.remove_schema("t", part="key")
+            broker.topic("t").remove_schema(part="key")
+            broker.topic("t").remove_schema(part="key")
         assert undo is not None
         assert broker.schemas == []
-        with broker.set_schema("t", '"int"'):
-            with broker.set_schema("t", '"string"'):
+        with broker.topic("t").set_schema('"int"'):
+            with broker.topic("t").set_schema('"string"'):
                 pass
             assert [each.name for each in broker.schemas] == ["int"]
 
 
 def test_mistakes_are_told() -> None:
     with odradek.KafkaBroker() as broker:
-        for arguments, words in (
-            ({"topic": ""}, "needs the name of a topic"),
-            ({"topic": "t", "part": "header"}, "part='header': expected"),
-            ({"topic": "t", "schema_id": -1}, "schema_id=-1"),
-            ({"topic": "t", "schema_id": 2**32}, "schema_id=4294967296"),
-        ):
+        refused: tuple[tuple[str, dict[str, Any], str], ...] = (
+            ("", {}, "needs the name of a topic"),
+            ("t", {"part": "header"}, "part='header': expected"),
+            ("t", {"schema_id": -1}, "schema_id=-1"),
+            ("t", {"schema_id": 2**32}, "schema_id=4294967296"),
+        )
+        for topic, arguments, words in refused:
             with pytest.raises(ValueError, match=words):
-                broker.set_schema(schema='"int"', **arguments)
+                broker.topic(topic).set_schema('"int"', **arguments)
         assert broker.schemas == []
 
 
@@ -51,7 +54,7 @@ def test_in_trio() -> None:
     async def main() -> None:
         async with odradek.open_broker(topics=["t"]) as broker:
             await broker.produce("t", b"\x54")
-            async with broker.set_schema("t", '"int"'):
+            async with broker.topic("t").set_schema('"int"'):
                 assert [each.value for each in broker.records("t").decoded()] == [Decoded(42, "int")]
             assert broker.schemas == []
 
@@ -69,9 +72,9 @@ def test_over_http() -> None:
         for schema in (proto, compiled(proto), b"\xff"):
             if schema == b"\xff":
                 with pytest.raises(ValueError, match="not a descriptor set"):
-                    remote.set_schema("t", schema)
+                    remote.topic("t").set_schema(schema)
                 continue
-            with remote.set_schema("t", schema):
+            with remote.topic("t").set_schema(schema):
                 assert list(remote.records("t").decoded()) == list(broker.records("t").decoded())
                 assert [each.value for each in remote.records("t").decoded()] == [Decoded({"a": "x"}, "A")]
                 assert remote.schemas == broker.schemas

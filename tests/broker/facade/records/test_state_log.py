@@ -56,7 +56,7 @@ def test_another_log_is_read_anew(broker: odradek.KafkaBroker) -> None:
     broker.restore(snapshot)
     assert not log.append([(b"k", b"3")])
     assert seen(log.news()) == (True, [b"1"])
-    broker.delete_topic("state")
+    broker.topic("state").delete()
     assert not log.append([(b"k", b"3")])
     assert seen(log.news()) == (True, [])
     assert log.append([(b"k", b"3")])

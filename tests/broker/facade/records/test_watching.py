@@ -13,7 +13,7 @@ import trio.testing
 import odradek
 from odradek import KafkaBroker, KafkaError, ProducerRecord
 from odradek.broker.facade.open_broker import open_broker
-from odradek.broker.facade.records.watching import News, RecordFollow, RecordWait, TopicWatch
+from odradek.broker.facade.records.watching import News, RecordFollow, TopicWatch
 from odradek.broker.facade.thread_bridge import BrokerClosedError
 
 
@@ -50,7 +50,7 @@ def broker() -> Iterator[KafkaBroker]:
 
 
 def test_the_wait_is_over_with_the_last_record(broker: KafkaBroker) -> None:
-    assert broker.wait_records("t", 0) == []
+    assert broker.topic("t").wait(0) == []
     broker.produce("t", "a", partition=1)
 
     def write() -> None:
@@ -59,9 +59,9 @@ def test_the_wait_is_over_with_the_last_record(broker: KafkaBroker) -> None:
 
     late = threading.Timer(0.05, write)
     late.start()
-    assert [record.value for record in broker.wait_records("t", 3)] == [b"b", b"c", b"a"]
+    assert [record.value for record in broker.topic("t").wait(3)] == [b"b", b"c", b"a"]
     late.join()
-    assert [record.value for record in broker.wait_records("t", 1, partition=1)] == [b"a"]
+    assert [record.value for record in broker.topic("t").wait(1, partition=1)] == [b"a"]
 
 
 def test_committed_records_are_counted_once_whatever_ends_around_them(broker: KafkaBroker) -> None:
@@ -69,7 +69,7 @@ def test_committed_records_are_counted_once_whatever_ends_around_them(broker: Ka
     found: list[bytes | None] = []
 
     def wait() -> None:
-        found.extend(each.value for each in broker.wait_records("t", 4, partition=0, isolation="read_committed"))
+        found.extend(each.value for each in broker.topic("t").wait(4, partition=0, isolation="read_committed"))
 
     def write(value: str, identity: str | None = None, end: Any = "commit") -> None:
         broker.produce("t", value, partition=0, transactional_id=identity, transaction=end)
@@ -91,24 +91,24 @@ def test_what_is_there_is_told_when_the_time_is_over(broker: KafkaBroker) -> Non
     broker.produce("t", "a", partition=1)
     broker.produce("t", "b", partition=0, transactional_id="tx", transaction="open")
     with pytest.raises(TimeoutError, match=r"'t' has 1 of 2 records after 0.01 s \(read_committed; t-1: 1\)"):
-        broker.wait_records("t", 2, isolation="read_committed", timeout=0.01)
+        broker.topic("t").wait(2, isolation="read_committed", timeout=0.01)
 
 
 def test_what_makes_no_sense_is_refused(broker: KafkaBroker) -> None:
     with pytest.raises(KafkaError, match="no topic 'u'"):
-        broker.wait_records("u", 1)
+        broker.topic("u").wait(1)
     with pytest.raises(KafkaError, match="no partition 2"):
-        broker.wait_records("t", 1, partition=2)
+        broker.topic("t").wait(1, partition=2)
     with pytest.raises(ValueError, match="count=-1: expected 0 or more records"):
-        broker.wait_records("t", -1)
+        broker.topic("t").wait(-1)
 
 
 def test_a_topic_that_is_deleted_ends_the_wait(broker: KafkaBroker) -> None:
     broker.create_topic("short")
-    late = threading.Timer(0.05, broker.delete_topic, ["short"])
+    late = threading.Timer(0.05, broker.topic("short").delete)
     late.start()
     with pytest.raises(KafkaError, match="no topic 'short'"):
-        broker.wait_records("short", 1)
+        broker.topic("short").wait(1)
     late.join()
 
 
@@ -117,22 +117,8 @@ def test_a_broker_that_is_closed_ends_the_wait() -> None:
     late = threading.Timer(0.1, broker.close)
     late.start()
     with pytest.raises(BrokerClosedError, match="closed"):
-        broker.wait_records("t", 1, timeout=600)
+        broker.topic("t").wait(1, timeout=600)
     late.join()
-
-
-def test_a_wait_that_keeps_no_records_counts_them(broker: KafkaBroker) -> None:
-    broker.produce_all("t", ["a", "b"])
-
-    def wait(count: int) -> RecordWait:
-        return RecordWait(
-            broker._look, broker.cluster.topics, "t", count, None, "read_uncommitted", timeout_s=0, kept=False
-        )
-
-    with wait(2) as enough:
-        assert enough.blocking_wait() == []
-    with wait(3) as more, pytest.raises(TimeoutError, match="2 of 3"):
-        more.blocking_wait()
 
 
 def test_awaiting_in_the_callers_trio_run() -> None:
@@ -144,9 +130,9 @@ def test_awaiting_in_the_callers_trio_run() -> None:
                     await own.produce("t", value)
 
             nursery.start_soon(write)
-            assert [record.value for record in await own.wait_records("t", 2)] == [b"a", b"b"]
+            assert [record.value for record in await own.topic("t").wait(2)] == [b"a", b"b"]
             with pytest.raises(TimeoutError, match="2 of 3"):
-                await own.wait_records("t", 3, timeout=0.01)
+                await own.topic("t").wait(3, timeout=0.01)
 
     trio.run(main)
 
@@ -224,7 +210,7 @@ def test_a_topic_that_is_emptied_or_made_anew_goes_on() -> None:
         news.changed.result(30)
         assert values(following.look()) == [b"c"]
         news = following.look()
-        broker.delete_topic("t")
+        broker.topic("t").delete()
         news.changed.result(30)
         with pytest.raises(KafkaError, match="no topic 't'"):
             following.look()

@@ -120,7 +120,7 @@ def test_the_log_refuses_as_it_refuses_clients(broker: KafkaBroker) -> None:
     with pytest.raises(KafkaError) as caught:
         broker.produce("__consumer_offsets", "v")
     assert caught.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    broker.set_offsets("g", {("t", 0): 0})
+    broker.group("g").set_offsets({("t", 0): 0})
     with pytest.raises(KafkaError) as caught:
         broker.produce("__consumer_offsets", "v")
     assert caught.value.code is ErrorCode.INVALID_TOPIC_EXCEPTION
@@ -186,7 +186,7 @@ def test_an_open_transaction_ends_at_its_timeout(transactional_broker: KafkaBrok
     transactional_broker.produce("t", "behind", partition=0)
     assert committed_values(transactional_broker) == []
     transactional_broker.clock.advance(minutes=2)
-    assert [r.value for r in transactional_broker.wait_records("t", 1, isolation="read_committed")] == [b"behind"]
+    assert [r.value for r in transactional_broker.topic("t").wait(1, isolation="read_committed")] == [b"behind"]
 
 
 def test_a_failure_half_way_aborts_the_transaction(transactional_broker: KafkaBroker) -> None:

@@ -31,7 +31,7 @@ def test_every_member_asks_the_other_process() -> None:
 
 def test_what_is_seen_is_the_same(broker: KafkaBroker, remote: RemoteBroker) -> None:
     broker.produce_all("t", ["a", b"\xff", None], transactional_id="tx")
-    broker.set_offsets("g", {("t", 0): 1})
+    broker.group("g").set_offsets({("t", 0): 1})
     assert remote.topics == broker.topics
     assert remote.groups == broker.groups
     assert remote.transactions.keys() == broker.transactions.keys()
@@ -52,7 +52,7 @@ def test_records_are_written_with_serializers_and_in_transactions(broker: KafkaB
     assert (record.key, record.value, record.headers) == (b"k", b'{"n": 1}', (("h", None),))
     assert len(remote.produce_all("t", map(str, range(12_000)))) == 12_000
     remote.produce("t", "gone", transactional_id="tx", transaction="abort")
-    assert len(remote.wait_records("t", 12_001, isolation="read_committed")) == 12_001
+    assert len(remote.topic("t").wait(12_001, isolation="read_committed")) == 12_001
     assert remote.produce_all("t", []) == []
     with pytest.raises(TypeError, match="expected bytes, text or None as value, not 7"):
         remote.produce("t", 7)
@@ -66,7 +66,7 @@ def test_changes_are_undone(broker: KafkaBroker, remote: RemoteBroker) -> None:
         assert not hold.reached
         assert re.fullmatch(r"<RemoteTransactionHold \w+, not reached>", repr(hold))
         with pytest.raises(TimeoutError, match="not at PrepareCommit"):
-            hold.wait_reached(timeout=0.01)
+            hold.wait(timeout=0.01)
 
 
 def test_the_clock_moves_there(broker: KafkaBroker, remote: RemoteBroker) -> None:
@@ -86,15 +86,15 @@ def test_faults_count_there(broker: KafkaBroker, remote: RemoteBroker) -> None:
     remote.set_faults([first, second])
     assert repr(broker.faults) == repr([first, second]) == repr(remote.faults)
     broker.faults[1].note_hit()
-    remote.wait_hit(second)
+    remote.wait(second)
     assert (first.hits, second.hits, remote.faults[1].hits) == (0, 1, 1)
     with pytest.raises(TimeoutError, match="met by 0 requests"):
-        remote.wait_hit(first, timeout=0.01)
+        remote.wait(first, timeout=0.01)
     remote.set_faults()
     assert broker.faults == []
     assert second.hits == 1
     with pytest.raises(ValueError, match="set_faults comes first"):
-        remote.wait_hit(first)
+        remote.wait(first)
     with pytest.raises(ValueError, match="`when` is a function of this process"):
         remote.set_faults(odradek.Fault(when=lambda context, request: True))
     with pytest.raises(TypeError, match="Fault objects"):
@@ -107,7 +107,7 @@ def test_a_fault_is_added_to_those_of_others(broker: KafkaBroker, remote: Remote
     remote.add_fault(fault)
     assert [each.delay_ms for each in broker.faults] == [0, 1]
     broker.faults[1].note_hit()
-    remote.wait_hit(fault)
+    remote.wait(fault)
     assert fault.hits == 1
     with pytest.raises(ValueError, match="`when` is a function"):
         remote.add_fault(odradek.Fault("Fetch", when=lambda context, request: True))
@@ -117,7 +117,7 @@ def test_a_part_is_seen(broker: KafkaBroker, remote: RemoteBroker) -> None:
     broker.produce_all("t", map(str, range(50)))
     here = PageLooks(broker)
     assert remote._remote.operate(PageLooks, "topic_page", None, {"contains": "t"}) == here.topic_page("t")
-    assert remote.topic("t") == broker.topic("t")
+    assert remote.topic("t").info == broker.topic("t").info
     assert remote._remote.operate(PageLooks, "group_page", None, {}) == here.group_page()
     assert remote.nodes == broker.nodes
     assert remote._remote.operate(PageLooks, "overview", None, {}).topics == here.overview.topics
@@ -126,14 +126,14 @@ def test_a_part_is_seen(broker: KafkaBroker, remote: RemoteBroker) -> None:
 
 def test_groups_are_watched(broker: KafkaBroker, remote: RemoteBroker) -> None:
     group = remote.group("g/1")
-    late = threading.Timer(0.05, broker.set_offsets, ["g/1", {("t", 0): 0}])
+    late = threading.Timer(0.05, broker.group("g/1").set_offsets, [{("t", 0): 0}])
     late.start()
     assert group.wait(lambda info: info.state == "Empty").group_id == "g/1"
     late.join()
     assert (group.state, group.lag, group.members, group.share_partitions) == ("Empty", 0, (), {})
     assert repr(group) == "<RemoteGroup 'g/1'>"
     with pytest.raises(TimeoutError, match=r"'g/1' after 0\.01 s: Empty"):
-        group.wait_stable(timeout=0.01)
+        group.wait(timeout=0.01)
     with pytest.raises(TimeoutError, match=r"'g/1' after 0\.01 s: Empty"):
         group.wait(lambda info: False, timeout=0.01)
     with pytest.raises(odradek.LagUnknownError, match="'typo' does not exist"):
@@ -176,14 +176,14 @@ def test_what_clients_asked_is_seen(broker: KafkaBroker, remote: RemoteBroker) -
     host, _, port = broker.bootstrap_servers.split(",")[0].rpartition(":")
     with WireClient(host, int(port), client_id="c") as client:
         client.request(ApiVersionsRequest(), 0)
-    (found,) = remote.requests.wait_for("ApiVersions", client_id="c")
+    (found,) = remote.requests.wait("ApiVersions", client_id="c")
     assert (found.api, found.client_id) == ("ApiVersions", "c")
     assert len(remote.requests) == len(broker.requests) == remote.requests.count("ApiVersions")
     remote.requests.clear()
     assert len(broker.requests) == 0
     with pytest.raises(TimeoutError):
-        remote.requests.wait_for("Fetch", timeout=0.01)
+        remote.requests.wait("Fetch", timeout=0.01)
     with pytest.raises(ValueError, match="`when` is a function"):
-        remote.requests.wait_for(when=lambda request: True)
+        remote.requests.wait(when=lambda request: True)
     with pytest.raises(RuntimeError, match="/v1/requests/stream"):
         remote.requests.follow(lambda request: None)

@@ -31,7 +31,7 @@ def test_of_a_part_of_the_time() -> None:
         host, _, port = broker.bootstrap_servers.partition(":")
         with WireClient(host, int(port)) as client:
             client.request(MetadataRequest([MetadataRequestTopic(name="other")]), 12)
-            broker.requests.wait_for("Metadata")
+            broker.requests.wait("Metadata")
             now = broker.clock.face.source()
             assert report_of(broker.cluster, broker._look, "t", now, asked_only=True) == ""
             client.request(MetadataRequest([MetadataRequestTopic(name="orders")]), 12)
@@ -44,7 +44,7 @@ def test_of_a_part_of_the_time() -> None:
 def test_in_trio() -> None:
     async def main() -> None:
         async with open_broker(topics={"orders": 1}) as broker:
-            await broker.set_offsets("g", {("orders", 0): 0})
+            await broker.group("g").set_offsets({("orders", 0): 0})
             assert "orders-0  0..0" in broker.report()
             assert "group 'g' has no members (Empty)" in broker.why("g")
             assert "group 'h' does not exist" in broker.why("h")

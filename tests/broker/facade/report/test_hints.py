@@ -295,7 +295,7 @@ def test_a_commit_of_a_member_that_was_fenced(broker: KafkaBroker, client: WireC
 
 def test_records_that_retention_took(broker: KafkaBroker) -> None:
     broker.produce("orders", "one", partition=0)
-    broker.delete_records("orders", 0)
+    broker.topic("orders").delete_records(0)
     assert hints(broker)[0].startswith("the records of orders-0 before offset 1 were deleted, by retention.ms=")
 
 
@@ -310,7 +310,7 @@ def test_nodes_and_replicas() -> None:
     with KafkaBroker(nodes=3, topics={"t": {"partitions": 1, "replication_factor": 3}}) as broker:
         leader = broker.topics["t"].partitions[0].leader
         one, two = sorted({1, 2, 3} - {leader})
-        broker.pause_replication("t", 0, one)
+        broker.topic("t").pause_replication(0, one)
         broker.cut(leader, two)
         broker.kill_node(two)
         text = "\n".join(hints(broker))

@@ -49,7 +49,7 @@ def consumer(broker: KafkaBroker) -> Iterator[WireClient]:
 
 
 def found(broker: KafkaBroker, since: float | None = None) -> list[str]:
-    return [each.sentence for each in broker.strictness_since(since, ORDER_RULE) if each.rule == ORDER_RULE]
+    return [each.sentence for each in broker.strictness(since, ORDER_RULE) if each.rule == ORDER_RULE]
 
 
 def write_request(index: int, key: bytes | None, value: bytes, **batch: Any) -> ProduceRequest:
@@ -92,7 +92,7 @@ def test_records_without_keys_in_several_partitions_and_one_reader(
     assert sentence.startswith(
         "till wrote records without keys to several partitions of 'orders', and shipping read more than one of them"
     )
-    assert broker.strictness == []  # nobody asked for it
+    assert broker.strictness() == []  # nobody asked for it
 
 
 @pytest.mark.parametrize("value", [b"one", LARGE])
@@ -147,7 +147,7 @@ def test_records_of_a_topic_that_is_another_now(
     for index in (0, 1):
         write(producer, index, key=b"k", value=LARGE)
     read(consumer, 0, 1)
-    broker.delete_topic("orders")
+    broker.topic("orders").delete()
     broker.create_topic("orders", 2)
     for index in (0, 1):
         broker.produce("orders", "one", partition=index, timestamp=round(time.time() * 1000) + 5000)
@@ -171,7 +171,7 @@ def test_a_broker_in_the_callers_run() -> None:
                 for index in (0, 1):
                     await client.request(write_request(index, None, b"one"), 9)
                 await client.request(fetch_request(0, 1), 12)
-            assert broker.strictness == []
+            assert broker.strictness() == []
 
     with pytest.raises(StrictnessError, match="read more than one of them"):
         trio.run(main)
@@ -198,7 +198,7 @@ def test_a_real_client(keys: bool, process: bool) -> None:
     for _ in range(100):
         assert len(consumer.consume(1, timeout=30)) == 1
     consumer.close()
-    assert broker.strictness == []
+    assert broker.strictness() == []
     if keys:
         broker.close()
         return
@@ -252,14 +252,14 @@ def write_with_schema(registry_broker: KafkaBroker, topic: str, *values: bytes |
 
 
 def schema_findings(registry_broker: KafkaBroker) -> list[str]:
-    return [each.sentence for each in registry_broker.strictness_since(None, SCHEMA_RULE) if each.rule == SCHEMA_RULE]
+    return [each.sentence for each in registry_broker.strictness(None, SCHEMA_RULE) if each.rule == SCHEMA_RULE]
 
 
 def test_records_without_a_registered_id(registry_broker: KafkaBroker) -> None:
     write_with_schema(registry_broker, "orders", GOOD, UNKNOWN, PLAIN, None)
     (sentence,) = schema_findings(registry_broker)
     assert sentence.startswith("till wrote 2 values to 'orders' without the id of a schema of the registry")
-    assert registry_broker.strictness == []
+    assert registry_broker.strictness() == []
 
 
 @pytest.mark.parametrize(
@@ -279,6 +279,6 @@ def test_without_a_registry_nothing_is_asked(registry_broker: KafkaBroker) -> No
 
 def test_what_the_log_has_no_more_is_not_judged(registry_broker: KafkaBroker) -> None:
     write_with_schema(registry_broker, "orders", PLAIN)
-    registry_broker.delete_topic("orders")
+    registry_broker.topic("orders").delete()
     assert schema_findings(registry_broker) == []
     assert list(unregistered_schema(Situation(topics={}, groups={}))) == []

@@ -86,7 +86,7 @@ def test_a_fork_can_be_forked_and_outlives_its_parent() -> None:
 def test_a_broker_on_disk_forks_into_memory(tmp_path: Path) -> None:
     with KafkaBroker(topics=["a"], data_dir=tmp_path / "one") as broker:
         broker.produce("a", "1")
-        broker.set_offsets("g", {("a", 0): 1})
+        broker.group("g").set_offsets({("a", 0): 1})
         with broker.fork() as other:
             other.produce("a", "2")
             assert _values(other) == [b"1", b"2"]
@@ -97,7 +97,7 @@ def test_a_broker_on_disk_forks_into_memory(tmp_path: Path) -> None:
 def test_a_fork_is_kept_in_a_directory(tmp_path: Path) -> None:
     with KafkaBroker(topics=["a"]) as broker:
         broker.produce("a", "1")
-        broker.set_offsets("g", {("a", 0): 1})
+        broker.group("g").set_offsets({("a", 0): 1})
         with broker.fork(data_dir=tmp_path / "fork") as other:
             other.produce("a", "2")
             assert _values(other) == [b"1", b"2"]

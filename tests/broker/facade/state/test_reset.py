@@ -82,7 +82,7 @@ def test_what_is_kept_runs_out_when_it_would_have() -> None:
 
 def test_a_load_that_is_held_goes_on() -> None:
     with KafkaBroker(topics=["a"]) as broker:
-        broker.set_offsets("g", {("a", 0): 0})
+        broker.group("g").set_offsets({("a", 0): 0})
         hold = broker.hold_load("__consumer_offsets", now=True)
         broker.reset(data=False)
         assert broker.groups["g"].offsets["a", 0].offset == 0

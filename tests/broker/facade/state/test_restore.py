@@ -287,7 +287,7 @@ def test_nodes_and_replicas_are_as_they_were() -> None:
         broker.clock.freeze()
         slow = next(node for node in (1, 2, 3) if node != broker.topics["t"].partitions[0].leader)
         broker.produce("t", "1")
-        broker.pause_replication("t", 0, slow)
+        paused = broker.topic("t").pause_replication(0, slow)
         broker.produce("t", "2")
         addresses = broker.bootstrap_servers
         snapshot = broker.snapshot()
@@ -304,7 +304,7 @@ def test_nodes_and_replicas_are_as_they_were() -> None:
             broker.produce("t", "4")
             ends = broker.topics["t"].partitions[0].replica_ends
             assert (ends[slow], sorted(ends.values())) == (1, [1, 3, 3])
-        broker.resume_replication("t", 0, slow)
+        paused.undo()
         assert broker.topics["t"].partitions[0].high_watermark == 3
         broker.kill_node(slow)
         down = broker.snapshot()
@@ -342,7 +342,7 @@ def test_links_are_as_they_were_and_disks_work() -> None:
 
         leader, follower = partition().leader, partition().replicas[1]
         plain = broker.snapshot()
-        broker.slow(leader, follower, ms=100)
+        slowed = broker.slow(leader, follower, ms=100)
         broker.slow("app", leader, ms=100)
         bad = broker.snapshot()
         broker.fail_disk(leader, topic="t", partition=0)
@@ -365,11 +365,11 @@ def test_links_are_as_they_were_and_disks_work() -> None:
         broker.clock.advance(seconds=0.1)
         assert partition().high_watermark == 1
         broker.restore(failed)
-        broker.mend(leader, follower)
+        slowed.undo()
         assert set(partition().isr) == {1, 2, 3}
         assert partition().leader != leader
         broker.produce("t", "there")
-        broker.move_leader("t", 0, leader)
+        broker.topic("t").move_leader(0, leader)
         assert [record.value for record in broker.records("t")] == [b"there"]
 
 
@@ -424,14 +424,14 @@ def test_a_start_finds_what_the_broker_went_back_to(tmp_path: Path) -> None:
     with KafkaBroker(data_dir=data, topics={"a": 2}) as broker:
         broker.produce_all("a", ["1", "2", "3"])
         broker.produce("a", "maybe", transactional_id="tx", transaction="open")
-        broker.set_offsets("g", {("a", 0): 1})
+        broker.group("g").set_offsets({("a", 0): 1})
         snapshot = broker.snapshot()
         for number in range(3):
-            broker.delete_topic("a")
+            broker.topic("a").delete()
             broker.create_topic("a", partitions=2)
             broker.produce("a", "other")
             broker.create_topic(f"b{number}")
-            broker.set_offsets("g", {(f"b{number}", 0): 0})
+            broker.group("g").set_offsets({(f"b{number}", 0): 0})
             broker.restore(snapshot)
             broker.produce("a", "behind")
         broker.restore(snapshot)

@@ -100,7 +100,7 @@ def _values(records: list[StoredRecord]) -> list[bytes | None]:
 
 def test_a_snapshot_tells_how_much_it_holds() -> None:
     with KafkaBroker(topics={"a": 2, "b": 1}) as broker:
-        broker.set_offsets("g", {("a", 0): 0})
+        broker.group("g").set_offsets({("a", 0): 0})
         assert repr(broker.snapshot()) == "<Snapshot: 2 topics, 3 partitions>"
 
 
@@ -108,13 +108,13 @@ def test_a_broker_on_disk_has_no_snapshots_of_replicas_that_differ(tmp_path: Pat
     topic = {"partitions": 1, "replication_factor": 3}
     with KafkaBroker(nodes=3, data_dir=tmp_path, topics={"t": topic}) as broker:
         follower = broker.topics["t"].partitions[0].replicas[1]
-        broker.pause_replication("t", 0, follower)
+        broker.topic("t").pause_replication(0, follower)
         broker.produce("t", "1")
         with pytest.raises(ValueError, match="the replicas of t-0 differ"):
             broker.snapshot()
         broker.heal()
         snapshot = broker.snapshot()
-        broker.pause_replication("t", 0, follower)
+        broker.topic("t").pause_replication(0, follower)
         broker.produce("t", "2")
         broker.restore(snapshot)
         assert _values(list(broker.records("t"))) == [b"1"]
@@ -142,12 +142,12 @@ def test_a_snapshot_outlives_what_it_was_taken_of() -> None:
         broker.produce_all("a", ["1", "2", "3"])
         snapshot = broker.snapshot()
         for _ in range(3):
-            broker.delete_topic("a")
+            broker.topic("a").delete()
             broker.create_topic("a")
             broker.produce("a", "other")
             broker.restore(snapshot)
             assert _values(list(broker.records("a"))) == [b"1", b"2", b"3"]
-            broker.delete_records("a")
+            broker.topic("a").delete_records()
 
 
 def test_snapshots_are_gone_to_in_any_order() -> None:

@@ -44,7 +44,7 @@ def headless() -> Iterator[tuple[KafkaBroker, DeadLetterConversation]]:
     alone = {"share.coordinator.state.topic.replication.factor": "1", "share.coordinator.state.topic.min.isr": "1"}
     with KafkaBroker(kafka_version="4.4", nodes=2, config={**CONFIG, **alone}) as broker:
         broker.create_topic(QUEUE, 1, config=ENABLED)
-        broker.reassign(QUEUE, 0, [2])
+        broker.topic(QUEUE).reassign(0, [2])
         broker.kill_node(2)
         conversation = open_conversation(broker)
         conversation.share_coordinator()

@@ -88,7 +88,7 @@ func aSilentMemberIsOut(ctx context.Context) error {
 	}
 	defer client.Close()
 	go client.PollFetches(ctx)
-	if err := do("groups/"+group+"/wait-stable", object{"members": 1}); err != nil {
+	if err := do("groups/"+group+"/wait", object{"members": 1}); err != nil {
 		return err
 	}
 	silence := []object{}
@@ -98,7 +98,7 @@ func aSilentMemberIsOut(ctx context.Context) error {
 	if err := do("set-faults", object{"faults": silence}); err != nil {
 		return err
 	}
-	if err := do("wait-hit", object{"fault": 0}); err != nil {
+	if err := do("wait", object{"fault": 0}); err != nil {
 		return err
 	}
 	if err := do("clock/advance", object{"seconds": 31}); err != nil {
