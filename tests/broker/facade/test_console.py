@@ -42,7 +42,7 @@ def test_an_admin_request_is_answered_and_in_no_transcript(broker: odradek.Kafka
 
 
 def test_an_admin_request_that_waits_is_answered(broker: odradek.KafkaBroker, console: Console) -> None:
-    broker.set_offsets("g", {("t", 0): 0})
+    broker.group("g").set_offsets({("t", 0): 0})
     answer = console.admin("DeleteGroups", {"groupsNames": ["g"]})
     assert answer["results"] == [{"groupId": "g", "errorCode": 0, "errorMessage": None}]
     assert broker.group("g").state == "Dead"

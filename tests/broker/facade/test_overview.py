@@ -92,7 +92,7 @@ def test_pages_are_sorted_by_a_field() -> None:
         broker.produce_all("b", ["v", "v"])
         broker.produce("c", "v")
         for group, offsets in (("one", {("b", 0): 0}), ("two", {("b", 0): 1, ("c", 0): 1}), ("lost", {("a", 0): 0})):
-            broker.set_offsets(group, offsets)
+            broker.group(group).set_offsets(offsets)
         found = looks(broker)
         assert [each.name for each in found.topic_page(sort="-records", limit=2).topics] == ["b", "c"]
         assert [each.name for each in found.topic_page(sort="records", start=1).topics] == ["c", "b"]
