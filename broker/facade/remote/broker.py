@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.overview import PageLooks
-from odradek.broker.facade.records.record import DecodedRecord, Isolation, Records, Serializer, StoredRecord, Writing
+from odradek.broker.facade.records.record import DecodedRecord, Isolation, Records, Serializer, Writing
 from odradek.broker.facade.remote.decoding import decoded
 from odradek.broker.facade.remote.encoding import encoded
 from odradek.broker.facade.remote.handles import (
@@ -19,9 +19,9 @@ from odradek.broker.facade.remote.handles import (
     RemoteSeeding,
     RemoteTopic,
     RemoteTranscript,
-    over_http,
+    records_of,
 )
-from odradek.broker.facade.remote.operations import ForkInfo, ForkOperations, operation_of
+from odradek.broker.facade.remote.operations import ForkInfo, ForkOperations, operation_of, over_http
 from odradek.broker.facade.remote.transport import Transport
 from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S
 from odradek.broker.faults.fault import Fault, checked_faults
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from odradek.broker.facade.generated.blocking.groups import Group
     from odradek.broker.facade.generated.blocking.topics import Topic
     from odradek.broker.facade.generated.blocking.transcript import Transcript
-
-T = TypeVar("T")
 
 
 @over_http(BlockingBroker, but=("produce", "produce_all"))
@@ -119,12 +117,11 @@ class RemoteBroker(BlockingBroker):
             "limit": limit,
         }
 
-        def ask(owner: type, member: str, kind: type[T]) -> Iterator[T]:
-            found = self._remote.ask(operation_of(owner, member), None, given)
-            return (decoded(kind, each, "records", strict=False) for each in found)
+        def decode() -> Iterator[DecodedRecord]:
+            found = self._remote.ask(operation_of(PageLooks, "decoded_records"), None, given)
+            return (decoded(DecodedRecord, each, "records", strict=False) for each in found)
 
-        found = list(ask(BlockingBroker, "records", StoredRecord))
-        return Records(lambda: iter(found), lambda: ask(PageLooks, "decoded_records", DecodedRecord))
+        return records_of(self._remote.ask(operation_of(BlockingBroker, "records"), None, given), decode)
 
     def fork(self, data_dir: str | Path | None = None) -> RemoteFork:
         """A second broker in the other process, which begins with the state of this one.

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import json
 import time
-from collections.abc import Callable, Collection, Generator, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Unpack
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.generated.blocking.groups import Group
 from odradek.broker.facade.generated.blocking.topics import Topic
-from odradek.broker.facade.generated.blocking.transactions import TransactionHold
 from odradek.broker.facade.generated.blocking.transcript import Transcript
 from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.groups.info import GroupInfo
 from odradek.broker.facade.groups.view import Condition, condition_of, late
 from odradek.broker.facade.records.record import (
+    DecodedRecord,
     Isolation,
     ProducerRecord,
     RecordMetadata,
@@ -28,7 +26,8 @@ from odradek.broker.facade.records.record import (
     header_pairs,
     serialized,
 )
-from odradek.broker.facade.remote.operations import is_served, operation_of
+from odradek.broker.facade.remote.decoding import decoded
+from odradek.broker.facade.remote.operations import operation_of, over_http
 from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S
 from odradek.broker.transcript.recorded_request import RecordedRequest
 from odradek.broker.transcript.request_list import Conditions, Requests, load_transcript
@@ -36,40 +35,6 @@ from odradek.broker.transcript.request_list import Conditions, Requests, load_tr
 if TYPE_CHECKING:
     from odradek.broker.facade.generated.blocking.broker import BlockingBroker
     from odradek.broker.facade.remote.transport import Transport
-
-T = TypeVar("T")
-
-
-def over_http(owner: type, *, but: Collection[str] = ()) -> Callable[[type[T]], type[T]]:
-    """Give a class the members of ``owner`` that the control API serves: each is a request, with the same arguments.
-
-    Members that the class has itself stay, and those in ``but`` are inherited. The class has a ``_remote``, and the
-    ``_identity`` of a handle.
-    """
-
-    def fill(kind: type[T]) -> type[T]:
-        for name, member in inspect.getmembers_static(owner):
-            function = member.fget if isinstance(member, property) else member
-            has = name in vars(kind) or name in but or not is_served(owner, name)
-            if inspect.isfunction(function) and not has:
-                ask = _request(owner, name, function)
-                setattr(kind, name, property(ask) if isinstance(member, property) else ask)
-        return kind
-
-    return fill
-
-
-def _request(owner: type, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    signature = inspect.signature(function)
-
-    @functools.wraps(function)
-    def ask(self: Any, *given: Any, **named: Any) -> Any:
-        bound = signature.bind(self, *given, **named)
-        bound.apply_defaults()
-        _, *arguments = bound.arguments.items()
-        return self._remote.operate(owner, name, getattr(self, "_identity", None), dict(arguments))
-
-    return ask
 
 
 class RemoteClock(BrokerClock):
@@ -115,17 +80,10 @@ class RemoteClock(BrokerClock):
 _LOOK_EVERY_S = 0.02
 
 
-@over_http(TransactionHold)
-class RemoteTransactionHold(TransactionHold):
-    """The same as `TransactionHold`, over HTTP."""
-
-    def __init__(self, remote: Transport, identity: str) -> None:
-        self._remote = remote
-        self._identity = identity
-
-    def __repr__(self) -> str:
-        there = "reached" if self.reached else "not reached"
-        return f"<RemoteTransactionHold {self._identity}, {there}>"
+def records_of(found: list[Any], decode: Callable[[], Iterator[DecodedRecord]]) -> Records:
+    """The records that an answer lists."""
+    records = [decoded(StoredRecord, each, "records", strict=False) for each in found]
+    return Records(lambda: iter(records), decode)
 
 
 @over_http(Topic)
@@ -146,9 +104,9 @@ class RemoteTopic(Topic):
         timeout: float = WAIT_TIMEOUT_S,
     ) -> Records:
         given = {"records": records, "partition": partition, "isolation": isolation, "timeout": timeout}
-        found: list[StoredRecord] = self._remote.operate(Topic, "wait", self.name, given)
-        decoded = self._broker.records(self.name, partition, isolation=isolation).decoded
-        return Records(lambda: iter(found), lambda: iter(decoded()))
+        found = self._remote.ask(operation_of(Topic, "wait"), self.name, given)
+        again = self._broker.records
+        return records_of(found, lambda: iter(again(self.name, partition, isolation=isolation).decoded()))
 
 
 @over_http(Group)

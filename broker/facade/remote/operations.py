@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import inspect
 import typing
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.broker import Broker
@@ -25,6 +25,8 @@ from odradek.broker.facade.remote.type_hints import hints_of
 from odradek.broker.facade.state.snapshot import Snapshot
 from odradek.broker.facade.topics import TopicView
 from odradek.broker.facade.transcript_view import TranscriptView
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,3 +216,35 @@ def _takes_functions(hint: Any) -> bool:
     return any(
         getattr(typing.get_origin(each), "__name__", "") == "Callable" for each in (hint, *typing.get_args(hint))
     )
+
+
+def over_http(owner: type, *, but: Collection[str] = ()) -> Callable[[type[T]], type[T]]:
+    """Give a class the members of ``owner`` that the control API serves: each is a request, with the same arguments.
+
+    Members that the class has itself stay, and those in ``but`` are inherited. The class has a ``_remote``, and the
+    ``_identity`` of a handle.
+    """
+
+    def fill(kind: type[T]) -> type[T]:
+        for name, member in inspect.getmembers_static(owner):
+            function = member.fget if isinstance(member, property) else member
+            has = name in vars(kind) or name in but or not is_served(owner, name)
+            if inspect.isfunction(function) and not has:
+                ask = _request(owner, name, function)
+                setattr(kind, name, property(ask) if isinstance(member, property) else ask)
+        return kind
+
+    return fill
+
+
+def _request(owner: type, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def ask(self: Any, *given: Any, **named: Any) -> Any:
+        bound = signature.bind(self, *given, **named)
+        bound.apply_defaults()
+        _, *arguments = bound.arguments.items()
+        return self._remote.operate(owner, name, getattr(self, "_identity", None), dict(arguments))
+
+    return ask

@@ -14,8 +14,7 @@ from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.groups.info import LagUnknownError
 from odradek.broker.facade.remote.decoding import RemoteError, decoded
 from odradek.broker.facade.remote.encoding import RemoteHandle, encoded
-from odradek.broker.facade.remote.handles import RemoteTransactionHold
-from odradek.broker.facade.remote.operations import HANDLES, Operation, operation_of
+from odradek.broker.facade.remote.operations import HANDLES, Operation, operation_of, over_http
 from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -37,6 +36,19 @@ _ERRORS: dict[str, type[Exception]] = {
         ValueError,
     )
 }
+
+
+@over_http(TransactionHold)
+class RemoteTransactionHold(TransactionHold):
+    """The same as `TransactionHold`, over HTTP."""
+
+    def __init__(self, remote: Transport, identity: str) -> None:
+        self._remote = remote
+        self._identity = identity
+
+    def __repr__(self) -> str:
+        there = "reached" if self.reached else "not reached"
+        return f"<RemoteTransactionHold {self._identity}, {there}>"
 
 
 class Transport:
