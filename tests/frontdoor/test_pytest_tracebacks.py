@@ -17,26 +17,26 @@ from odradek import matchers
 pytestmark = pytest.mark.kafka(topics={"orders": 2})
 
 
-def test_wait_records(kafka_broker):
+def test_wait_for_records(kafka_broker):
     kafka_broker.produce("orders", "book")
-    kafka_broker.wait_records("orders", 2, timeout=0.01)
+    kafka_broker.topic("orders").wait(2, timeout=0.01)
 
 
-def test_wait_stable(kafka_broker):
-    kafka_broker.group("shipping").wait_stable(members=1, timeout=0.01)
+def test_wait_for_a_group(kafka_broker):
+    kafka_broker.group("shipping").wait(members=1, timeout=0.01)
 
 
 def test_wait_for_a_request(kafka_broker):
-    kafka_broker.requests.wait_for("Produce", topic="orders", timeout=0.01)
+    kafka_broker.requests.wait("Produce", topic="orders", timeout=0.01)
 
 
-def test_wait_hit(kafka_broker):
-    odradek.Fault("Produce").wait_hit(timeout=0.01)
+def test_wait_for_a_fault(kafka_broker):
+    odradek.Fault("Produce").wait(timeout=0.01)
 
 
-def test_wait_reached(kafka_broker):
+def test_wait_for_a_hold(kafka_broker):
     with kafka_broker.hold("till-1", at="PrepareCommit") as held:
-        held.wait_reached(timeout=0.01)
+        held.wait(timeout=0.01)
 
 
 def test_assert_records(kafka_broker):
@@ -46,7 +46,7 @@ def test_assert_records(kafka_broker):
 
 def test_assert_all_read(kafka_broker):
     kafka_broker.produce("orders", "book")
-    kafka_broker.set_offsets("shipping", {("orders", 0): 0})
+    kafka_broker.group("shipping").set_offsets({("orders", 0): 0})
     matchers.assert_all_read(kafka_broker, "shipping")
 
 
@@ -69,7 +69,7 @@ def test_condition_of_the_test(kafka_broker):
 
 def test_wait_in_a_loop(kafka_broker):
     async def main():
-        kafka_broker.wait_records("orders", 2, timeout=0.01)
+        kafka_broker.topic("orders").wait(2, timeout=0.01)
 
     asyncio.run(main())
 """
@@ -104,7 +104,7 @@ def test_all_frames_are_shown_if_asked_for(pytester: pytest.Pytester) -> None:
 
 
 def test_a_bug_in_odradek_keeps_its_frames(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile("def test_it(kafka_broker):\n    kafka_broker.set_offsets('g', 5)\n")
+    pytester.makepyfile("def test_it(kafka_broker):\n    kafka_broker.group('g').set_offsets(5)\n")
     result = pytester.runpytest("-q", "-p", "no:cacheprovider")
     assert "offsets.py" in result.stdout.str()
 

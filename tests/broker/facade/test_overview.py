@@ -59,7 +59,7 @@ def test_topics_come_in_pages_by_name() -> None:
         assert (found.leaderless, found.behind) == (0, 2)
         assert looks(broker).topic_page("t", start=99).topics == ()
         with pytest.raises(KeyError, match="no topic 'no'"):
-            broker.topic("no").info
+            _ = broker.topic("no").info
         with pytest.raises(ValueError, match="pages are counted from 0"):
             looks(broker).topic_page(start=-1)
         for limit in (0, 10_001):

@@ -357,7 +357,7 @@ ASKEW = """[...document.querySelectorAll('main .grid')].filter(grid => {
 def test_every_view_fits(broker: odradek.KafkaBroker, page: Page, url: str, pixels: int, dark: bool) -> None:
     broker.produce_all("t", [json.dumps({"number": each, "text": "long " * 40}) for each in range(50)])
     broker.produce("t", "v", transactional_id="payments-of-a-long-name-" * 4, transaction="open")
-    broker.set_offsets("g", {("t", 0): 3})
+    broker.group("g").set_offsets({("t", 0): 3})
     page.width(pixels)
     page.dark(dark)
     for view in VIEWS:
@@ -546,7 +546,7 @@ def test_topics_are_sorted_by_the_broker(broker: odradek.KafkaBroker, page: Page
 
 def test_offsets_are_reset_and_a_group_is_deleted(broker: odradek.KafkaBroker, page: Page, url: str) -> None:
     broker.produce_all("t", [odradek.ProducerRecord("v", partition=each % 2) for each in range(10)])
-    broker.set_offsets("g", {("t", 0): 1})
+    broker.group("g").set_offsets({("t", 0): 1})
     page.open(f"{url}/#groups/g")
     page.wait(has("t-0"))
     click(page, "Reset offsets")
@@ -677,7 +677,7 @@ def test_hostile_names_are_text_in_every_view(page: Page) -> None:
         ControlServer(broker) as server,
     ):
         broker.produce("t", evil, key=evil, headers={evil: evil}, transactional_id=evil, transaction="open")
-        broker.set_offsets(evil, {("t", 0): 0})
+        broker.group(evil).set_offsets({("t", 0): 0})
         broker.set_faults(odradek.Fault("Produce", topic=evil, delay_ms=1))
         told = Console(broker.cluster, broker._look)
         told.registry(
