@@ -279,9 +279,9 @@ def _check(ctx: RequestContext, partition: Partition, records: Any, acks: int, r
     """The checks that Kafka makes before the log gets the batch, in Kafka's order."""
     if records is None:
         raise RecordsRefused(ErrorCode.INVALID_RECORD, client_message="The records of the partition are null")
-    if ctx.api_version < _FIRST_VERSION_WITH_ZSTD and codec_number(records) == Codec.ZSTD:
-        raise RecordsRefused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     if ctx.api_version >= _FIRST_VERSION_WITH_BATCHES:
+        if ctx.api_version < _FIRST_VERSION_WITH_ZSTD and codec_number(records) == Codec.ZSTD:
+            raise RecordsRefused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
         single_batch(records)
     refusal = refusals.get((partition.topic.name, partition.index)) if refusals else None
     if refusal is not None:

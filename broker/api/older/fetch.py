@@ -115,9 +115,7 @@ async def _after_converting(ctx: RequestContext, response: FetchResponse, large:
 
 
 def _refused(data: PartitionData, code: ErrorCode) -> PartitionData:
-    refused = PartitionData(data.partition_index, code, -1, -1, -1)
-    refused.aborted_transactions, refused.records = None, b""
-    return refused
+    return PartitionData(data.partition_index, code, -1, -1, -1)
 
 
 def _refusal(ctx: RequestContext, name: str, data: PartitionData) -> ErrorCode | None:

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.conformance.duel.stored_records import LOGS
+from tests.conformance.real_kafka import RELEASE
 
+AGE = tuple(map(int, RELEASE.split(".")))
 WINDOW_MS = 20_000
 _TIMES = ("timestamp", "timems", "timemillis", "deadline")
 _OWN = re.compile(r"\b1[0-9]{12}\b|Request\(processor=.*\)")
@@ -40,10 +42,23 @@ _OF_ALL = frozenset(
         "Produce/responses",
         "Produce/responses/partitionResponses",
         *(f"{log}/records" for log in LOGS),
+        "__transaction_state/records/values/transactionPartitions",
+        "__transaction_state/records/values/transactionPartitions/partitionIds",
     }
 )
 """Hash maps in Kafka: of the cluster, which other conversations have grown, of what was produced and of offsets."""
 
+_OF_OLDER = frozenset(
+    {
+        "Metadata/topics/partitions",
+        "ListOffsets/topics",
+        "ListOffsets/topics/partitions",
+        "DeleteGroups/results",
+        "DescribeConfigs/results/configs",
+    }
+)
+"""The same of releases before 4.0."""
+_IN_ANY_ORDER = _OF_ALL if AGE >= (4, 0) else _OF_ALL | _OF_OLDER
 _SETS = ("/isrNodes", "/offlineReplicas")
 
 
@@ -106,7 +121,7 @@ def _is_time(name: str) -> bool:
 
 def _ordered(elements: list[Any], path: str) -> list[Any]:
     """The elements; those whose order in Kafka has no meaning are put in one of our own."""
-    if path in _OF_ALL or path.endswith(_SETS):
+    if path in _IN_ANY_ORDER or path.endswith(_SETS):
         return sorted(elements, key=str)
     for name in _HASHED:
         if all(isinstance(each, dict) and name in each for each in elements):

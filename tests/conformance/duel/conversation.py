@@ -107,6 +107,8 @@ class Conversation:
         """Nodes."""
         self._shared: set[tuple[str, str, int]] = set()
         """Share partitions that were fetched from: group, topic id and partition."""
+        self._unreadable: set[str] = set()
+        """Share groups with one whose state could not be read."""
         self.passed: Counter[str] = Counter()
         """Known differences that were met."""
         self._records = [StoredRecords(side, INTERNAL_PARTITIONS) for side in sides if side.cluster is None]
@@ -165,12 +167,15 @@ class Conversation:
         """The step; a ShareFetch waits where Kafka has to ask its share coordinator first, else chance decides."""
         if step.api != "ShareFetch":
             return step
-        named = [(topic["topicId"], each) for topic in step.body["topics"] for each in topic["partitions"]]
-        places = {(step.body["groupId"], topic, each["partitionIndex"]) for topic, each in named}
-        if places <= self._shared and not any(each["acknowledgementBatches"] for _, each in named):
+        group = step.body["groupId"]
+        places = _share_partitions(step.body)
+        acknowledges = any(
+            each["acknowledgementBatches"] for topic in step.body["topics"] for each in topic["partitions"]
+        )
+        if places <= self._shared and not acknowledges and group not in self._unreadable:
             return step
-        self._shared |= places
-        return replace(step, body={**step.body, "maxWaitMs": max(step.body["maxWaitMs"], SHARED_MS)})
+        waits = {"maxWaitMs": max(step.body["maxWaitMs"], SHARED_MS), "minBytes": max(step.body["minBytes"], 1)}
+        return replace(step, body={**step.body, **waits})
 
     def _send(self, step: Step) -> None:
         for at, side in enumerate(self.sides):
@@ -260,6 +265,10 @@ class Conversation:
             self._tokens.append((step.on, answered.kafka["hmac"]))
         if step.api == "StreamsGroupHeartbeat" and step.body["topology"]:
             self._wait_for_internal_topics(step.body["topology"], answered.kafka)
+        if step.api == "ShareFetch" and answered.kafka.get("errorCode") == 0:
+            self._shared |= _share_partitions(step.body)
+            if error_codes(answered.kafka) - {0}:
+                self._unreadable.add(step.body["groupId"])
         if step.api == "ShareGroupHeartbeat" and step.body["subscribedTopicNames"]:
             # Kafka makes the states of share partitions in the background.
             asked = {"groups": [{"groupId": step.body["groupId"], "topics": None}]}
@@ -305,7 +314,7 @@ class Conversation:
             return False
         self.pairing.learn(0, *forms)
         shown = [self.pairing.shown(form, at) for at, form in enumerate(forms)]
-        if any(any(differences(shown[0][name], shown[1][name], name)) for name in ("brokers", "topics")):
+        if any(any(differences(shown[0][name], shown[1][name], f"Metadata/{name}")) for name in ("brokers", "topics")):
             return False
         logs = [
             {
@@ -342,6 +351,14 @@ class Conversation:
         forms = [side.ask("DescribeTransactions", 0, body) for side in self.sides]
         states = [each.get("transactionState", "") for form in forms for each in form.get("transactionStates", ())]
         return not any(state.startswith(("Prepare",)) for state in states)
+
+
+def _share_partitions(body: Form) -> set[tuple[str, str, int]]:
+    return {
+        (body["groupId"], topic["topicId"], each["partitionIndex"])
+        for topic in body["topics"]
+        for each in topic["partitions"]
+    }
 
 
 def wait_any(sides: tuple[Side, Side], on: str) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 from odradek.protocol.checksum import crc32c
 from odradek.protocol.compression import Codec
 from odradek.protocol.errors import CorruptDataError
-from odradek.protocol.message_sets import encode_message, is_message_set, read_messages
+from odradek.protocol.message_sets import Message, _inflate, encode_message, is_message_set, read_messages
 from odradek.protocol.record_batch import HEADER, HEADER_SIZE, RecordBatch, build_batch, iter_batches
 from odradek.protocol.records import Record
 
@@ -124,12 +124,18 @@ def _inflated(batch: RecordBatch) -> bytes:
         return bytes(batch.data[HEADER_SIZE:])
 
 
+def _message(message: Message) -> dict[str, Any]:
+    said: dict[str, Any] = {"message": [message.offset, message.timestamp, str(message.key)]}
+    if message.codec is Codec.NONE or message.value is None:
+        return said | {"value": str(message.value)}
+    inside = _inflate(message.codec, message.magic, message.value, 1 << 24)
+    return said | {"codec": message.codec, "inside": [_message(each) for each in read_messages(inside)]}
+
+
 def described(data: bytes) -> list[dict[str, Any]]:
     """The batches of an answer, field by field. A batch that is cut off is left out, as clients do."""
     if len(data) >= HEADER_SIZE and is_message_set(data):
-        return [
-            {"message": [each.offset, each.timestamp, str(each.key), str(each.value)]} for each in read_messages(data)
-        ]
+        return [_message(each) for each in read_messages(data)]
     return [
         {
             "baseOffset": batch.base_offset,

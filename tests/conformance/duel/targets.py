@@ -10,6 +10,7 @@ from pathlib import Path
 
 from odradek.client_security import ClientSecurity
 from odradek.protocol.apis import API_BY_KEY
+from tests.conformance.duel.comparing import AGE
 from tests.conformance.duel.conversation import error_codes
 from tests.conformance.duel.nodes import both_clusters
 from tests.conformance.duel.pairing import Form
@@ -60,9 +61,7 @@ RIGHTS: Mapping[str, str] = {
 
 
 _NOT_COORDINATOR = 16
-_FIND_COORDINATOR = 10
-_FIRST_WITH_SHARE_STATE = 6
-_AGE = tuple(map(int, RELEASE.split(".")))
+_SHARE_FETCH = 78
 _KEEPS_DIRECTORIES = (4, 3)
 """Before that release odradek keeps its logs in memory."""
 
@@ -84,7 +83,7 @@ def _odradek(stack: ExitStack, way: Way, address: str) -> Side:
     plain, sasl = free_ports(2)
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="odradek-duel-")))
     config = dict(_config())
-    if _AGE >= _KEEPS_DIRECTORIES:
+    if AGE >= _KEEPS_DIRECTORIES:
         config["log.dirs"] = str(folder)
     if way.rights:
         config |= {**RIGHTS, "listeners": f"PLAINTEXT://127.0.0.1:{plain},SASL://127.0.0.1:{sasl}"}
@@ -108,13 +107,13 @@ def _kafka(stack: ExitStack, way: Way, address: str) -> Side:
     older = RELEASE in OLDER_VERSIONS
     kafka = OlderKafka(RELEASE, port=plain, config=config) if older else RealKafka(port=plain, config=config)
     node = stack.enter_context(kafka)
-    folder = node.log_dir if _AGE >= _KEEPS_DIRECTORIES else None
+    folder = node.log_dir if AGE >= _KEEPS_DIRECTORIES else None
     return Side("kafka", Door(node.bootstrap_servers), _doors(way, sasl), folder=folder)
 
 
 def _config() -> Mapping[str, str]:
     """The configs that the release knows."""
-    if _AGE >= (4, 0):
+    if AGE >= (4, 0):
         return CONFIG
     newer = ("group.streams.", "share.", "group.share.", "group.consumer.", "log.initial.")
     return {name: value for name, value in CONFIG.items() if not name.startswith(newer)}
@@ -134,10 +133,10 @@ def _login(user: str) -> ClientSecurity:
 def _make_ready(side: Side) -> None:
     """All partitions of the internal topics answer."""
     groups = [f"ready-{number}" for number in range(40)]
-    newest = {each["apiKey"]: each["maxVersion"] for each in side.ask("ApiVersions", 0, {})["apiKeys"]}
+    served = {each["apiKey"] for each in side.ask("ApiVersions", 0, {})["apiKeys"]}
     for kind in (0, 1):
         _coordinators(side, 4, groups, kind)
-    if newest[_FIND_COORDINATOR] >= _FIRST_WITH_SHARE_STATE:
+    if _SHARE_FETCH in served:
         _coordinators(side, 6, [f"ready:AAAAAAAAAAAAAAAAAAAAAQ:{number}" for number in range(20)], 2)
     for group in groups:
         beat = {"groupId": group, "generationId": 1, "memberId": "x", "groupInstanceId": None}

@@ -14,7 +14,7 @@ from odradek.protocol.message_codec import codec
 from odradek.protocol.record_batch import iter_batches
 from tests.conformance.duel.comparing import differences
 from tests.conformance.duel.drawing import Drawing
-from tests.conformance.duel.known import KNOWN
+from tests.conformance.duel.known import KNOWN, OLDER
 from tests.conformance.duel.pairing import Pairing
 from tests.conformance.duel.record_data import encoded
 from tests.conformance.duel.shrinking import shrunk, with_less
@@ -114,7 +114,7 @@ def test_shrinking_keeps_the_steps_that_show_a_difference() -> None:
     assert [(step.number, step.body) for step in fewest] == [(3, {"topics": ["y"]}), (17, {"topics": ["y"]})]
 
 
-@pytest.mark.parametrize("line", sorted({each.line for each in KNOWN}))
+@pytest.mark.parametrize("line", sorted({each.line for each in (*KNOWN, *OLDER)}))
 def test_each_known_difference_has_its_line(line: str) -> None:
     lines = (ROOT / "DIFFERENCES.md").read_text().splitlines()
     assert [each for each in lines if each.startswith(f"- {line}")]

@@ -129,6 +129,7 @@ def test_zstd_is_not_converted(cluster: Cluster) -> None:
     assert records_of(fetched(cluster, 3).records) == ROWS
     refused = fetched(cluster, 3, 3)
     assert (refused.error_code, refused.high_watermark) == (ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, -1)
+    assert (refused.records, refused.aborted_transactions) == (None, [])
 
 
 def test_a_broker_may_convert_nothing() -> None:

@@ -90,8 +90,9 @@ def test_the_newest_releases_refuse_format_1() -> None:
     assert codes(ask(cluster, sent(plain(1, 1)), 3)) == [ErrorCode.INVALID_RECORD]
 
 
-def test_a_batch_is_taken_in_old_versions_as_well(cluster: Cluster) -> None:
-    batch = build_batch([Record(0, T0, b"k", b"v", (("h", b"1"),))])
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.ZSTD])
+def test_a_batch_is_taken_in_old_versions_as_well(cluster: Cluster, codec: Codec) -> None:
+    batch = build_batch([Record(0, T0, b"k", b"v", (("h", b"1"),))], codec=codec)
     assert codes(ask(cluster, sent(batch), 2)) == [0]
     assert stored(cluster) == [Record(0, T0, b"k", b"v", (("h", b"1"),))]
 
