@@ -57,10 +57,21 @@ class MemberCommand(GroupCommand):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
-class MemberInEpochCommand(MemberCommand):
-    """An order that is carried out only while the member is in this epoch."""
+class FenceMember(MemberCommand):
+    """The session of a member is over, or it has not joined or synced in time."""
 
+    why_members_go: ClassVar[str] = "was not heard of in time"
+    __slots__ = ()
+    reply: None
+
+
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
+class ExpireRevocation(MemberCommand):
+    """The time to revoke partitions or tasks is over for a member that was in ``member_epoch`` at its beginning."""
+
+    why_members_go: ClassVar[str] = "did not give up its partitions in time"
     __slots__ = ("member_epoch",)
+    reply: None
 
     def __init__(self, group_id: str, member_id: str, member_epoch: int) -> None:
         super().__init__(group_id, member_id)

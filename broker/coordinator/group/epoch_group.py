@@ -1,4 +1,4 @@
-"""Groups whose members have epochs: what consumer groups and streams groups share.
+"""Groups whose members have epochs: what consumer, share and streams groups have in common, and their kinds.
 
 A member may commit with an older epoch for partitions that it has had since then (KIP-1251). A fetch has to name the
 present epoch.
@@ -7,19 +7,44 @@ present epoch.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar, Protocol, TypeVar
 
+from odradek.broker.coordinator.group.assignment import TopicGroups
 from odradek.broker.coordinator.group.commands import (
     CommitOffsets,
-    MemberCommand,
-    MemberInEpochCommand,
+    ExpireRevocation,
+    FenceMember,
+    GroupType,
+    MetadataChanged,
     TxnOffsetCommit,
 )
-from odradek.broker.coordinator.group.groups import ExpiryBasis
-from odradek.broker.runtime.machine import Command, Effect, Outcome, Schedule, make_outcome
+from odradek.broker.coordinator.group.groups import (
+    ExpiryBasis,
+    GroupChanged,
+    Groups,
+    KindContext,
+    group_error,
+)
+from odradek.broker.coordinator.group.records import known_key, value_of
+from odradek.broker.coordinator.group.settings import EpochConfigs
+from odradek.broker.coordinator.group.topics import TopicCache
+from odradek.broker.runtime.machine import (
+    Cancel,
+    Command,
+    Effect,
+    LogRecord,
+    NewRecord,
+    Outcome,
+    R,
+    Schedule,
+    make_outcome,
+)
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.message import CoordinatorRecord
 from odradek.protocol.native import mypyc_attr
+from odradek.protocol.text_cache import text_cache
 
 EMPTY, ASSIGNING, RECONCILING, STABLE = "Empty", "Assigning", "Reconciling", "Stable"
 
@@ -45,6 +70,10 @@ class RevokingMember(EpochMember, Protocol):
     """A member that may have to revoke partitions."""
 
     @property
+    def member_id(self) -> str:
+        """The id that it has in the group."""
+
+    @property
     def rebalance_timeout_ms(self) -> int:
         """The time that it has for that."""
 
@@ -62,7 +91,6 @@ class StaticMember(EpochMember, Protocol):
 
 
 M = TypeVar("M", bound=EpochMember)
-R = TypeVar("R", bound=RevokingMember)
 S = TypeVar("S", bound=StaticMember)
 
 EPOCHS_FROM = 9
@@ -200,7 +228,42 @@ class EpochGroup(ABC):
         """See `Group`: the commit itself."""
         return lambda offset: offset.commit_timestamp
 
+    def timers(self, member_id: str) -> Sequence[Hashable]:
+        """The keys of all timers of a member."""
+        return session_key(self.group_id, member_id), rebalance_key(self.group_id, member_id)
+
+    def on_removed(self) -> Sequence[Effect]:
+        """See `Group`."""
+        timers = [Cancel(key) for member_id in self._by_id() for key in self.timers(member_id)]
+        return [*timers, GroupChanged(self.group_id)]
+
+    # -- reading
+
+    @abstractmethod
+    def topics(self) -> Iterable[str]:
+        """The names of the topics that the group depends on."""
+
+    @abstractmethod
+    def check_topics_again(self) -> None:
+        """Have the next heartbeat look at the topics again: one of them has changed."""
+
+    def static_member(self, instance_id: str | None) -> Any:
+        """The member with an instance id; None without one."""
+        return None if instance_id is None else self._by_id().get(self.static_ids.get(instance_id, ""))
+
+    def requesting(self, member_id: str, instance_id: str | None) -> Any:
+        """The member that a request names. UNKNOWN_MEMBER_ID without one, FENCED_INSTANCE_ID for another's instance."""
+        if instance_id is None:
+            return known_member(self.group_id, self._by_id(), member_id)
+        member = known_static(self.static_member(instance_id), instance_id)
+        check_instance(member, member_id)
+        return member
+
     # -- changing, from records
+
+    def note_change(self) -> None:
+        """A record is about to change the group."""
+        self._state = None
 
     def note_static(self, member: StaticMember) -> None:
         """Register the instance id of a member that was put, if it is static."""
@@ -263,64 +326,227 @@ def fenced(protocol: str, how: str, epoch: int, member: EpochMember) -> KafkaErr
     )
 
 
-class MemberTimers(NamedTuple):
-    """The timers of a kind's members by group and member id, and their commands."""
-
-    session_key: Callable[[str, str], Hashable]
-    fence: Callable[[str, str], Command[Any]]
-    rebalance_key: Callable[[str, str], Hashable]
-    expire_revocation: Callable[[str, str, int], Command[Any]]
+def session_key(group_id: str, member_id: str) -> Hashable:
+    """The key of a member's session timer, which restarts with each heartbeat."""
+    return ("member session", group_id, member_id)
 
 
-def resumed(
-    group_id: str,
-    members: Mapping[str, R],
-    timers: MemberTimers,
-    session_timeout_ms: int,
-    gives_up: Callable[[R], bool],
-) -> list[Effect]:
-    """The timers of a loaded group.
+@text_cache(1 << 12)
+def session(group_id: str, member_id: str, timeout_ms: int) -> Schedule:
+    """The effect that starts it. Every heartbeat has this effect, so it is one shared object."""
+    return Schedule(session_key(group_id, member_id), timeout_ms, FenceMember(group_id, member_id))
 
-    Each member gets a whole session timeout, and a whole rebalance timeout to revoke partitions. ``gives_up``: whether
-    a member has partitions to revoke.
-    """
-    effects: list[Effect] = []
-    for member_id, member in members.items():
-        expiry = timers.fence(group_id, member_id)
-        effects.append(Schedule(timers.session_key(group_id, member_id), session_timeout_ms, expiry))
-        if gives_up(member):
-            revocation = timers.expire_revocation(group_id, member_id, member.epoch)
-            key = timers.rebalance_key(group_id, member_id)
-            effects.append(Schedule(key, member.rebalance_timeout_ms, revocation))
-    return effects
+
+def rebalance_key(group_id: str, member_id: str) -> Hashable:
+    """The key of the timer of a member that has to give up partitions or tasks."""
+    return ("member rebalance", group_id, member_id)
+
+
+def revocation(group_id: str, member: RevokingMember) -> Schedule:
+    """The effect that limits the time of a member to give up partitions or tasks."""
+    expiry = ExpireRevocation(group_id, member.member_id, member.epoch)
+    return Schedule(rebalance_key(group_id, member.member_id), member.rebalance_timeout_ms, expiry)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class MemberExpiry(ABC):
-    """Removes members whose time is up.
+class Step:
+    """What one command does to a group. Subclasses have the group by its own type.
 
-    Owner: the kind. ``find(group_id)``: the group, None without one of the kind.
+    The group is read only: the group itself, or for one that comes into being the group that ``records`` will make.
+    ``later``: changes of soft state, made once the records are stored; they get the group that then lives.
     """
 
-    def __init__(self, find: Callable[[str], Any]) -> None:
-        self._find = find
+    __slots__ = ("_changed", "effects", "later", "now_ms", "records")
+
+    def __init__(self, changed: EpochGroup, now_ms: int, records: Sequence[NewRecord] = ()) -> None:
+        self._changed = changed
+        self.now_ms = now_ms
+        self.records: list[NewRecord] = list(records)
+        self.effects: list[Effect] = []
+        self.later: list[Callable[[Any], None]] = []
+
+    def outcome(self, reply: R, groups: Groups) -> Outcome[R]:
+        """The outcome with all that was gathered."""
+        if self.records:
+            self.effects.append(GroupChanged(self._changed.group_id))
+        changed = self._changed
+        then = partial(_change_later, groups, changed.group_id, type(changed), self.later) if self.later else None
+        return make_outcome(self.records, reply=reply, effects=self.effects, then=then)
+
+
+def _change_later(
+    groups: Groups, group_id: str, kind: type[Any], changes: Sequence[Callable[[Any], None]]
+) -> Sequence[Effect]:
+    group = groups.find_live(group_id, kind)
+    if group is not None:
+        for change in changes:
+            change(group)
+    return ()
+
+
+Replays = Mapping[int, tuple[type[CoordinatorRecord], type[CoordinatorRecord], Callable[[Any, Any, Any], None]]]
+"""By record type: the classes of its key and its value, and what it does to its group.
+
+It gets the group, the key and the value: None for a tombstone, and in the form that a `NewRecord` carries for a record
+of this process. A tombstone of something that does not exist does nothing.
+"""
+
+
+def replays_of(
+    *rows: tuple[type[CoordinatorRecord], type[CoordinatorRecord], Callable[[Any, Any, Any], None]],
+) -> Replays:
+    """These by record type."""
+    return {key.RECORD_TYPE: (key, value, change) for key, value, change in rows}
+
+
+def replay_target_epoch(group: Any, key: Any, value: Any) -> None:
+    """A target assignment is complete; each kind has a record of these two fields."""
+    if value is None:
+        group.set_assignment(-1, 0)
+    else:
+        group.set_assignment(value.assignment_epoch, value.assignment_timestamp)
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class EpochKind(ABC):
+    """What the kinds of groups with epochs have in common. See `GroupKind`.
+
+    ``ends``: the type of the record whose tombstone ends a group. ``names_topics``: the types that may change which
+    topics a group subscribes to.
+    """
+
+    group_type: ClassVar[GroupType]
+
+    def __init__(
+        self,
+        context: KindContext,
+        configs: EpochConfigs,
+        group_class: type[Any],
+        replays: Replays,
+        ends: int,
+        names_topics: Collection[int],
+    ) -> None:
+        self._groups = context.groups
+        self._configs = configs
+        self._topics = TopicCache(context.topics)
+        self._class = group_class
+        self._replays = replays
+        self._ends = ends
+        self._names_topics = names_topics
+        self._by_topic = TopicGroups()
+        self._ids: set[str] = set()
+
+    def _new_group(self, group_id: str) -> Any:
+        """A group that no record has yet."""
+        return self._class(group_id, self._configs.release.first_group_epoch)
+
+    def _live(self, group_id: str) -> Any:
+        """The group with that id, None unless it is of this kind."""
+        return self._groups.find_live(group_id, self._class)
+
+    def _existing(self, group_id: str) -> Any:
+        """The group with that id; GROUP_ID_NOT_FOUND unless it is of this kind."""
+        group = self._groups.existing(group_id)
+        if not isinstance(group, self._class):
+            raise self.other_kind(group_id)
+        return group
+
+    def other_kind(self, group_id: str) -> KafkaError:
+        """The error for a group of another kind."""
+        text = f"Group {group_id} is not a {self.group_type.value} group."
+        return KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text)
+
+    # -- GroupKind
+
+    def replay(self, record_type: int, record: LogRecord) -> None:
+        """See `GroupKind`. Kafka reads past records that only earlier releases wrote."""
+        known = self._replays.get(record_type)
+        if known is None:
+            return
+        key_class, value_class, change = known
+        key: Any = known_key(key_class, record.key)
+        group_id: str = key.group_id
+        group = self._live(group_id)
+        if group is None:
+            if record.value is None:
+                return
+            group = self._groups.for_replay(group_id, self._class, self._new_group)
+            self._ids.add(group_id)
+        elif record.value is None and record_type == self._ends:
+            self._by_topic.update(group_id, group.topics(), ())
+            self._groups.remove(group_id, self._class)
+            self._ids.discard(group_id)
+            return
+        group.note_change()
+        if record_type not in self._names_topics:
+            change(group, key, value_of(value_class, record))
+            return
+        before = list(group.topics())
+        change(group, key, value_of(value_class, record))
+        after = list(group.topics())
+        if after != before:
+            self._by_topic.update(group_id, before, after)
+
+    def refused(
+        self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
+    ) -> Outcome[Any] | None:
+        """See `GroupKind`: nothing has changed, and the client gets Kafka's choice of error."""
+        raise KafkaError(group_error(error.code)) from error
+
+    def _session(self, group_id: str, member_id: str) -> Schedule:
+        """The effect that restarts the session of a member."""
+        return session(group_id, member_id, self._configs.session_timeout_ms(group_id))
+
+    def on_loaded(self, now_ms: int) -> Sequence[Effect]:
+        """See `GroupKind`: members have a whole session to show that they live, and to give up what they have to."""
+        effects: list[Effect] = []
+        for group_id in sorted(self._ids):
+            group = self._live(group_id)
+            if group is not None:
+                for member_id, member in group.members.items():
+                    effects.append(self._session(group_id, member_id))
+                    if self._gives_up(member):
+                        effects.append(revocation(group_id, member))
+                effects.append(GroupChanged(group_id))
+        return effects
+
+    def _gives_up(self, member: Any) -> bool:
+        """Whether a member has partitions or tasks to give up."""
+        return False
+
+    def on_metadata_changed(self, change: MetadataChanged, now_ms: int) -> Sequence[Effect]:
+        """See `GroupKind`: groups that subscribe to a changed topic look at it with their next heartbeat."""
+        self._topics.forget(change.topics)
+        for group_id in self._by_topic.subscribed_to(change.topics):
+            group = self._live(group_id)
+            if group is not None:
+                group.check_topics_again()
+        return ()
+
+    def snapshot(self) -> object:
+        """See `GroupKind`."""
+        return self._by_topic, self._ids, self._topics.version
+
+    def restore(self, snapshot: tuple[TopicGroups, set[str], int]) -> None:
+        """See `GroupKind`."""
+        self._by_topic, self._ids, self._topics.version = snapshot
+
+    # -- members whose time is up
 
     @abstractmethod
     def _expire(self, group: Any, member: Any, now_ms: int) -> Outcome[None]:
         """Remove the member from the group."""
 
-    def fence(self, command: MemberCommand, now_ms: int) -> Outcome[None]:
+    def fence(self, command: FenceMember, now_ms: int) -> Outcome[None]:
         """Remove a member that has sent no heartbeat for its session timeout."""
-        group = self._find(command.group_id)
+        group = self._live(command.group_id)
         member = None if group is None else group.members.get(command.member_id)
-        if group is None or member is None:
-            return make_outcome()
-        return self._expire(group, member, now_ms)
+        return make_outcome() if member is None else self._expire(group, member, now_ms)
 
-    def expire_revocation(self, command: MemberInEpochCommand, now_ms: int) -> Outcome[None]:
+    def expire_revocation(self, command: ExpireRevocation, now_ms: int) -> Outcome[None]:
         """Remove a member that has not revoked its partitions in time, so that it is still in the command's epoch."""
-        group = self._find(command.group_id)
+        group = self._live(command.group_id)
         member = None if group is None else group.members.get(command.member_id)
-        if group is None or member is None or member.epoch != command.member_epoch:
+        if member is None or member.epoch != command.member_epoch:
             return make_outcome()
         return self._expire(group, member, now_ms)

@@ -84,6 +84,8 @@ class GroupMachine:
             c.ForgetPartitions: self.offsets.forget,
             c.ExpireOffsets: self.offsets.expire,
             c.MetadataChanged: self._metadata_changed,
+            c.FenceMember: _nothing,
+            c.ExpireRevocation: _nothing,
         }
         self._own = dict(self._decide)
         self._by_type: dict[type[Command[Any]], dict[GroupType, Decision]] = {}
@@ -271,6 +273,11 @@ class GroupMachine:
     def _metadata_changed(self, command: c.MetadataChanged, now_ms: int) -> Outcome[None]:
         effects = [e for kind in self._kinds.values() for e in kind.on_metadata_changed(command, now_ms)]
         return make_outcome(effects=effects)
+
+
+def _nothing(command: c.GroupCommand, now_ms: int) -> Outcome[None]:
+    """The group of a timer has gone."""
+    return make_outcome()
 
 
 _GONE = "Dead"

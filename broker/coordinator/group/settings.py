@@ -127,42 +127,73 @@ _DOWNGRADES = frozenset({"BIDIRECTIONAL", "DOWNGRADE"})
 _UPGRADES = frozenset({"BIDIRECTIONAL", "UPGRADE"})
 
 
-class ConsumerConfigs:
-    """Typed reading of `GroupConfigs`. Times in milliseconds."""
+class EpochConfigs:
+    """Typed reading of `GroupConfigs` for one protocol of groups with epochs. Times in milliseconds.
 
-    def __init__(self, configs: GroupConfigs) -> None:
+    `session`, `heartbeat` and `interval`: the names of the group's configs; `max_size`: of the broker's.
+    """
+
+    def __init__(self, configs: GroupConfigs, session: str, heartbeat: str, interval: str, max_size: str) -> None:
         self._configs = configs
+        self._session = session
+        self._heartbeat = heartbeat
+        self._interval = interval
+        self._max_size = max_size
 
     @property
     def release(self) -> Release:
         """See `GroupConfigs`."""
         return self._configs.release
 
+    @property
+    def max_size(self) -> int:
+        """The most members of a group."""
+        value: int = self._configs.broker(self._max_size)
+        return value
+
     def session_timeout_ms(self, group_id: str) -> int:
-        """`consumer.session.timeout.ms` of a group."""
-        value: int = self._configs.group(group_id, "consumer.session.timeout.ms")
+        """The session timeout of a group's members."""
+        value: int = self._configs.group(group_id, self._session)
         return value
 
     def heartbeat_interval_ms(self, group_id: str) -> int:
-        """`consumer.heartbeat.interval.ms` of a group."""
-        value: int = self._configs.group(group_id, "consumer.heartbeat.interval.ms")
+        """The heartbeat interval in answers to members."""
+        value: int = self._configs.group(group_id, self._heartbeat)
         return value
 
-    def assignment_interval_ms(self, group_id: str) -> int:
-        """`consumer.assignment.interval.ms` of a group."""
-        value: int = self._configs.group(group_id, "consumer.assignment.interval.ms")
-        return value
+    def may_assign(self, group_id: str, last_ms: int, now_ms: int) -> bool:
+        """Whether the least time between two assignments has passed since `last_ms` (0: there was none)."""
+        interval_ms: int = self._configs.group(group_id, self._interval)
+        return last_ms == 0 or interval_ms == 0 or now_ms >= last_ms + interval_ms
+
+
+def share_configs(configs: GroupConfigs) -> EpochConfigs:
+    """The configs of share groups' members."""
+    return EpochConfigs(
+        configs,
+        "share.session.timeout.ms",
+        "share.heartbeat.interval.ms",
+        "share.assignment.interval.ms",
+        "group.share.max.size",
+    )
+
+
+class ConsumerConfigs(EpochConfigs):
+    """The configs of consumer groups."""
+
+    def __init__(self, configs: GroupConfigs) -> None:
+        super().__init__(
+            configs,
+            "consumer.session.timeout.ms",
+            "consumer.heartbeat.interval.ms",
+            "consumer.assignment.interval.ms",
+            "group.consumer.max.size",
+        )
 
     @property
     def regex_refresh_interval_ms(self) -> int:
         """`group.consumer.regex.refresh.interval.ms`."""
         value: int = self._configs.broker("group.consumer.regex.refresh.interval.ms")
-        return value
-
-    @property
-    def max_size(self) -> int:
-        """`group.consumer.max.size`."""
-        value: int = self._configs.broker("group.consumer.max.size")
         return value
 
     @property
@@ -199,37 +230,21 @@ TAGS = "rack.aware.assignment.tags"
 _DESCRIPTION_PLUGIN: Final = "group.streams.topology.description.plugin.class"
 
 
-class StreamsConfigs:
-    """Reads the broker's configs and those of single groups."""
+class StreamsConfigs(EpochConfigs):
+    """The configs of streams groups."""
 
     def __init__(self, configs: GroupConfigs) -> None:
-        self._configs = configs
-
-    @property
-    def release(self) -> Release:
-        """See `GroupConfigs`."""
-        return self._configs.release
-
-    @property
-    def max_size(self) -> int:
-        """The most members of a group."""
-        return int(self._configs.broker("group.streams.max.size"))
-
-    def session_timeout_ms(self, group_id: str) -> int:
-        """The session timeout."""
-        return int(self._configs.group(group_id, "streams.session.timeout.ms"))
-
-    def heartbeat_interval_ms(self, group_id: str) -> int:
-        """The heartbeat interval in answers to members."""
-        return int(self._configs.group(group_id, "streams.heartbeat.interval.ms"))
+        super().__init__(
+            configs,
+            "streams.session.timeout.ms",
+            "streams.heartbeat.interval.ms",
+            "streams.assignment.interval.ms",
+            "group.streams.max.size",
+        )
 
     def initial_delay_ms(self, group_id: str) -> int:
         """How long an empty group waits for more members before it assigns tasks."""
         return int(self._configs.group(group_id, "streams.initial.rebalance.delay.ms"))
-
-    def assignment_interval_ms(self, group_id: str) -> int:
-        """The least time between two assignments."""
-        return int(self._configs.group(group_id, "streams.assignment.interval.ms"))
 
     def assignment_configs(self, group_id: str) -> Mapping[str, str]:
         """The assignor's configs, as the group's record stores them. Do not change them."""

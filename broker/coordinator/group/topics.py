@@ -150,9 +150,13 @@ _MOST_GROUP_HASHES: Final = 1 << 10
 
 
 class TopicCache:
-    """A `TopicSource` with a cache. Owner: a kind of groups, which must `forget` the topics that change."""
+    """A `TopicSource` with a cache. Owner: a kind of groups, which must `forget` the topics that change.
+
+    ``version`` grows with each change.
+    """
 
     def __init__(self, topics: TopicSource) -> None:
+        self.version = 0
         self._topics = topics
         self._facts: dict[str, TopicFacts] = {}
         self._by_id: dict[bytes, TopicFacts] = {}
@@ -201,6 +205,7 @@ class TopicCache:
 
     def forget(self, topics: Iterable[str]) -> None:
         """These topics have changed."""
+        self.version += 1
         self._group_hashes.clear()
         for name in topics:
             facts = self._facts.pop(name, None)

@@ -23,8 +23,6 @@ from odradek.broker.coordinator.group.commands import (
     CommitOffsets,
     GroupCommand,
     GroupType,
-    MemberCommand,
-    MemberInEpochCommand,
     TxnOffsetCommit,
     Visible,
 )
@@ -46,12 +44,14 @@ from odradek.broker.coordinator.group.epoch_group import (
     EMPTY,
     FIRST_EPOCH,
     EpochGroup,
+    Step,
     known_member,
+    replay_target_epoch,
+    replays_of,
 )
-from odradek.broker.coordinator.group.groups import GroupChanged
-from odradek.broker.coordinator.group.records import decode_value, known_key, record_type_of, value_of
+from odradek.broker.coordinator.group.records import known_key, record_type_of, value_of
 from odradek.broker.coordinator.group.topics import StoredTopics
-from odradek.broker.runtime.machine import Cancel, Effect, LogRecord, NewRecord, Outcome, R, Schedule, make_outcome
+from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.stored.consumer_group_current_member_assignment import (
     ConsumerGroupCurrentMemberAssignmentKey,
@@ -82,10 +82,8 @@ from odradek.protocol.generated.stored.consumer_group_target_assignment_metadata
     ConsumerGroupTargetAssignmentMetadataKey,
     ConsumerGroupTargetAssignmentMetadataValue,
 )
-from odradek.protocol.message import CoordinatorRecord
 from odradek.protocol.native import mypyc_attr
 from odradek.protocol.primitives import ZERO_UUID
-from odradek.protocol.text_cache import text_cache
 
 
 @final
@@ -186,29 +184,6 @@ class ConsumerGroupHeartbeat(GroupCommand):
         return self.rebalance_timeout_ms != -1 and tells_topics and self.owned is not None
 
 
-# -- commands that only the coordinator gives
-
-
-@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
-class FenceMember(MemberCommand):
-    """The session of a member is over, or a classic member has not joined or synced in time."""
-
-    home: ClassVar[GroupType | None] = GroupType.CONSUMER
-    why_members_go: ClassVar[str] = "was not heard of in time"
-    __slots__ = ()
-    reply: None
-
-
-@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
-class ExpireRevocation(MemberInEpochCommand):
-    """The time to revoke partitions is over for a member that was in ``member_epoch`` at its beginning."""
-
-    home: ClassVar[GroupType | None] = GroupType.CONSUMER
-    why_members_go: ClassVar[str] = "did not give up its partitions in time"
-    __slots__ = ()
-    reply: None
-
-
 @mypyc_attr(allow_interpreted_subclasses=True)
 class ResolveRegexes(GroupCommand):
     """Match the group's patterns against the existing topics that the client may see whose request caused it."""
@@ -223,22 +198,6 @@ class ResolveRegexes(GroupCommand):
         self.visible = visible
 
 
-def session_key(group_id: str, member_id: str) -> Hashable:
-    """The key of its session timer, which restarts with each heartbeat."""
-    return ("consumer session", group_id, member_id)
-
-
-@text_cache(1 << 12)
-def session(group_id: str, member_id: str, timeout_ms: int) -> Schedule:
-    """The effect that starts it. Every heartbeat has this effect, so it is one shared object."""
-    return Schedule(session_key(group_id, member_id), timeout_ms, FenceMember(group_id, member_id))
-
-
-def rebalance_key(group_id: str, member_id: str) -> Hashable:
-    """The key of the timer for revoking partitions."""
-    return ("consumer rebalance", group_id, member_id)
-
-
 def join_key(group_id: str, member_id: str) -> Hashable:
     """The key of the timer of a classic member that has to join again."""
     return ("consumer join", group_id, member_id)
@@ -247,16 +206,6 @@ def join_key(group_id: str, member_id: str) -> Hashable:
 def sync_key(group_id: str, member_id: str) -> Hashable:
     """The key of the timer for a classic member that has joined and must sync."""
     return ("consumer sync", group_id, member_id)
-
-
-def member_timers(group_id: str, member_id: str) -> tuple[Hashable, ...]:
-    """All of them."""
-    return (
-        session_key(group_id, member_id),
-        rebalance_key(group_id, member_id),
-        join_key(group_id, member_id),
-        sync_key(group_id, member_id),
-    )
 
 
 CONSUMER_PROTOCOL = "consumer"
@@ -331,20 +280,20 @@ class ConsumerGroup(EpochGroup):
         """See `Group`."""
         return group_tombstones(self.group_id, self.members, self.regexes)
 
-    def on_removed(self) -> Sequence[Effect]:
-        """See `Group`."""
-        timers = [Cancel(key) for member_id in self.members for key in member_timers(self.group_id, member_id)]
-        return [*timers, GroupChanged(self.group_id)]
-
     # -- reading
 
     def member(self, member_id: str | None) -> Member:
         """The member with that id; raises UNKNOWN_MEMBER_ID without one."""
         return known_member(self.group_id, self.members, member_id)
 
-    def static_member(self, instance_id: str | None) -> Member | None:
-        """The member with an instance id; None without one."""
-        return None if instance_id is None else self.members.get(self.static_ids.get(instance_id, ""))
+    def timers(self, member_id: str) -> Sequence[Hashable]:
+        """See `EpochGroup`: those of classic members too."""
+        group_id = self.group_id
+        return *super().timers(member_id), join_key(group_id, member_id), sync_key(group_id, member_id)
+
+    def topics(self) -> Iterable[str]:
+        """See `EpochGroup`."""
+        return self.subscriptions.topics()
 
     def is_held(self, topic_id: bytes, partition: int) -> bool:
         """Whether any member has the partition, also one that has not revoked it yet."""
@@ -476,51 +425,19 @@ class ConsumerGroup(EpochGroup):
             count_up(self.holders.setdefault(topic_id, {}), partitions)
 
 
-class Step:
-    """``group`` is read only: the group itself, or for one that comes into being the group that ``records`` will make.
+class ConsumerStep(Step):
+    """``visible``: which of some topics the client may see that asks; None for all."""
 
-    ``later``: changes of soft state, made once the records are stored; they get the group that then lives.
-    ``visible``: which of some topics the client may see that asks; None for all.
-    """
-
-    __slots__ = ("effects", "group", "later", "now_ms", "records", "visible")
+    __slots__ = ("group", "visible")
 
     def __init__(
-        self,
-        group: ConsumerGroup,
-        now_ms: int,
-        records: Sequence[NewRecord] = (),
-        *,
-        visible: Visible | None = None,
+        self, group: ConsumerGroup, now_ms: int, records: Sequence[NewRecord] = (), visible: Visible | None = None
     ) -> None:
+        super().__init__(group, now_ms, records)
         self.group = group
-        self.now_ms = now_ms
-        self.records: list[NewRecord] = list(records)
-        self.effects: list[Effect] = []
-        self.later: list[Callable[[ConsumerGroup], None]] = []
         self.visible = visible
 
-    def outcome(self, reply: R, live: Callable[[], ConsumerGroup | None]) -> Outcome[R]:
-        """The outcome; ``live`` finds the group once the records are replayed."""
-        if self.records:
-            self.effects.append(GroupChanged(self.group.group_id))
-        if not self.later:
-            return make_outcome(self.records, reply=reply, effects=self.effects)
 
-        def settle() -> Sequence[Effect]:
-            group = live()
-            if group is not None:
-                for change in self.later:
-                    change(group)
-            return ()
-
-        return make_outcome(self.records, reply=reply, effects=self.effects, then=settle)
-
-
-Written = NewRecord | LogRecord
-
-DELETES_GROUP: Final = ConsumerGroupMetadataKey.RECORD_TYPE
-"""The record type whose tombstone ends a group."""
 CHANGE_TOPICS: Final = (ConsumerGroupMemberMetadataKey.RECORD_TYPE, ConsumerGroupRegularExpressionKey.RECORD_TYPE)
 """The record types that may change which topics a group subscribes to."""
 
@@ -531,100 +448,84 @@ def applied(group_id: str, records: Sequence[NewRecord]) -> ConsumerGroup:
     for record in records:
         known = REPLAYS.get(record_type_of(record.key))
         if known is not None:
-            key_class, change = known
-            change(group, known_key(key_class, record.key), record)
+            key_class, value_class, change = known
+            change(group, known_key(key_class, record.key), value_of(value_class, record))
     return group
 
 
-def _apply_member(group: ConsumerGroup, key: Any, record: Written) -> None:
+def _member(group: ConsumerGroup, key: Any, value: Member | ConsumerGroupMemberMetadataValue | None) -> None:
     member_id: str = key.member_id
-    if record.value is None:
+    if value is None:
         group.remove_member(member_id)
         return
-    decoded: Member = record.decoded or _read_member(member_id, record.value)
+    member = value if isinstance(value, Member) else _read_member(member_id, value)
     present = group.members.get(member_id)
-    if present is not None:
-        decoded = as_far_as(decoded, present)
-    group.put_member(decoded)
+    group.put_member(member if present is None else as_far_as(member, present))
 
 
-def _read_member(member_id: str, value: bytes) -> Member:
+def _read_member(member_id: str, value: ConsumerGroupMemberMetadataValue) -> Member:
     """The member without any assignment yet."""
-    decoded = decode_value(ConsumerGroupMemberMetadataValue, value)
     classic = None
-    if decoded.classic_member_metadata is not None:
-        protocols = tuple((p.name, bytes(p.metadata)) for p in decoded.classic_member_metadata.supported_protocols)
-        classic = ClassicMember(decoded.classic_member_metadata.session_timeout_ms, protocols)
+    if value.classic_member_metadata is not None:
+        protocols = tuple((p.name, bytes(p.metadata)) for p in value.classic_member_metadata.supported_protocols)
+        classic = ClassicMember(value.classic_member_metadata.session_timeout_ms, protocols)
     return Member(
         member_id,
-        instance_id=decoded.instance_id,
-        rack_id=decoded.rack_id,
-        client_id=decoded.client_id,
-        client_host=decoded.client_host,
-        topics=sorted_names(decoded.subscribed_topic_names),
-        regex=decoded.subscribed_topic_regex,
-        rebalance_timeout_ms=decoded.rebalance_timeout_ms,
-        server_assignor=decoded.server_assignor,
+        instance_id=value.instance_id,
+        rack_id=value.rack_id,
+        client_id=value.client_id,
+        client_host=value.client_host,
+        topics=sorted_names(value.subscribed_topic_names),
+        regex=value.subscribed_topic_regex,
+        rebalance_timeout_ms=value.rebalance_timeout_ms,
+        server_assignor=value.server_assignor,
         classic=classic,
     )
 
 
-def _apply_epoch(group: ConsumerGroup, key: Any, record: Written) -> None:
-    decoded = value_of(ConsumerGroupMetadataValue, record)
-    if decoded is not None:
-        group.set_epoch(decoded.epoch, decoded.metadata_hash)
+def _epoch(group: ConsumerGroup, key: Any, value: ConsumerGroupMetadataValue | None) -> None:
+    if value is not None:
+        group.set_epoch(value.epoch, value.metadata_hash)
 
 
-def _apply_partition_metadata(group: ConsumerGroup, key: Any, record: Written) -> None:
-    decoded = value_of(ConsumerGroupPartitionMetadataValue, record)
-    topics = None
-    if decoded is not None:
-        topics = {topic.topic_name: (topic.topic_id, topic.num_partitions) for topic in decoded.topics}
-    group.stored_topics = topics
+def _partition_metadata(group: ConsumerGroup, key: Any, value: ConsumerGroupPartitionMetadataValue | None) -> None:
+    group.stored_topics = (
+        None if value is None else {row.topic_name: (row.topic_id, row.num_partitions) for row in value.topics}
+    )
 
 
-def _apply_target(group: ConsumerGroup, key: Any, record: Written) -> None:
+def _target(
+    group: ConsumerGroup, key: Any, value: Partitions | ConsumerGroupTargetAssignmentMemberValue | None
+) -> None:
     member_id: str = key.member_id
-    if record.value is None:
+    if value is None:
         group.target.remove(member_id)
-        return
-    partitions: Partitions | None = record.decoded
-    if partitions is None:
-        rows = decode_value(ConsumerGroupTargetAssignmentMemberValue, record.value).topic_partitions
-        partitions = stored_order({row.topic_id: row.partitions for row in rows})
-    group.target.set(member_id, partitions)
-
-
-def _apply_target_epoch(group: ConsumerGroup, key: Any, record: Written) -> None:
-    decoded = value_of(ConsumerGroupTargetAssignmentMetadataValue, record)
-    if decoded is None:
-        group.set_assignment(-1, 0)
+    elif isinstance(value, ConsumerGroupTargetAssignmentMemberValue):
+        group.target.set(member_id, stored_order({row.topic_id: row.partitions for row in value.topic_partitions}))
     else:
-        group.set_assignment(decoded.assignment_epoch, decoded.assignment_timestamp)
+        group.target.set(member_id, value)
 
 
-def _apply_current(group: ConsumerGroup, key: Any, record: Written) -> None:
+def _current(group: ConsumerGroup, key: Any, value: Member | ConsumerGroupCurrentMemberAssignmentValue | None) -> None:
     member_id: str = key.member_id
     present = group.members.get(member_id)
-    if record.value is None:
+    if value is None:
         if present is not None:
-            gone = standing(present, LEAVING, LEAVING, present.state, NOTHING, NOTHING)
-            group.put_member(gone)
+            group.put_member(standing(present, LEAVING, LEAVING, present.state, NOTHING, NOTHING))
         return
-    decoded: Member = record.decoded or _read_current(member_id, record.value)
-    group.put_member(as_far_as(present or Member(member_id), decoded))
+    current = value if isinstance(value, Member) else _read_current(member_id, value)
+    group.put_member(as_far_as(present or Member(member_id), current))
 
 
-def _read_current(member_id: str, value: bytes) -> Member:
+def _read_current(member_id: str, value: ConsumerGroupCurrentMemberAssignmentValue) -> Member:
     """A member with the fields of this record only."""
-    decoded = decode_value(ConsumerGroupCurrentMemberAssignmentValue, value)
     return Member(
         member_id,
-        epoch=decoded.member_epoch,
-        previous_epoch=decoded.previous_member_epoch,
-        state=_STATES.get(decoded.state, MemberState.UNKNOWN),
-        assigned=_epochs(decoded.assigned_partitions, decoded.member_epoch),
-        revoking=_epochs(decoded.partitions_pending_revocation, decoded.member_epoch),
+        epoch=value.member_epoch,
+        previous_epoch=value.previous_member_epoch,
+        state=_STATES.get(value.state, MemberState.UNKNOWN),
+        assigned=_epochs(value.assigned_partitions, value.member_epoch),
+        revoking=_epochs(value.partitions_pending_revocation, value.member_epoch),
     )
 
 
@@ -639,30 +540,23 @@ def _epochs(rows: Iterable[TopicPartitions], member_epoch: int) -> Epochs:
     return epochs
 
 
-def _apply_regex(group: ConsumerGroup, key: Any, record: Written) -> None:
-    regex: str = key.regular_expression
-    decoded = value_of(ConsumerGroupRegularExpressionValue, record)
-    if decoded is None:
-        group.set_regex(regex, None)
-    else:
-        group.set_regex(regex, ResolvedRegex(frozenset(decoded.topics), decoded.version, decoded.timestamp))
+def _regex(group: ConsumerGroup, key: Any, value: ConsumerGroupRegularExpressionValue | None) -> None:
+    resolved = None if value is None else ResolvedRegex(frozenset(value.topics), value.version, value.timestamp)
+    group.set_regex(key.regular_expression, resolved)
 
 
 _STATES = {int(state): state for state in MemberState}
-Change = Callable[[ConsumerGroup, Any, Written], None]
 
-REPLAYS: Final[dict[int, tuple[type[CoordinatorRecord], Change]]] = {
-    kind.RECORD_TYPE: (kind, change)
-    for kind, change in (
-        (ConsumerGroupMetadataKey, _apply_epoch),
-        (ConsumerGroupPartitionMetadataKey, _apply_partition_metadata),
-        (ConsumerGroupMemberMetadataKey, _apply_member),
-        (ConsumerGroupTargetAssignmentMetadataKey, _apply_target_epoch),
-        (ConsumerGroupTargetAssignmentMemberKey, _apply_target),
-        (ConsumerGroupCurrentMemberAssignmentKey, _apply_current),
-        (ConsumerGroupRegularExpressionKey, _apply_regex),
-    )
-}
-"""By record type: the class of its key, and what it does to its group. A tombstone of something that does not exist
-does nothing.
-"""
+REPLAYS: Final = replays_of(
+    (ConsumerGroupMetadataKey, ConsumerGroupMetadataValue, _epoch),
+    (ConsumerGroupPartitionMetadataKey, ConsumerGroupPartitionMetadataValue, _partition_metadata),
+    (ConsumerGroupMemberMetadataKey, ConsumerGroupMemberMetadataValue, _member),
+    (
+        ConsumerGroupTargetAssignmentMetadataKey,
+        ConsumerGroupTargetAssignmentMetadataValue,
+        replay_target_epoch,
+    ),
+    (ConsumerGroupTargetAssignmentMemberKey, ConsumerGroupTargetAssignmentMemberValue, _target),
+    (ConsumerGroupCurrentMemberAssignmentKey, ConsumerGroupCurrentMemberAssignmentValue, _current),
+    (ConsumerGroupRegularExpressionKey, ConsumerGroupRegularExpressionValue, _regex),
+)

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from odradek.broker.coordinator.group.assignment import TopicGroups, count_down, count_up
+from odradek.broker.coordinator.group.assignment import count_down, count_up
 from odradek.broker.coordinator.group.classic import group as classic
 from odradek.broker.coordinator.group.classic.group import (
     ClassicGroup,
@@ -24,24 +24,17 @@ from odradek.broker.coordinator.group.classic.group import (
     join_refused,
     sync_refused,
 )
-from odradek.broker.coordinator.group.commands import GroupType, MetadataChanged
+from odradek.broker.coordinator.group.commands import ExpireRevocation, FenceMember, GroupType
 from odradek.broker.coordinator.group.consumer.group import (
     CHANGE_TOPICS,
     CONSUMER_PROTOCOL,
-    DELETES_GROUP,
     REPLAYS,
     ConsumerGroup,
     ConsumerGroupHeartbeat,
-    ExpireRevocation,
-    FenceMember,
+    ConsumerStep,
     HeartbeatReply,
     ResolveRegexes,
-    Step,
     join_key,
-    member_timers,
-    rebalance_key,
-    session,
-    session_key,
     sync_key,
 )
 from odradek.broker.coordinator.group.consumer.migration import Migration
@@ -78,55 +71,81 @@ from odradek.broker.coordinator.group.consumer.records import (
 )
 from odradek.broker.coordinator.group.epoch_group import (
     AWAY,
-    MemberExpiry,
-    MemberTimers,
-    check_instance,
+    EpochKind,
     check_released,
     known_static,
-    resumed,
+    session,
 )
-from odradek.broker.coordinator.group.groups import GroupChanged, Groups, KindContext, group_error
-from odradek.broker.coordinator.group.records import known_key
-from odradek.broker.coordinator.group.settings import ConsumerConfigs, GroupConfigs, GroupSettings
-from odradek.broker.coordinator.group.topics import TopicCache
-from odradek.broker.runtime.machine import Cancel, Command, Effect, LogRecord, Outcome, R, Schedule, make_outcome
+from odradek.broker.coordinator.group.groups import Groups, KindContext, group_error
+from odradek.broker.coordinator.group.settings import ConsumerConfigs, GroupSettings
+from odradek.broker.runtime.machine import Cancel, Command, Effect, Outcome, R, Schedule, make_outcome
 from odradek.protocol.consumer_protocol import ConsumerProtocolSubscription, decode_subscription
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
+from odradek.protocol.generated.stored.consumer_group_metadata import ConsumerGroupMetadataKey
+
+logger = logging.getLogger(__name__)
+
+_LOOK_AGAIN_MS = (1 << 31) - 1
 
 
-class Heartbeats:
-    """Decides on heartbeats. Owner: the consumer kind. ``new_id`` makes member ids for clients that have none."""
+class ConsumerKind(EpochKind):
+    """Decides on the requests of members and on the coordinator's own commands. See `GroupKind`."""
 
-    def __init__(
-        self,
-        groups: Groups,
-        progress: Progress,
-        departures: Departures,
-        migration: Migration,
-        new_id: Callable[[], str],
-    ) -> None:
-        self._groups = groups
-        self._progress = progress
-        self._departures = departures
-        self._migration = migration
-        self._new_id = new_id
+    group_type: ClassVar[GroupType] = GroupType.CONSUMER
+
+    def __init__(self, context: KindContext) -> None:
+        self.configs = ConsumerConfigs(context.configs)
+        super().__init__(
+            context, self.configs, ConsumerGroup, REPLAYS, ConsumerGroupMetadataKey.RECORD_TYPE, CHANGE_TOPICS
+        )
+        self.new_id = context.new_short_id
+        epochs = GroupEpochs(self._topics, context.configs)
+        self.progress = Progress(self.configs, self._topics, epochs)
+        self.migration = Migration(context.groups, context.settings, self.configs, self._topics, epochs)
+        members = ClassicMembers(self, context.groups, context.settings)
+        self.decisions: Mapping[type[Command[Any]], Callable[[Any, int], Outcome[Any]]] = {
+            ConsumerGroupHeartbeat: self.heartbeat,
+            FenceMember: self.fence,
+            ExpireRevocation: self.expire_revocation,
+            ResolveRegexes: self.resolve,
+            classic.JoinGroup: members.join,
+            classic.SyncGroup: members.sync,
+            classic.Heartbeat: members.heartbeat,
+            classic.LeaveGroup: members.leave,
+        }
+
+    def refused(
+        self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
+    ) -> Outcome[Any] | None:
+        """See `GroupKind`: nothing has changed, and the client gets Kafka's choice of error."""
+        code = group_error(error.code)
+        if isinstance(command, classic.JoinGroup):
+            return make_outcome(reply=join_refused(command.member_id, code))
+        if isinstance(command, classic.SyncGroup):
+            return make_outcome(reply=sync_refused(code))
+        raise KafkaError(code) from error
+
+    def _gives_up(self, member: Member) -> bool:
+        return member.state is MemberState.UNREVOKED_PARTITIONS
+
+    # -- heartbeats
 
     def heartbeat(self, command: ConsumerGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
         """Decide on a heartbeat: a member joins with epoch 0 and leaves with a negative one."""
-        resting = self._resting(command, now_ms)
-        if resting is not None:
-            return self._still(command.group_id, resting)
+        unchanged = self._unchanged(command, now_ms)
+        if unchanged is not None:
+            return unchanged
         if command.member_epoch <= LEAVING:
-            return self._departures.leave(command, now_ms)
+            return self._leave(command, now_ms)
         group_id = command.group_id
-        configs = self._progress.configs
+        configs = self.configs
         step = self._step(command, now_ms)
         check_room(step.group, command.member_id, configs.max_size)
-        member_id = command.member_id or self._new_id()
+        member_id = command.member_id or self.new_id()
         before = self._member(step, command, member_id)
         after = _updated(before, command)
         change = Change(before, after)
-        member = self._progress.advance(step, change, command.owned, bump_unresolved=False)
+        member = self.progress.advance(step, change, command.owned, bump_unresolved=False)
         step.effects.append(self._session(group_id, member_id))
         tells = command.member_epoch == 0 or command.is_full or member.assigned != before.assigned
         reply = HeartbeatReply(
@@ -135,16 +154,15 @@ class Heartbeats:
             configs.heartbeat_interval_ms(group_id),
             without_epochs(member.assigned) if tells else None,
         )
-        return step.outcome(reply, lambda: self._groups.find(group_id, ConsumerGroup))
+        return step.outcome(reply, self._groups)
 
-    # -- nothing new
-
-    def _resting(self, command: ConsumerGroupHeartbeat, now_ms: int) -> Member | None:
-        """The member, if its heartbeat says nothing new and it has its whole assignment, as with most heartbeats.
+    def _unchanged(self, command: ConsumerGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply] | None:
+        """The outcome of a heartbeat that says nothing new, of a member that has its whole assignment: most of them.
 
         A fast path: `heartbeat` would give the same result.
         """
-        group = self._groups.get(command.group_id)
+        group_id = command.group_id
+        group = self._groups.get(group_id)
         if not isinstance(group, ConsumerGroup):
             return None
         member = group.members.get(command.member_id)
@@ -157,67 +175,150 @@ class Heartbeats:
         ):
             return None
         instance_id = command.instance_id
-        return member if instance_id is None or group.static_ids.get(instance_id) == member.member_id else None
-
-    def _still(self, group_id: str, member: Member) -> Outcome[HeartbeatReply]:
-        interval_ms = self._progress.configs.heartbeat_interval_ms(group_id)
-        reply = HeartbeatReply(member.member_id, member.epoch, interval_ms)
+        if instance_id is not None and group.static_ids.get(instance_id) != member.member_id:
+            return None
+        reply = HeartbeatReply(member.member_id, member.epoch, self.configs.heartbeat_interval_ms(group_id))
         return make_outcome(reply=reply, effects=(self._session(group_id, member.member_id),))
-
-    def _session(self, group_id: str, member_id: str) -> Schedule:
-        """The effect that restarts the member's session."""
-        return session(group_id, member_id, self._progress.configs.session_timeout_ms(group_id))
 
     # -- group and member
 
-    def _new_group(self, group_id: str) -> ConsumerGroup:
-        return ConsumerGroup(group_id, self._progress.configs.release.first_group_epoch)
-
-    def _step(self, command: ConsumerGroupHeartbeat, now_ms: int) -> Step:
+    def _step(self, command: ConsumerGroupHeartbeat, now_ms: int) -> ConsumerStep:
         """A step of the group. A first member creates the group, also from an empty or a classic one."""
         group = self._groups.get(command.group_id)
         if isinstance(group, ConsumerGroup):
-            return Step(group, now_ms, visible=command.visible)
+            return ConsumerStep(group, now_ms, visible=command.visible)
         if group is None:
             if command.member_epoch:
                 text = f"Consumer group {command.group_id} not found."
                 raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text)
-            return Step(self._new_group(command.group_id), now_ms, visible=command.visible)
+            return ConsumerStep(self._new_group(command.group_id), now_ms, visible=command.visible)
         if command.member_epoch == 0 and isinstance(group, ClassicGroup):
             if not group.is_empty:
-                return self._migration.upgrade(group, now_ms)
+                return self.migration.upgrade(group, now_ms)
             group_id, tombstones = command.group_id, group.tombstones()
-            step = Step(self._new_group(group_id), now_ms, tombstones, visible=command.visible)
+            step = ConsumerStep(self._new_group(group_id), now_ms, tombstones, visible=command.visible)
             step.effects += group.on_removed()
             return step
-        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {command.group_id} is not a consumer group.")
+        raise self.other_kind(command.group_id)
 
-    def _member(self, step: Step, command: ConsumerGroupHeartbeat, member_id: str) -> Member:
+    def _member(self, step: ConsumerStep, command: ConsumerGroupHeartbeat, member_id: str) -> Member:
         group, epoch = step.group, command.member_epoch
         if command.instance_id is not None:
             return self._static_member(step, command, member_id, command.instance_id)
         member = group.members.get(member_id)
         if member is None:
             member = Member(member_id) if epoch == 0 else group.member(member_id)
-        check_epoch(member, epoch, command.owned, rejoins=self._progress.configs.release.rejoins_by_epoch)
+        check_epoch(member, epoch, command.owned, rejoins=self.configs.release.rejoins_by_epoch)
         return member
 
-    def _static_member(self, step: Step, command: ConsumerGroupHeartbeat, member_id: str, instance_id: str) -> Member:
+    def _static_member(
+        self, step: ConsumerStep, command: ConsumerGroupHeartbeat, member_id: str, instance_id: str
+    ) -> Member:
         group = step.group
         if command.member_epoch:
-            member = known_static(group.static_member(instance_id), instance_id)
-            check_instance(member, member_id)
+            member: Member = group.requesting(member_id, instance_id)
             check_epoch(member, command.member_epoch, command.owned, rejoins=False)
             return member
-        present = group.static_member(instance_id)
+        present: Member | None = group.static_member(instance_id)
         if present is None:
             return group.members.get(member_id) or Member(member_id)
         if present.classic is None:
             check_released(present, member_id)
         return replace_static(step, present, member_id)
 
+    # -- members that go
 
-def replace_static(step: Step, old: Member, member_id: str) -> Member:
+    def _leave(self, command: ConsumerGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
+        """Let a member leave. A static one may leave for a while, and keeps its place for the session timeout."""
+        group: ConsumerGroup = self._existing(command.group_id)
+        member: Member = group.requesting(command.member_id, command.instance_id)
+        if command.instance_id is not None and command.member_epoch == AWAY:
+            return self._go_away(group, member, now_ms)
+        return self.remove(group, [member], HeartbeatReply(command.member_id, command.member_epoch), now_ms)
+
+    def _go_away(self, group: ConsumerGroup, member: Member, now_ms: int) -> Outcome[HeartbeatReply]:
+        """Let a static member leave for a while. Its partitions count as assigned in epoch 0 from now on, so that its
+        successor may commit them.
+        """
+        kept = {topic_id: dict.fromkeys(partitions, 0) for topic_id, partitions in member.assigned.items()}
+        away = standing(member, AWAY, member.previous_epoch, member.state, kept, NOTHING)
+        step = ConsumerStep(group, now_ms, [current_record(group.group_id, away)])
+        return step.outcome(HeartbeatReply(member.member_id, AWAY), self._groups)
+
+    def _expire(self, group: ConsumerGroup, member: Member, now_ms: int) -> Outcome[None]:
+        return self.remove(group, [member], None, now_ms)
+
+    def remove(self, group: ConsumerGroup, members: Sequence[Member], reply: R, now_ms: int) -> Outcome[R]:
+        """Remove members. The group continues in its next epoch, or as a classic group."""
+        step = ConsumerStep(group, now_ms)
+        if not members:
+            return step.outcome(reply, self._groups)
+        if self.migration.must_downgrade(group, members):
+            return self.migration.downgrade(step, members, reply)
+        group_id = group.group_id
+        for member in members:
+            step.records += member_tombstones(group_id, member.member_id)
+            step.effects += [Cancel(key) for key in group.timers(member.member_id)]
+        subscriptions = group.subscriptions.copy()
+        left = dict(group.members_by_regex)
+        for member in members:
+            count_down(subscriptions.by_name, member.topics)
+            if member.regex:
+                count_down(left, (member.regex,))
+        for regex in group.members_by_regex:
+            if regex not in left:
+                step.records.append(regex_tombstone(group_id, regex))
+                if regex in group.regexes:
+                    count_down(subscriptions.by_regex, group.regexes[regex].topics)
+        epoch, records = self.progress.epochs.next(group, subscriptions, bump=True)
+        step.records += records
+        if len(members) == len(group.members) and self.configs.release.assigns_empty_groups:
+            step.records.append(target_epoch_record(group_id, epoch, 0))
+        return step.outcome(reply, self._groups)
+
+    # -- patterns
+
+    def resolve(self, command: ResolveRegexes, now_ms: int) -> Outcome[None]:
+        """Store the topics that each pattern matches now; the group rebalances if these, or a topic, have changed.
+
+        The coordinator gives itself this command behind a heartbeat.
+        """
+        group = self._groups.find(command.group_id, ConsumerGroup)
+        if group is None:
+            return make_outcome()
+        group.resolving = False
+        group.checked_topics_version = self._topics.version
+        step = ConsumerStep(group, now_ms)
+        subscriptions = group.subscriptions.copy()
+        bump = False
+        for regex in command.regexes:
+            if regex not in group.members_by_regex:
+                continue
+            before = group.regexes.get(regex, NO_TOPICS)
+            topics = self._matching(regex)
+            if command.visible is not None:
+                topics &= command.visible(topics)
+            resolved = ResolvedRegex(topics, self._topics.version, now_ms)
+            if resolved.topics != before.topics:
+                bump = True
+                count_down(subscriptions.by_regex, before.topics)
+                count_up(subscriptions.by_regex, resolved.topics)
+            step.records.append(regex_record(group.group_id, regex, resolved))
+        epoch, records = self.progress.epochs.next(group, subscriptions, bump=bump)
+        if records:
+            step.records += records
+            step.later.append(lambda live: live.topics_checked(now_ms + _LOOK_AGAIN_MS, epoch))
+        return step.outcome(None, self._groups)
+
+    def _matching(self, regex: str) -> frozenset[str]:
+        try:
+            return matching(regex, self._topics.names())
+        except KafkaError as error:  # it was stored by a broker that could read it
+            logger.warning("%s", error)
+            return frozenset()
+
+
+def replace_static(step: ConsumerStep, old: Member, member_id: str) -> Member:
     """A static member has rejoined with another member id: it replaces the old member."""
     group_id = step.group.group_id
     new = taken_over(old, member_id)
@@ -262,72 +363,6 @@ def _updated(member: Member, command: ConsumerGroupHeartbeat) -> Member:
     return as_far_as(decoded, member)
 
 
-class Departures(MemberExpiry):
-    """Takes members out of groups. Owner: the consumer kind."""
-
-    def __init__(self, groups: Groups, epochs: GroupEpochs, migration: Migration, configs: GroupConfigs) -> None:
-        super().__init__(lambda group_id: groups.find(group_id, ConsumerGroup))
-        self._configs = configs
-        self._groups = groups
-        self._epochs = epochs
-        self._migration = migration
-
-    def leave(self, command: ConsumerGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
-        """Let a member leave. A static one may leave for a while, and keeps its place for the session timeout."""
-        group = self._groups.existing(command.group_id)
-        if not isinstance(group, ConsumerGroup):
-            text = f"Group {command.group_id} is not a consumer group."
-            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text)
-        if command.instance_id is None:
-            member = group.member(command.member_id)
-        else:
-            member = known_static(group.static_member(command.instance_id), command.instance_id)
-            check_instance(member, command.member_id)
-            if command.member_epoch == AWAY:
-                return self._go_away(group, member, now_ms)
-        return self.remove(group, [member], HeartbeatReply(command.member_id, command.member_epoch), now_ms)
-
-    def _go_away(self, group: ConsumerGroup, member: Member, now_ms: int) -> Outcome[HeartbeatReply]:
-        """Let a static member leave for a while. Its partitions count as assigned in epoch 0 from now on, so that its
-        successor may commit them.
-        """
-        kept = {topic_id: dict.fromkeys(partitions, 0) for topic_id, partitions in member.assigned.items()}
-        away = standing(member, AWAY, member.previous_epoch, member.state, kept, NOTHING)
-        step = Step(group, now_ms, [current_record(group.group_id, away)])
-        return step.outcome(HeartbeatReply(member.member_id, AWAY), lambda: group)
-
-    def _expire(self, group: ConsumerGroup, member: Member, now_ms: int) -> Outcome[None]:
-        return self.remove(group, [member], None, now_ms)
-
-    def remove(self, group: ConsumerGroup, members: Sequence[Member], reply: R, now_ms: int) -> Outcome[R]:
-        """Remove members. The group continues in its next epoch, or as a classic group."""
-        step = Step(group, now_ms)
-        if not members:
-            return step.outcome(reply, lambda: group)
-        if self._migration.must_downgrade(group, members):
-            return self._migration.downgrade(step, members, reply)
-        group_id = group.group_id
-        for member in members:
-            step.records += member_tombstones(group_id, member.member_id)
-            step.effects += [Cancel(key) for key in member_timers(group_id, member.member_id)]
-        subscriptions = group.subscriptions.copy()
-        left = dict(group.members_by_regex)
-        for member in members:
-            count_down(subscriptions.by_name, member.topics)
-            if member.regex:
-                count_down(left, (member.regex,))
-        for regex in group.members_by_regex:
-            if regex not in left:
-                step.records.append(regex_tombstone(group_id, regex))
-                if regex in group.regexes:
-                    count_down(subscriptions.by_regex, group.regexes[regex].topics)
-        epoch, records = self._epochs.next(group, subscriptions, bump=True)
-        step.records += records
-        if len(members) == len(group.members) and self._configs.release.assigns_empty_groups:
-            step.records.append(target_epoch_record(group_id, epoch, 0))
-        return step.outcome(reply, lambda: group)
-
-
 _MEMBER_ID_REQUIRED_FROM = 4
 """The JoinGroup versions in which a new dynamic member gets its id before it can join (KIP-394)."""
 
@@ -335,21 +370,12 @@ _MEMBER_ID_REQUIRED_FROM = 4
 class ClassicMembers:
     """Decides on the classic protocol's commands for consumer groups. Owner: the consumer kind."""
 
-    def __init__(
-        self,
-        groups: Groups,
-        settings: GroupSettings,
-        progress: Progress,
-        departures: Departures,
-        migration: Migration,
-        new_id: Callable[[], str],
-    ) -> None:
+    def __init__(self, kind: ConsumerKind, groups: Groups, settings: GroupSettings) -> None:
+        self._kind = kind
         self._groups = groups
         self._settings = settings
-        self._progress = progress
-        self._departures = departures
-        self._migration = migration
-        self._new_id = new_id
+        self._progress = kind.progress
+        self._migration = kind.migration
 
     def _group(self, group_id: str) -> ConsumerGroup:
         group = self._groups.find(group_id, ConsumerGroup)
@@ -367,13 +393,13 @@ class ClassicMembers:
         group = self._group(command.group_id)
         if not self._progress.configs.mixes:
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-        member_id = command.member_id or self._new_id()
+        member_id = command.member_id or self._kind.new_id()
         check_room(group, member_id, self._progress.configs.max_size)
         self._check_protocols(group, command)
         if not command.member_id and command.instance_id is None and command.api_version >= _MEMBER_ID_REQUIRED_FROM:
             return make_outcome(reply=join_refused(member_id, ErrorCode.MEMBER_ID_REQUIRED))
-        step = Step(group, now_ms, visible=command.visible)
-        replaced = group.static_member(command.instance_id)
+        step = ConsumerStep(group, now_ms, visible=command.visible)
+        replaced: Member | None = group.static_member(command.instance_id)
         before = self._member(step, command, member_id)
         subscription = _subscription(command)
         after = _joined(before, command, subscription)
@@ -383,7 +409,7 @@ class ClassicMembers:
         member = self._progress.advance(step, Change(before, after), owned, bump_unresolved=True)
         step.effects += self._expect_sync(group.group_id, member, command)
         step.later.append(lambda live: live.asked_to_join.discard(member_id))
-        return step.outcome(_join_reply(member), lambda: self._groups.find(group.group_id, ConsumerGroup))
+        return step.outcome(_join_reply(member), self._groups)
 
     def _check_protocols(self, group: ConsumerGroup, command: JoinGroup) -> None:
         """Check that all classic members of the group have a protocol in common."""
@@ -392,19 +418,18 @@ class ClassicMembers:
         if command.protocol_type != CONSUMER_PROTOCOL or not supported:
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
-    def _member(self, step: Step, command: JoinGroup, member_id: str) -> Member:
+    def _member(self, step: ConsumerStep, command: JoinGroup, member_id: str) -> Member:
         group = step.group
         if command.instance_id is None:
             return group.members.get(member_id) or Member(member_id)
-        present = group.static_member(command.instance_id)
+        present: Member | None = group.static_member(command.instance_id)
         if not command.member_id:
             return Member(member_id) if present is None else replace_static(step, present, member_id)
-        member = known_static(group.static_member(command.instance_id), command.instance_id)
-        check_instance(member, member_id)
+        member: Member = group.requesting(member_id, command.instance_id)
         return member
 
     def _join_last(
-        self, step: Step, change: Change, replaced: Member, subscription: ConsumerProtocolSubscription
+        self, step: ConsumerStep, change: Change, replaced: Member, subscription: ConsumerProtocolSubscription
     ) -> Outcome[JoinReply]:
         """The last member of the consumer protocol gives way: the group becomes a classic one.
 
@@ -440,7 +465,7 @@ class ClassicMembers:
         expiry = FenceMember(group_id, member_id)
         return [
             Cancel(join_key(group_id, member_id)),
-            Schedule(session_key(group_id, member_id), command.session_timeout_ms, expiry),
+            session(group_id, member_id, command.session_timeout_ms),
             Schedule(sync_key(group_id, member_id), command.rebalance_timeout_ms, expiry),
         ]
 
@@ -466,10 +491,8 @@ class ClassicMembers:
             protocol_name=command.protocol_name,
             assignment=self._migration.assignment_bytes(without_epochs(member.assigned), metadata),
         )
-        session = Schedule(
-            session_key(group_id, member_id), classic.session_timeout_ms, FenceMember(group_id, member_id)
-        )
-        return make_outcome(reply=reply, effects=(Cancel(sync_key(group_id, member_id)), session))
+        alive = session(group_id, member_id, classic.session_timeout_ms)
+        return make_outcome(reply=reply, effects=(Cancel(sync_key(group_id, member_id)), alive))
 
     # -- heartbeats and departures
 
@@ -480,8 +503,7 @@ class ClassicMembers:
         if command.generation_id != member.epoch:
             raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
         group_id, member_id = group.group_id, member.member_id
-        expiry = FenceMember(group_id, member_id)
-        effects: list[Effect] = [Schedule(session_key(group_id, member_id), classic.session_timeout_ms, expiry)]
+        effects: list[Effect] = [session(group_id, member_id, classic.session_timeout_ms)]
         if not _must_join(group, member):
             return make_outcome(reply=ErrorCode.NONE, effects=effects)
         effects += self._ask_to_join(group, member)
@@ -492,31 +514,26 @@ class ClassicMembers:
         group = self._group(command.group_id)
         codes: list[ErrorCode] = []
         leaving: dict[str, Member] = {}
+        member: Member
         for member_id, instance_id in command.members:
             try:
-                if instance_id is None:
-                    member = group.member(member_id)
+                if instance_id is None or member_id:
+                    member = group.requesting(member_id, instance_id)
                 else:
                     member = known_static(group.static_member(instance_id), instance_id)
-                    if member_id:
-                        check_instance(member, member_id)
             except KafkaError as error:
                 codes.append(error.code)
             else:
                 codes.append(ErrorCode.NONE)
                 leaving[member.member_id] = member
-        return self._departures.remove(group, list(leaving.values()), codes, now_ms)
+        return self._kind.remove(group, list(leaving.values()), codes, now_ms)
 
     # -- inside
 
     def _classic_member(
         self, group: ConsumerGroup, member_id: str, instance_id: str | None
     ) -> tuple[Member, ClassicMember]:
-        if instance_id is None:
-            member = group.member(member_id)
-        else:
-            member = known_static(group.static_member(instance_id), instance_id)
-            check_instance(member, member_id)
+        member: Member = group.requesting(member_id, instance_id)
         if member.classic is None:
             text = f"Member {member_id} does not use the classic protocol."
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, text)
@@ -577,158 +594,6 @@ def _check_protocol(classic: ClassicMember, command: SyncGroup) -> None:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     if command.protocol_name not in (None, classic.protocols[0][0]):
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-
-
-logger = logging.getLogger(__name__)
-
-_LOOK_AGAIN_MS = (1 << 31) - 1
-
-
-class Resolution:
-    """Decides on `ResolveRegexes`, which the coordinator gives itself behind a heartbeat. Owner: the consumer kind."""
-
-    def __init__(self, groups: Groups, progress: Progress) -> None:
-        self._groups = groups
-        self._progress = progress
-
-    def resolve(self, command: ResolveRegexes, now_ms: int) -> Outcome[None]:
-        """Store the topics that each pattern matches now; the group rebalances if these, or a topic, have changed."""
-        group = self._groups.find(command.group_id, ConsumerGroup)
-        if group is None:
-            return make_outcome()
-        group.resolving = False
-        group.checked_topics_version = self._progress.topics_version
-        step = Step(group, now_ms)
-        subscriptions = group.subscriptions.copy()
-        bump = False
-        for regex in command.regexes:
-            if regex not in group.members_by_regex:
-                continue
-            before = group.regexes.get(regex, NO_TOPICS)
-            topics = self._matching(regex)
-            if command.visible is not None:
-                topics &= command.visible(topics)
-            resolved = ResolvedRegex(topics, self._progress.topics_version, now_ms)
-            if resolved.topics != before.topics:
-                bump = True
-                count_down(subscriptions.by_regex, before.topics)
-                count_up(subscriptions.by_regex, resolved.topics)
-            step.records.append(regex_record(group.group_id, regex, resolved))
-        epoch, records = self._progress.epochs.next(group, subscriptions, bump=bump)
-        if records:
-            step.records += records
-            step.later.append(lambda live: live.topics_checked(now_ms + _LOOK_AGAIN_MS, epoch))
-        return step.outcome(None, lambda: group)
-
-    def _matching(self, regex: str) -> frozenset[str]:
-        try:
-            return matching(regex, self._progress.topics.names())
-        except KafkaError as error:  # it was stored by a broker that could read it
-            logger.warning("%s", error)
-            return frozenset()
-
-
-class ConsumerKind:
-    """See `GroupKind`."""
-
-    group_type: ClassVar[GroupType] = GroupType.CONSUMER
-
-    def __init__(self, context: KindContext) -> None:
-        self._groups = context.groups
-        self._by_topic = TopicGroups()
-        self._ids: set[str] = set()
-        self.configs = ConsumerConfigs(context.configs)
-        topics = TopicCache(context.topics)
-        epochs = GroupEpochs(topics, context.configs)
-        progress = self._progress = Progress(self.configs, topics, epochs)
-        migration = Migration(context.groups, context.settings, self.configs, topics, epochs)
-        departures = Departures(context.groups, epochs, migration, context.configs)
-        heartbeats = Heartbeats(context.groups, progress, departures, migration, context.new_short_id)
-        members = ClassicMembers(
-            context.groups, context.settings, progress, departures, migration, context.new_short_id
-        )
-        self.decisions: Mapping[type[Command[Any]], Callable[[Any, int], Outcome[Any]]] = {
-            ConsumerGroupHeartbeat: heartbeats.heartbeat,
-            FenceMember: departures.fence,
-            ExpireRevocation: departures.expire_revocation,
-            ResolveRegexes: Resolution(context.groups, progress).resolve,
-            classic.JoinGroup: members.join,
-            classic.SyncGroup: members.sync,
-            classic.Heartbeat: members.heartbeat,
-            classic.LeaveGroup: members.leave,
-        }
-
-    def replay(self, record_type: int, record: LogRecord) -> None:
-        """See `GroupKind`."""
-        key_class, change = REPLAYS[record_type]
-        key: Any = known_key(key_class, record.key)
-        group_id: str = key.group_id
-        group = self._groups.find_live(group_id, ConsumerGroup)
-        if group is None:
-            if record.value is None:
-                return
-            group = self._groups.for_replay(group_id, ConsumerGroup, ConsumerGroup)
-            self._ids.add(group_id)
-        elif record.value is None and record_type == DELETES_GROUP:
-            self._by_topic.update(group_id, group.subscriptions, ())
-            self._groups.remove(group_id, ConsumerGroup)
-            self._ids.discard(group_id)
-            return
-        if record_type not in CHANGE_TOPICS:
-            change(group, key, record)
-            return
-        before = group.subscriptions.topics()
-        change(group, key, record)
-        after = group.subscriptions.topics()
-        if after != before:
-            self._by_topic.update(group_id, before, after)
-
-    def refused(
-        self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
-    ) -> Outcome[Any] | None:
-        """See `GroupKind`: nothing has changed, and the client gets Kafka's choice of error."""
-        code = group_error(error.code)
-        if isinstance(command, classic.JoinGroup):
-            return make_outcome(reply=join_refused(command.member_id, code))
-        if isinstance(command, classic.SyncGroup):
-            return make_outcome(reply=sync_refused(code))
-        raise KafkaError(code) from error
-
-    def on_loaded(self, now_ms: int) -> Sequence[Effect]:
-        """See `GroupKind`: members have a whole session to show that they live, and to give up what they have to."""
-        effects: list[Effect] = []
-        for group_id in sorted(self._ids):
-            group = self._groups.find_live(group_id, ConsumerGroup)
-            if group is not None:
-                timeout_ms = self.configs.session_timeout_ms(group_id)
-                effects += resumed(group_id, group.members, _TIMERS, timeout_ms, _gives_up)
-                effects.append(GroupChanged(group_id))
-        return effects
-
-    def on_metadata_changed(self, change: MetadataChanged, now_ms: int) -> Sequence[Effect]:
-        """See `GroupKind`: groups that subscribe to a changed topic look at it with their next heartbeat."""
-        self._progress.topics_version += 1
-        self._progress.topics.forget(change.topics)
-        for group_id in self._by_topic.subscribed_to(change.topics):
-            group = self._groups.find_live(group_id, ConsumerGroup)
-            if group is not None:
-                group.check_topics_again()
-        return ()
-
-    def snapshot(self) -> object:
-        """See `GroupKind`."""
-        return self._by_topic, self._ids, self._progress.topics_version
-
-    def restore(self, snapshot: tuple[TopicGroups, set[str], int]) -> None:
-        """See `GroupKind`."""
-        self._by_topic, self._ids, self._progress.topics_version = snapshot
-
-
-_TIMERS = MemberTimers(session_key, FenceMember, rebalance_key, ExpireRevocation)
-
-
-def _gives_up(member: Member) -> bool:
-    return member.state is MemberState.UNREVOKED_PARTITIONS
 
 
 def make(context: KindContext) -> ConsumerKind:

@@ -17,11 +17,8 @@ from odradek.broker.coordinator.group.classic.records import (
 from odradek.broker.coordinator.group.consumer.group import (
     CONSUMER_PROTOCOL,
     ConsumerGroup,
-    FenceMember,
-    Step,
+    ConsumerStep,
     applied,
-    member_timers,
-    session_key,
 )
 from odradek.broker.coordinator.group.consumer.progress import GroupEpochs
 from odradek.broker.coordinator.group.consumer.records import (
@@ -35,10 +32,11 @@ from odradek.broker.coordinator.group.consumer.records import (
     target_record,
     with_epoch,
 )
+from odradek.broker.coordinator.group.epoch_group import session
 from odradek.broker.coordinator.group.groups import Groups
 from odradek.broker.coordinator.group.settings import ConsumerConfigs, GroupSettings
 from odradek.broker.coordinator.group.topics import TopicCache
-from odradek.broker.runtime.machine import Answer, Cancel, Effect, NewRecord, Outcome, R, Schedule
+from odradek.broker.runtime.machine import Answer, Cancel, Effect, NewRecord, Outcome, R
 from odradek.protocol.consumer_protocol import (
     AssignedPartitions,
     ConsumerProtocolAssignment,
@@ -72,7 +70,7 @@ class Migration:
 
     # -- up
 
-    def upgrade(self, classic: ClassicGroup, now_ms: int) -> Step:
+    def upgrade(self, classic: ClassicGroup, now_ms: int) -> ConsumerStep:
         """Turn a classic group with members into a consumer group, because a consumer member joins.
 
         Its members become classic members of it. They are stable, in the epoch of their generation, with their
@@ -93,13 +91,11 @@ class Migration:
             target_epoch_record(group_id, epoch, 0),
             *(current_record(group_id, member) for member in members),
         ]
-        step = Step(applied(group_id, records), now_ms, records)
+        step = ConsumerStep(applied(group_id, records), now_ms, records)
         step.effects += _let_go(classic)
         for member in members:
             assert member.classic is not None
-            command = FenceMember(group_id, member.member_id)
-            key = session_key(group_id, member.member_id)
-            step.effects.append(Schedule(key, member.classic.session_timeout_ms, command))
+            step.effects.append(session(group_id, member.member_id, member.classic.session_timeout_ms))
         return step
 
     def _check_upgrade(self, classic: ClassicGroup) -> None:
@@ -157,7 +153,7 @@ class Migration:
         only_one = replaced.classic is None and group.classic_members == len(group.members) - 1
         return only_one and self._configs.downgrades and len(group.members) <= self._settings.max_size
 
-    def downgrade(self, step: Step, leaving: Sequence[Member], reply: R) -> Outcome[R]:
+    def downgrade(self, step: ConsumerStep, leaving: Sequence[Member], reply: R) -> Outcome[R]:
         """The members that stay become a classic group, which rebalances at once."""
         gone = {member.member_id for member in leaving}
         staying = [member for member in _in_order(step.group.members) if member.member_id not in gone]
@@ -165,7 +161,7 @@ class Migration:
 
     def to_classic(
         self,
-        step: Step,
+        step: ConsumerStep,
         staying: Sequence[Member],
         stored_ids: Collection[str],
         heirs: dict[str, str],
@@ -197,9 +193,9 @@ class Migration:
         generation = StoredGroup(CONSUMER_PROTOCOL, group.epoch, protocol, classic.leader, step.now_ms, tuple(stored))
         step.records.append(group_record(group_id, generation))
         for member_id in group.members:
-            step.effects += [Cancel(key) for key in member_timers(group_id, member_id)]
+            step.effects += [Cancel(key) for key in group.timers(member_id)]
         protocols = {member.member_id: member.classic.protocols for member in staying if member.classic is not None}
-        outcome = step.outcome(reply, lambda: None)
+        outcome = step.outcome(reply, self._groups)
         outcome.then = self._take_up(group_id, protocols, rebalance, step.now_ms)
         return outcome
 

@@ -38,10 +38,8 @@ from odradek.broker.coordinator.group.assignment import (
 from odradek.broker.coordinator.group.consumer.assignors import ASSIGNORS
 from odradek.broker.coordinator.group.consumer.group import (
     ConsumerGroup,
-    ExpireRevocation,
+    ConsumerStep,
     ResolveRegexes,
-    Step,
-    rebalance_key,
 )
 from odradek.broker.coordinator.group.consumer.records import (
     STABLE,
@@ -60,7 +58,7 @@ from odradek.broker.coordinator.group.consumer.records import (
     target_epoch_record,
     target_record,
 )
-from odradek.broker.coordinator.group.epoch_group import fenced
+from odradek.broker.coordinator.group.epoch_group import fenced, rebalance_key, revocation
 from odradek.broker.coordinator.group.settings import ConsumerConfigs, GroupConfigs
 from odradek.broker.coordinator.group.topics import TopicCache, TopicSource
 from odradek.broker.runtime.machine import Cancel, NewRecord, Schedule
@@ -525,18 +523,14 @@ class RegexChange(Enum):
 
 
 class Progress:
-    """Moves groups on, a member at a time. Owner: the consumer kind.
-
-    ``topics_version`` grows with each change of the cluster's topics.
-    """
+    """Moves groups on, a member at a time. Owner: the consumer kind."""
 
     def __init__(self, configs: ConsumerConfigs, topics: TopicCache, epochs: GroupEpochs) -> None:
         self.configs = configs
         self.topics = topics
         self.epochs = epochs
-        self.topics_version = 0
 
-    def advance(self, step: Step, change: Change, owned: Owned | None, *, bump_unresolved: bool) -> Member:
+    def advance(self, step: ConsumerStep, change: Change, owned: Owned | None, *, bump_unresolved: bool) -> Member:
         """Store the changes of a member, and move it as far towards its target as it can go now.
 
         ``bump_unresolved``: a new pattern counts as a change of the group's topics before it is resolved.
@@ -566,7 +560,7 @@ class Progress:
 
     # -- the member
 
-    def store_member(self, step: Step, change: Change) -> bool:
+    def store_member(self, step: ConsumerStep, change: Change) -> bool:
         """Store a member. Returns whether it subscribes to other topics than before."""
         before, after = change.before, change.after
         if after is before or after == before:
@@ -576,7 +570,7 @@ class Progress:
 
     # -- patterns
 
-    def update_regexes(self, step: Step, change: Change) -> RegexChange:
+    def update_regexes(self, step: ConsumerStep, change: Change) -> RegexChange:
         """Store a member's new pattern, and decide whether the group's patterns must be resolved again.
 
         They are resolved together, so that the group rebalances once.
@@ -601,7 +595,7 @@ class Progress:
             self._resolve_if_due(step, before, after, is_new)
         return status
 
-    def _resolve_if_due(self, step: Step, before: str, after: str, is_new: bool) -> None:
+    def _resolve_if_due(self, step: ConsumerStep, before: str, after: str, is_new: bool) -> None:
         group = step.group
         if group.resolving:
             return
@@ -616,7 +610,7 @@ class Progress:
         due = (
             is_new
             or len(wanted) != len(group.regexes)
-            or group.checked_topics_version < self.topics_version
+            or group.checked_topics_version < self.topics.version
             or last is None
             or step.now_ms > last.timestamp + self.configs.regex_refresh_interval_ms
         )
@@ -627,7 +621,7 @@ class Progress:
 
     # -- topics and the group's epoch
 
-    def check_topics(self, step: Step, change: Change, bump: bool) -> tuple[int, bool | None]:
+    def check_topics(self, step: ConsumerStep, change: Change, bump: bool) -> tuple[int, bool | None]:
         """Check the topics if they or the group have changed.
 
         Returns the group's epoch, and whether it is homogeneous (None: as it was).
@@ -647,10 +641,12 @@ class Progress:
 
     # -- the target
 
-    def new_target(self, step: Step, change: Change, epoch: int, homogeneous: bool | None) -> Target:
+    def new_target(self, step: ConsumerStep, change: Change, epoch: int, homogeneous: bool | None) -> Target:
         """Compute a new target assignment if the group's epoch is ahead of it and the interval has passed."""
         group = step.group
-        if group.assignment_epoch >= epoch or not self._may_assign(group, step.now_ms):
+        if group.assignment_epoch >= epoch or not self.configs.may_assign(
+            group.group_id, group.assignment_timestamp, step.now_ms
+        ):
             return last_target(group, change.after)
         if homogeneous is None:
             homogeneous = group.is_homogeneous
@@ -668,15 +664,10 @@ class Progress:
         step.records += records
         return target
 
-    def _may_assign(self, group: ConsumerGroup, now_ms: int) -> bool:
-        interval_ms = self.configs.assignment_interval_ms(group.group_id)
-        before = group.assignment_timestamp
-        return before == 0 or interval_ms == 0 or now_ms >= before + interval_ms
-
     # -- the member's assignment
 
     def reconcile(
-        self, step: Step, member: Member, target: Target, owned: Owned | None, *, subscription_changed: bool
+        self, step: ConsumerStep, member: Member, target: Target, owned: Owned | None, *, subscription_changed: bool
     ) -> Member:
         """The member after its next step towards the target. It must revoke partitions within its timeout."""
         subscription_changed = subscription_changed and self.configs.release.reconciles_by_subscription
@@ -705,14 +696,11 @@ class Progress:
         facts = self.topics.by_id(topic_id)
         return facts is not None and facts.name in names
 
-    def _limit_revocation(self, step: Step, before: MemberState, member: Member) -> None:
-        group_id = step.group.group_id
-        key = rebalance_key(group_id, member.member_id)
+    def _limit_revocation(self, step: ConsumerStep, before: MemberState, member: Member) -> None:
         if member.state is UNREVOKED_PARTITIONS:
-            command = ExpireRevocation(group_id, member.member_id, member.epoch)
-            step.effects.append(Schedule(key, member.rebalance_timeout_ms, command))
+            step.effects.append(revocation(step.group.group_id, member))
         elif before is UNREVOKED_PARTITIONS:
-            step.effects.append(Cancel(key))
+            step.effects.append(Cancel(rebalance_key(step.group.group_id, member.member_id)))
 
 
 def _set_resolving(group: ConsumerGroup) -> None:

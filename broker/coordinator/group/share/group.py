@@ -6,7 +6,7 @@ Only replay changes what the log says. Soft state says when to look at the topic
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from odradek.broker.coordinator.group.assignment import (
     NOTHING,
@@ -15,13 +15,22 @@ from odradek.broker.coordinator.group.assignment import (
     TargetAssignment,
     count_down,
     count_up,
+    stored_order,
     timeline_order,
 )
 from odradek.broker.coordinator.group.commands import GroupCommand, GroupType
-from odradek.broker.coordinator.group.epoch_group import EMPTY, FIRST_EPOCH, STABLE, EpochGroup, known_member
-from odradek.broker.coordinator.group.groups import ExpiryBasis, GroupChanged, KindContext
+from odradek.broker.coordinator.group.epoch_group import (
+    EMPTY,
+    FIRST_EPOCH,
+    STABLE,
+    EpochGroup,
+    known_member,
+    replay_target_epoch,
+    replays_of,
+)
+from odradek.broker.coordinator.group.groups import ExpiryBasis
 from odradek.broker.coordinator.group.records import encode_key, new_record
-from odradek.broker.runtime.machine import Cancel, Effect, NewRecord
+from odradek.broker.runtime.machine import Effect, NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.stored import share_group_current_member_assignment as current
 from odradek.protocol.generated.stored import share_group_state_partition_metadata as states
@@ -90,19 +99,6 @@ class ShareGroupHeartbeat(ShareGroupCommand):
         self.client_host = client_host
         self.rack_id = rack_id
         self.topics = topics
-
-
-@mypyc_attr(allow_interpreted_subclasses=True)
-class ExpireShareMember(ShareGroupCommand):
-    """The session of a member is over."""
-
-    why_members_go: ClassVar[str] = "was not heard of in time"
-    __slots__ = ("member_id",)
-    reply: None
-
-    def __init__(self, group_id: str, member_id: str) -> None:
-        super().__init__(group_id)
-        self.member_id = member_id
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -418,15 +414,19 @@ class ShareGroup(EpochGroup):
         """See `Group`."""
         return group_tombstones(self.group_id, list(self.members))
 
-    def on_removed(self) -> Sequence[Effect]:
-        """See `Group`."""
-        timers = [Cancel(session_key(self.group_id, member_id)) for member_id in self.members]
-        return [*timers, GroupChanged(self.group_id)]
-
     def _no_offsets(self) -> KafkaError:
         return KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {self.group_id} is not a consumer group.")
 
     # -- reading
+
+    def topics(self) -> Iterable[str]:
+        """See `EpochGroup`."""
+        return self.subscribed
+
+    def check_topics_again(self) -> None:
+        """See `EpochGroup`."""
+        self.refresh_due = True
+        self.complete = False
 
     def rests(self, member: ShareMember) -> bool:
         """Whether nothing can follow from a heartbeat of a member that has not changed."""
@@ -466,6 +466,11 @@ class ShareGroup(EpochGroup):
         return self._shares.get(topic_id, {}).keys()
 
     # -- changing, by replay
+
+    def note_change(self) -> None:
+        """See `EpochGroup`."""
+        super().note_change()
+        self.complete = False
 
     def put(self, member: ShareMember) -> None:
         """Add or replace a member."""
@@ -509,19 +514,58 @@ def _count(counts: dict[str, int], topics: Iterable[str], step: int) -> None:
             del counts[topic]
 
 
-def session_key(group_id: str, member_id: str) -> tuple[str, str, str]:
-    """The key of a member's session timer."""
-    return ("share session", group_id, member_id)
+def _replay_epoch(group: ShareGroup, key: Any, value: ShareGroupMetadataValue) -> None:
+    group.epoch, group.metadata_hash = value.epoch, value.metadata_hash
 
 
-def new_group(context: KindContext, group_id: str) -> ShareGroup:
-    """A group that no record has yet."""
-    return ShareGroup(group_id, context.configs.release.first_group_epoch)
+def _replay_member(group: ShareGroup, key: Any, value: ShareGroupMemberMetadataValue | None) -> None:
+    if value is None:
+        group.remove(key.member_id)
+        return
+    member = group.members.get(key.member_id) or ShareMember(key.member_id)
+    group.put(
+        member._replace(
+            rack_id=value.rack_id,
+            client_id=value.client_id,
+            client_host=value.client_host,
+            topics=frozenset(value.subscribed_topic_names),
+        )
+    )
 
 
-def group_or_new(context: KindContext, group_id: str) -> ShareGroup:
-    """The group with that id, or a new one; GROUP_ID_NOT_FOUND if it is of another kind."""
-    found = context.groups.get(group_id)
-    if found is not None and not isinstance(found, ShareGroup):
-        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a share group.")
-    return found or new_group(context, group_id)
+def _replay_target(group: ShareGroup, key: Any, value: target.ShareGroupTargetAssignmentMemberValue | None) -> None:
+    by_topic = None if value is None else {row.topic_id: row.partitions for row in value.topic_partitions}
+    group.set_target(key.member_id, None if by_topic is None else stored_order(by_topic))
+
+
+def _replay_current(group: ShareGroup, key: Any, value: current.ShareGroupCurrentMemberAssignmentValue | None) -> None:
+    member = group.members.get(key.member_id)
+    if value is None:
+        if member is not None:
+            group.put(member._replace(epoch=LEAVE, previous_epoch=LEAVE, assigned={}))
+        return
+    by_topic = {row.topic_id: row.partitions for row in value.assigned_partitions}
+    group.put(
+        (member or ShareMember(key.member_id))._replace(
+            epoch=value.member_epoch,
+            previous_epoch=value.previous_member_epoch,
+            assigned=stored_order(by_topic),
+        )
+    )
+
+
+def _replay_states(group: ShareGroup, key: Any, value: states.ShareGroupStatePartitionMetadataValue | None) -> None:
+    group.has_states = value is not None
+    group.initializing = {} if value is None else topic_states(value.initializing_topics)
+    group.initialized = {} if value is None else topic_states(value.initialized_topics)
+    group.deleting = {} if value is None else {row.topic_id: row.topic_name for row in value.deleting_topics}
+
+
+REPLAYS = replays_of(
+    (ShareGroupMetadataKey, ShareGroupMetadataValue, _replay_epoch),
+    (ShareGroupMemberMetadataKey, ShareGroupMemberMetadataValue, _replay_member),
+    (ShareGroupTargetAssignmentMetadataKey, ShareGroupTargetAssignmentMetadataValue, replay_target_epoch),
+    (target.ShareGroupTargetAssignmentMemberKey, target.ShareGroupTargetAssignmentMemberValue, _replay_target),
+    (current.ShareGroupCurrentMemberAssignmentKey, current.ShareGroupCurrentMemberAssignmentValue, _replay_current),
+    (states.ShareGroupStatePartitionMetadataKey, states.ShareGroupStatePartitionMetadataValue, _replay_states),
+)

@@ -6,7 +6,7 @@ active since then (KIP-1251); a fetch has to name the present epoch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from odradek.broker.coordinator.group.assignment import count_down, count_up, timeline_order
@@ -16,7 +16,6 @@ from odradek.broker.coordinator.group.commands import (
     GroupCommand,
     GroupType,
     MemberCommand,
-    MemberInEpochCommand,
     OffsetToCommit,
     TxnOffsetCommit,
 )
@@ -25,11 +24,11 @@ from odradek.broker.coordinator.group.epoch_group import (
     FIRST_EPOCH,
     STABLE,
     EpochGroup,
+    Step,
     known_member,
+    replay_target_epoch,
+    replays_of,
 )
-from odradek.broker.coordinator.group.groups import GroupChanged, Groups
-from odradek.broker.coordinator.group.records import known_key, value_of
-from odradek.broker.coordinator.group.settings import StreamsConfigs
 from odradek.broker.coordinator.group.streams.records import (
     LEAVING,
     NO_TARGET,
@@ -56,7 +55,7 @@ from odradek.broker.coordinator.group.streams.topology import (
     TopicInfo,
     Topology,
 )
-from odradek.broker.runtime.machine import Cancel, Effect, LogRecord, NewRecord, Outcome, R, make_outcome
+from odradek.broker.runtime.machine import Cancel, Effect, NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.stored import streams_group_current_member_assignment as current
 from odradek.protocol.generated.stored import streams_group_member_metadata as metadata
@@ -64,7 +63,6 @@ from odradek.protocol.generated.stored import streams_group_metadata as group_me
 from odradek.protocol.generated.stored import streams_group_target_assignment_member as target
 from odradek.protocol.generated.stored import streams_group_target_assignment_metadata as target_epoch
 from odradek.protocol.generated.stored import streams_group_topology as stored_topology
-from odradek.protocol.message import CoordinatorRecord
 from odradek.protocol.native import mypyc_attr
 
 
@@ -216,26 +214,6 @@ class StoreDescription(GroupCommand):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class FenceMember(MemberCommand):
-    """The session of a member is over."""
-
-    home: ClassVar[GroupType | None] = GroupType.STREAMS
-    why_members_go: ClassVar[str] = "was not heard of in time"
-    __slots__ = ()
-    reply: None
-
-
-@mypyc_attr(allow_interpreted_subclasses=True)
-class ExpireRevocation(MemberInEpochCommand):
-    """The time to give up tasks is over for a member that was in ``member_epoch`` when it began."""
-
-    home: ClassVar[GroupType | None] = GroupType.STREAMS
-    why_members_go: ClassVar[str] = "did not give up its tasks in time"
-    __slots__ = ()
-    reply: None
-
-
-@mypyc_attr(allow_interpreted_subclasses=True)
 class EndInitialDelay(GroupCommand):
     """A new group has waited for its first members."""
 
@@ -320,24 +298,9 @@ def _release(counts: _Counts, tasks: Mapping[str, Iterable[int]], process: str) 
             counts.pop(subtopology, None)
 
 
-def session_key(group_id: str, member_id: str) -> Hashable:
-    """The key of the timer that removes a member without heartbeats."""
-    return ("streams session", group_id, member_id)
-
-
-def rebalance_key(group_id: str, member_id: str) -> Hashable:
-    """The key of the timer that removes a member which has not revoked its tasks."""
-    return ("streams rebalance", group_id, member_id)
-
-
 def initial_delay_key(group_id: str) -> Hashable:
     """The key of the timer of a new group's first assignment."""
     return ("streams initial rebalance", group_id)
-
-
-def member_timers(group_id: str, member_id: str) -> tuple[Hashable, ...]:
-    """All timers of a member."""
-    return (session_key(group_id, member_id), rebalance_key(group_id, member_id))
 
 
 def _check_task(member: Member, readers: Mapping[str, str], offset: OffsetToCommit, epoch: int) -> None:
@@ -500,8 +463,11 @@ class StreamsGroup(EpochGroup):
 
     def on_removed(self) -> Sequence[Effect]:
         """See `Group`."""
-        timers = [Cancel(key) for member_id in self.members for key in member_timers(self.group_id, member_id)]
-        return [*timers, Cancel(initial_delay_key(self.group_id)), GroupChanged(self.group_id)]
+        return [*super().on_removed(), Cancel(initial_delay_key(self.group_id))]
+
+    def check_topics_again(self) -> None:
+        """Have the topics checked again: one that the topology needs has changed."""
+        self.soft.topics_checked = False
 
     # -- reading
 
@@ -544,9 +510,9 @@ class StreamsGroup(EpochGroup):
             and self.target_of(member_id) != NO_TARGET
         )
 
-    def static_member(self, instance_id: str) -> Member | None:
-        """The member with that instance id."""
-        member = self.members.get(self.static_ids.get(instance_id, ""))
+    def static_member(self, instance_id: str | None) -> Member | None:
+        """See `EpochGroup`."""
+        member = self.members.get(self.static_ids.get(instance_id or "", ""))
         return member if member is not None and member.instance_id == instance_id else None
 
     @property
@@ -606,57 +572,28 @@ class StreamsGroup(EpochGroup):
         self._state = None
 
 
-class Step:
-    """``group`` is the live group, or for one that comes into being (``is_new``) what ``records`` will make.
+class StreamsStep(Step):
+    """``epoch``: of the group once the records are stored. ``is_new``: the group comes into being.
 
-    ``epoch``: of the group once the records are stored. ``later``: changes of soft state that belong to the records:
-    made once they are stored, on the group that then lives. Other soft state is changed at once; that of a new group
-    ends with the step. ``replaced``: the id of the static member whose place another one takes.
+    Soft state that does not belong to the records is changed at once; that of a new group ends with the step.
+    ``replaced``: the id of the static member whose place another one takes.
     """
 
-    __slots__ = ("effects", "epoch", "group", "is_new", "later", "now_ms", "records", "replaced", "statuses")
+    __slots__ = ("epoch", "group", "is_new", "replaced", "statuses")
 
-    def __init__(self, group: StreamsGroup, now_ms: int, *, is_new: bool = False) -> None:
+    def __init__(
+        self, group: StreamsGroup, now_ms: int, records: Sequence[NewRecord] = (), *, is_new: bool = False
+    ) -> None:
+        super().__init__(group, now_ms, records)
         self.group = group
         self.epoch = group.epoch
-        self.now_ms = now_ms
         self.is_new = is_new
-        self.records: list[NewRecord] = []
-        self.effects: list[Effect] = []
         self.statuses: list[Status] = []
-        self.later: list[Callable[[SoftState], None]] = []
         self.replaced: str | None = None
 
     def target_of(self, member: Member) -> Target:
         """The member's target, or that of the one whose place it takes."""
         return self.group.target_of(member.member_id if self.replaced is None else self.replaced)
-
-    def outcome(self, reply: R, groups: Groups) -> Outcome[R]:
-        """The outcome with all that was gathered."""
-        group_id, later = self.group.group_id, self.later
-        if self.records:
-            self.effects.append(GroupChanged(group_id))
-        if not later:
-            return make_outcome(self.records, reply=reply, effects=self.effects)
-
-        def settle() -> Sequence[Effect]:
-            group = groups.find_live(group_id, StreamsGroup)
-            if group is not None:
-                for change in later:
-                    change(group.soft)
-            return ()
-
-        return make_outcome(self.records, reply=reply, effects=self.effects, then=settle)
-
-
-def new_group(configs: StreamsConfigs, group_id: str) -> StreamsGroup:
-    """A group that no record has yet."""
-    return StreamsGroup(group_id, configs.release.first_group_epoch)
-
-
-_GONE = -1
-
-Apply = Callable[[StreamsGroup, Any, Any], None]
 
 
 def _epoch(group: StreamsGroup, key: Any, value: group_metadata.StreamsGroupMetadataValue) -> None:
@@ -733,15 +670,6 @@ def _target(
     )
 
 
-def _target_epoch(
-    group: StreamsGroup, key: Any, value: target_epoch.StreamsGroupTargetAssignmentMetadataValue | None
-) -> None:
-    if value is None:
-        group.set_assignment(_GONE, 0)
-    else:
-        group.set_assignment(value.assignment_epoch, value.assignment_timestamp)
-
-
 def _current(
     group: StreamsGroup,
     key: current.StreamsGroupCurrentMemberAssignmentKey,
@@ -785,42 +713,15 @@ def _active(rows: Sequence[current.TaskIds], epoch: int) -> dict[str, dict[int, 
     return tasks
 
 
-_RECORDS: Mapping[int, tuple[type[CoordinatorRecord], type[CoordinatorRecord], Apply]] = {
-    key.RECORD_TYPE: (key, value, apply)
-    for key, value, apply in (
-        (group_metadata.StreamsGroupMetadataKey, group_metadata.StreamsGroupMetadataValue, _epoch),
-        (metadata.StreamsGroupMemberMetadataKey, metadata.StreamsGroupMemberMetadataValue, _member),
-        (stored_topology.StreamsGroupTopologyKey, stored_topology.StreamsGroupTopologyValue, _topology),
-        (target.StreamsGroupTargetAssignmentMemberKey, target.StreamsGroupTargetAssignmentMemberValue, _target),
-        (
-            target_epoch.StreamsGroupTargetAssignmentMetadataKey,
-            target_epoch.StreamsGroupTargetAssignmentMetadataValue,
-            _target_epoch,
-        ),
-        (current.StreamsGroupCurrentMemberAssignmentKey, current.StreamsGroupCurrentMemberAssignmentValue, _current),
-    )
-}
-_GROUP_RECORD = group_metadata.StreamsGroupMetadataKey.RECORD_TYPE
-_TOPOLOGY_RECORD = stored_topology.StreamsGroupTopologyKey.RECORD_TYPE
-
-
-def key_of(record_type: int, key: bytes) -> Any:
-    """The decoded key of a record, None for a type that Kafka 4.4.0 does not write."""
-    kinds = _RECORDS.get(record_type)
-    return None if kinds is None else known_key(kinds[0], key)
-
-
-def apply(group: StreamsGroup, record_type: int, key: Any, record: NewRecord | LogRecord) -> None:
-    """Change the group as the record says; ``key`` as `key_of` gives it."""
-    _, value_type, change = _RECORDS[record_type]
-    change(group, key, value_of(value_type, record))
-
-
-def deletes_group(record_type: int, value: bytes | None) -> bool:
-    """Whether the record is the tombstone of the group."""
-    return record_type == _GROUP_RECORD and value is None
-
-
-def changes_topics(record_type: int) -> bool:
-    """Whether the record changes which topics the group needs."""
-    return record_type == _TOPOLOGY_RECORD
+REPLAYS = replays_of(
+    (group_metadata.StreamsGroupMetadataKey, group_metadata.StreamsGroupMetadataValue, _epoch),
+    (metadata.StreamsGroupMemberMetadataKey, metadata.StreamsGroupMemberMetadataValue, _member),
+    (stored_topology.StreamsGroupTopologyKey, stored_topology.StreamsGroupTopologyValue, _topology),
+    (target.StreamsGroupTargetAssignmentMemberKey, target.StreamsGroupTargetAssignmentMemberValue, _target),
+    (
+        target_epoch.StreamsGroupTargetAssignmentMetadataKey,
+        target_epoch.StreamsGroupTargetAssignmentMetadataValue,
+        replay_target_epoch,
+    ),
+    (current.StreamsGroupCurrentMemberAssignmentKey, current.StreamsGroupCurrentMemberAssignmentValue, _current),
+)

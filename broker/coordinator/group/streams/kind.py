@@ -7,44 +7,34 @@ asked for it again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar
 
-from odradek.broker.coordinator.group.assignment import TopicGroups
 from odradek.broker.coordinator.group.classic.group import ClassicGroup
-from odradek.broker.coordinator.group.commands import DeleteGroup, GroupType, MetadataChanged
-from odradek.broker.coordinator.group.epoch_group import (
-    AWAY,
-    MemberExpiry,
-    MemberTimers,
-    check_instance,
-    check_released,
-    known_static,
-    resumed,
-)
-from odradek.broker.coordinator.group.groups import Decision, FollowUp, GroupChanged, Groups, KindContext, group_error
-from odradek.broker.coordinator.group.settings import TAGS, GroupConfigs, StreamsConfigs
-from odradek.broker.coordinator.group.streams.group import (
-    EndInitialDelay,
+from odradek.broker.coordinator.group.commands import (
+    DeleteGroup,
     ExpireRevocation,
     FenceMember,
+    GroupType,
+)
+from odradek.broker.coordinator.group.epoch_group import (
+    AWAY,
+    EpochKind,
+    check_released,
+)
+from odradek.broker.coordinator.group.groups import FollowUp, KindContext
+from odradek.broker.coordinator.group.settings import TAGS, StreamsConfigs
+from odradek.broker.coordinator.group.streams.group import (
+    REPLAYS,
+    EndInitialDelay,
     HeartbeatReply,
-    SoftState,
-    Step,
     StoreDescription,
     StreamsGroup,
     StreamsGroupHeartbeat,
+    StreamsStep,
     TopicsRefused,
     UpdateDescription,
-    apply,
-    changes_topics,
-    deletes_group,
-    key_of,
-    member_timers,
-    new_group,
-    rebalance_key,
-    session_key,
 )
 from odradek.broker.coordinator.group.streams.progress import (
     Progress,
@@ -77,130 +67,71 @@ from odradek.broker.coordinator.group.streams.topology import (
     as_stored,
     internal_error,
 )
-from odradek.broker.coordinator.group.topics import TopicCache, TopicSource
 from odradek.broker.runtime.machine import (
     Cancel,
     Command,
-    Effect,
-    LogRecord,
     NewRecord,
     Outcome,
     R,
-    Schedule,
     make_outcome,
 )
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.stored.streams_group_metadata import StreamsGroupMetadataKey
+from odradek.protocol.generated.stored.streams_group_topology import StreamsGroupTopologyKey
 
 _FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 30_000, 3_600_000
 """How long nobody else is asked for a description: twice as long each time. Kafka varies it by a fifth."""
-
-
-class DescriptionUpdates:
-    """Decides on descriptions. Owner: the streams kind. ``delete``: the decision that deletes any group."""
-
-    def __init__(self, groups: Groups, configs: StreamsConfigs, delete: Decision) -> None:
-        self._groups = groups
-        self._configs = configs
-        self._delete = delete
-
-    def is_wanted(self, group: StreamsGroup, topology_epoch: int, now_ms: int) -> bool:
-        """Whether a member is to be asked now for the description of the topology."""
-        return (
-            topology_epoch not in group.description_epochs
-            and now_ms >= group.soft.description_wanted_from_ms
-            and self._configs.keeps_descriptions
-        )
-
-    def update(self, command: UpdateDescription, now_ms: int) -> Outcome[None]:
-        """A member sends the description. The group's record first says that one is being stored."""
-        group = self._groups.existing(command.group_id)
-        if not isinstance(group, StreamsGroup):
-            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {command.group_id} is not a streams group.")
-        group.member(command.member_id)
-        if group.topology is None:
-            raise internal_error()
-        present, named = group.topology.epoch, command.topology_epoch
-        if named != present:
-            text = f"Topology epoch {named} does not match the group's current topology epoch {present}."
-            raise KafkaError(ErrorCode.INVALID_REQUEST, text)
-        store = StoreDescription(command.group_id, named, as_stored(command.description))
-        records = [] if group.description_epochs.stored == UNCERTAIN else [_record(group, UNCERTAIN)]
-        return make_outcome(records, effects=[FollowUp(store)])
-
-    def store(self, command: StoreDescription, now_ms: int) -> Outcome[None]:
-        """The description is there from now on."""
-        group = self._groups.find(command.group_id, StreamsGroup)
-        if group is None:
-            return make_outcome()
-        step = Step(group, now_ms)
-        step.records.append(_record(group, command.topology_epoch))
-        step.later.append(partial(_keep, command))
-        return step.outcome(None, self._groups)
-
-    def delete_group(self, command: DeleteGroup, now_ms: int) -> Outcome[None]:
-        """Delete a group; before that, one record says that its description is being deleted, and one that it is."""
-        group = self._groups.find(command.group_id, StreamsGroup)
-        if group is None or not group.is_described:
-            return self._delete(command, now_ms)
-        group.check_delete()
-        next_epoch = NOT_STORED if group.description_epochs.stored == UNCERTAIN else UNCERTAIN
-        return make_outcome([_record(group, next_epoch)], effects=[FollowUp(command)])
-
-
-def note_request(now_ms: int, soft: SoftState) -> None:
-    """A member has been asked for a description; the next one is, if none comes for a while."""
-    pause_ms = min(_FIRST_PAUSE_MS << min(soft.description_requests, 7), _LONGEST_PAUSE_MS)
-    soft.description_requests += 1
-    soft.description_wanted_from_ms = now_ms + pause_ms
-
-
-def _keep(command: StoreDescription, soft: SoftState) -> None:
-    soft.description = command.description
-    soft.description_requests = soft.description_wanted_from_ms = 0
-
-
-def _record(group: StreamsGroup, stored: int) -> NewRecord:
-    """The record of the group with another epoch of the stored description."""
-    return group.record(group.epoch, group.description_epochs._replace(stored=stored))
-
-
 _RETRY_HEARTBEATS = 2
 """Internal topics that could not be created are tried again after this many heartbeat intervals."""
 
 
-class Heartbeats:
-    """Decides on heartbeats. Owner: the streams kind."""
+class StreamsKind(EpochKind):
+    """Decides on the requests of members and on the coordinator's own commands. See `GroupKind`."""
 
-    def __init__(
-        self,
-        groups: Groups,
-        topics: TopicSource,
-        configs: StreamsConfigs,
-        topologies: Topologies,
-        departures: Departures,
-        descriptions: DescriptionUpdates,
-    ) -> None:
-        self._groups = groups
-        self._topics = topics
-        self._configs = configs
-        self._topologies = topologies
-        self._departures = departures
-        self._descriptions = descriptions
-        self._progress = Progress(configs)
+    group_type: ClassVar[GroupType] = GroupType.STREAMS
+
+    def __init__(self, context: KindContext) -> None:
+        self.configs = StreamsConfigs(context.configs)
+        super().__init__(
+            context,
+            self.configs,
+            StreamsGroup,
+            REPLAYS,
+            StreamsGroupMetadataKey.RECORD_TYPE,
+            (StreamsGroupTopologyKey.RECORD_TYPE,),
+        )
+        self._delete = context.delete_group
+        self._topologies = Topologies(self._topics)
+        self._progress = Progress(self.configs)
+        self.decisions: Mapping[type[Command[Any]], Callable[[Any, int], Outcome[Any]]] = {
+            StreamsGroupHeartbeat: self.heartbeat,
+            FenceMember: self.fence,
+            ExpireRevocation: self.expire_revocation,
+            EndInitialDelay: self.end_initial_delay,
+            TopicsRefused: self.topics_refused,
+            UpdateDescription: self.update_description,
+            StoreDescription: self.store_description,
+            DeleteGroup: self.delete_group,
+        }
+
+    def _gives_up(self, member: Member) -> bool:
+        return member.state is MemberState.UNREVOKED_TASKS
+
+    # -- heartbeats
 
     def heartbeat(self, command: StreamsGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
         """A member joins with epoch 0, leaves with a negative one, and lives with any other."""
-        resting = self._resting(command, now_ms)
-        if resting is not None:
-            return self._still(command.group_id, resting, command.endpoint_epoch)
+        unchanged = self._unchanged(command, now_ms)
+        if unchanged is not None:
+            return unchanged
         if command.member_epoch < JOINING:
-            return self._departures.leave(command, now_ms)
+            return self._leave(command, now_ms)
         step = self._step(command, now_ms)
         before = self._member(step, command)
         member = _updated(before, command)
-        if command.member_epoch == JOINING and self._configs.release.tells_changed_endpoints:
+        if command.member_epoch == JOINING and self.configs.release.tells_changed_endpoints:
             member = member._replace(endpoint=command.endpoint)
-        configs = self._configs.assignment_configs(command.group_id)
+        configs = self.configs.assignment_configs(command.group_id)
         ready = self._bring_up_to_date(step, command, before, member, configs)
         _check_offsets(command.offsets)
         _check_offsets(command.end_offsets)
@@ -212,15 +143,13 @@ class Heartbeats:
             reply = self._reply(step, command, before, after, ready.configured)
         except KafkaError:
             begins = epoch > step.group.assignment_epoch and ready.configured.subtopologies is None
-            if begins and self._configs.release.keeps_refused_assignments:
+            if begins and self.configs.release.keeps_refused_assignments:
                 step.group.soft.taskless_epoch = epoch
             raise
         return step.outcome(reply, self._groups)
 
-    # -- nothing new
-
-    def _resting(self, command: StreamsGroupHeartbeat, now_ms: int) -> Member | None:
-        """The member, if its heartbeat says nothing new and it has its whole assignment, as with most heartbeats.
+    def _unchanged(self, command: StreamsGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply] | None:
+        """The outcome of a heartbeat that says nothing new, of a member that has its whole assignment: most of them.
 
         A fast path: `heartbeat` would give the same result.
         """
@@ -239,50 +168,43 @@ class Heartbeats:
             or command.endpoint_epoch != group.soft.endpoint_epoch
             or not group.rests(member)
             or self._wants_description(group, command, now_ms)
-            or group.assignment_configs != self._configs.assignment_configs(command.group_id)
+            or group.assignment_configs != self.configs.assignment_configs(command.group_id)
         ):
             return None
-        return member
-
-    def _still(self, group_id: str, member: Member, endpoint_epoch: int) -> Outcome[HeartbeatReply]:
-        interval_ms = self._configs.heartbeat_interval_ms(group_id)
-        reply = HeartbeatReply(member.member_id, member.epoch, interval_ms, endpoint_epoch=endpoint_epoch)
-        return make_outcome(reply=reply, effects=(self._session(group_id, member.member_id),))
-
-    def _session(self, group_id: str, member_id: str) -> Schedule:
-        """The effect that restarts the member's session."""
-        timeout_ms = self._configs.session_timeout_ms(group_id)
-        return Schedule(session_key(group_id, member_id), timeout_ms, FenceMember(group_id, member_id))
+        group_id, member_id = command.group_id, member.member_id
+        interval_ms = self.configs.heartbeat_interval_ms(group_id)
+        reply = HeartbeatReply(member_id, member.epoch, interval_ms, endpoint_epoch=command.endpoint_epoch)
+        return make_outcome(reply=reply, effects=(self._session(group_id, member_id),))
 
     # -- group and member
 
-    def _step(self, command: StreamsGroupHeartbeat, now_ms: int) -> Step:
+    def _step(self, command: StreamsGroupHeartbeat, now_ms: int) -> StreamsStep:
         """A step of the group. A first member creates the group, also in place of an empty classic one."""
         group_id = command.group_id
         group = self._groups.get(group_id)
         if isinstance(group, StreamsGroup):
             if command.member_epoch == JOINING and not self._has_room(group, command):
-                check_room(group, self._configs.max_size)
-            return Step(group, now_ms)
+                check_room(group, self.configs.max_size)
+            return StreamsStep(group, now_ms)
         if group is None and command.member_epoch:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Streams group {group_id} not found.")
-        step = Step(new_group(self._configs, group_id), now_ms, is_new=True)
+        step = StreamsStep(self._new_group(group_id), now_ms, is_new=True)
         if group is not None:
             if command.member_epoch or not isinstance(group, ClassicGroup) or not group.is_empty:
-                raise not_streams(group_id)
+                raise self.other_kind(group_id)
             step.records += group.tombstones()
             step.effects += group.on_removed()
-        check_room(step.group, self._configs.max_size)
+        check_room(step.group, self.configs.max_size)
         return step
 
     def _has_room(self, group: StreamsGroup, command: StreamsGroupHeartbeat) -> bool:
         """Whether the group, which may be full, has a place for this member already."""
-        if not self._configs.release.has_static_streams_members:
+        if not self.configs.release.has_static_streams_members:
             return False
         static = command.instance_id is not None and group.static_member(command.instance_id) is not None
         return static or command.member_id in group.members
 
-    def _member(self, step: Step, command: StreamsGroupHeartbeat) -> Member:
+    def _member(self, step: StreamsStep, command: StreamsGroupHeartbeat) -> Member:
         group = step.group
         if command.instance_id is not None:
             return self._static_member(step, command, command.instance_id)
@@ -294,12 +216,11 @@ class Heartbeats:
         check_epoch(member, command.member_epoch, command.owned)
         return member
 
-    def _static_member(self, step: Step, command: StreamsGroupHeartbeat, instance_id: str) -> Member:
+    def _static_member(self, step: StreamsStep, command: StreamsGroupHeartbeat, instance_id: str) -> Member:
         """The member with the instance id, which may have come back with another member id; or a new one."""
         group, member_id = step.group, command.member_id
         if command.member_epoch != JOINING:
-            member = known_static(group.static_member(instance_id), instance_id)
-            check_instance(member, member_id)
+            member: Member = group.requesting(member_id, instance_id)
             check_epoch(member, command.member_epoch, command.owned)
             return member
         present = group.static_member(instance_id)
@@ -319,7 +240,12 @@ class Heartbeats:
     # -- what the member and the topics change
 
     def _bring_up_to_date(
-        self, step: Step, command: StreamsGroupHeartbeat, before: Member, member: Member, configs: Mapping[str, str]
+        self,
+        step: StreamsStep,
+        command: StreamsGroupHeartbeat,
+        before: Member,
+        member: Member,
+        configs: Mapping[str, str],
     ) -> Readiness:
         """Records of the member, the topology and the group's next epoch, if any of it has changed."""
         group = step.group
@@ -354,11 +280,12 @@ class Heartbeats:
         group.soft.waits_for_first = False
         configured = group.soft.configured
         up_to_date = group.epoch <= group.assignment_epoch
-        if group.is_empty or up_to_date or configured is None or not self._progress.may_assign(group, now_ms):
+        may_assign = self.configs.may_assign(group.group_id, group.assignment_timestamp, now_ms)
+        if group.is_empty or up_to_date or configured is None or not may_assign:
             return make_outcome()
-        step = Step(group, now_ms)
+        step = StreamsStep(group, now_ms)
         configs = group.assignment_configs
-        release = self._configs.release
+        release = self.configs.release
         _, records = compute_targets(group, None, group.epoch, configured, configs, now_ms, release=release)
         step.records += records
         return step.outcome(None, self._groups)
@@ -374,7 +301,7 @@ class Heartbeats:
 
     # -- the answer
 
-    def _keep_alive(self, step: Step, command: StreamsGroupHeartbeat) -> None:
+    def _keep_alive(self, step: StreamsStep, command: StreamsGroupHeartbeat) -> None:
         member_id = command.member_id
         step.effects.append(self._session(command.group_id, member_id))
         soft = step.group.soft
@@ -383,17 +310,17 @@ class Heartbeats:
 
     def _reply(
         self,
-        step: Step,
+        step: StreamsStep,
         command: StreamsGroupHeartbeat,
         before: Member,
         after: Member,
         configured: ConfiguredTopology,
     ) -> HeartbeatReply:
         group, soft = step.group, step.group.soft
-        interval_ms = self._configs.heartbeat_interval_ms(group.group_id)
+        interval_ms = self.configs.heartbeat_interval_ms(group.group_id)
         tells = command.member_epoch == JOINING or after.assigned != before.assigned
         changed = tells
-        if self._configs.release.tells_changed_endpoints:
+        if self.configs.release.tells_changed_endpoints:
             changed = after.assigned != before.assigned
             if after.endpoint != before.endpoint:
                 soft.endpoint_epoch += 1
@@ -418,7 +345,7 @@ class Heartbeats:
             status.code == TopicStatus.STALE_TOPOLOGY for status in step.statuses
         )
         if wants_description:
-            step.later.append(partial(note_request, step.now_ms))
+            step.later.append(partial(_note_request, step.now_ms))
         return HeartbeatReply(
             after.member_id,
             after.epoch,
@@ -432,17 +359,112 @@ class Heartbeats:
 
     def _wants_description(self, group: StreamsGroup, command: StreamsGroupHeartbeat, now_ms: int) -> bool:
         topology = group.topology or command.topology
-        return (
-            command.speaks_v1 and topology is not None and self._descriptions.is_wanted(group, topology.epoch, now_ms)
-        )
+        return command.speaks_v1 and topology is not None and self._description_is_wanted(group, topology.epoch, now_ms)
 
     def _missing_tags(self, command: StreamsGroupHeartbeat, member: Member) -> list[str]:
         """The tags in the group's config that the member lacks, if the member asks for them."""
         if not command.speaks_v1:
             return []
-        wanted = self._configs.assignment_configs(command.group_id).get(TAGS, "")
+        wanted = self.configs.assignment_configs(command.group_id).get(TAGS, "")
         has = {tag for tag, _ in member.client_tags}
         return [tag for tag in wanted.split(",") if wanted and tag not in has]
+
+    # -- members that go
+
+    def _leave(self, command: StreamsGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
+        """A member leaves; on its way out it may ask for the end of the application."""
+        group: StreamsGroup = self._existing(command.group_id)
+        if command.shutdown and group.soft.shutdown_by is None:
+            group.soft.shutdown_by = command.member_id
+        member: Member = group.requesting(command.member_id, command.instance_id)
+        if command.instance_id is not None and command.member_epoch == AWAY:
+            return self._go_away(group, member, now_ms)
+        return self._remove(group, member, HeartbeatReply(command.member_id, command.member_epoch), now_ms)
+
+    def _go_away(self, group: StreamsGroup, member: Member, now_ms: int) -> Outcome[HeartbeatReply]:
+        """Its tasks count as assigned in epoch 0 from now on, so that its successor may commit their offsets."""
+        held = member.assigned
+        kept = {subtopology: dict.fromkeys(partitions, 0) for subtopology, partitions in held.active.items()}
+        away = member._replace(epoch=AWAY, assigned=held._replace(active=kept), revoking=NOTHING_HELD)
+        step = StreamsStep(group, now_ms)
+        step.records.append(current_record(group.group_id, away))
+        return step.outcome(HeartbeatReply(member.member_id, AWAY), self._groups)
+
+    def _expire(self, group: StreamsGroup, member: Member, now_ms: int) -> Outcome[None]:
+        return self._remove(group, member, None, now_ms)
+
+    def _remove(self, group: StreamsGroup, member: Member, reply: R, now_ms: int) -> Outcome[R]:
+        """The group continues in its next epoch. Others get the tasks with their heartbeats."""
+        group_id = group.group_id
+        step = StreamsStep(group, now_ms)
+        step.records += member_tombstones(group_id, member.member_id)
+        step.records.append(group.record(group.epoch + 1, group.description_epochs))
+        if len(group.members) == 1 and self.configs.release.assigns_empty_groups:
+            step.records.append(target_epoch_record(group_id, group.epoch + 1, 0))
+        step.effects += [Cancel(key) for key in group.timers(member.member_id)]
+        return step.outcome(reply, self._groups)
+
+    # -- descriptions of the topology (KIP-1331)
+
+    def _description_is_wanted(self, group: StreamsGroup, topology_epoch: int, now_ms: int) -> bool:
+        """Whether a member is to be asked now for the description of the topology."""
+        return (
+            topology_epoch not in group.description_epochs
+            and now_ms >= group.soft.description_wanted_from_ms
+            and self.configs.keeps_descriptions
+        )
+
+    def update_description(self, command: UpdateDescription, now_ms: int) -> Outcome[None]:
+        """A member sends the description. The group's record first says that one is being stored."""
+        group: StreamsGroup = self._existing(command.group_id)
+        group.member(command.member_id)
+        if group.topology is None:
+            raise internal_error()
+        present, named = group.topology.epoch, command.topology_epoch
+        if named != present:
+            text = f"Topology epoch {named} does not match the group's current topology epoch {present}."
+            raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+        store = StoreDescription(command.group_id, named, as_stored(command.description))
+        records = [] if group.description_epochs.stored == UNCERTAIN else [_description_record(group, UNCERTAIN)]
+        return make_outcome(records, effects=[FollowUp(store)])
+
+    def store_description(self, command: StoreDescription, now_ms: int) -> Outcome[None]:
+        """The description is there from now on."""
+        group = self._groups.find(command.group_id, StreamsGroup)
+        if group is None:
+            return make_outcome()
+        step = StreamsStep(group, now_ms)
+        step.records.append(_description_record(group, command.topology_epoch))
+        step.later.append(partial(_keep, command))
+        return step.outcome(None, self._groups)
+
+    def delete_group(self, command: DeleteGroup, now_ms: int) -> Outcome[None]:
+        """Delete a group; before that, one record says that its description is being deleted, and one that it is."""
+        group = self._groups.find(command.group_id, StreamsGroup)
+        if group is None or not group.is_described:
+            return self._delete(command, now_ms)
+        group.check_delete()
+        next_epoch = NOT_STORED if group.description_epochs.stored == UNCERTAIN else UNCERTAIN
+        return make_outcome([_description_record(group, next_epoch)], effects=[FollowUp(command)])
+
+
+def _note_request(now_ms: int, group: StreamsGroup) -> None:
+    """A member has been asked for a description; the next one is, if none comes for a while."""
+    soft = group.soft
+    pause_ms = min(_FIRST_PAUSE_MS << min(soft.description_requests, 7), _LONGEST_PAUSE_MS)
+    soft.description_requests += 1
+    soft.description_wanted_from_ms = now_ms + pause_ms
+
+
+def _keep(command: StoreDescription, group: StreamsGroup) -> None:
+    soft = group.soft
+    soft.description = command.description
+    soft.description_requests = soft.description_wanted_from_ms = 0
+
+
+def _description_record(group: StreamsGroup, stored: int) -> NewRecord:
+    """The record of the group with another epoch of the stored description."""
+    return group.record(group.epoch, group.description_epochs._replace(stored=stored))
 
 
 def _matters(before: Member, after: Member) -> bool:
@@ -480,151 +502,6 @@ def _updated(member: Member, command: StreamsGroupHeartbeat) -> Member:
         client_tags=member.client_tags if command.client_tags is None else command.client_tags,
         endpoint=member.endpoint if command.endpoint is None else command.endpoint,
     )
-
-
-class Departures(MemberExpiry):
-    """Takes members out of groups. Owner: the streams kind."""
-
-    def __init__(self, groups: Groups, configs: GroupConfigs) -> None:
-        super().__init__(lambda group_id: groups.find(group_id, StreamsGroup))
-        self._groups = groups
-        self._configs = configs
-
-    def leave(self, command: StreamsGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
-        """A member leaves; on its way out it may ask for the end of the application."""
-        group = self._groups.existing(command.group_id)
-        if not isinstance(group, StreamsGroup):
-            raise not_streams(command.group_id)
-        if command.shutdown and group.soft.shutdown_by is None:
-            group.soft.shutdown_by = command.member_id
-        if command.instance_id is None:
-            member = group.member(command.member_id)
-        else:
-            member = known_static(group.static_member(command.instance_id), command.instance_id)
-            check_instance(member, command.member_id)
-            if command.member_epoch == AWAY:
-                return self._go_away(group, member, now_ms)
-        return self._remove(group, member, HeartbeatReply(command.member_id, command.member_epoch), now_ms)
-
-    def _go_away(self, group: StreamsGroup, member: Member, now_ms: int) -> Outcome[HeartbeatReply]:
-        """Its tasks count as assigned in epoch 0 from now on, so that its successor may commit their offsets."""
-        held = member.assigned
-        kept = {subtopology: dict.fromkeys(partitions, 0) for subtopology, partitions in held.active.items()}
-        away = member._replace(epoch=AWAY, assigned=held._replace(active=kept), revoking=NOTHING_HELD)
-        step = Step(group, now_ms)
-        step.records.append(current_record(group.group_id, away))
-        return step.outcome(HeartbeatReply(member.member_id, AWAY), self._groups)
-
-    def _expire(self, group: StreamsGroup, member: Member, now_ms: int) -> Outcome[None]:
-        return self._remove(group, member, None, now_ms)
-
-    def _remove(self, group: StreamsGroup, member: Member, reply: R, now_ms: int) -> Outcome[R]:
-        """The group continues in its next epoch. Others get the tasks with their heartbeats."""
-        group_id = group.group_id
-        step = Step(group, now_ms)
-        step.records += member_tombstones(group_id, member.member_id)
-        step.records.append(group.record(group.epoch + 1, group.description_epochs))
-        if len(group.members) == 1 and self._configs.release.assigns_empty_groups:
-            step.records.append(target_epoch_record(group_id, group.epoch + 1, 0))
-        step.effects += [Cancel(key) for key in member_timers(group_id, member.member_id)]
-        return step.outcome(reply, self._groups)
-
-
-def not_streams(group_id: str) -> KafkaError:
-    """The group is of another kind."""
-    return KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a streams group.")
-
-
-class StreamsKind:
-    """See `GroupKind`."""
-
-    group_type: ClassVar[GroupType] = GroupType.STREAMS
-
-    def __init__(self, context: KindContext) -> None:
-        self._groups = context.groups
-        self._by_topic = TopicGroups()
-        self._ids: set[str] = set()
-        self.configs = StreamsConfigs(context.configs)
-        self._topics = TopicCache(context.topics)
-        departures = Departures(context.groups, context.configs)
-        topologies = Topologies(self._topics)
-        descriptions = DescriptionUpdates(context.groups, self.configs, context.delete_group)
-        heartbeats = Heartbeats(context.groups, self._topics, self.configs, topologies, departures, descriptions)
-        self.decisions: Mapping[type[Command[Any]], Callable[[Any, int], Outcome[Any]]] = {
-            StreamsGroupHeartbeat: heartbeats.heartbeat,
-            FenceMember: departures.fence,
-            ExpireRevocation: departures.expire_revocation,
-            EndInitialDelay: heartbeats.end_initial_delay,
-            TopicsRefused: heartbeats.topics_refused,
-            UpdateDescription: descriptions.update,
-            StoreDescription: descriptions.store,
-            DeleteGroup: descriptions.delete_group,
-        }
-
-    def replay(self, record_type: int, record: LogRecord) -> None:
-        """See `GroupKind`."""
-        key = key_of(record_type, record.key)
-        if key is None:
-            return
-        group_id: str = key.group_id
-        if record.value is None:
-            present = self._groups.find_live(group_id, StreamsGroup)
-            if present is None:
-                return
-            group = present
-        else:
-            group = self._groups.for_replay(group_id, StreamsGroup, partial(new_group, self.configs))
-            self._ids.add(group_id)
-        if deletes_group(record_type, record.value):
-            self._by_topic.update(group_id, group.topics(), ())
-            self._groups.remove(group_id, StreamsGroup)
-            self._ids.discard(group_id)
-            return
-        before = group.topics() if changes_topics(record_type) else ()
-        apply(group, record_type, key, record)
-        if changes_topics(record_type):
-            self._by_topic.update(group_id, before, group.topics())
-
-    def refused(
-        self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
-    ) -> Outcome[Any] | None:
-        """See `GroupKind`: nothing has changed, and the client gets Kafka's choice of error."""
-        raise KafkaError(group_error(error.code)) from error
-
-    def on_loaded(self, now_ms: int) -> Sequence[Effect]:
-        """See `GroupKind`: members have a whole session to show that they live, and to give up what they have to."""
-        effects: list[Effect] = []
-        for group_id in sorted(self._ids):
-            group = self._groups.find_live(group_id, StreamsGroup)
-            if group is not None:
-                timeout_ms = self.configs.session_timeout_ms(group_id)
-                effects += resumed(group_id, group.members, _TIMERS, timeout_ms, _gives_up)
-                effects.append(GroupChanged(group_id))
-        return effects
-
-    def on_metadata_changed(self, change: MetadataChanged, now_ms: int) -> Sequence[Effect]:
-        """See `GroupKind`: groups that need a changed topic look at it with their next heartbeat."""
-        self._topics.forget(change.topics)
-        for group_id in self._by_topic.subscribed_to(change.topics):
-            group = self._groups.find_live(group_id, StreamsGroup)
-            if group is not None:
-                group.soft.topics_checked = False
-        return ()
-
-    def snapshot(self) -> object:
-        """See `GroupKind`."""
-        return self._by_topic, self._ids
-
-    def restore(self, snapshot: tuple[TopicGroups, set[str]]) -> None:
-        """See `GroupKind`."""
-        self._by_topic, self._ids = snapshot
-
-
-_TIMERS = MemberTimers(session_key, FenceMember, rebalance_key, ExpireRevocation)
-
-
-def _gives_up(member: Member) -> bool:
-    return member.state is MemberState.UNREVOKED_TASKS
 
 
 def make(context: KindContext) -> StreamsKind:

@@ -11,20 +11,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from odradek.broker.coordinator.group.assignment import member_order
-from odradek.broker.coordinator.group.epoch_group import FIRST_EPOCH, fenced
+from odradek.broker.coordinator.group.epoch_group import FIRST_EPOCH, fenced, rebalance_key, revocation
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import STANDBYS, StreamsConfigs
 from odradek.broker.coordinator.group.streams.group import (
     EndInitialDelay,
-    ExpireRevocation,
     Holders,
-    SoftState,
-    Step,
     StreamsGroup,
     StreamsGroupHeartbeat,
+    StreamsStep,
     TopicsRefused,
     initial_delay_key,
-    rebalance_key,
 )
 from odradek.broker.coordinator.group.streams.records import (
     NO_TARGET,
@@ -160,7 +157,7 @@ class Topologies:
     def __init__(self, topics: TopicCache) -> None:
         self._topics = topics
 
-    def declared(self, step: Step, command: StreamsGroupHeartbeat) -> Topology:
+    def declared(self, step: StreamsStep, command: StreamsGroupHeartbeat) -> Topology:
         """The group's topology; the first member that declares one initialises it."""
         present, asked = step.group.topology, command.topology
         if present is None:
@@ -172,14 +169,14 @@ class Topologies:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Topology updates are not supported yet.")
         return present
 
-    def tell_stale(self, step: Step, member: Member) -> None:
+    def tell_stale(self, step: StreamsStep, member: Member) -> None:
         """Give a member with a topology of an older epoch a status about that."""
         present = step.group.topology
         if present is not None and member.topology_epoch < present.epoch:
             text = f"The member's topology epoch {member.topology_epoch} is behind the group's topology epoch"
             step.statuses.append(Status(TopicStatus.STALE_TOPOLOGY, f"{text} {present.epoch}."))
 
-    def readiness(self, step: Step, command: StreamsGroupHeartbeat, topology: Topology) -> Readiness:
+    def readiness(self, step: StreamsStep, command: StreamsGroupHeartbeat, topology: Topology) -> Readiness:
         """Compare the topology with the topics. Raises KafkaError for tasks of the member that do not exist."""
         group, soft = step.group, step.group.soft
         metadata_hash = group.metadata_hash
@@ -196,7 +193,7 @@ class Topologies:
         return Readiness(configured, metadata_hash, validated, changed)
 
     def tell_problem(
-        self, step: Step, command: StreamsGroupHeartbeat, configured: ConfiguredTopology, retry_ms: int
+        self, step: StreamsStep, command: StreamsGroupHeartbeat, configured: ConfiguredTopology, retry_ms: int
     ) -> None:
         """Tell the member why tasks cannot be assigned, and have missing internal topics created, if the client may do
         that.
@@ -222,7 +219,8 @@ class Topologies:
             step.effects.append(CreateInternalTopics(step.group.group_id, wanted, retry_ms))
 
 
-def _topics_are_checked(soft: SoftState) -> None:
+def _topics_are_checked(group: StreamsGroup) -> None:
+    soft = group.soft
     soft.topics_checked = soft.configured is not None
 
 
@@ -419,7 +417,7 @@ class Progress:
     def __init__(self, configs: StreamsConfigs) -> None:
         self._configs = configs
 
-    def waits_for_first(self, step: Step) -> bool:
+    def waits_for_first(self, step: StreamsStep) -> bool:
         """Whether the group waits for more first members.
 
         It begins to wait if it has no members and its config says so.
@@ -435,14 +433,14 @@ class Progress:
         return delay_ms > 0
 
     def target(
-        self, step: Step, member: Member, epoch: int, configured: ConfiguredTopology, configs: Mapping[str, str]
+        self, step: StreamsStep, member: Member, epoch: int, configured: ConfiguredTopology, configs: Mapping[str, str]
     ) -> tuple[int, Target]:
         """The member's target and its epoch; computed again if the epoch is not the group's."""
         epoch, target = self._target(step, member, epoch, configured, configs)
         return epoch, NO_TARGET if epoch == step.group.soft.taskless_epoch else target
 
     def _target(
-        self, step: Step, member: Member, epoch: int, configured: ConfiguredTopology, configs: Mapping[str, str]
+        self, step: StreamsStep, member: Member, epoch: int, configured: ConfiguredTopology, configs: Mapping[str, str]
     ) -> tuple[int, Target]:
         group = step.group
         if self.waits_for_first(step):
@@ -451,7 +449,7 @@ class Progress:
             return max(group.assignment_epoch, FIRST_EPOCH), NO_TARGET
         if group.assignment_epoch >= epoch:
             return group.assignment_epoch, step.target_of(member)
-        if not self.may_assign(group, step.now_ms):
+        if not self._configs.may_assign(group.group_id, group.assignment_timestamp, step.now_ms):
             text = "Assignment delayed due to the configured assignment interval."
             step.statuses.append(Status(TopicStatus.ASSIGNMENT_DELAYED, text))
             return group.assignment_epoch, step.target_of(member)
@@ -461,13 +459,7 @@ class Progress:
         step.records += records
         return epoch, targets[member.member_id]
 
-    def may_assign(self, group: StreamsGroup, now_ms: int) -> bool:
-        """Whether the last assignment is old enough."""
-        interval_ms = self._configs.assignment_interval_ms(group.group_id)
-        last_ms = group.assignment_timestamp
-        return last_ms == 0 or interval_ms == 0 or now_ms >= last_ms + interval_ms
-
-    def reconciled(self, step: Step, member: Member, epoch: int, target: Target, owned: Owned | None) -> Member:
+    def reconciled(self, step: StreamsStep, member: Member, epoch: int, target: Target, owned: Owned | None) -> Member:
         """The member moved as far towards its target as it can get now. Its time to give tasks up is limited."""
         if member.is_reconciled_to(epoch):
             return member
@@ -477,14 +469,12 @@ class Progress:
         if after == member:
             return member
         step.records.append(current_record(group_id, after))
-        key = rebalance_key(group_id, member.member_id)
         if after.state is MemberState.UNREVOKED_TASKS:
-            expiry = ExpireRevocation(group_id, member.member_id, after.epoch)
-            step.effects.append(Schedule(key, after.rebalance_timeout_ms, expiry))
+            step.effects.append(revocation(group_id, after))
         else:
-            step.effects.append(Cancel(key))
+            step.effects.append(Cancel(rebalance_key(group_id, member.member_id)))
         return after
 
 
-def _wait_for_first(soft: SoftState) -> None:
-    soft.waits_for_first = True
+def _wait_for_first(group: StreamsGroup) -> None:
+    group.soft.waits_for_first = True

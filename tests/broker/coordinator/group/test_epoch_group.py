@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import pytest
 
-from odradek.broker.coordinator.group.commands import CommitOffsets, TxnOffsetCommit
-from odradek.broker.coordinator.group.consumer.group import ConsumerGroup, ExpireRevocation, FenceMember
+from odradek.broker.coordinator.group.assignment import TopicGroups
+from odradek.broker.coordinator.group.commands import (
+    CommitOffsets,
+    ExpireRevocation,
+    FenceMember,
+    GroupType,
+    TxnOffsetCommit,
+)
+from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
 from odradek.broker.coordinator.group.consumer.records import Member
 from odradek.broker.coordinator.group.epoch_group import (
     EMPTY,
     EpochGroup,
-    MemberExpiry,
-    MemberTimers,
+    EpochKind,
     known_member,
-    resumed,
+    rebalance_key,
+    session_key,
 )
+from odradek.broker.coordinator.group.groups import Groups, KindContext
+from odradek.broker.coordinator.group.settings import ConsumerConfigs, GroupSettings, fixed_configs
+from odradek.broker.coordinator.group.topics import FixedTopics
 from odradek.broker.runtime.machine import Outcome, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -43,24 +53,18 @@ class Crowd(EpochGroup):
     def _compute_state(self) -> str:
         return self._progress() if self.members else EMPTY
 
+    def topics(self) -> tuple[str, ...]:
+        return ()
+
+    def check_topics_again(self) -> None:
+        """No group of the crowd looks at topics."""
+
     def _check_age(self, member: SmallMember, command: CommitOffsets | TxnOffsetCommit) -> None:
         raise KafkaError(ErrorCode.STALE_MEMBER_EPOCH)
 
     def put(self, member_id: str, member: SmallMember) -> None:
         self.members[member_id] = member
         self._state = None
-
-
-class Expire:
-    __slots__ = ("said",)
-    reply: None
-
-    def __init__(self, *said: Any) -> None:
-        self.said = said
-
-
-def key(*parts: str) -> Hashable:
-    return parts
 
 
 def test_states() -> None:
@@ -86,24 +90,6 @@ def test_members_by_id() -> None:
     for unknown in ("x", None):
         with pytest.raises(KafkaError, match=f"Member {unknown} is not a member of group g"):
             known_member("g", members, unknown)
-
-
-def test_a_loaded_group_has_its_timers() -> None:
-    group = Crowd("g")
-    group.put("m", SmallMember(2))
-    group.put("n", SmallMember(3))
-    timers = MemberTimers(key, Expire, lambda *parts: ("rebalance", *parts), Expire)
-    effects = resumed("g", group.members, timers, 4_000, lambda member: member.epoch == 3)
-    found = [
-        (each.key, each.after_ms, each.command.said)
-        for each in effects
-        if isinstance(each, Schedule) and isinstance(each.command, Expire)
-    ]
-    assert found == [
-        (("g", "m"), 4_000, ("g", "m")),
-        (("g", "n"), 4_000, ("g", "n")),
-        (("rebalance", "g", "n"), 700, ("g", "n", 3)),
-    ]
 
 
 @pytest.fixture
@@ -186,14 +172,40 @@ def test_offset_fetch_names_the_present_epoch(group: Crowd) -> None:
 NOW_MS = 1_000
 
 
-class Out(MemberExpiry):
+class Out(EpochKind):
+    group_type = GroupType.CONSUMER
+
     def __init__(self, *groups: ConsumerGroup) -> None:
-        super().__init__({group.group_id: group for group in groups}.get)
+        configs = fixed_configs({"group.consumer.session.timeout.ms": "50000"})
+        context = KindContext(Groups(), GroupSettings(), configs, FixedTopics(), str, str, lambda *_: make_outcome())
+        super().__init__(context, ConsumerConfigs(configs), ConsumerGroup, {}, -1, ())
+        for group in groups:
+            context.groups.put(group)
+        self.restore((TopicGroups(), {group.group_id for group in groups}, 0))
         self.gone: list[str] = []
 
     def _expire(self, group: ConsumerGroup, member: Member, now_ms: int) -> Outcome[None]:
         self.gone.append(f"{group.group_id} {member.member_id} {now_ms}")
         return make_outcome()
+
+    def _gives_up(self, member: Member) -> bool:
+        return member.epoch == 3
+
+
+def test_a_loaded_group_has_its_timers() -> None:
+    group = ConsumerGroup("g")
+    group.put_member(Member("m", epoch=2))
+    group.put_member(Member("n", epoch=3, rebalance_timeout_ms=700))
+    found = [
+        (each.key, each.after_ms, type(each.command))
+        for each in Out(group).on_loaded(NOW_MS)
+        if isinstance(each, Schedule)
+    ]
+    assert found == [
+        (session_key("g", "m"), 50_000, FenceMember),
+        (session_key("g", "n"), 50_000, FenceMember),
+        (rebalance_key("g", "n"), 700, ExpireRevocation),
+    ]
 
 
 @pytest.fixture

@@ -16,16 +16,15 @@ from odradek.broker.coordinator.group.commands import (
     CommitOffsets,
     DeleteGroup,
     DeleteOffsets,
+    FenceMember,
     GroupCommand,
     GroupType,
     MetadataChanged,
     TxnOffsetCommit,
 )
-from odradek.broker.coordinator.group.consumer.group import FenceMember
 from odradek.broker.coordinator.group.groups import KIND_MODULES, ExpiryBasis, GroupChanged, KindContext
 from odradek.broker.coordinator.group.machine import GroupMachine, follow
 from odradek.broker.coordinator.group.records import decode_key, encode_key, encode_value
-from odradek.broker.coordinator.group.share.group import ExpireShareMember
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.stored.consumer_group_metadata import (
@@ -360,7 +359,7 @@ def test_a_share_group(told: Callable[[], list[str]]) -> None:
     driver = ShareDriver()
     driver.beat("a", 0, "t")
     assert told()[:2] == ["group g: member a joins", "group g: epoch 2, 1 members"]
-    driver.ask(ExpireShareMember("g", "a"))
+    driver.ask(FenceMember("g", "a"))
     assert told()[0] == "group g: member a was not heard of in time"
 
 

@@ -10,6 +10,7 @@ from odradek.broker.coordinator.group.settings import (
     LiveConfigs,
     StreamsConfigs,
     fixed_configs,
+    share_configs,
     share_settings,
 )
 from odradek.broker.metadata.image import ResourceType
@@ -83,7 +84,7 @@ def test_the_brokers_and_the_groups_own() -> None:
     assert (configs.heartbeat_interval_ms("g"), configs.heartbeat_interval_ms("h")) == (6000, 5000)
     assert configs.assignment_configs("g") == {"num.standby.replicas": "2"}
     assert configs.assignment_configs("h") == {"num.standby.replicas": "0"}
-    assert configs.assignment_interval_ms("g") == 9
+    assert [configs.may_assign("g", last_ms, 109) for last_ms in (0, 100, 101)] == [True, True, False]
     assert configs.initial_delay_ms("g") == 4
 
 
@@ -107,7 +108,7 @@ def test_releases_without_a_config_do_what_they_did_before_it(version: str) -> N
     """The intervals between assignments and the switch for renewals came with 4.3."""
     configs = LiveConfigs(BrokerConfig({"odradek.kafka.version": version}), {})
     interval = 1000 if version == "4.3" else 0
-    assert ConsumerConfigs(configs).assignment_interval_ms("g") == interval
-    assert StreamsConfigs(configs).assignment_interval_ms("g") == interval
-    assert configs.group("g", "share.assignment.interval.ms") == interval
+    for each in (ConsumerConfigs(configs), StreamsConfigs(configs), share_configs(configs)):
+        assert each.may_assign("g", 1, 1 + interval)
+        assert each.may_assign("g", 1, interval) is (interval == 0)
     assert configs.group("g", "share.renew.acknowledge.enable") is True

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.broker.coordinator.group.commands import DeleteGroup, GroupType, MetadataChanged
+from odradek.broker.coordinator.group.commands import DeleteGroup, FenceMember, GroupType, MetadataChanged
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.share.group import (
     AlterShareOffsets,
@@ -16,7 +16,6 @@ from odradek.broker.coordinator.group.share.group import (
     DeleteStates,
     EndDeleteGroup,
     EndDeleteOffsets,
-    ExpireShareMember,
     ForgetDeletedTopics,
     InitializeStates,
     ShareGroup,
@@ -111,8 +110,8 @@ def test_a_silent_member_is_out() -> None:
     driver.beat("m", 0, "t")
     driver.beat("n", 0, "t")
     epoch = driver.group.epoch
-    driver.ask(ExpireShareMember("g", "m"))
-    driver.ask(ExpireShareMember("g", "m"))
+    driver.ask(FenceMember("g", "m"))
+    driver.ask(FenceMember("g", "m"))
     assert list(driver.group.members) == ["n"]
     assert driver.group.epoch == epoch + 1
     with pytest.raises(KafkaError) as caught:
@@ -198,6 +197,7 @@ def test_deleted_topics_are_struck_off(left: ShareDriver) -> None:
     left.ask(ForgetDeletedTopics("g"))
     assert left.group.initialized == BOTH
     left.topics.facts.clear()
+    left.ask(MetadataChanged(["t"]))
     left.ask(ForgetDeletedTopics("g"))
     assert left.group.initialized == {}
 
