@@ -78,6 +78,7 @@ WITHOUT_EFFECT: Mapping[str, str] = {
     "KAFKA_CLIENT_LISTENER_NAME": "the image's commands take their options from `--command-config`",
     "KAFKA_DATA_DIRS": "`KAFKA_LOG_DIRS` says where the logs are",
     "KAFKA_HOME": "the image's own",
+    "KAFKA_METRIC_REPORTERS": "there are no metrics of a JVM to report",
     "ALLOW_PLAINTEXT_LISTENER": "plain text is allowed",
 }
 """Variables that change nothing, and why."""
@@ -89,6 +90,9 @@ REFUSED: Mapping[str, str] = {
 }
 """Variables that ask for what odradek cannot do under that name, and what to say instead."""
 
+_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+_OF_ZOOKEEPER = ("kafka.security.authorizer.AclAuthorizer", "kafka.security.auth.SimpleAclAuthorizer")
+"""Kafka's authorizers before it: they kept the same rules in ZooKeeper."""
 _LEVELS = {"trace": "debug", "debug": "debug", "info": "info", "warn": "warning", "error": "error", "fatal": "critical"}
 _LISTENERS = re.compile(r"([A-Za-z0-9_.-]+)://")
 _LISTS = ("listeners", "advertised.listeners", "listener.security.protocol.map", "controller.quorum.voters")
@@ -151,6 +155,14 @@ def read_environment(variables: Mapping[str, str], root: Path = Path("/")) -> Fr
             config = config_name(name)
             found.configs[config] = value
             found.variables[config] = name
+    if found.configs.get("authorizer.class.name", "").strip() in _OF_ZOOKEEPER:
+        found.configs["authorizer.class.name"] = _AUTHORIZER
+    if found.configs.get("process.roles", "").strip() == "broker":
+        found.warnings.append("process.roles=broker: the controllers run in this container, as a cluster of its own")
+        controllers = ("controller.quorum.voters", "controller.quorum.bootstrap.servers", "controller.listener.names")
+        for config in ("process.roles", *controllers):
+            found.configs.pop(config, None)
+            found.variables.pop(config, None)
     for config in _LISTS:
         if config in found.configs:
             found.configs[config] = ",".join(_list(found.configs[config], ","))

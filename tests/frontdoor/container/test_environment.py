@@ -79,6 +79,18 @@ def test_the_variables_override_a_mounted_file(tmp_path: Path) -> None:
         read_environment({}, tmp_path)
 
 
+def test_the_authorizers_of_zookeeper_are_kafkas_authorizer() -> None:
+    found = read_environment({"KAFKA_AUTHORIZER_CLASS_NAME": "kafka.security.authorizer.AclAuthorizer"}).configs
+    assert found["authorizer.class.name"] == "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+
+
+def test_a_broker_whose_controllers_are_elsewhere_is_told_to_be_alone() -> None:
+    found = read_environment({"KAFKA_PROCESS_ROLES": "broker", "KAFKA_CONTROLLER_QUORUM_VOTERS": "1@elsewhere:9093"})
+    assert not {"process.roles", "controller.quorum.voters"} & (found.configs.keys() | found.variables.keys())
+    [warning] = found.warnings
+    assert warning == "process.roles=broker: the controllers run in this container, as a cluster of its own"
+
+
 def test_log_ins_of_a_jaas_file(tmp_path: Path) -> None:
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc" / "jaas.conf").write_text(
