@@ -109,7 +109,7 @@ def matching(regex: str, topics: Iterable[str]) -> frozenset[str]:
 @text_cache(256)
 def _compiled(regex: str) -> Any:
     try:
-        import re2  # type: ignore[import-untyped]
+        import re2  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
         text = f"SubscribedTopicRegex `{regex}` needs google-re2 beside the broker: pip install 'odradek[regex]'"
         raise KafkaError(ErrorCode.INVALID_REGULAR_EXPRESSION, text) from None
