@@ -11,15 +11,14 @@ import subprocess
 import sys
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.closing import close_after, judgement
 from odradek.broker.facade.remote.broker import RemoteBroker, RemoteFork
 from odradek.broker.facade.remote.transport import Transport, remote_error
+from odradek.broker.facade.settings import strictness
 from odradek.broker.facade.thread_bridge import BrokerClosedError
-
-if TYPE_CHECKING:
-    from odradek.broker.facade.report.strictness import Strictness
 
 _CLOSE_TIMEOUT_S = 15.0
 _CHILD = "odradek.control.child"
@@ -28,13 +27,16 @@ _CHILD = "odradek.control.child"
 class ProcessBroker(RemoteBroker):
     """A broker in a child process. The process ends with `close`, or with this process.
 
-    `KafkaBroker(process=True)` becomes one. `KafkaBroker` registers this class, so ``isinstance`` takes it for one.
+    `KafkaBroker(process=True)` makes one. `KafkaBroker` registers this class, so ``isinstance`` takes it for one.
     """
 
-    _strict: Strictness | None = None
-
-    def __init__(self, **arguments: Any) -> None:
-        self._arguments = arguments
+    def __init__(
+        self, *arguments: Any, clock: BrokerClock | None = None, strict: bool | str = False, **named: Any
+    ) -> None:
+        if clock is not None:
+            raise ValueError("process=True: the clock is in the broker's process; move it with broker.clock")
+        self._strict = strictness(strict)
+        self._arguments = arguments, named
         self._faults = []
         self._child: subprocess.Popen[bytes] | None = None
         self._connection: Transport | None = None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.cluster import Cluster
@@ -54,21 +55,36 @@ def with_transcript(config: Mapping[str, Any] | None, transcript: bool) -> Mappi
 
 
 class Settings:
-    """The settings of a broker, checked in the caller's thread so that the caller sees the error."""
+    """What a broker is started with, checked in the caller's thread so that the caller sees the error.
+
+    The arguments are those of `KafkaBroker`, which explains them; they are spelled here alone, see `arguments_of`.
+    """
 
     def __init__(
         self,
-        nodes: int,
-        topics: Topics | None,
-        config: Mapping[str, Any] | None,
-        data_dir: str | Path | None,
-        host: str,
-        port: int,
-        clock: BrokerClock | None,
-        config_file: str | Path | None,
-        security: Security | None,
+        nodes: int = 1,
+        topics: Topics | None = None,
+        config: Mapping[str, Any] | None = None,
+        data_dir: str | Path | None = None,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        clock: BrokerClock | None = None,
+        config_file: str | Path | None = None,
         node_config: Mapping[int, Mapping[str, Any]] | None = None,
+        security: Security | None = None,
+        process: bool = False,
+        strict: bool | str = False,
+        transcript: bool = True,
+        registry: bool = False,
+        kafka_version: str | None = None,
+        zookeeper: bool | None = None,
     ) -> None:
+        if process:
+            raise ValueError("process=True: only KafkaBroker starts a process")
+        self.strict = strictness(strict)
+        self.registry = registry
+        config = with_release(with_transcript(config, transcript), kafka_version, zookeeper)
         self.topics = topic_specs(topics or {})
         texts = config_texts(config or {})
         own = {node_id: config_texts(values) for node_id, values in (node_config or {}).items()}
@@ -86,7 +102,7 @@ class Settings:
             nodes=nodes,
             config=broker_config(texts, config_file, nodes=own),
             data_dir=None if data_dir is None else Path(data_dir),
-            clock=clock,
+            clock=clock or BrokerClock(),
         )
         self.address = _address(self.cluster, host, port)
 
@@ -99,3 +115,32 @@ class Settings:
                 create_topic(self.cluster, name, spec)
         await self.cluster.listen(*self.address)
         self.cluster.start_image = self.cluster.controller.image_copied()
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def arguments_of(source: Callable[P, object]) -> Callable[[Callable[..., R]], Callable[P, R]]:
+    """Mark a function that takes the arguments of another one and hands them on."""
+
+    def mark(function: Callable[..., R]) -> Callable[P, R]:
+        marked: Any = function
+        marked.__signature__ = signature(source).replace(return_annotation=signature(function).return_annotation)
+        return function
+
+    return mark
+
+
+def method_with_arguments_of(
+    source: Callable[P, object],
+) -> Callable[[Callable[..., R]], Callable[Concatenate[Any, P], R]]:
+    """The same for a method."""
+
+    def mark(function: Callable[..., R]) -> Callable[Concatenate[Any, P], R]:
+        marked: Any = function
+        own, taken = signature(function), signature(source).parameters.values()
+        marked.__signature__ = own.replace(parameters=[next(iter(own.parameters.values())), *taken])
+        return function
+
+    return mark

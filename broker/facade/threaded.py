@@ -5,26 +5,25 @@ from __future__ import annotations
 import importlib
 import threading
 from abc import ABCMeta
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
 
 import trio
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.closing import close_after, judgement
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
-from odradek.broker.facade.settings import Settings, strictness, with_release, with_transcript
+from odradek.broker.facade.settings import Settings, method_with_arguments_of
 from odradek.broker.facade.thread_bridge import BrokerClosedError, HandOver
-from odradek.broker.facade.topics import Topics
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.facade.report.strictness import Strictness
-    from odradek.broker.facade.security_settings import Secured, Security
+    from odradek.broker.facade.security_settings import Secured
 
 T = TypeVar("T")
 
@@ -36,6 +35,8 @@ class StartSettings(Protocol):
 
     cluster: Cluster
     secured: Secured | None
+    strict: Strictness | None
+    registry: bool
 
     async def start(self) -> None:
         """Create what exists from the start, and listen."""
@@ -67,74 +68,33 @@ class KafkaBroker(BlockingBroker, metaclass=ABCMeta):
     """
 
     _is_fork = False
-    _wants_registry = False
     _registry: AbstractContextManager[Any] | None = None
-    _strict: Strictness | None = None
 
-    def __init__(
-        self,
-        nodes: int = 1,
-        topics: Topics | None = None,
-        config: Mapping[str, Any] | None = None,
-        data_dir: str | Path | None = None,
-        host: str = "127.0.0.1",
-        port: int = 0,
-        *,
-        clock: BrokerClock | None = None,
-        config_file: str | Path | None = None,
-        node_config: Mapping[int, Mapping[str, Any]] | None = None,
-        security: Security | None = None,
-        process: bool = False,
-        strict: bool | str = False,
-        transcript: bool = True,
-        registry: bool = False,
-        kafka_version: str | None = None,
-        zookeeper: bool | None = None,
-    ) -> None:
-        self._strict = strictness(strict)
-        config = with_release(with_transcript(config, transcript), kafka_version, zookeeper)
-        if process:
-            self._become_process(
-                nodes=nodes,
-                topics=topics,
-                config=config,
-                data_dir=data_dir,
-                host=host,
-                port=port,
-                clock=clock,
-                config_file=config_file,
-                node_config=node_config,
-                security=security,
-                registry=registry,
-            )
-            return
-        self._wants_registry = registry
-        self._begin(
-            Settings(
-                nodes, topics, config, data_dir, host, port, clock or BrokerClock(), config_file, security, node_config
-            )
-        )
+    @method_with_arguments_of(Settings)
+    def __new__(cls, *arguments: Any, process: bool = False, **named: Any) -> Self:
+        """A broker in this process or, with ``process``, in another one: its HTTP client is imported when needed."""
+        if not process:
+            return super().__new__(cls)
+        from odradek.broker.facade.process import ForkOfProcess, ProcessBroker
+
+        for kind in (ProcessBroker, ForkOfProcess):
+            KafkaBroker.register(kind)
+        broker: Any = ProcessBroker(*arguments, **named)
+        return cast(Self, broker)
+
+    @method_with_arguments_of(Settings)
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        self._begin(Settings(*arguments, **named))
 
     def _begin(self, settings: StartSettings) -> None:
         super().__init__(settings.cluster, self._ask, settings.secured)
         self._settings = settings
+        self._strict = settings.strict
         self._thread: threading.Thread | None = None
         self._started: Future[None] = Future()
         self._hand_over: HandOver | None = None
         self._stop: trio.Event | None = None
         self._failure: BaseException | None = None
-
-    def _become_process(self, *, clock: BrokerClock | None, **arguments: Any) -> None:
-        """Turn into a `ProcessBroker`, which is imported when it is needed: the HTTP client costs time at the start."""
-        if clock is not None:
-            raise ValueError("process=True: the clock is in the broker's process; move it with broker.clock")
-        from odradek.broker.facade.process import ForkOfProcess, ProcessBroker
-
-        for kind in (ProcessBroker, ForkOfProcess):
-            KafkaBroker.register(kind)
-        become: Any = ProcessBroker
-        self.__class__ = become
-        become.__init__(self, **arguments)
 
     def __repr__(self) -> str:
         try:
@@ -163,7 +123,7 @@ class KafkaBroker(BlockingBroker, metaclass=ABCMeta):
         """Start the broker. It accepts connections when the call returns."""
         if self._thread is not None:
             raise RuntimeError("a broker starts once; make a new one")
-        if self._wants_registry:  # imported by name, as it knows this package
+        if self._settings.registry:  # imported by name, as it knows this package
             self._registry = importlib.import_module("odradek.registry.server").RegistryServer(self)
         self._thread = threading.Thread(target=self._run, name="odradek broker", daemon=True)
         self._thread.start()
@@ -256,36 +216,17 @@ def fork_of(broker: BlockingBroker, data_dir: str | Path | None = None) -> Kafka
     cluster = broker.cluster
     snapshot = broker._call(lambda: state_of(cluster))
     clock = BrokerClock(start_ms=snapshot.now_ms)
-    other = KafkaBroker.__new__(KafkaBroker)
+    other = object.__new__(KafkaBroker)
     other._begin(ForkSettings(snapshot, cluster, clock, data_dir, broker._secured))
     other._is_fork = True
-    other._wants_registry = cluster.schema_registry is not None
     return other.start()
 
 
 class BrokerFactory(Protocol):
     """The type of the pytest fixtures ``kafka_broker_factory`` and ``kafka_broker_session_factory``."""
 
-    def __call__(
-        self,
-        nodes: int = 1,
-        topics: Topics | None = None,
-        config: Mapping[str, Any] | None = None,
-        data_dir: str | Path | None = None,
-        host: str = "127.0.0.1",
-        port: int = 0,
-        *,
-        clock: BrokerClock | None = None,
-        config_file: str | Path | None = None,
-        node_config: Mapping[int, Mapping[str, Any]] | None = None,
-        security: Security | None = None,
-        process: bool = False,
-        strict: bool | str = False,
-        transcript: bool = True,
-        registry: bool = False,
-        kafka_version: str | None = None,
-        zookeeper: bool | None = None,
-    ) -> KafkaBroker:
+    @method_with_arguments_of(Settings)
+    def __call__(self, *arguments: Any, **named: Any) -> KafkaBroker:
         """Start a broker. The arguments are those of :class:`KafkaBroker`."""
         ...
 

@@ -15,6 +15,7 @@ from odradek.broker.facade.state.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
+    from odradek.broker.facade.report.strictness import Strictness
     from odradek.broker.facade.security_settings import Secured
 
 _OWN = ("log.dirs", "log.dir", "metadata.log.dir")
@@ -39,6 +40,8 @@ class ForkSettings:
             raise ValueError(f"node {later[0]} joined the running cluster: a fork of it is in memory")
         self._later = {node_id: own.pop(node_id, {}) for node_id in later}
         self.secured = secured
+        self.strict: Strictness | None = None
+        self.registry = parent.schema_registry is not None
         self.cluster = Cluster(
             nodes=len(parent.config.founder_ids),
             config=BrokerConfig(_elsewhere(parent.config.static), nodes=own),

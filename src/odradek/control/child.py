@@ -27,7 +27,8 @@ def main() -> int:
     parent = os.getppid()
     given = pickle.loads(base64.b64decode(sys.stdin.buffer.readline()))
     try:
-        url, broker, server = _start(given["arguments"], given["token"])
+        arguments, named = given["arguments"]
+        url, broker, server = _start(arguments, named, given["token"])
     except Exception as error:
         print(json.dumps(error_told(error)), flush=True)
         return 1
@@ -41,12 +42,12 @@ def main() -> int:
     return 0
 
 
-def _start(arguments: dict[str, Any], token: str) -> tuple[str, Any, Any]:
+def _start(arguments: tuple[Any, ...], named: dict[str, Any], token: str) -> tuple[str, Any, Any]:
     with lasting_imports():
         from odradek.broker.facade.threaded import KafkaBroker
         from odradek.control.server import ControlServer
 
-    broker = KafkaBroker(**arguments)
+    broker = KafkaBroker(*arguments, **named)
     server = ControlServer(broker, token=token)
     broker.start()
     try:

@@ -6,26 +6,25 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.settings import Settings
 
 
 def test_listeners_and_an_address_exclude_each_other() -> None:
     config = {"listeners": "PLAINTEXT://127.0.0.1:0"}
-    given = Settings(1, None, config, None, "127.0.0.1", 0, BrokerClock(), None, None)
+    given = Settings(config=config)
     assert given.address == (None, 0)
-    assert Settings(1, None, None, None, "127.0.0.1", 9092, None, None, None).address == ("127.0.0.1", 9092)
+    assert Settings(port=9092).address == ("127.0.0.1", 9092)
     with pytest.raises(ValueError, match="listeners sets the address"):
-        Settings(1, None, config, None, "127.0.0.1", 9092, BrokerClock(), None, None)
+        Settings(config=config, port=9092)
 
 
 def test_security_is_an_object() -> None:
     security: Any = True
     with pytest.raises(TypeError, match="security=True: expected"):
-        Settings(1, None, None, None, "127.0.0.1", 0, None, None, security)
+        Settings(security=security)
 
 
 def test_a_node_has_configs_of_its_own() -> None:
     own = {2: {"auto.create.topics.enable": False}}
-    config = Settings(2, None, None, None, "127.0.0.1", 0, None, None, None, own).cluster.config
+    config = Settings(2, node_config=own).cluster.config
     assert [config.get_bool("auto.create.topics.enable", node_id) for node_id in (1, 2)] == [True, False]
