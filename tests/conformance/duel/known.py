@@ -126,16 +126,26 @@ KNOWN: tuple[Known, ...] = (
 OLDER: tuple[Known, ...] = (
     Known(
         "DescribeConfigs/results/configs/(len|configType|documentation)",
-        "As a release before 4.0 odradek also shows defaults and types of a client-metrics subscription",
+        "As a release before 4.1 odradek also shows defaults and types of a client-metrics subscription",
         lambda difference, step: any(each["resourceType"] == CLIENT_METRICS for each in step.body["resources"]),
     ),
     Known(
         "UnregisterBroker/errorMessage",
-        "As a release before 4.0 odradek also shows defaults and types of a client-metrics subscription",
+        "As a release before 4.1 odradek also shows defaults and types of a client-metrics subscription",
         lambda difference, step: difference.kafka == "",
     ),
+    Known(
+        "DescribeTransactions/transactionStates/transactionStartTimeMs",
+        "As a release before 4.0, DescribeTransactions of an id that began anew shows no start time.",
+        lambda difference, step: difference.odradek == -1,
+    ),
+    Known(
+        "(ListGroups/groups|DescribeGroups/groups|DeleteGroups/results|OffsetDelete)/.*",
+        "As a release before 4.0, TxnOffsetCommit of an unknown producer makes no group.",
+        parts=True,
+    ),
 )
-"""The same of releases before 4.0."""
+"""The same of releases before 4.1."""
 
 
 CHANCE: tuple[Known, ...] = (
@@ -161,7 +171,7 @@ CHANCE: tuple[Known, ...] = (
 
 def known(difference: Difference, step: Step) -> Known | None:
     """The entry for a difference in the answer to a step."""
-    for each in (*KNOWN, *(OLDER if AGE < (4, 0) else ()), *CHANCE):
+    for each in (*KNOWN, *(OLDER if AGE < (4, 1) else ()), *CHANCE):
         if re.fullmatch(each.path, difference.path) and each.when(difference, step):
             return each
     return None

@@ -8,6 +8,8 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
+from odradek.broker.config.keys import keys_of_release
+from odradek.broker.releases.release import release_of
 from odradek.client_security import ClientSecurity
 from odradek.protocol.apis import API_BY_KEY
 from tests.conformance.duel.comparing import AGE
@@ -113,10 +115,8 @@ def _kafka(stack: ExitStack, way: Way, address: str) -> Side:
 
 def _config() -> Mapping[str, str]:
     """The configs that the release knows."""
-    if AGE >= (4, 0):
-        return CONFIG
-    newer = ("group.streams.", "share.", "group.share.", "group.consumer.", "log.initial.")
-    return {name: value for name, value in CONFIG.items() if not name.startswith(newer)}
+    known = keys_of_release(release_of(RELEASE)).broker
+    return {name: value for name, value in CONFIG.items() if name in known}
 
 
 def _doors(way: Way, port: int) -> dict[str, Door]:
