@@ -105,6 +105,15 @@ class Page:
             assert time.monotonic() < end, f"{expression}\n{self.run('document.body.innerText')}\n{self.told}"
             time.sleep(0.05)
 
+    def wait_told(self, text: str, timeout_s: float = 20) -> None:
+        """Wait until the page has told something with a text, and forget that."""
+        end = time.monotonic() + timeout_s
+        while not (found := [each for each in self.told if text in str(each)]):
+            assert time.monotonic() < end, f"{text} is not in {self.told}"
+            time.sleep(0.05)
+            self.run("0")
+        self.told.remove(found[0])
+
     def press(self, key: str) -> None:
         """Press and let go a key: a character, or a name such as ``ArrowDown``."""
         code = _KEYS.get(key, 0)

@@ -160,7 +160,7 @@ class RecordWait:
 
 
 AT_ONCE = 2000
-"""The maximum number of records to read at a time. Each partition gets an equal share."""
+"""The maximum number of records to read from a partition at a time."""
 
 
 class News(NamedTuple):
@@ -180,7 +180,8 @@ class RecordFollow:
 
     ``start`` is the first offset, or those of partition 0, 1 and so on; by default, only records that are appended
     after the first look are returned. With ``latest``, start that many offsets before the end of each partition, and
-    never return more from one partition at a time: older offsets are skipped. Raises ValueError if it is less than 1.
+    never return more from one partition at a time: older offsets are skipped. ``limit`` is how many to read at a time,
+    an equal share from each partition. Raises ValueError if it is less than 1.
     In a partition that was truncated the follower continues at its end, in a topic that was created again at its start.
     """
 
@@ -193,7 +194,7 @@ class RecordFollow:
         *,
         start: int | Sequence[int] | None = None,
         latest: int | None = None,
-        at_once: int = AT_ONCE,
+        limit: int | None = None,
         isolation: Isolation = "read_uncommitted",
         control: bool = False,
     ) -> None:
@@ -205,7 +206,7 @@ class RecordFollow:
         self._partition = partition
         self._start = start if isinstance(start, int) else None
         self._latest = latest
-        self._at_once = at_once
+        self._limit = limit
         self._isolation: Isolation = isolation
         self._control = control
         self._followed: Topic | None = None
@@ -220,7 +221,7 @@ class RecordFollow:
         changed, bounds, left_out = self._call(self._begin)
         found: list[StoredRecord] = []
         more = False
-        share = max(1, self._at_once // max(1, len(bounds)))
+        share = AT_ONCE if self._limit is None else max(1, self._limit // max(1, len(bounds)))
         for each in bounds:
             records = read_records(self._call, self._topics, self._topic, [each], self._isolation, self._control)
             some = list(records if self._latest is not None else islice(records, share))

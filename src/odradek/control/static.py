@@ -7,8 +7,8 @@ from importlib.resources import files
 from odradek.http_server import HttpResponse
 
 SCRIPTS = (
-    *("page", "frame", "dom", "api", "values", "grid", "parts", "topics", "records", "schemas", "groups", "timeline"),
-    *("requests", "transactions", "nodes", "lab", "forms", "registry", "security"),
+    *("page", "frame", "dom", "api", "grid", "parts", "forms", "topics", "records", "groups"),
+    *("requests", "cluster", "registry", "security"),
 )
 """The page's modules."""
 _FILES = {

@@ -154,9 +154,9 @@ class RecordStream:
         """ValueError for arguments that make no sense."""
         if limit is not None and limit < 1:
             raise ValueError(f"limit={limit}: expected 1 record or more")
-        at_once = AT_ONCE if contains or limit is None else min(limit, AT_ONCE)
+        at_once = None if contains or limit is None else min(limit, AT_ONCE)
         begin = [int(each) for each in starts.split(",")] if starts else start
-        self._follow: RecordFollow = calls.follow_records(at_once=at_once, start=begin, **arguments)
+        self._follow: RecordFollow = calls.follow_records(limit=at_once, start=begin, **arguments)
         self._contains = contains.lower()
         self._schemas = calls.record_schemas
         self._left = math.inf if limit is None else limit

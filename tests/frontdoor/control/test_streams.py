@@ -198,12 +198,12 @@ def test_a_stream_may_outlive_its_broker(caplog: pytest.LogCaptureFixture) -> No
 
 
 def test_a_topic_is_searched_and_each_part_is_counted(broker: odradek.KafkaBroker) -> None:
-    broker.produce_all("t", [odradek.ProducerRecord(f"v{each}", partition=each % 2) for each in range(3000)])
-    with stream(broker, "/v1/records/stream?topic=t&start=0&contains=V299&limit=11") as answer:
+    broker.produce_all("t", [odradek.ProducerRecord(f"v{each}", partition=each % 2) for each in range(5000)])
+    with stream(broker, "/v1/records/stream?topic=t&start=0&contains=V499&limit=11") as answer:
         lines = [json.loads(line) for line in answer]
     found = [each["record"]["value"] for each in lines if "record" in each]
-    assert sorted(found) == ["v299", *(f"v{each}" for each in range(2990, 3000))]
-    assert [(each["searched"], each["more"]) for each in lines if "searched" in each] == [(2000, True), (1000, False)]
+    assert sorted(found) == ["v499", *(f"v{each}" for each in range(4990, 5000))]
+    assert [(each["searched"], each["more"]) for each in lines if "searched" in each] == [(4000, True), (1000, False)]
 
 
 def test_records_begin_at_an_offset_of_each_partition(broker: odradek.KafkaBroker) -> None:

@@ -1,7 +1,7 @@
 // What can be done over the API: a table of forms, and the dialog that asks for any of them.
 
 import { api, kafka, registry } from "./api.js";
-import { button, go, h } from "./dom.js";
+import { button, enc, go, h } from "./dom.js";
 import { latest, look } from "./frame.js";
 
 const APIS = "AddOffsetsToTxn AddPartitionsToTxn ApiVersions ConsumerGroupHeartbeat CreateTopics EndTxn Fetch FindCoordinator Heartbeat InitProducerId JoinGroup LeaveGroup ListOffsets Metadata OffsetCommit OffsetFetch Produce SyncGroup TxnOffsetCommit".split(" ");
@@ -36,13 +36,13 @@ export async function offsetsAt(topic, partitions, timestamp) {
 const PLACES = { "the start": () => -2, "the end": () => -1, "a time": values => values.time, "an offset": () => null };
 
 async function reset({ group_id, topic, partition, to, time, offset }) {
-  const { partitions } = await api(`topics/${encodeURIComponent(topic)}/info`);
+  const { partitions } = await api(`topics/${enc(topic)}/info`);
   const chosen = partitions.filter(each => partition === undefined || each.index === partition);
   if (!chosen.length) throw new Error(`Topic ${topic} has no partition ${partition}.`);
   if (to === "an offset" && offset === undefined) throw new Error("Which offset?");
   if (to === "a time" && time === undefined) throw new Error("Which time?");
   const at = to === "an offset" ? chosen.map(() => offset) : await offsetsAt(topic, chosen, PLACES[to]({ time }));
-  return api(`groups/${encodeURIComponent(group_id)}/set-offsets`, { offsets: Object.fromEntries(chosen.map((each, place) => [`${topic}-${each.index}`, at[place]])) });
+  return api(`groups/${enc(group_id)}/set-offsets`, { offsets: Object.fromEntries(chosen.map((each, place) => [`${topic}-${each.index}`, at[place]])) });
 }
 
 async function produce({ key_schema, value_schema, tombstone, ...given }) {
@@ -55,7 +55,7 @@ async function produce({ key_schema, value_schema, tombstone, ...given }) {
 const alter = (config, remove) => ({ type, name, key, value }) => kafka("IncrementalAlterConfigs", { validateOnly: false,
   resources: [{ resourceType: type, resourceName: name, configs: [{ name: key ?? config, configOperation: remove ? 1 : 0, value: remove ? null : value ?? "" }] }] });
 
-const subject = name => `/subjects/${encodeURIComponent(name)}`;
+const subject = name => `/subjects/${enc(name)}`;
 const effects = ["answer", "drop", "lose", "cut", "delay_ms"];
 const topic = ["topic", "Topic", "text", { required: true }];
 
@@ -66,10 +66,10 @@ const FORMS = {
     ["partitions", "Partitions", "number", { value: 1, min: 1 }], ["replication_factor", "Replicas", "number", { min: 1, placeholder: "the default" }],
     ["config", "Configs", "lines", { placeholder: "cleanup.policy=compact" }]] },
   "delete-topic": { title: at => `Delete ${at.name}`, does: "Delete", warns: "Its records and its committed offsets are deleted, too.",
-    call: ({ name }) => api(`topics/${encodeURIComponent(name)}/delete`, {}) },
+    call: ({ name }) => api(`topics/${enc(name)}/delete`, {}) },
   "delete-records": { title: at => `Delete records of ${at.topic}`, does: "Delete", fields: [["partition", "Partition", "number", { min: 0, placeholder: "all" }],
     ["before", "Before the offset", "number", { min: 0, placeholder: "all" }]],
-    call: ({ topic: name, ...given }) => api(`topics/${encodeURIComponent(name)}/delete-records`, given) },
+    call: ({ topic: name, ...given }) => api(`topics/${enc(name)}/delete-records`, given) },
   "add-partitions": { title: at => `Partitions of ${at.name}`, does: "Add", fields: [["count", "Partitions from now on", "number", { required: true, min: 1 }]],
     call: ({ name, count }) => kafka("CreatePartitions", { topics: [{ name, count, assignments: null }], timeoutMs: 10000, validateOnly: false }) },
   "config": { title: at => `${at.key} of ${at.name}`, does: "Set", fields: [["value", "Value"]], call: alter() },
@@ -93,7 +93,7 @@ const FORMS = {
     ["schemaType", "Type", ["AVRO", "PROTOBUF", "JSON"]], ["schema", "Schema", "area", { rows: 9, required: true }]],
     call: ({ subject: name, ...given }) => registry("POST", `${subject(name)}/versions`, given) },
   "compatibility": { title: at => `Compatibility of ${at.subject}`, does: "Set", fields: [["compatibility", "Level", LEVELS]],
-    call: ({ subject: name, compatibility }) => registry("PUT", `/config/${encodeURIComponent(name)}`, { compatibility }) },
+    call: ({ subject: name, compatibility }) => registry("PUT", `/config/${enc(name)}`, { compatibility }) },
   "delete-subject": { title: at => `Delete ${at.subject}`, does: "Delete", warns: "All versions are deleted.", fields: [["permanent", "For good", "check"]],
     call: async ({ subject: name, permanent }) => { await registry("DELETE", subject(name)); if (permanent) await registry("DELETE", `${subject(name)}?permanent=true`); } },
   "user": { title: () => "Add a SCRAM user, or change the password", does: "Set", fields: [["name", "User", "text", { required: true }], ["mechanism", "Mechanism", numbered(MECHANISMS)],

@@ -1,8 +1,7 @@
 // What all views stand in: a look at the broker every second while somebody looks, and what it says at the top.
 
 import { Refused, api } from "./api.js";
-import { $, tell } from "./dom.js";
-import { clockText, many } from "./values.js";
+import { $, clockText, many, tell } from "./dom.js";
 
 const EVERY_MS = 1000;
 const GONE = "The broker does not answer: it has ended, or is not reachable. This page asks again every second, and shows what it knew.";

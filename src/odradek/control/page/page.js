@@ -1,17 +1,14 @@
 // A page to look at a broker with: its tabs and keys.
 
-import { $, go, h } from "./dom.js";
+import { labView, nodesView, transactionsView } from "./cluster.js";
+import { $, count, go, h } from "./dom.js";
 import { begin, showView } from "./frame.js";
 import { groupsView } from "./groups.js";
-import { labView } from "./lab.js";
-import { nodesView } from "./nodes.js";
 import { recordsView } from "./records.js";
 import { registryView } from "./registry.js";
 import { requestsView } from "./requests.js";
 import { securityView } from "./security.js";
 import { topicsView } from "./topics.js";
-import { transactionsView } from "./transactions.js";
-import { count } from "./values.js";
 
 const VIEWS = [
   ["topics", "Topics", topicsView, each => each.topics],

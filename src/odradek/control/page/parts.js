@@ -1,10 +1,9 @@
 // What several views have.
 
 import { api, kafka, query } from "./api.js";
-import { button, h, tell } from "./dom.js";
+import { button, count, h, size, tell } from "./dom.js";
 import { ask } from "./forms.js";
 import { Grid } from "./grid.js";
-import { count, size } from "./values.js";
 
 export const search = (label, changed) => {
   let later;
@@ -59,7 +58,7 @@ export async function configs(type, name) {
   grid.root.focus();
 }
 
-const SETTLED = new Set(["Stable", "Empty", "Dead"]);
+export const SETTLED = new Set(["Stable", "Empty", "Dead"]);
 
 // The lag in all partitions, or what is known of it where some have no committed offset.
 export const lagText = (lag, known) => lag !== null ? count(lag) : known ? `${count(known)} or more` : "unknown";

@@ -1,12 +1,10 @@
 // Records of a topic: the newest as they come, or those from an offset on.
 
 import { Follower, api, query } from "./api.js";
-import { button, copy, download, facts, go, h, soon, tell } from "./dom.js";
+import { button, clockText, copy, count, download, enc, facts, go, h, preview, shown, soon, tell } from "./dom.js";
 import { asks, offsetsAt } from "./forms.js";
 import { Grid } from "./grid.js";
 import { paged, search, searched } from "./parts.js";
-import { schemasDialog } from "./schemas.js";
-import { clockText, count, preview, shown } from "./values.js";
 
 const KEPT = 500, AT_ONCE = 200, BYTES_AT_ONCE = 2e6;
 const MODES = [["data", "Decoded"], ["text", "Text"], ["json", "JSON"], ["hex", "Hex"]];
@@ -53,6 +51,55 @@ function topicBox(topic) {
     if (found) names.replaceChildren(...found.topics.map(each => h("option", { value: each.name })));
   });
   return [names, box];
+}
+
+// Which schemas the records of a topic have: pasted, or from a file.
+const base64 = bytes => { let text = ""; for (const each of bytes) text += String.fromCharCode(each); return btoa(text); };
+
+function schemasDialog(topic, changed) {
+  let binary = null;
+  const list = h("ul", { className: "plain" }), problem = h("p", { className: "bad", role: "alert", hidden: true });
+  const part = h("select", { "aria-label": "Part" }, h("option", { value: "value" }, "values"), h("option", { value: "key" }, "keys"));
+  const text = h("textarea", { "aria-label": "Schema", rows: 9, spellcheck: false, placeholder: "Avro's JSON, or the text of a .proto file",
+    oninput: () => { binary = null; } });
+  const file = h("input", { type: "file", "aria-label": "File", onchange: () => read() });
+  const message = h("input", { "aria-label": "Message", placeholder: "the first", spellcheck: false });
+  const id = h("input", { type: "number", min: 0, "aria-label": "Schema id", placeholder: "any" });
+  function fail(error) { problem.hidden = !error; problem.textContent = error ? error.message : ""; }
+  async function read() {
+    const given = file.files[0];
+    if (!given) return;
+    const bytes = new Uint8Array(await given.arrayBuffer());
+    try {
+      const found = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+      if (/[\u0000-\u0008\u000e-\u001f]/.test(found)) throw new TypeError("binary");
+      text.value = found;
+      binary = null;
+    } catch { binary = base64(bytes); text.value = `(${given.name}: a descriptor set of ${bytes.length} bytes)`; }
+  }
+  async function refresh() {
+    const found = (await api("schemas")).filter(each => each.topic === topic);
+    list.replaceChildren(...found.map(each => h("li", { className: "bar" },
+      h("span", {}, `${each.part === "key" ? "keys" : "values"}${each.schema_id === null ? "" : ` of id ${each.schema_id}`}: `, h("b", {}, each.name), ` (${each.kind})`),
+      button("Remove", () => change("remove-schema", { part: each.part, schema_id: each.schema_id }), { "aria-label": `Remove ${each.name}` }))));
+    if (!found.length) list.append(h("li", { className: "quiet" }, "None yet: records are shown as text, JSON or hex."));
+  }
+  async function change(path, body) {
+    try { await api(`topics/${enc(topic)}/${path}`, body); fail(null); await refresh(); changed(); return true; } catch (error) { fail(error); return false; }
+  }
+  async function add(event) {
+    event.preventDefault();
+    const given = { part: part.value, schema: binary ? { base64: binary } : text.value };
+    if (message.value) given.message = message.value;
+    if (id.value !== "") given.schema_id = Number(id.value);
+    if (await change("set-schema", given)) { text.value = ""; file.value = ""; binary = null; }
+  }
+  const dialog = h("dialog", { className: "wide", "aria-label": `Schemas of ${topic}` }, h("h2", {}, `Schemas of ${topic}`), list,
+    h("form", { className: "stack", "aria-label": "Add a schema", onsubmit: add },
+      h("div", { className: "bar" }, h("label", {}, "Of the", part), h("label", {}, "Schema id", id), h("label", {}, "Message", message), file), text, problem,
+      h("div", { className: "bar" }, h("span", { className: "quiet" }, "Avro, .proto, or a descriptor set (protoc --include_imports -o)"), h("span", { className: "space" }),
+        button("Close", () => dialog.close()), h("button", { className: "main" }, "Set"))));
+  return { dialog, open: async () => { fail(null); await refresh(); dialog.showModal(); text.focus(); } };
 }
 
 // Which topic, where none is named.
@@ -113,7 +160,7 @@ export function recordsView(topic = "", partition = "", offset = "") {
     () => { rows = []; leftOut = looked = 0; isOver = false; fill(); });
   async function poll() {
     if (isFull || stream.control) return;
-    const found = await api(`topics/${encodeURIComponent(topic)}/info`);
+    const found = await api(`topics/${enc(topic)}/info`);
     if (part.length === 1) { part.append(...found.partitions.map(each => h("option", { value: each.index }, each.index))); part.value = partition; }
     parts = found.partitions.filter(each => partition === "" || each.index === Number(partition));
     const total = parts.reduce((sum, each) => sum + each.log_end_offset - each.log_start_offset, 0);

@@ -10,7 +10,7 @@ import { search } from "./parts.js";
 const LONGEST = 2000;
 
 // Lines as [" ", "-" or "+", text]: those of `a` and `b` by their longest common subsequence.
-export function difference(a, b) {
+function difference(a, b) {
   if (a.length * b.length > LONGEST * LONGEST) return [...a.map(each => ["-", each]), ...b.map(each => ["+", each])];
   const length = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1)), found = [];
   for (let i = a.length - 1; i >= 0; i--) for (let j = b.length - 1; j >= 0; j--) length[i][j] = a[i] === b[j] ? length[i + 1][j + 1] + 1 : Math.max(length[i + 1][j], length[i][j + 1]);

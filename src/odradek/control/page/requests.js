@@ -1,11 +1,10 @@
 // What clients ask and are answered, as it comes; requests that wait for their answer are asked for.
 
 import { Follower, api, query } from "./api.js";
-import { button, facts, h, soon, tell } from "./dom.js";
+import { button, count, facts, h, soon, tell } from "./dom.js";
 import { act } from "./frame.js";
 import { Grid } from "./grid.js";
 import { requestColumns, requestKey, search } from "./parts.js";
-import { count } from "./values.js";
 
 const KEPT = 2000, AT_ONCE = 200;
 const USUAL = /^(Fetch|Heartbeat)$/;

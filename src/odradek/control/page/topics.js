@@ -1,12 +1,11 @@
 // Topics, and the partitions of one.
 
 import { api } from "./api.js";
-import { button, facts, go, h, tell } from "./dom.js";
+import { button, count, enc, facts, go, h, size, tell } from "./dom.js";
 import { asks, shownTopic } from "./forms.js";
 import { latest } from "./frame.js";
 import { Grid } from "./grid.js";
 import { configs, groupColumns, paged, search, searched } from "./parts.js";
-import { count, size } from "./values.js";
 
 export function topicsView(name) {
   const internal = h("input", { type: "checkbox", onchange: () => searched(grid)() });
@@ -29,7 +28,7 @@ export function topicsView(name) {
     button("Configs", () => configs(2, chosen).catch(tell)), asks("Add partitions", "add-partitions", here), asks("Delete records", "delete-records", topic), asks("Delete", "delete-topic", here, gone));
   const detail = async picked => {
     if (chosen === null) return;
-    const mine = chosen, found = await api(`topics/${encodeURIComponent(mine)}/info`);
+    const mine = chosen, found = await api(`topics/${enc(mine)}/info`);
     if (mine !== chosen) return;
     title.textContent = found.name; title.className = ""; more.hidden = false;
     about.replaceChildren(facts({ Id: found.topic_id, ...found.config }));

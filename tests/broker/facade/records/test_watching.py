@@ -238,7 +238,7 @@ def test_each_partition_begins_where_it_is_said_and_has_its_share() -> None:
     with KafkaBroker(topics={"t": 2}) as broker:
         for partition in (0, 1):
             broker.produce_all("t", [ProducerRecord(f"{partition}-{each}", partition=partition) for each in range(5)])
-        with follow(broker, start=(3, 1), at_once=4) as following:
+        with follow(broker, start=(3, 1), limit=4) as following:
             first, second = following.look(), following.look()
             assert values(first) == [b"0-3", b"0-4", b"1-1", b"1-2"]
             assert values(second) == [b"1-3", b"1-4"]
