@@ -19,8 +19,7 @@ from odradek.protocol.errors import KafkaError
 if TYPE_CHECKING:
     from odradek.broker.coordinator.group.service import GroupService, Performers
     from odradek.broker.coordinator.group.streams.topology import TopicInfo
-    from odradek.broker.coordinator.share_state.persister import Persister
-    from odradek.broker.coordinator.share_state.service import ShareStateService
+    from odradek.broker.coordinator.share_state.service import Persister, ShareStateService
     from odradek.broker.coordinator.transaction.service import TransactionService
     from odradek.broker.metadata.delta import MetadataDelta
     from odradek.broker.metadata.image import MetadataImage
@@ -124,7 +123,7 @@ class CoordinatorSet:
         self._controller.create_topic(NewTopic(name, configs=dict(configs)))
 
     def _make_share_persister(self) -> Persister:
-        from odradek.broker.coordinator.share_state.persister import NoOpPersister
+        from odradek.broker.coordinator.share_state.service import NoOpPersister
 
         stored = self._config.get_str("group.share.persister.class.name") == DEFAULT_PERSISTER
         return self.share_states() if stored else NoOpPersister()
@@ -144,8 +143,7 @@ class CoordinatorSet:
         return 0 if topic is None else len(topic.partitions)
 
     def _make_transactions(self) -> TransactionService:
-        from odradek.broker.coordinator.transaction.markers import MarkerWriter
-        from odradek.broker.coordinator.transaction.service import TransactionService
+        from odradek.broker.coordinator.transaction.service import MarkerWriter, TransactionService
 
         return TransactionService(
             InternalTopic(self._topics, TRANSACTION_STATE, self._controller.ensure_topic),

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.api.deferred_answer import Later, later
 from odradek.broker.api.partition_lookup import find_partition
-from odradek.broker.coordinator.transaction.commands import ProducerIdentity
+from odradek.broker.coordinator.transaction.transaction import ProducerIdentity
 from odradek.broker.metadata.topic_name_rules import check_topic_name
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext

@@ -20,7 +20,7 @@ from odradek.broker.coordinator.group.share.group import (
     StatesInitialized,
 )
 from odradek.broker.coordinator.share_state.commands import DeleteState, InitializeState, ReadSummary, StateSummary
-from odradek.broker.coordinator.share_state.stored_states import UNINITIALIZED
+from odradek.broker.coordinator.share_state.machine import UNINITIALIZED
 from odradek.broker.partitions.share.states import ShareKey
 from odradek.broker.requests.access import GROUP_REFUSED, TOPIC_REFUSED, ByItem
 from odradek.broker.requests.context import RequestContext

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from odradek.broker.api.transactions import check_id
-from odradek.broker.coordinator.transaction.commands import DescribeTransaction
-from odradek.broker.coordinator.transaction.listing import select_transactions
-from odradek.broker.coordinator.transaction.transaction import TopicPartition
+from odradek.broker.coordinator.transaction.service import select_transactions
+from odradek.broker.coordinator.transaction.transaction import DescribeTransaction, TopicPartition
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles

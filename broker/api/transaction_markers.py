@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from odradek.broker.api.deferred_answer import Later
 from odradek.broker.api.merged_topics import together
-from odradek.broker.coordinator.transaction.markers import UncommittedMarker
+from odradek.broker.coordinator.transaction.service import UncommittedMarker
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
 from odradek.broker.requests.access import Whole
 from odradek.broker.requests.context import RequestContext

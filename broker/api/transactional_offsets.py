@@ -16,7 +16,7 @@ from odradek.broker.api.group_requests import require_read
 from odradek.broker.api.merged_topics import merged
 from odradek.broker.api.transactions import group_partition
 from odradek.broker.coordinator.group.commands import OffsetToCommit, TxnOffsetCommit
-from odradek.broker.coordinator.transaction.markers import GROUP_TOPIC
+from odradek.broker.coordinator.transaction.service import GROUP_TOPIC
 from odradek.broker.coordinator.transaction.verification import Errors, Support
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext

@@ -19,14 +19,14 @@ from functools import partial
 from odradek.broker.api.deferred_answer import Later, later, later_all
 from odradek.broker.api.group_requests import require_read
 from odradek.broker.api.merged_topics import together
-from odradek.broker.coordinator.transaction.commands import (
+from odradek.broker.coordinator.transaction.service import GROUP_TOPIC
+from odradek.broker.coordinator.transaction.transaction import (
     AddPartitions,
     EndTransaction,
     ProducerIdentity,
+    TopicPartition,
     VerifyPartitions,
 )
-from odradek.broker.coordinator.transaction.markers import GROUP_TOPIC
-from odradek.broker.coordinator.transaction.transaction import TopicPartition
 from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from odradek.broker.coordinator.transaction.listing import coordinated_by
+from odradek.broker.coordinator.transaction.service import coordinated_by
 from odradek.broker.coordinator.transaction.states import IN_PROGRESS
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
 

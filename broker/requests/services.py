@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from odradek.broker.controller.controller import Controller
     from odradek.broker.controller.quorum import Quorum
     from odradek.broker.coordinator.group.service import GroupService
-    from odradek.broker.coordinator.share_state.persister import Persister
-    from odradek.broker.coordinator.share_state.service import ShareStateService
+    from odradek.broker.coordinator.share_state.service import Persister, ShareStateService
     from odradek.broker.coordinator.transaction.service import TransactionService
     from odradek.broker.metadata.node import Node
     from odradek.broker.partitions.fetch_sessions import FetchSessionCache

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from odradek.broker.coordinator.transaction.markers import MarkerWriter
+from odradek.broker.coordinator.transaction.service import MarkerWriter
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from odradek.broker.coordinator.transaction.commands import (
+from odradek.broker.coordinator.transaction.ending import HoldBook
+from odradek.broker.coordinator.transaction.machine import TransactionMachine
+from odradek.broker.coordinator.transaction.transaction import (
     AddPartitions,
     DescribeTransaction,
     EndTransaction,
@@ -14,12 +16,12 @@ from odradek.broker.coordinator.transaction.commands import (
     InitProducerId,
     MarkersWritten,
     ProducerIdentity,
+    TopicPartition,
+    Transaction,
     VerifyPartitions,
     WriteMarkers,
+    read_record,
 )
-from odradek.broker.coordinator.transaction.holds import HoldBook
-from odradek.broker.coordinator.transaction.machine import TransactionMachine
-from odradek.broker.coordinator.transaction.transaction import TopicPartition, Transaction, read_record
 from odradek.broker.runtime.machine import Command, Effect
 from odradek.broker.runtime.shard import Shard, ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError

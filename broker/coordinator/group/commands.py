@@ -1,7 +1,7 @@
 """The group types, and the commands that groups of every type understand.
 
-Replies are the contents of the answers; errors are raised as `KafkaError`. Commands of one type are in its own
-`commands`.
+Replies are the contents of the answers; errors are raised as `KafkaError`. Commands of one type are beside
+its group.
 """
 
 from __future__ import annotations
@@ -87,6 +87,21 @@ class OffsetToCommit(NamedTuple):
     offset: int
     leader_epoch: int
     metadata: str | None
+
+
+class CommittedOffset(NamedTuple):
+    """A committed offset as stored.
+
+    Times in milliseconds, -1 for none. `record_offset`: its record's offset in the log.
+    """
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    commit_timestamp: int
+    expire_timestamp: int
+    topic_id: bytes
+    record_offset: int
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -28,9 +28,13 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
-    from odradek.broker.coordinator.group.commands import CommitOffsets, MetadataChanged, TxnOffsetCommit
+    from odradek.broker.coordinator.group.commands import (
+        CommitOffsets,
+        CommittedOffset,
+        MetadataChanged,
+        TxnOffsetCommit,
+    )
     from odradek.broker.coordinator.group.settings import GroupConfigs, GroupSettings
-    from odradek.broker.coordinator.group.stored_offsets import CommittedOffset
     from odradek.broker.coordinator.group.topics import TopicSource
     from odradek.broker.runtime.machine import Effect, NewRecord
     from odradek.protocol.errors import KafkaError

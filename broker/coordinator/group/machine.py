@@ -29,10 +29,9 @@ from odradek.broker.coordinator.group.groups import (
     commit_error,
     group_error,
 )
-from odradek.broker.coordinator.group.offsets import EXPIRY_TIMER, OffsetBook
+from odradek.broker.coordinator.group.offsets import EXPIRY_TIMER, LAST_OFFSET_COMMIT, OffsetBook, StoredOffsets
 from odradek.broker.coordinator.group.records import KIND_OF_RECORD, record_type_of
 from odradek.broker.coordinator.group.settings import GroupConfigs, GroupSettings, fixed_configs
-from odradek.broker.coordinator.group.stored_offsets import LAST_OFFSET_COMMIT, StoredOffsets
 from odradek.broker.coordinator.group.topics import FixedTopics, TopicSource
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Schedule, make_outcome
 from odradek.protocol.errors import KafkaError

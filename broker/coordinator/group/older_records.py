@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from odradek.broker.coordinator.group.offsets import LAST_OFFSET_COMMIT
 from odradek.broker.coordinator.group.records import decode_value, encode_value, record_type_of
-from odradek.broker.coordinator.group.stored_offsets import LAST_OFFSET_COMMIT
 from odradek.broker.releases.release import Release
 from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.generated.stored import consumer_group_current_member_assignment as current

@@ -1,20 +1,58 @@
-"""The share coordinator of a cluster, and the client by which leaders of share partitions use it."""
+"""The share coordinator of a cluster, and the clients by which groups and leaders of share partitions use it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.coordinator.service import CoordinatorService, InternalTopic, Surroundings
-from odradek.broker.coordinator.share_state.commands import ForgetDeletedTopics, ReadState, ShareCommand, WriteState
-from odradek.broker.coordinator.share_state.machine import PruneLog, ShareStateMachine, ShareStateSettings
+from odradek.broker.coordinator.share_state.commands import (
+    ForgetDeletedTopics,
+    ReadState,
+    ReadSummary,
+    ShareCommand,
+    StateSummary,
+    WriteState,
+)
+from odradek.broker.coordinator.share_state.machine import (
+    UNINITIALIZED,
+    PruneLog,
+    ShareStateMachine,
+    ShareStateSettings,
+)
 from odradek.broker.partitions.share.share_partition import StateWrite
 from odradek.broker.partitions.share.states import ShareKey, StoredState
 from odradek.broker.runtime.machine import Command, Effect, R
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import ErrorCode, KafkaError
+
+_NOT_STORED = -1
+
+
+class Persister(Protocol):
+    """The store of states for leaders of share partitions and for the groups' coordinator."""
+
+    def ask_about(self, command: Command[R]) -> R:
+        """Carry out a `ShareCommand`; the coordinator's `KafkaError`."""
+
+    def uncommitted(self, key: ShareKey) -> ReplySlot[None] | None:
+        """An object to wait for until everything stored is on the replicas; None if it is."""
+
+
+class NoOpPersister:
+    """Kafka's `NoOpStatePersister`: accepts every state, and stores none."""
+
+    def ask_about(self, command: Any) -> Any:
+        if isinstance(command, ReadState):
+            return StoredState(0, UNINITIALIZED, [])
+        if isinstance(command, ReadSummary):
+            return StateSummary(0, 0, UNINITIALIZED, _NOT_STORED)
+        return None
+
+    def uncommitted(self, key: ShareKey) -> ReplySlot[None] | None:
+        return None
 
 
 class LiveSettings:

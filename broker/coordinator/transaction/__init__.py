@@ -2,5 +2,5 @@
 the states and the way of EndTxn.
 
 Commands enter `TransactionMachine`, which owns the ids of one partition of `__transaction_state`. Its records and
-replies leave. `markers` writes the markers into the partitions.
+replies leave. `service` writes the markers into the partitions.
 """

@@ -11,13 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from odradek.broker.coordinator.transaction.commands import (
-    AddPartitions,
-    EndTransaction,
-    InitProducerId,
-    ProducerIdentity,
-    VerifyPartitions,
-)
 from odradek.broker.coordinator.transaction.states import ENDING, RULES, AddAction, EndAction, TransactionState
 from odradek.broker.coordinator.transaction.transaction import (
     LAST_USABLE_EPOCH,
@@ -25,8 +18,13 @@ from odradek.broker.coordinator.transaction.transaction import (
     NO_PARTITIONS,
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
+    AddPartitions,
+    EndTransaction,
+    InitProducerId,
+    ProducerIdentity,
     TopicPartition,
     Transaction,
+    VerifyPartitions,
 )
 from odradek.protocol.errors import ErrorCode, KafkaError
 

@@ -1,25 +1,35 @@
-"""The transaction coordinators of a cluster, as the rest of the broker uses them."""
+"""The transaction coordinators of a cluster: the service, the markers that end transactions, and ListTransactions.
+
+Patterns of transactional ids are RE2 syntax and match whole ids (ListTransactions 2, KIP-1152).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Coroutine, Sequence
+import re
+import warnings
+from collections.abc import Callable, Collection, Container, Coroutine, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
+from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.coordinator.service import CoordinatorService, HasId, InternalTopic, Surroundings, TopicStore
-from odradek.broker.coordinator.transaction.commands import (
+from odradek.broker.coordinator.transaction.ending import HoldBook
+from odradek.broker.coordinator.transaction.machine import TransactionMachine
+from odradek.broker.coordinator.transaction.states import TransactionState
+from odradek.broker.coordinator.transaction.transaction import (
+    MAX_EPOCH,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
     GoOn,
     HoldReached,
     InitProducerId,
     MarkersWritten,
     ProducerIdentity,
+    TopicPartition,
+    Transaction,
     WriteMarkers,
 )
-from odradek.broker.coordinator.transaction.holds import HoldBook
-from odradek.broker.coordinator.transaction.machine import TransactionMachine
-from odradek.broker.coordinator.transaction.markers import MarkerWriter, is_gone
-from odradek.broker.coordinator.transaction.transaction import TopicPartition
 from odradek.broker.coordinator.transaction.verification import (
     Asked,
     Errors,
@@ -27,10 +37,192 @@ from odradek.broker.coordinator.transaction.verification import (
     TransactionVerifier,
     produce_error,
 )
+from odradek.broker.partitions.partition import Partition
+from odradek.broker.partitions.waiters import Waiter
 from odradek.broker.runtime.machine import Effect, Producer
 from odradek.broker.runtime.replies import ReplySlot
-from odradek.broker.runtime.shard import Shard
+from odradek.broker.runtime.shard import Shard, ShardState
+from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.record_batch import FORMAT_OF_BATCHES
+from odradek.storage.partition_log import AppendOrigin
+
+GROUP_TOPIC = "__consumer_offsets"
+
+# What ends the attempt for good: the partition is gone, or somebody newer has taken the transaction over. Anything else
+# (a partition without a leader, too few replicas, a full disk) is tried again.
+_GONE = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
+
+
+class MarkedNode(Protocol):
+    """The part of a node that markers need."""
+
+    @property
+    def up(self) -> bool: ...
+
+
+class GroupCoordinators(Protocol):
+    """The group coordinators, which settle pending offsets with the marker."""
+
+    def complete_transaction(
+        self, partition: int, producer: Producer, commit: bool, coordinator_epoch: int, node: HasId | None = None
+    ) -> int: ...
+
+
+class UncommittedMarker:
+    """A marker that not all replicas in sync of its partition have."""
+
+    __slots__ = ("_epoch", "_offset", "_partition", "_settled")
+
+    def __init__(self, partition: Partition, offset: int) -> None:
+        self._partition = partition
+        self._offset = offset
+        self._epoch = partition.leader_epoch
+
+    def then(self, settled: Callable[[KafkaError | None], None]) -> Callable[[], None]:
+        """Call `settled` with None when it is committed, or with the error when its leader knows that it never will be.
+
+        Returns a function to cancel that.
+        """
+        self._settled = settled
+        return self._listen()
+
+    def _listen(self) -> Callable[[], None]:
+        waiters = self._partition.waiters
+        waiter = Waiter(1 << 62, lambda: self._look(waiter))
+        waiters.add(waiter)
+        return lambda: waiters.discard(waiter)
+
+    def _look(self, waiter: Waiter) -> None:
+        partition = self._partition
+        partition.waiters.discard(waiter)
+        if waiter.over:
+            return
+        if partition.deleted:
+            self._settled(KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        elif partition.leader_epoch != self._epoch:
+            self._settled(KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+        elif partition.log.high_watermark > self._offset:
+            self._settled(None)
+        else:
+            self._listen()
+
+    async def committed(self, clock: BrokerClock, timeout_ms: int) -> None:
+        """Wait until it is committed. Raises the error of `then`, or REQUEST_TIMED_OUT."""
+        slot: ReplySlot[None] = ReplySlot()
+        forget = self.then(lambda error: slot.complete(None) if error is None else slot.fail(error))
+        try:
+            with clock.move_on_after(timeout_ms / 1000):
+                return await slot.wait()
+        finally:
+            forget()
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
+
+
+class MarkerWriter:
+    """Writes the markers of one cluster. `groups()` gives its group coordinators, made when they are first needed.
+
+    `cuts`: pairs of nodes that do not reach each other now; `frozen`: nodes that answer nobody.
+    """
+
+    def __init__(
+        self,
+        topics: TopicStore,
+        nodes: Mapping[int, MarkedNode],
+        groups: Callable[[], GroupCoordinators],
+        clock: BrokerClock,
+        cuts: Collection[frozenset[int]] = (),
+        frozen: Container[int] = (),
+    ) -> None:
+        self._cuts = cuts
+        self._frozen = frozen
+        self._topics = topics
+        self._nodes = nodes
+        self._groups = groups
+        self._clock = clock
+
+    def write(
+        self,
+        topic_name: str,
+        index: int,
+        producer: Producer,
+        *,
+        commit: bool,
+        coordinator_epoch: int,
+        transaction_version: int = 0,
+        node: HasId | None = None,
+        coordinator_id: int = -1,
+    ) -> UncommittedMarker | None:
+        """Append a marker to one partition.
+
+        In `__consumer_offsets` also settle the offsets that were pending on it. While replicas lack the marker, it
+        returns an `UncommittedMarker`.
+
+        With `node`, that node must lead the partition; with `coordinator_id`, that node must reach its leader.
+        `transaction_version` 2 asks for a newer epoch than the partition knows (KIP-890), except where the same marker
+        is there already. Raises `KafkaError`, then nothing is written.
+        """
+        partition = self._target(topic_name, index, producer, node)
+        if self._is_out_of_reach(partition.leader_id, coordinator_id):
+            raise KafkaError(ErrorCode.NETWORK_EXCEPTION)
+        if transaction_version >= 2:
+            _check_new_epoch(partition, producer)
+        if partition.log.config.message_format < FORMAT_OF_BATCHES:
+            return None  # older formats have no transactions
+        if topic_name == GROUP_TOPIC:
+            offset = self._groups().complete_transaction(index, producer, commit, coordinator_epoch, node)
+            return self._uncommitted(partition, offset)
+        now_ms = self._clock.now_ms()
+        marker = EndTxnMarker(commit, coordinator_epoch)
+        batch = build_end_txn_batch(marker, producer_id=producer.id, producer_epoch=producer.epoch, timestamp=now_ms)
+        offset = partition.append(batch, now_ms=now_ms, origin=AppendOrigin.COORDINATOR).last_offset
+        return self._uncommitted(partition, offset)
+
+    def _is_out_of_reach(self, leader_id: int, coordinator_id: int) -> bool:
+        if leader_id in self._frozen:
+            return True
+        return bool(self._cuts) and frozenset((coordinator_id, leader_id)) in self._cuts
+
+    @staticmethod
+    def _uncommitted(partition: Partition, offset: int) -> UncommittedMarker | None:
+        if partition.replica_set is None or partition.log.high_watermark > offset:
+            return None
+        return UncommittedMarker(partition, offset)
+
+    def _target(self, topic_name: str, index: int, producer: Producer, node: HasId | None) -> Partition:
+        """The partition, if it can take a marker now."""
+        topic = self._topics.get(topic_name)
+        if topic is None or not 0 <= index < len(topic.partitions):
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if producer.id == NO_PRODUCER_ID or producer.epoch == NO_PRODUCER_EPOCH:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"a marker needs a producer: {producer}")
+        partition = topic.partitions[index]
+        if partition.leader_id < 0 and node is None:
+            # Kafka 4.4.0 treats a partition without a leader as deleted: its transaction stays open.
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        leader = self._nodes.get(partition.leader_id)
+        if leader is None or not leader.up or (node is not None and partition.leader_id != node.id):
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        if partition.under_min_isr:
+            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
+        return partition
+
+
+def _check_new_epoch(partition: Partition, producer: Producer) -> None:
+    state = partition.log.producers.get(producer.id)
+    if state is None or state.producer_epoch != producer.epoch:
+        return
+    if state.current_txn_first_offset is not None and producer.epoch != MAX_EPOCH:
+        raise KafkaError(
+            ErrorCode.INVALID_PRODUCER_EPOCH,
+            f"a marker of a version 2 transaction needs an epoch above {state.producer_epoch} in {partition!r}",
+        )
+
+
+def is_gone(error: KafkaError) -> bool:
+    """Whether the partition that refused a marker was deleted, so that its marker is no longer needed."""
+    return error.code in _GONE
+
 
 Refusals = dict[TopicPartition, KafkaError]
 
@@ -209,3 +401,88 @@ def _refusals(errors: Errors, support: Support) -> Refusals:
 
 async def _refusals_later(asked: Asked, support: Support) -> Refusals:
     return _refusals(await asked.errors(), support)
+
+
+# Syntax that Python's `re` accepts and RE2 does not: look-around, back references, atomic groups, conditionals,
+# comments, possessive quantifiers, and \Z.
+_NOT_RE2 = re.compile(r"\(\?(?:[=!>(#]|<[=!]|P[=>])|\\[1-9Zk]|[*+?}]\+")
+_POSIX_CLASSES = {
+    "alnum": "0-9A-Za-z",
+    "alpha": "A-Za-z",
+    "ascii": "\\x00-\\x7f",
+    "blank": "\\t ",
+    "cntrl": "\\x00-\\x1f\\x7f",
+    "digit": "0-9",
+    "graph": "!-~",
+    "lower": "a-z",
+    "print": " -~",
+    "punct": "!-/:-@\\[-`{-~",
+    "space": "\\t\\n\\x0b\\f\\r ",
+    "upper": "A-Z",
+    "word": "0-9A-Za-z_",
+    "xdigit": "0-9A-Fa-f",
+}
+_NAMED_GROUP = re.compile(r"\(\?<(\w+)>")
+_POSIX_CLASS = re.compile(r"\[:(\w+):\]")
+_QUOTED = re.compile(r"\\Q(.*?)(?:\\E|$)", re.DOTALL)
+
+
+def compile_id_pattern(pattern: str) -> re.Pattern[str]:
+    """The pattern, for `fullmatch`; INVALID_REGULAR_EXPRESSION if it is invalid.
+
+    Unicode classes (`\\p{...}`) are refused too: `re` has none.
+    """
+    text = _QUOTED.sub(lambda found: re.escape(found[1]), pattern)
+    if _NOT_RE2.search(text.replace("\\\\", "")):
+        raise KafkaError(ErrorCode.INVALID_REGULAR_EXPRESSION, f"not an RE2 expression: {pattern}")
+    text = _NAMED_GROUP.sub(r"(?P<\1>", text)
+    text = _POSIX_CLASS.sub(lambda found: _POSIX_CLASSES.get(found[1], found[0]), text).replace("\\z", "\\Z")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # "[[": only a hint about what `re` may become
+            return re.compile(text, re.ASCII)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise KafkaError(ErrorCode.INVALID_REGULAR_EXPRESSION, f"{pattern}: {error}") from error
+
+
+def select_transactions(
+    transactions: TransactionService,
+    node: HasId,
+    *,
+    now_ms: int,
+    states: Collection[str] = (),
+    producer_ids: Collection[int] = (),
+    longer_than_ms: int = -1,
+    id_pattern: str | None = None,
+) -> tuple[list[Transaction], list[str]]:
+    """The ids coordinated by `node` that pass all filters, and the unknown names among `states`.
+
+    Empty filters, a negative duration and an empty pattern let all pass. Raises COORDINATOR_LOAD_IN_PROGRESS while a
+    coordinator loads, INVALID_REGULAR_EXPRESSION for a bad pattern.
+    """
+    pattern = compile_id_pattern(id_pattern) if id_pattern else None
+    known = {name: TransactionState.from_label(name) for name in states}
+    wanted = set(known.values()) - {None}
+    ids = set(producer_ids)
+    found = [
+        transaction
+        for transaction in coordinated_by(transactions, node)
+        if (not states or transaction.state in wanted)
+        and (not ids or transaction.producer_id in ids)
+        and (longer_than_ms < 0 or now_ms - transaction.start_ms > longer_than_ms)
+        and (pattern is None or pattern.fullmatch(transaction.transactional_id))
+    ]
+    return found, [name for name, state in known.items() if state is None]
+
+
+def coordinated_by(transactions: TransactionService, node: HasId) -> list[Transaction]:
+    """The ids coordinated by `node`, as DescribeTransactions shows them.
+
+    Raises COORDINATOR_LOAD_IN_PROGRESS while one of its coordinators loads.
+    """
+    found: list[Transaction] = []
+    for shard in transactions.shards(node):
+        if shard.state is ShardState.LOADING:
+            raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        found.extend(shard.machine.all_described())
+    return found

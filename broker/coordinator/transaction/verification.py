@@ -13,8 +13,7 @@ from typing import Any, Protocol
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.coordinator.service import TopicStore
-from odradek.broker.coordinator.transaction.commands import AddPartitions, VerifyPartitions
-from odradek.broker.coordinator.transaction.transaction import TopicPartition
+from odradek.broker.coordinator.transaction.transaction import AddPartitions, TopicPartition, VerifyPartitions
 from odradek.broker.runtime.machine import Command, R
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.protocol.errors import ErrorCode, KafkaError

@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.coordinator.transaction.commands import AddPartitions, EndTransaction, ProducerIdentity
+from odradek.broker.coordinator.transaction.transaction import AddPartitions, EndTransaction, ProducerIdentity
 from odradek.broker.facade.records.record import (
     ProducerRecord,
     RecordMetadata,

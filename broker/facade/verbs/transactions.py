@@ -9,7 +9,7 @@ from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S, trio_settled
 from odradek.broker.facade.verb_base import Pending, TrioVerbs
 
 if TYPE_CHECKING:
-    from odradek.broker.coordinator.transaction.holds import Hold
+    from odradek.broker.coordinator.transaction.ending import Hold
 
 
 class _Call(Protocol):

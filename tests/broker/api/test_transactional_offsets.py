@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.coordinator.transaction.markers import GROUP_TOPIC
+from odradek.broker.coordinator.transaction.service import GROUP_TOPIC
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
 from odradek.broker.requests.response import is_coroutine
 from odradek.protocol.errors import ErrorCode

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from odradek import KafkaBroker
-from odradek.broker.coordinator.transaction.commands import (
+from odradek.broker.coordinator.transaction.transaction import (
     AddPartitions,
     EndTransaction,
     InitProducerId,

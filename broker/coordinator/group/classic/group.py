@@ -24,6 +24,7 @@ from odradek.broker.coordinator.group.classic.states import (
 )
 from odradek.broker.coordinator.group.commands import (
     CommitOffsets,
+    CommittedOffset,
     GroupCommand,
     GroupType,
     MemberCommand,
@@ -31,7 +32,6 @@ from odradek.broker.coordinator.group.commands import (
     Visible,
 )
 from odradek.broker.coordinator.group.groups import ExpiryBasis, Group, GroupChanged
-from odradek.broker.coordinator.group.stored_offsets import CommittedOffset
 from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Schedule
 from odradek.protocol.consumer_protocol import subscribed_topics
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError

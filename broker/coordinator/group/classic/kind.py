@@ -45,7 +45,7 @@ from odradek.broker.coordinator.group.classic.states import (
 )
 from odradek.broker.coordinator.group.commands import GroupType, MetadataChanged
 from odradek.broker.coordinator.group.groups import GroupChanged, Groups, KindContext, group_error
-from odradek.broker.coordinator.group.stored_offsets import StoredOffsets
+from odradek.broker.coordinator.group.offsets import StoredOffsets
 from odradek.broker.runtime.machine import Answer, Cancel, Command, Effect, LogRecord, Outcome, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
 

@@ -48,8 +48,8 @@ from odradek.broker.coordinator.group.share.group import (
 )
 from odradek.broker.coordinator.group.topics import TopicCache, TopicFacts
 from odradek.broker.coordinator.share_state.commands import DeleteState, InitializeState
-from odradek.broker.coordinator.share_state.persister import Persister
-from odradek.broker.coordinator.share_state.stored_states import UNINITIALIZED
+from odradek.broker.coordinator.share_state.machine import UNINITIALIZED
+from odradek.broker.coordinator.share_state.service import Persister
 from odradek.broker.partitions.share.states import ShareKey
 from odradek.broker.runtime.machine import (
     Cancel,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from odradek.broker.coordinator.transaction.commands import EndTransaction, ProducerIdentity
+from odradek.broker.coordinator.transaction.transaction import EndTransaction, ProducerIdentity
 from odradek.protocol.errors import ErrorCode
 from tests.fakes.journal import FakeJournal
 from tests.fakes.transactions import FakeTransactionCoordinator

@@ -9,15 +9,17 @@ from typing import Any
 import pytest
 
 from odradek.broker.coordinator.transaction import decisions
-from odradek.broker.coordinator.transaction.commands import (
+from odradek.broker.coordinator.transaction.states import EndAction, TransactionState
+from odradek.broker.coordinator.transaction.transaction import (
+    LAST_USABLE_EPOCH,
+    MAX_EPOCH,
     AddPartitions,
     EndTransaction,
     InitProducerId,
     ProducerIdentity,
+    Transaction,
     VerifyPartitions,
 )
-from odradek.broker.coordinator.transaction.states import EndAction, TransactionState
-from odradek.broker.coordinator.transaction.transaction import LAST_USABLE_EPOCH, MAX_EPOCH, Transaction
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 S = TransactionState

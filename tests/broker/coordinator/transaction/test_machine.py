@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from odradek.broker.coordinator.transaction.commands import (
+from odradek.broker.coordinator.transaction.machine import Upkeep, refusal
+from odradek.broker.coordinator.transaction.states import TransactionState
+from odradek.broker.coordinator.transaction.transaction import (
+    AbortTransaction,
     AddPartitions,
     EndTransaction,
     InitProducerId,
     ProducerIdentity,
+    Transaction,
+    TransactionalIds,
     VerifyPartitions,
+    record_key,
+    record_value,
 )
-from odradek.broker.coordinator.transaction.machine import refusal
-from odradek.broker.coordinator.transaction.states import TransactionState
-from odradek.broker.coordinator.transaction.transaction import Transaction, record_key, record_value
-from odradek.broker.runtime.machine import NewRecord
+from odradek.broker.runtime.machine import Effect, LogRecord, NewRecord, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.errors import ErrorCode as E
 from tests.fakes.journal import FakeJournal
-from tests.fakes.transactions import START_MS, FakeTransactionCoordinator, Marker
+from tests.fakes.transactions import START_MS, FakeSettings, FakeTransactionCoordinator, Marker
 
 S = TransactionState
 A0, A1, B0 = ("a", 0), ("a", 1), ("b", 0)
@@ -401,3 +405,66 @@ def test_producers_are_told_to_look_again_or_elsewhere() -> None:
     assert refusal(E.KAFKA_STORAGE_ERROR) is E.NOT_COORDINATOR
     assert refusal(E.MESSAGE_TOO_LARGE) is E.UNKNOWN_SERVER_ERROR
     assert refusal(E.CORRUPT_MESSAGE) is E.CORRUPT_MESSAGE
+
+
+WEEK_MS = 7 * 24 * 3600 * 1000
+
+
+class Scene:
+    def __init__(self) -> None:
+        self.ids = TransactionalIds()
+        self.upkeep = Upkeep(FakeSettings(), self.ids)
+
+    def know(self, transaction: Transaction) -> Transaction:
+        record = self.ids.record(None, transaction, 2)
+        self.ids.replay(LogRecord(record.key, record.value, 0, -1, -1, record.decoded))
+        return transaction
+
+
+def keys(effects: list[Effect]) -> list[object]:
+    assert all(isinstance(effect, Schedule) for effect in effects)
+    return [effect.key for effect in effects if isinstance(effect, Schedule)]
+
+
+def test_timers_are_set_once_while_there_is_something_to_look_after() -> None:
+    scene = Scene()
+    assert scene.upkeep.set_timers() == []
+    scene.know(Transaction("a", 1, 0, 1000))
+    assert keys(scene.upkeep.set_timers()) == ["expire"]
+    assert not scene.upkeep.watches_open
+    scene.know(Transaction("b", 2, 0, 1000, TransactionState.ONGOING, start_ms=0))
+    assert keys(scene.upkeep.set_timers()) == ["abort"]
+    assert scene.upkeep.watches_open
+    assert scene.upkeep.set_timers() == []
+
+
+def test_what_was_open_for_too_long() -> None:
+    scene = Scene()
+    late = scene.know(Transaction("late", 1, 0, 1000, TransactionState.ONGOING, start_ms=0))
+    for other in (
+        Transaction("in time", 2, 0, 5000, TransactionState.ONGOING, start_ms=0),
+        Transaction("unsettled", 3, 0, 1000, TransactionState.ONGOING, start_ms=0),
+        Transaction("at rest", 4, 0, 1000),
+    ):
+        scene.know(other)
+    scene.ids.unsettled.add("unsettled")
+    abort, expire, found = scene.upkeep.abort_timed_out(1001)
+    assert keys([abort, expire, found]) == ["abort", "expire", ("abort", "late")]
+    assert isinstance(found, Schedule)
+    assert isinstance(found.command, AbortTransaction)
+    assert scene.upkeep.still_open(found.command.expected) is late
+    again = scene.know(Transaction("late", 1, 0, 1000, TransactionState.ONGOING, start_ms=900))
+    assert scene.upkeep.still_open(late) is None, f"that is over, this is another one: {again}"
+
+
+def test_ids_expire_where_nothing_is_open() -> None:
+    scene = Scene()
+    for transaction in (
+        Transaction("old", 1, 0, 1000, last_update_ms=0),
+        Transaction("used", 2, 0, 1000, last_update_ms=1),
+        Transaction("open", 3, 0, 1000, TransactionState.ONGOING, start_ms=0, last_update_ms=0),
+        Transaction("unsettled", 4, 0, 1000, last_update_ms=0),
+    ):
+        scene.know(transaction)
+    scene.ids.unsettled.add("unsettled")
+    assert scene.upkeep.expired(WEEK_MS) == ["old"]

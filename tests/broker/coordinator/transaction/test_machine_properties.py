@@ -13,11 +13,15 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from odradek.broker.coordinator.transaction.commands import MarkersWritten, ProducerIdentity, WriteMarkers
-from odradek.broker.coordinator.transaction.holds import Hold, marker_point
+from odradek.broker.coordinator.transaction.ending import Hold, marker_point
 from odradek.broker.coordinator.transaction.machine import TransactionMachine
 from odradek.broker.coordinator.transaction.states import IN_PROGRESS, RULES
-from odradek.broker.coordinator.transaction.transaction import TopicPartition
+from odradek.broker.coordinator.transaction.transaction import (
+    MarkersWritten,
+    ProducerIdentity,
+    TopicPartition,
+    WriteMarkers,
+)
 from odradek.broker.runtime.machine import LogRecord
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch

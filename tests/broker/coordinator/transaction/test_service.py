@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,19 @@ import pytest
 import trio
 
 from odradek import KafkaBroker, open_broker
+from odradek.broker.coordinator.transaction.service import (
+    MarkerWriter,
+    compile_id_pattern,
+    coordinated_by,
+    is_gone,
+    select_transactions,
+)
+from odradek.broker.coordinator.transaction.transaction import AddPartitions, InitProducerId
 from odradek.broker.facade.broker import Broker
-from odradek.protocol.errors import ErrorCode
+from odradek.broker.facade.generated.blocking.broker import BlockingBroker
+from odradek.broker.partitions.partition import Partition
+from odradek.broker.runtime.machine import Producer
+from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from odradek.protocol.generated.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from odradek.protocol.generated.messages.describe_producers import DescribeProducersRequest, TopicRequest
@@ -29,11 +40,13 @@ from odradek.protocol.generated.messages.write_txn_markers import (
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
-from odradek.protocol.record_batch import build_batch
+from odradek.protocol.record_batch import build_batch, iter_batches
 from odradek.protocol.records import Record
+from tests.fakes.data_plane import DataPlane
+from tests.fakes.nodes import set_node_up
 from tests.fakes.wire_client import WireClient
 
-Producer = tuple[int, int]
+ClientProducer = tuple[int, int]
 
 
 class Client:
@@ -62,20 +75,20 @@ class Client:
     def coordinator(self) -> int:
         return int(self.found.node_id)
 
-    def init(self, version: int = 4) -> Producer:
+    def init(self, version: int = 4) -> ClientProducer:
         request = InitProducerIdRequest(self.transactional_id, 60_000)
         answer = self.ask(request, version, self.coordinator)
         assert answer.error_code == 0
         return answer.producer_id, answer.producer_epoch
 
-    def add(self, producer: Producer, *partitions: int, topic: str = "t") -> int:
+    def add(self, producer: ClientProducer, *partitions: int, topic: str = "t") -> int:
         topics = [AddPartitionsToTxnTopic(topic, list(partitions))]
         request = AddPartitionsToTxnRequest([], self.transactional_id, *producer, topics)
         answer = self.ask(request, 3, self.coordinator)
         return int(answer.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code)
 
     def produce(
-        self, producer: Producer, partition: int = 0, *, version: int = 12, sequence: int = 0
+        self, producer: ClientProducer, partition: int = 0, *, version: int = 12, sequence: int = 0
     ) -> tuple[int, Any]:
         batch = build_batch(
             [Record(0, 0, None, b"v")],
@@ -90,7 +103,7 @@ class Client:
         result = answer.responses[0].partition_responses[0]
         return result.error_code, result.error_message
 
-    def end(self, producer: Producer, commit: bool = True, version: int = 5) -> int:
+    def end(self, producer: ClientProducer, commit: bool = True, version: int = 5) -> int:
         request = EndTxnRequest(self.transactional_id, *producer, commit)
         return int(self.ask(request, version, self.coordinator).error_code)
 
@@ -378,3 +391,241 @@ class TestWaitingForAHold:
                 assert broker.transactions["tx"].state == "PrepareCommit"
 
         trio.run(main)
+
+
+E = ErrorCode
+PRODUCER = Producer(7, 2)
+
+
+@pytest.fixture
+def plane() -> DataPlane:
+    return DataPlane(nodes=2, topics={"t": 2})
+
+
+def first(plane: DataPlane) -> Partition:
+    topic = plane.cluster.topics.get("t")
+    assert topic is not None
+    return topic.partitions[0]
+
+
+def writer_of(plane: DataPlane) -> MarkerWriter:
+    return plane.cluster.transactions.markers
+
+
+def write(plane: DataPlane, topic: str = "t", index: int = 0, producer: Producer = PRODUCER, **options: object) -> None:
+    writer_of(plane).write(topic, index, producer, commit=True, coordinator_epoch=0, **options)  # type: ignore[arg-type]
+
+
+def code_of(action: Callable[[], object]) -> ErrorCode:
+    with pytest.raises(KafkaError) as caught:
+        action()
+    return caught.value.code
+
+
+def produce_in_transaction(plane: DataPlane, producer_epoch: int = 2) -> None:
+    batch = plane.batch(1, producer_id=7, producer_epoch=producer_epoch, base_sequence=0, transactional=True)
+    first(plane).append(bytes(batch), now_ms=plane.cluster.clock.now_ms())
+
+
+def test_a_marker_is_a_control_batch_of_the_producer(plane: DataPlane) -> None:
+    write(plane)
+    log = first(plane).log
+    (batch,) = [
+        batch
+        for part in log.read(0, max_bytes=1000, up_to_offset=log.log_end_offset).parts
+        for batch in iter_batches(part)
+    ]
+    assert batch.is_control
+    assert batch.is_transactional
+    assert (batch.producer_id, batch.producer_epoch) == PRODUCER
+
+
+def test_partitions_that_are_not_there_are_gone(plane: DataPlane) -> None:
+    for topic, index in (("t", 2), ("t", -1), ("nope", 0)):
+        with pytest.raises(KafkaError) as caught:
+            write(plane, topic, index)
+        assert caught.value.code is E.UNKNOWN_TOPIC_OR_PARTITION
+        assert is_gone(caught.value)
+
+
+def test_a_marker_needs_a_producer(plane: DataPlane) -> None:
+    assert code_of(lambda: write(plane, producer=Producer(-1, 0))) is E.UNKNOWN_SERVER_ERROR
+    assert code_of(lambda: write(plane, producer=Producer(7, -1))) is E.UNKNOWN_SERVER_ERROR
+
+
+def test_only_a_leader_takes_it_and_without_one_it_is_left_out(plane: DataPlane) -> None:
+    leader = first(plane).leader_id
+    nodes = plane.cluster.nodes
+    write(plane, node=nodes[leader])
+    assert code_of(lambda: write(plane, node=nodes[3 - leader])) is E.NOT_LEADER_OR_FOLLOWER
+    set_node_up(plane.cluster, leader, False)
+    with pytest.raises(KafkaError) as caught:
+        write(plane)
+    assert is_gone(caught.value)  # as Kafka has it
+    assert code_of(lambda: write(plane, node=nodes[leader])) is E.NOT_LEADER_OR_FOLLOWER
+
+
+def test_a_leader_that_the_coordinator_does_not_reach_is_tried_again(plane: DataPlane) -> None:
+    cluster = plane.cluster
+    leader = first(plane).leader_id
+    cuts = {frozenset((leader, 3 - leader))}
+    writer = MarkerWriter(cluster.topics, cluster.nodes, cluster.services.groups, cluster.clock, cuts)
+    with pytest.raises(KafkaError) as caught:
+        writer.write("t", 0, PRODUCER, commit=True, coordinator_epoch=0, coordinator_id=3 - leader)
+    assert not is_gone(caught.value)
+    writer.write("t", 0, PRODUCER, commit=True, coordinator_epoch=0, coordinator_id=leader)
+
+
+def test_a_leader_that_is_frozen_is_tried_again(plane: DataPlane) -> None:
+    cluster = plane.cluster
+    frozen = {first(plane).leader_id}
+    writer = MarkerWriter(cluster.topics, cluster.nodes, cluster.services.groups, cluster.clock, frozen=frozen)
+    end = first(plane).log.log_end_offset
+    with pytest.raises(KafkaError) as caught:
+        writer.write("t", 0, PRODUCER, commit=True, coordinator_epoch=0)
+    assert not is_gone(caught.value)
+    assert first(plane).log.log_end_offset == end
+    frozen.clear()
+    writer.write("t", 0, PRODUCER, commit=True, coordinator_epoch=0)
+
+
+def test_version_2_needs_a_newer_epoch_while_the_transaction_is_open(plane: DataPlane) -> None:
+    produce_in_transaction(plane)
+    assert code_of(lambda: write(plane, transaction_version=2)) is E.INVALID_PRODUCER_EPOCH
+    write(plane, producer=Producer(7, 3), transaction_version=2)
+    write(plane, producer=Producer(7, 3), transaction_version=2)
+
+
+def test_a_marker_for_offsets_goes_through_the_group_coordinator(plane: DataPlane) -> None:
+    asked: list[tuple[int, Producer, bool]] = []
+
+    class Groups:
+        def complete_transaction(
+            self, partition: int, producer: Producer, commit: bool, coordinator_epoch: int, node: object = None
+        ) -> int:
+            asked.append((partition, producer, commit))
+            return 0
+
+    plane.cluster.groups.topic.ensure()
+    cluster = plane.cluster
+    writer = MarkerWriter(cluster.topics, cluster.nodes, Groups, cluster.clock)
+    writer.write("__consumer_offsets", 3, PRODUCER, commit=False, coordinator_epoch=0)
+    assert asked == [(3, PRODUCER, False)]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matching", "other"),
+    [
+        ("app-.*", "app-1", "my-app-1"),
+        (".*", "", None),
+        ("a|b", "b", "ab"),
+        ("[[:alpha:]]+", "abc", "abc1"),
+        (r"\Qa.b\E.", "a.bc", "axbc"),
+        (r"\d+", "12", "١٢"),
+        (r"x\z", "x", "x\n"),
+        ("(?i)abc", "ABC", "ABCD"),
+        ("(?P<name>a)b", "ab", "a"),
+        ("(?<name>a)b", "ab", "a"),
+        ("(?:a)b", "ab", "a"),
+        (r"a\\Z", "a\\Z", "a"),
+        ("a{2,3}?", "aa", "a"),
+    ],
+)
+def test_whole_ids_are_matched(pattern: str, matching: str, other: str | None) -> None:
+    compiled = compile_id_pattern(pattern)
+    assert compiled.fullmatch(matching)
+    assert other is None or not compiled.fullmatch(other)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "([",
+        "a**",
+        "*a",
+        "(?=a)",
+        "(?!a)",
+        "(?<=a)b",
+        "(?<!a)b",
+        r"(a)\1",
+        "(?P<n>a)(?P=n)",
+        "(?>a)",
+        "a++",
+        "(?#x)",
+        r"a\Z",
+    ],
+)
+def test_what_re2_does_not_know_is_refused(pattern: str) -> None:
+    with pytest.raises(KafkaError) as caught:
+        compile_id_pattern(pattern)
+    assert caught.value.code is ErrorCode.INVALID_REGULAR_EXPRESSION
+
+
+def begin(broker: BlockingBroker, transactional_id: str, *, partitions: bool = True) -> int:
+    """A transaction of that id, begun if it has a partition; its producer id."""
+
+    def ask() -> int:
+        transactions = broker.cluster.transactions
+        transactions.topic.ensure()
+        identity = transactions.ask_now(transactional_id, InitProducerId(transactional_id, 60_000, None))
+        assert identity is not None
+        if partitions:
+            command = AddPartitions(transactional_id, identity.producer_id, identity.producer_epoch, [("t", 0)])
+            transactions.ask_now(transactional_id, command)
+        return identity.producer_id
+
+    producer_id: int = broker._call(ask)
+    return producer_id
+
+
+def selected(broker: BlockingBroker, **filters: object) -> list[str]:
+    """The ids that pass."""
+
+    def look() -> list[str]:
+        cluster = broker.cluster
+        now_ms = cluster.clock.now_ms()
+        found, _ = select_transactions(cluster.transactions, cluster.nodes[1], now_ms=now_ms, **filters)  # type: ignore[arg-type]
+        return sorted(transaction.transactional_id for transaction in found)
+
+    ids: list[str] = broker._call(look)
+    return ids
+
+
+def test_filters() -> None:
+    with KafkaBroker(topics={"t": 1}) as broker:
+        broker.clock.freeze()
+        first = begin(broker, "order-1")
+        begin(broker, "order-2", partitions=False)
+        broker.clock.advance(10)
+        begin(broker, "bill-1")
+        assert selected(broker) == ["bill-1", "order-1", "order-2"]
+        assert selected(broker, states=["Ongoing"]) == ["bill-1", "order-1"]
+        assert selected(broker, states=["Empty", "nonsense"]) == ["order-2"]
+        assert selected(broker, producer_ids=[first]) == ["order-1"]
+        assert selected(broker, states=["Ongoing"], longer_than_ms=5_000) == ["order-1"]
+        assert selected(broker, id_pattern="order-.*") == ["order-1", "order-2"]
+        assert selected(broker, id_pattern="order") == []
+
+
+def test_names_that_are_no_states_are_told() -> None:
+    with KafkaBroker() as broker:
+        cluster = broker.cluster
+        _, unknown = broker._call(
+            lambda: select_transactions(cluster.transactions, cluster.nodes[1], now_ms=0, states=["Empty", "x"])
+        )
+        assert unknown == ["x"]
+
+
+def test_a_coordinator_that_loads_has_no_answer() -> None:
+    with KafkaBroker(topics={"t": 1}) as broker:
+        begin(broker, "tx")
+        cluster = broker.cluster
+
+        def look() -> object:
+            transactions = cluster.transactions
+            transactions.reload(transactions.partition_for("tx"))
+            return coordinated_by(transactions, cluster.nodes[1])
+
+        with pytest.raises(KafkaError) as caught:
+            broker._call(look)
+        assert caught.value.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS

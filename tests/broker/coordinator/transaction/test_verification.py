@@ -10,8 +10,7 @@ import trio
 import trio.testing
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.coordinator.transaction.commands import AddPartitions, VerifyPartitions
-from odradek.broker.coordinator.transaction.transaction import TopicPartition
+from odradek.broker.coordinator.transaction.transaction import AddPartitions, TopicPartition, VerifyPartitions
 from odradek.broker.coordinator.transaction.verification import Errors, Support, TransactionVerifier, produce_error
 from odradek.broker.runtime.machine import Command
 from odradek.protocol.errors import ErrorCode, KafkaError
