@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.facade.client_configs import Client
     from odradek.broker.facade.groups.info import GroupInfo
-    from odradek.broker.facade.nodes import NodeInfo
     from odradek.broker.facade.records.record import Serializer, StoredRecord, Writing
     from odradek.broker.facade.report.strictness import StrictnessFinding
     from odradek.broker.facade.security_settings import Secured
     from odradek.broker.facade.thread_bridge import Call
     from odradek.broker.facade.transactions import TransactionInfo
     from odradek.broker.faults.fault import Fault
+    from odradek.broker.nodes.node_life import NodeInfo
     from odradek.broker.partitions.partition_registry import Topic
     from odradek.broker.schemas.record_schemas import SchemaInfo, SchemaRegistry
     from odradek.broker.security.denials import Denial
@@ -47,7 +47,7 @@ class Broker:
     #
     #     async def move_leader(self, topic: str, partition: int, node_id: int) -> None:
     #         """Let another in-sync replica lead a partition."""
-    #         from odradek.broker.facade.nodes import move_leader
+    #         from odradek.broker.nodes.node_life import move_leader
     #
     #         await self._call(lambda: move_leader(self._cluster, topic, partition, node_id))
     #
@@ -140,7 +140,7 @@ class Broker:
     @property
     def nodes(self) -> dict[int, NodeInfo]:
         """The nodes by id, with their state and the number of partitions that they lead."""
-        from odradek.broker.facade.nodes import nodes
+        from odradek.broker.nodes.node_life import nodes
 
         return self._look(lambda: nodes(self._cluster))
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from odradek.broker.facade.groups.description import group_ids, group_info
-from odradek.broker.facade.nodes import node_state
 from odradek.broker.facade.transactions import list_transactions
 from odradek.broker.faults.fault import FaultSet
+from odradek.broker.nodes.node_life import node_state
 
 if TYPE_CHECKING:
     from odradek.broker.coordinator.group.service import GroupService

@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # so that type checkers refuse names that do not exist; the s
         LagUnknownError as LagUnknownError,
         MemberInfo as MemberInfo,
     )
-    from odradek.broker.facade.nodes import NodeInfo as NodeInfo
+    from odradek.broker.nodes.node_life import NodeInfo as NodeInfo
     from odradek.broker.facade.open_broker import open_broker as open_broker
     from odradek.broker.facade.records.record import (
         DecodedRecord as DecodedRecord,
@@ -76,7 +76,7 @@ else:
         "odradek.broker.facade.generated.blocking.transcript": "Transcript",
         "odradek.broker.facade.generated.blocking.undo": "Undo",
         "odradek.broker.facade.groups.info": "GroupInfo LagUnknownError MemberInfo",
-        "odradek.broker.facade.nodes": "NodeInfo",
+        "odradek.broker.nodes.node_life": "NodeInfo",
         "odradek.broker.facade.open_broker": "open_broker",
         "odradek.broker.facade.records.record": "DecodedRecord ProducerRecord RecordMetadata StoredRecord",
         "odradek.broker.facade.remote.broker": "connect",

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.config.suggestion import did_you_mean
-from odradek.broker.facade import coordinators, disks, links, nodes, replication
 from odradek.broker.faults.fault import Fault, FaultSet
 from odradek.broker.faults.wire_fault import WireFault
+from odradek.broker.nodes import coordinators, disks, links, replication
+from odradek.broker.nodes import node_life as nodes
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.config.broker_config import BrokerConfig
-from odradek.broker.facade.added_nodes import add_node
 from odradek.broker.facade.state.restore import go_to
 from odradek.broker.facade.state.snapshot import Snapshot
+from odradek.broker.nodes.added_nodes import add_node
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.controller.commands import Adopt
-from odradek.broker.facade.added_nodes import keep_nodes
-from odradek.broker.facade.nodes import start_node, start_with, thaw_all
 from odradek.broker.facade.state.restore import forget_clients
-from odradek.broker.facade.upgrades import go_back
 from odradek.broker.metadata.image import MetadataImage, TopicImage
 from odradek.broker.metadata.image_diff import records_between
+from odradek.broker.nodes.added_nodes import keep_nodes
+from odradek.broker.nodes.node_life import start_node, start_with, thaw_all
+from odradek.broker.nodes.upgrades import go_back
 from odradek.protocol.uuids import new_uuid
 
 if TYPE_CHECKING:
@@ -47,12 +47,12 @@ def reset(cluster: Cluster, *, data: bool) -> None:
 
 def heal(cluster: Cluster) -> None:
     """Undo everything that a test did to nodes, links, disks and replicas; thaw and start all nodes."""
-    from odradek.broker.facade.links import mend_all
+    from odradek.broker.nodes.links import mend_all
 
     thaw_all(cluster)
     cluster.heal_wires()
     if cluster.disks is not None or cluster.durability is not None:
-        from odradek.broker.facade.disks import mend_disk
+        from odradek.broker.nodes.disks import mend_disk
 
         mend_disk(cluster)
     if cluster.server.has_bad_links:

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.controller.commands import Adopt
 from odradek.broker.controller.machine import MAX_BATCH_RECORDS
-from odradek.broker.facade.added_nodes import add_node, keep_nodes, unregister
-from odradek.broker.facade.links import mend_all
-from odradek.broker.facade.nodes import crash, start_node, start_with, stop_node, take_down, thaw_if_frozen
 from odradek.broker.facade.state.snapshot import PartitionKey, faults_of, forked_into, opened
-from odradek.broker.facade.upgrades import go_back
 from odradek.broker.metadata.image_diff import records_between
+from odradek.broker.nodes.added_nodes import add_node, keep_nodes, unregister
+from odradek.broker.nodes.links import mend_all
+from odradek.broker.nodes.node_life import crash, start_node, start_with, stop_node, take_down, thaw_if_frozen
+from odradek.broker.nodes.upgrades import go_back
 from odradek.protocol.generated.metadata_records.begin_transaction_record import BeginTransactionRecord
 from odradek.protocol.generated.metadata_records.end_transaction_record import EndTransactionRecord
 from odradek.protocol.generated.metadata_records.no_op_record import NoOpRecord
@@ -72,7 +72,7 @@ def go_to(cluster: Cluster, snapshot: Snapshot) -> None:
 def _mend(cluster: Cluster, snapshot: Snapshot) -> None:
     """Repair disks, accept connections, let coordinators load; restore the links to clients of the snapshot."""
     if cluster.disks is not None or cluster.durability is not None:
-        from odradek.broker.facade.disks import mend_disk
+        from odradek.broker.nodes.disks import mend_disk
 
         mend_disk(cluster)
     services = cluster.services

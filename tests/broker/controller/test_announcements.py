@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.facade.nodes import move_leader
+from odradek.broker.nodes.node_life import move_leader
 from odradek.protocol.uuids import uuid_to_text
 from tests.fakes.data_plane import DataPlane
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.facade.nodes import stop_node
+from odradek.broker.nodes.node_life import stop_node
 
 
 @pytest.mark.trio

@@ -68,7 +68,7 @@ class GroupVerbs(BlockingVerbs):
         ``topic`` is ``__consumer_offsets``, ``__transaction_state`` or ``__share_group_state``. Raises ValueError for
         another topic, KeyError for a partition that does not exist.
         """
-        from odradek.broker.facade.coordinators import reload
+        from odradek.broker.nodes.coordinators import reload
 
         self._call(lambda: reload(self._cluster, topic, partition))
 
@@ -80,7 +80,7 @@ class GroupVerbs(BlockingVerbs):
         such as after a change of the leader; with ``now``, a coordinator that is loaded is unloaded first. Raises
         ValueError for another topic, KeyError for a partition that does not exist.
         """
-        from odradek.broker.facade.coordinators import hold_load, release_load
+        from odradek.broker.nodes.coordinators import hold_load, release_load
 
         return self._undone_by(
             lambda: hold_load(self._cluster, topic, partition, now=now),

@@ -13,8 +13,8 @@ from odradek.broker.facade.topics import config_texts
 from odradek.broker.facade.verb_base import BlockingVerbs
 
 if TYPE_CHECKING:
-    from odradek.broker.facade.disks import DiskHow
-    from odradek.broker.facade.links import End, How
+    from odradek.broker.nodes.disks import DiskHow
+    from odradek.broker.nodes.links import End, How
 
 
 class NodeVerbs(BlockingVerbs):
@@ -26,7 +26,7 @@ class NodeVerbs(BlockingVerbs):
         ``broker_only``: of a node that is broker and controller, the controller goes on. ``with`` starts it again
         at the end of the block.
         """
-        from odradek.broker.facade.nodes import start_node, stop_node
+        from odradek.broker.nodes.node_life import start_node, stop_node
 
         return self._undone_by(
             lambda: stop_node(self._cluster, node_id, broker_only=broker_only),
@@ -38,7 +38,7 @@ class NodeVerbs(BlockingVerbs):
 
         In-sync replicas on other nodes become leaders. ``with`` starts it again at the end of the block.
         """
-        from odradek.broker.facade.nodes import kill_node, start_node
+        from odradek.broker.nodes.node_life import kill_node, start_node
 
         return self._undone_by(lambda: kill_node(self._cluster, node_id), lambda: start_node(self._cluster, node_id))
 
@@ -49,7 +49,7 @@ class NodeVerbs(BlockingVerbs):
         in common can only be another if no other node is up, and what the cluster reads once cannot. Raises ValueError
         for what does not fit.
         """
-        from odradek.broker.facade.nodes import start_node
+        from odradek.broker.nodes.node_life import start_node
 
         own = None if config is None else config_texts(config)
         self._call(lambda: start_node(self._cluster, node_id, own))
@@ -62,7 +62,7 @@ class NodeVerbs(BlockingVerbs):
         AddRaftVoter lets it vote. Raises ValueError for an id that is taken, for configs that do not fit, and for a
         cluster with a data directory.
         """
-        from odradek.broker.facade.added_nodes import add_node
+        from odradek.broker.nodes.added_nodes import add_node
 
         own = config_texts(config or {})
         return self._call(lambda: add_node(self._cluster, node_id, own))
@@ -75,7 +75,7 @@ class NodeVerbs(BlockingVerbs):
         One that had joined the running cluster is gone then, and its id is free. Another one stays as a node that is
         down; ``start_node`` registers it again.
         """
-        from odradek.broker.facade.added_nodes import remove_node
+        from odradek.broker.nodes.added_nodes import remove_node
 
         self._call(lambda: remove_node(self._cluster, node_id))
 
@@ -86,7 +86,7 @@ class NodeVerbs(BlockingVerbs):
         ``kafka-features upgrade``. Raises ValueError, and changes nothing, for an unknown release, and for one that
         would not start: an older one that does not support a finalized feature level.
         """
-        from odradek.broker.facade.upgrades import upgrade
+        from odradek.broker.nodes.upgrades import upgrade
 
         self._call(lambda: upgrade(self._cluster, version, node))
 
@@ -109,7 +109,7 @@ class WireVerbs(BlockingVerbs):
         The controller fences it after ``broker.session.timeout.ms`` on the broker's clock. ``with`` thaws it at
         the end of the block. Raises ValueError for a node that is down or frozen.
         """
-        from odradek.broker.facade.nodes import freeze_node, thaw_if_frozen
+        from odradek.broker.nodes.node_life import freeze_node, thaw_if_frozen
 
         return self._undone_by(
             lambda: freeze_node(self._cluster, node_id), lambda: thaw_if_frozen(self._cluster, node_id)
@@ -117,7 +117,7 @@ class WireVerbs(BlockingVerbs):
 
     def thaw_node(self, node_id: int) -> None:
         """Resume a frozen node. It answers the requests in its sockets, follows the leaders and rejoins the ISR."""
-        from odradek.broker.facade.nodes import thaw_node
+        from odradek.broker.nodes.node_life import thaw_node
 
         self._call(lambda: thaw_node(self._cluster, node_id))
 
@@ -132,7 +132,7 @@ class WireVerbs(BlockingVerbs):
         - ``"reset"``: connections are reset, new ones with their first request,
         - ``"close"``: the same, but connections are closed in order.
         """
-        from odradek.broker.facade.links import cut, uncut
+        from odradek.broker.nodes.links import cut, uncut
 
         return self._undone_by(
             lambda: cut(self._cluster, a, b, how, listener), lambda: uncut(self._cluster, a, b, listener)
@@ -155,7 +155,7 @@ class WireVerbs(BlockingVerbs):
         than ``bytes_per_second`` on each connection; with ``both_ways`` requests do, too. Between two nodes the delay
         applies to replication.
         """
-        from odradek.broker.facade.links import hasten, slow
+        from odradek.broker.nodes.links import hasten, slow
 
         return self._undone_by(
             lambda: slow(self._cluster, a, b, ms, jitter, bytes_per_second, listener, both_ways),
@@ -167,7 +167,7 @@ class WireVerbs(BlockingVerbs):
 
         To undo it raises OSError if the address has been taken.
         """
-        from odradek.broker.facade.links import accept_if_refused, refuse_connections
+        from odradek.broker.nodes.links import accept_if_refused, refuse_connections
 
         return self._undone_by(
             lambda: refuse_connections(self._cluster, node_id, listener),
@@ -194,7 +194,7 @@ class WireVerbs(BlockingVerbs):
         ``odradek.flush=always``. ``node_id`` may be left out if there is only one choice. The undo lets a node that has
         halted start again.
         """
-        from odradek.broker.facade.disks import fail_disk, mend_disk
+        from odradek.broker.nodes.disks import fail_disk, mend_disk
 
         return self._undone_by(
             lambda: fail_disk(self._cluster, node_id, how, topic, partition, offset),
@@ -206,6 +206,6 @@ class WireVerbs(BlockingVerbs):
 
         Raises ValueError without a ``data_dir`` and ``odradek.flush=always``: no answer would wait for the disk.
         """
-        from odradek.broker.facade.disks import mend_disk, slow_disk
+        from odradek.broker.nodes.disks import mend_disk, slow_disk
 
         return self._undone_by(lambda: slow_disk(self._cluster, node_id, ms), lambda: mend_disk(self._cluster, node_id))

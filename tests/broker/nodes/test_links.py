@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from odradek import Fault, KafkaBroker, Security, WireFault
-from odradek.broker.facade.links import Ends, accept_connections, between_nodes, ends_of, refuse_connections
-from odradek.broker.facade.nodes import start_node, stop_node
 from odradek.broker.facade.topics import PartitionInfo
+from odradek.broker.nodes.links import Ends, accept_connections, between_nodes, ends_of, refuse_connections
+from odradek.broker.nodes.node_life import start_node, stop_node
 from odradek.client_security.options import ClientSecurity, security_options
 from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.wire_client import WireError

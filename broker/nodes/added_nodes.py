@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from odradek.broker.cluster import check_cordons, checked_start, new_node
 from odradek.broker.config.own_values import OF_THE_DIRECTORIES
 from odradek.broker.controller.commands import UnregisterBroker, UnregisterController
-from odradek.broker.facade.node_values import check_features, counting
-from odradek.broker.facade.nodes import bring_up, not_frozen, stop_node, take_down, thaw_if_frozen, the_node
-from odradek.broker.facade.replication import reassign
 from odradek.broker.metadata.node import Node
+from odradek.broker.nodes.node_life import bring_up, not_frozen, stop_node, take_down, thaw_if_frozen, the_node
+from odradek.broker.nodes.node_values import check_features, counting
+from odradek.broker.nodes.replication import reassign
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from odradek.broker.facade.node_values import check_features
-from odradek.broker.facade.nodes import not_frozen, restart_node, the_node
+from odradek.broker.nodes.node_life import not_frozen, restart_node, the_node
+from odradek.broker.nodes.node_values import check_features
 from odradek.broker.releases.release import DEFAULT_DIRECTORIES, Release, release_of
 
 if TYPE_CHECKING:

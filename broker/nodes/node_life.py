@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import trio
 
 from odradek.broker.controller.commands import ElectLeaders, MoveLeader
-from odradek.broker.facade.node_values import NewValues, changed_values, check_values
 from odradek.broker.metadata.registrations import NO_LEADER
+from odradek.broker.nodes.node_values import NewValues, changed_values, check_values
 from odradek.broker.replication.thawed_leaders import Frozen, leading_still, led_by
 from odradek.protocol.errors import ErrorCode, KafkaError
 

@@ -8,8 +8,8 @@ import trio
 
 from odradek.broker.config.suggestion import did_you_mean
 from odradek.broker.controller.commands import AssignReplicas
-from odradek.broker.facade.nodes import halt_node, start_node
 from odradek.broker.metadata.registrations import LOST_DIRECTORY
+from odradek.broker.nodes.node_life import halt_node, start_node
 from odradek.broker.partitions.failing_disks import DiskFault, FailingDisks
 
 if TYPE_CHECKING:

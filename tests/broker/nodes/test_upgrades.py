@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import odradek
-from odradek.broker.facade.upgrades import releases_of
+from odradek.broker.nodes.upgrades import releases_of
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
