@@ -29,13 +29,12 @@ from odradek.broker.config.own_values import check_own_values
 from odradek.broker.config.quorum_config import AUTO_JOIN, quorum_of
 from odradek.broker.config.quorum_config import Quorum as QuorumRoles
 from odradek.broker.config.requirements import check_requirements
-from odradek.broker.controller.announcements import announce
-from odradek.broker.controller.broker_configs import BrokerConfigPublisher
 from odradek.broker.controller.commands import Adopt, NewTopic
 from odradek.broker.controller.controller import Controller
 from odradek.broker.controller.feature_levels import UNSTABLE_APIS_ENABLE, features_at_start
 from odradek.broker.controller.membership import Membership
 from odradek.broker.controller.metadata_log import MemoryMetadataLog
+from odradek.broker.controller.publishers import BrokerConfigPublisher, announce
 from odradek.broker.controller.quorum import Quorum
 from odradek.broker.controller.topic_control import check_new_partitions
 from odradek.broker.coordinator.service import Surroundings
@@ -51,11 +50,10 @@ from odradek.broker.partitions.partition_registry import PartitionRegistry
 from odradek.broker.releases.release import DEFAULT_DIRECTORIES, Release
 from odradek.broker.replication.replicator import Replicator
 from odradek.broker.requests.bugs import BugLog
-from odradek.broker.requests.deferred import Deferred
 from odradek.broker.requests.dispatch import Dispatcher
 from odradek.broker.requests.quota_switch import QuotaSwitch
 from odradek.broker.requests.recent_requests import RecentRequests
-from odradek.broker.requests.services import Services
+from odradek.broker.requests.services import Deferred, Services
 from odradek.broker.transcript.topic_positions import TopicHistory
 from odradek.broker.worker import Worker
 from odradek.protocol.uuids import new_uuid_text
@@ -81,8 +79,7 @@ if TYPE_CHECKING:
     from odradek.broker.replication.thawed_leaders import Frozen
     from odradek.broker.schemas.record_schemas import RecordSchemas, SchemaRegistry
     from odradek.broker.security.authorizer import Authorizer
-    from odradek.broker.security.tls.listener_tls import ListenerTls
-    from odradek.broker.security.tls.tls_listeners import TlsListeners
+    from odradek.broker.security.tls.listener_tls import ListenerTls, TlsListeners
     from odradek.broker.telemetry.service import TelemetryService
     from odradek.protocol.generated.metadata_records.user_scram_credential_record import UserScramCredentialRecord
 
@@ -224,7 +221,7 @@ class Cluster:
 
     def _open_tls(self, node: Node, endpoint: Endpoint) -> ListenerTls:
         if self._tls is None:
-            from odradek.broker.security.tls.tls_listeners import TlsListeners
+            from odradek.broker.security.tls.listener_tls import TlsListeners
 
             self._tls = TlsListeners(self.config)
             self.config.reconfigurables.append(self._tls)
@@ -412,7 +409,7 @@ class Cluster:
         self, name: str, topic_id: bytes, placed: Sequence[Sequence[int]], configs: Mapping[str, str] | None = None
     ) -> Topic:
         """Add a topic of another cluster, with its id and these replicas for each partition."""
-        from odradek.broker.controller.topic_records import records_of_topic
+        from odradek.broker.controller.topic_control import records_of_topic
 
         records = records_of_topic(
             name, topic_id, placed, configs or {}, directory_of=lambda node: directory_of(self.image, node)
@@ -491,7 +488,7 @@ class Cluster:
             async with trio.open_nursery() as coordinators:
                 self.coordinator_nursery = coordinators
                 if self.config.get("delegation.token.secret.key"):
-                    from odradek.broker.controller.token_expiry import remove_expired_tokens
+                    from odradek.broker.controller.tasks import remove_expired_tokens
 
                     coordinators.start_soon(remove_expired_tokens, self.controller, self.config, self.clock)
                 if self.durability is not None:
@@ -589,7 +586,7 @@ class Cluster:
     def _let_join(self, node: Node) -> None:
         """Let a controller that observes become a voter by itself, if it is to."""
         if self.maintenance_nursery is not None and self.config.get_bool(AUTO_JOIN, node.id):
-            from odradek.broker.controller.auto_join import join_voters
+            from odradek.broker.controller.tasks import join_voters
 
             surroundings = self.quorum, self.controller, self.config, self.clock, self._reaches_controller
             self.maintenance_nursery.start_soon(join_voters, node, *surroundings, self.clock.now_ms())

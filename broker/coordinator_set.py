@@ -13,7 +13,7 @@ from odradek.broker.coordinator.service import InternalTopic, Surroundings
 from odradek.broker.metadata.image import TRANSACTION_VERSION
 from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from odradek.broker.partitions.partition_registry import PartitionRegistry
-from odradek.broker.requests.deferred import Deferred
+from odradek.broker.requests.services import Deferred
 from odradek.protocol.errors import KafkaError
 
 if TYPE_CHECKING:

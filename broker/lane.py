@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from odradek.broker.requests.answer_cache import AnswerCache, NoAnswerCache
+from odradek.broker.requests.services import AnswerCache, NoAnswerCache
 from odradek.broker.runtime.partition_journal import PartitionJournal
 
 if TYPE_CHECKING:

@@ -23,9 +23,20 @@ from odradek.pipeline.rows import Wanted
 from odradek.protocol.control import ControlRecordType, control_record_type
 from odradek.protocol.errors import CorruptDataError
 from odradek.protocol.record_batch import CorruptBatchError, RecordBatch, check_crc
-from odradek.storage.formats.file_names import LOG, OFFSET_INDEX, TIME_INDEX, file_name, parse_file_name
-from odradek.storage.formats.indexes import IndexEntry, TimeEntry, parse_offset_index, parse_time_index
-from odradek.storage.formats.log_file import OldFormatError, stored_batch_at, stored_batches
+from odradek.storage.formats.segment_files import (
+    LOG,
+    OFFSET_INDEX,
+    TIME_INDEX,
+    IndexEntry,
+    OldFormatError,
+    TimeEntry,
+    file_name,
+    parse_file_name,
+    parse_offset_index,
+    parse_time_index,
+    stored_batch_at,
+    stored_batches,
+)
 
 _FOLDER = re.compile(r"(.+)-(\d+)")
 _NO_END = 2**63 - 1

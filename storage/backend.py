@@ -31,7 +31,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.file_slice import FileSlice
 from odradek.protocol.native import mypyc_attr
 from odradek.protocol.records import Buffer
-from odradek.storage.formats.indexes import AbortedTxn, IndexEntry, TimeEntry
+from odradek.storage.formats.segment_files import AbortedTxn, IndexEntry, TimeEntry
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.log_config import LogConfig
 from odradek.storage.producer_state import ProducerStates

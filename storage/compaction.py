@@ -21,7 +21,7 @@ from odradek.protocol.long_work import LongStep, LongWork, look_into
 from odradek.protocol.read_committed import AbortedTransactions
 from odradek.protocol.record_batch import OLDER_FORMATS, RecordBatch, build_batch, effort, empty_batch, read_batch
 from odradek.protocol.records import Buffer, InvalidRecordError
-from odradek.storage.formats.indexes import AbortedTxn
+from odradek.storage.formats.segment_files import AbortedTxn
 from odradek.storage.loading import OpenLog
 from odradek.storage.segment import Segment
 

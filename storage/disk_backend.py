@@ -36,6 +36,7 @@ from odradek.storage.checkpoint_files import (
     format_meta_properties,
     format_offsets,
     format_partition_metadata,
+    format_snapshot,
     parse_clean_shutdown,
     parse_leader_epochs,
     parse_meta_properties,
@@ -43,7 +44,7 @@ from odradek.storage.checkpoint_files import (
     parse_partition_metadata,
 )
 from odradek.storage.file_system import LARGE, FileSystem
-from odradek.storage.formats.file_names import CLEANED, DELETED, LOG, SNAPSHOT, SWAP, file_name, parse_file_name
+from odradek.storage.formats.segment_files import CLEANED, DELETED, LOG, SNAPSHOT, SWAP, file_name, parse_file_name
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.log_config import LogConfig
 from odradek.storage.log_directory import (
@@ -57,7 +58,6 @@ from odradek.storage.log_directory import (
 from odradek.storage.producer_state import ProducerStates
 from odradek.storage.recovery import finish_swaps, recover, restore_producers
 from odradek.storage.segment_stores import DiskSegmentStores
-from odradek.storage.snapshot_file import format_snapshot
 
 _CHECKPOINTS = (RECOVERY_POINTS, LOG_START_OFFSETS, CLEANER_OFFSETS, HIGH_WATERMARKS)
 _DERIVABLE = {

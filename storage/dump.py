@@ -32,14 +32,22 @@ from odradek.protocol.stored import (
     decode_transaction_record,
 )
 from odradek.storage.backend import StorageError
-from odradek.storage.checkpoint_files import LEADER_EPOCHS, parse_leader_epochs, parse_offsets
+from odradek.storage.checkpoint_files import LEADER_EPOCHS, parse_leader_epochs, parse_offsets, parse_snapshot
 from odradek.storage.file_system import LARGE, FileSystem
-from odradek.storage.formats.file_names import LOG, OFFSET_INDEX, SNAPSHOT, TIME_INDEX, TXN_INDEX, parse_file_name
-from odradek.storage.formats.indexes import parse_offset_index, parse_time_index, parse_txn_index
-from odradek.storage.formats.log_file import stored_batch_at
+from odradek.storage.formats.segment_files import (
+    LOG,
+    OFFSET_INDEX,
+    SNAPSHOT,
+    TIME_INDEX,
+    TXN_INDEX,
+    parse_file_name,
+    parse_offset_index,
+    parse_time_index,
+    parse_txn_index,
+    stored_batch_at,
+)
 from odradek.storage.metadata_snapshot import CHECKPOINT, parse_snapshot_name
 from odradek.storage.quorum_state import QUORUM_STATE
-from odradek.storage.snapshot_file import parse_snapshot
 
 Item = dict[str, Any]
 Decoder = Callable[[bytes, bytes | None], tuple[Any, Any]]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from odradek.storage.backend import StorageError
 from odradek.storage.disk_backend import DiskBackend
-from odradek.storage.formats.file_names import DELETED
+from odradek.storage.formats.segment_files import DELETED
 from odradek.storage.log_directory import is_kafkas
 
 _FUTURE = re.compile(r"(.+-\d+)\.[0-9a-f]{32}-future")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from odradek.storage.file_system import FileSystem
-from odradek.storage.formats.indexes import (
+from odradek.storage.formats.segment_files import (
     OFFSET_ENTRY,
     TIME_ENTRY,
     TXN_ENTRY,

@@ -16,13 +16,13 @@ from odradek.storage.checkpoint_files import (
     PARTITION_METADATA,
     format_leader_epochs,
     format_partition_metadata,
+    format_snapshot,
 )
 from odradek.storage.disk_backend import DiskBackend, DiskLogStore
 from odradek.storage.file_system import FileSystem
-from odradek.storage.formats.file_names import LOG, SNAPSHOT, file_name
+from odradek.storage.formats.segment_files import LOG, SNAPSHOT, file_name
 from odradek.storage.partition_log import PartitionLog
 from odradek.storage.segment_stores import DiskSegmentStores
-from odradek.storage.snapshot_file import format_snapshot
 
 
 def is_linkable(log: PartitionLog) -> bool:

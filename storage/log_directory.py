@@ -19,7 +19,7 @@ from odradek.storage.checkpoint_files import (
     RECOVERY_POINTS,
 )
 from odradek.storage.file_system import FileSystem
-from odradek.storage.formats.file_names import parse_file_name
+from odradek.storage.formats.segment_files import parse_file_name
 from odradek.storage.quorum_state import QUORUM_STATE
 
 LOCK = ".lock"

@@ -6,7 +6,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 
-from odradek.storage.formats.indexes import AbortedTxn, IndexEntry, TimeEntry
+from odradek.storage.formats.segment_files import AbortedTxn, IndexEntry, TimeEntry
 
 
 class _Columns:

@@ -26,7 +26,7 @@ from odradek.protocol.metadata_records import METADATA_VERSION, encode_metadata_
 from odradek.protocol.record_batch import RecordBatch
 from odradek.storage.backend import StorageError
 from odradek.storage.file_system import FileSystem
-from odradek.storage.formats.log_file import stored_batch_at
+from odradek.storage.formats.segment_files import stored_batch_at
 
 BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
 """The file with the records that the first leader of a new cluster writes. It has the format of a snapshot."""

@@ -1,4 +1,4 @@
-"""The log of one partition: append, read, offsets, transactions, retention. Time and epochs arrive as arguments.
+"""The log of one partition: append, read, offsets, transactions, trimming. Time and epochs arrive as arguments.
 
 Owner: the broker's partition object, from one thread. Everything is synchronous; an append is checked wholly before the
 first byte or state changes, so a refused one leaves no trace.
@@ -26,10 +26,10 @@ from odradek.protocol.record_batch import (
     read_batch,
 )
 from odradek.protocol.records import Buffer
-from odradek.storage import loading, retention, segment_lookup, tiering
+from odradek.storage import loading, segment_lookup, tiering, trimming
 from odradek.storage.backend import BatchStore, LogBackend, LogStore, SegmentStores, StorageError
 from odradek.storage.checked_records import CheckedRecords
-from odradek.storage.formats.indexes import AbortedTxn
+from odradek.storage.formats.segment_files import AbortedTxn
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.log_config import LogConfig
 from odradek.storage.memory_backend import MemoryBatchStore
@@ -397,7 +397,7 @@ class PartitionLog:
             if segment.size:
                 segment = self.roll(now_ms, base_offset)
                 if config.retention_bytes >= 0 and config.delete and self.tier is None:
-                    retention.drop_by_size(self, now_ms)
+                    trimming.drop_by_size(self, now_ms)
         segment.append(data, base_offset, leader_epoch, last_offset, max_timestamp, config.index_interval_bytes)
         segment.last_modified_ms = now_ms
         if leader_epoch != self.leader_epochs.latest and leader_epoch >= 0:
@@ -620,9 +620,8 @@ class PartitionLog:
         """
         if offset >= self.log_end_offset:
             return
-        from odradek.storage import truncation
 
-        truncation.cut(self, offset, now_ms)
+        trimming.cut(self, offset, now_ms)
         if self.tier is not None:
             self.tier = Tier(min(self.tier.local_start, offset), min(self.tier.highest_offset, offset - 1))
         self._bases = [segment.base_offset for segment in self.segments]
@@ -634,7 +633,7 @@ class PartitionLog:
         """Drop the segments that the config no longer keeps (of a tiered log, locally); returns their number."""
         if self.tier is not None:
             return tiering.apply_local_retention(self, now_ms)
-        return retention.apply_retention(self, now_ms)
+        return trimming.apply_retention(self, now_ms)
 
     def compact(self, now_ms: int, *, force: bool = False) -> CompactionResult | None:
         """Compact the log if its config asks for it and enough of it is dirty (with `force`: any part); None when it

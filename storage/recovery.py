@@ -22,15 +22,24 @@ from typing import NamedTuple
 from odradek.protocol.errors import CorruptDataError
 from odradek.protocol.record_batch import CorruptBatchError, RecordBatch, check_crc
 from odradek.storage.backend import SegmentStores, StorageError
+from odradek.storage.checkpoint_files import SnapshotFormatError, parse_snapshot
 from odradek.storage.file_system import LARGE, FileSystem
-from odradek.storage.formats.file_names import CLEANED, LOG, SEGMENT_PARTS, SNAPSHOT, SWAP, file_name, parse_file_name
-from odradek.storage.formats.indexes import AbortedTxn
-from odradek.storage.formats.log_file import stored_batch_at, stored_batches
+from odradek.storage.formats.segment_files import (
+    CLEANED,
+    LOG,
+    SEGMENT_PARTS,
+    SNAPSHOT,
+    SWAP,
+    AbortedTxn,
+    file_name,
+    parse_file_name,
+    stored_batch_at,
+    stored_batches,
+)
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.producer_state import ProducerStates
 from odradek.storage.segment import MAX_OFFSET, MAX_RELATIVE_OFFSET
 from odradek.storage.segment_stores import DiskSegmentStores
-from odradek.storage.snapshot_file import SnapshotFormatError, parse_snapshot
 
 _log = logging.getLogger(__name__)
 

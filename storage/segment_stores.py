@@ -7,7 +7,7 @@ from pathlib import Path
 from odradek.storage.backend import SegmentStores
 from odradek.storage.disk_batches import DiskBatchStore
 from odradek.storage.file_system import FileSystem
-from odradek.storage.formats.file_names import LOG, OFFSET_INDEX, SEGMENT_PARTS, TIME_INDEX, TXN_INDEX, file_name
+from odradek.storage.formats.segment_files import LOG, OFFSET_INDEX, SEGMENT_PARTS, TIME_INDEX, TXN_INDEX, file_name
 from odradek.storage.index_files import DiskOffsetIndex, DiskTimeIndex, DiskTxnIndex
 
 

@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from odradek.storage import retention
+from odradek.storage import trimming
 from odradek.storage.loading import OpenLog
 from odradek.storage.segment import Segment
 
@@ -83,7 +83,7 @@ def apply_local_retention(log: TieredLog, now_ms: int) -> int:
     With `remote.log.copy.disable` nothing is local for a while only: the usual limits count, and the log's start moves.
     """
     config = log.config
-    dropped = retention.drop_before_start(log, now_ms)
+    dropped = trimming.drop_before_start(log, now_ms)
     if config.remote_log_copy_disable:
         if not config.delete:
             return dropped
@@ -91,9 +91,9 @@ def apply_local_retention(log: TieredLog, now_ms: int) -> int:
     else:
         max_bytes, max_ms = config.local_retention_bytes, config.local_retention_ms
     if 0 <= max_bytes <= log.size_bytes:
-        dropped += _let_go(log, now_ms, retention.beyond_size(log.size_bytes - max_bytes))
+        dropped += _let_go(log, now_ms, trimming.beyond_size(log.size_bytes - max_bytes))
     if max_ms >= 0:
-        dropped += _let_go(log, now_ms, retention.beyond_age(now_ms, max_ms))
+        dropped += _let_go(log, now_ms, trimming.beyond_age(now_ms, max_ms))
     return dropped
 
 

@@ -20,7 +20,7 @@ from odradek.broker.controller.feature_levels import KRAFT_VERSION, UNSTABLE_FEA
 from odradek.broker.requests.access import OPEN
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import NEVER_LONG, handles
-from odradek.broker.requests.response import EncodedBody
+from odradek.broker.requests.parked_request import EncodedBody
 from odradek.broker.requests.services import Services
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.api_versions import (

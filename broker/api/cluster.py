@@ -9,8 +9,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping
 
-from odradek.broker.api.active_controller import NOT_THIS_ONE, check_forwards, told_controller
-from odradek.broker.api.leader_hints import reachable
+from odradek.broker.api.lookups import NOT_THIS_ONE, check_forwards, reachable, told_controller
 from odradek.broker.api.metadata import NOT_ASKED, authorized_on_cluster
 from odradek.broker.config.cordons import SINCE as CORDONS_SINCE
 from odradek.broker.config.cordons import cordoned

@@ -12,10 +12,10 @@ IncrementalAlterConfigs gives.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from odradek.broker.api.active_controller import check_leads
-from odradek.broker.api.node_configs import own_configs
+from odradek.broker.api.lookups import check_leads
 from odradek.broker.config.broker_config import ConfigSource
 from odradek.broker.config.changes import Assignment, Change, check_change
 from odradek.broker.config.definition import ConfigKey, ConfigType
@@ -28,6 +28,7 @@ from odradek.broker.config.entries import (
     selected,
     topic_entries,
 )
+from odradek.broker.config.listeners import address_text
 from odradek.broker.controller.commands import AlterConfigs
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.metadata.topic_name_rules import check_topic_name
@@ -51,6 +52,10 @@ from odradek.protocol.generated.messages.list_config_resources import (
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
+
+if TYPE_CHECKING:
+    from odradek.broker.metadata.node import Endpoint, Node
+
 
 # Kafka's text for INVALID_REQUEST where it has nothing better to say.
 _MALFORMED = (
@@ -400,3 +405,45 @@ def list_config_resources(ctx: RequestContext, request: ListConfigResourcesReque
             ConfigResource(name, kind) for kind, listed in names.items() if kind in asked for name in listed
         ]
     )
+
+
+# -- The broker configs that a node has from its place in the cluster rather than from a setting.
+
+
+_NOTHING: Mapping[str, str] = {}
+_OF_THE_NODE = frozenset({"broker.id", "log.dirs", "node.id"})
+_OF_EACH_NODE = _OF_THE_NODE | {"advertised.listeners", "broker.rack", "listeners", "process.roles"}
+
+
+def own_configs(node: Node, given: Mapping[str, str] = _NOTHING, nodes: int = 1) -> dict[str, str]:
+    """Names and values that DescribeConfigs shows as set at the start, as on a real KRaft node.
+
+    `given`: what was set for the whole process. It shows as it is, but where it says something of several nodes.
+    """
+    endpoints = [each for each in node.endpoints.values() if not each.live]
+    told = [each for each in endpoints if each.told and each.advertised is not None]
+    configs = {
+        "broker.id": str(node.id),
+        "controller.listener.names": "CONTROLLER",
+        "listeners": _listed([*endpoints, *node.controllers.values()]),
+        "node.id": str(node.id),
+        "process.roles": _roles(node),
+    }
+    if told:
+        configs["advertised.listeners"] = ",".join(
+            f"{each.listener.name}://{address_text(*each.address_for(None))}" for each in told
+        )
+    if node.rack is not None:
+        configs["broker.rack"] = node.rack
+    if node.log_dirs:
+        configs["log.dirs"] = ",".join(map(str, node.log_dirs))
+    same = given.keys() - (_OF_THE_NODE if nodes == 1 else _OF_EACH_NODE)
+    return {name: text for name, text in configs.items() if name not in same}
+
+
+def _roles(node: Node) -> str:
+    return ",".join(name for name, has in (("broker", node.is_broker), ("controller", node.is_controller)) if has)
+
+
+def _listed(endpoints: Collection[Endpoint]) -> str:
+    return ",".join(f"{each.listener.name}://{address_text(each.host, each.port)}" for each in endpoints)

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from odradek.broker.api.deferred_answer import Later, later
 from odradek.broker.api.group_admin import HIDDEN_TOPICS, by_coordinator, describable, require_topics, visible_topics
 from odradek.broker.api.group_requests import check_text, invalid, is_offered, require_read
 from odradek.broker.config.broker_config import CONSUMER_ASSIGNORS
@@ -24,6 +23,7 @@ from odradek.broker.coordinator.group.epoch_group import AWAY
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.parked_request import Later, later
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.consumer_group_describe import Assignment as DescribedAssignment

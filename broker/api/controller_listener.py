@@ -11,17 +11,17 @@ from collections.abc import Callable
 from functools import cache, wraps
 from typing import Any
 
-from odradek.broker.api.active_controller import THE_LEADER, check_leads
 from odradek.broker.api.api_versions import told_versions
 from odradek.broker.api.cluster import describe_controllers, describe_quorum_of_controller
 from odradek.broker.api.configs import alter_configs_of_controller, incremental_alter_configs_of_controller
 from odradek.broker.api.generated.index import INDEX
+from odradek.broker.api.lookups import THE_LEADER, check_leads
 from odradek.broker.controller.feature_levels import UNSTABLE_APIS_ENABLE
 from odradek.broker.metadata.node import Node
 from odradek.broker.releases.release import Release
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import Handler, HandlerRegistry, Index
-from odradek.broker.requests.response import EncodedBody
+from odradek.broker.requests.parked_request import EncodedBody
 from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse

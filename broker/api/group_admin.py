@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from odradek.broker.api.deferred_answer import Later, later_all
 from odradek.broker.coordinator.group.classic.group import ClassicGroup, Member
 from odradek.broker.coordinator.group.classic.states import DEAD, STABLE
 from odradek.broker.coordinator.group.commands import DeleteGroup, Visible
@@ -20,6 +19,7 @@ from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS as GROUP_T
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.parked_request import Later, later_all
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError

@@ -15,15 +15,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Final
 
-from odradek.broker.api.deferred_answer import Later, later
-from odradek.broker.api.group_requests import require_read
-from odradek.broker.api.merged_topics import merged
+from odradek.broker.api.group_requests import merged, require_read
 from odradek.broker.coordinator.group.commands import CommitOffsets, DeleteOffsets, OffsetToCommit
 from odradek.broker.coordinator.group.offsets import FetchedOffset, OffsetBook
 from odradek.broker.partitions.partition_registry import Topic
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.parked_request import Later, later
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError

@@ -1,12 +1,14 @@
-"""The common checks of requests about groups: the right to a group, and texts that must not be empty."""
+"""What requests about groups and transactions have in common: checks, and the order of topics in their answers."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, Final, TypeVar
 
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.java_maps import hash_of_text, java_order
 
 _READ: Final = Operation.READ  # compiled code that reads an attribute of an Enum class looks it up each time
 _GROUP: Final = Resource.GROUP
@@ -38,3 +40,39 @@ def check_text(text: str | None, what: str) -> None:
     """INVALID_REQUEST for a text that is there and has nothing but blanks in it. `what`: the field's name."""
     if text is not None and not text.strip():
         raise invalid(f"{what} can't be empty.")
+
+
+# -- How the answers of a request's parts become one list of topics, in Kafka's order.
+
+
+T = TypeVar("T", bound=Any)
+
+
+def merged(refused: Iterable[tuple[Hashable, T]], accepted: list[tuple[Hashable, T]]) -> list[T]:
+    """Response topics (with `partitions`) under their keys, as Kafka's response builders put them together.
+
+    First what was refused without asking the coordinator, a topic once; the coordinator's answers join these, or stand
+    as they are if nothing was refused.
+    """
+    known: dict[Hashable, T] = {}
+    for key, topic in refused:
+        _join(known, key, topic)
+    if not known:
+        return [topic for _, topic in accepted]
+    for key, topic in accepted:
+        _join(known, key, topic)
+    return list(known.values())
+
+
+def _join(known: dict[Hashable, T], key: Hashable, topic: T) -> None:
+    there = known.setdefault(key, topic)
+    if there is not topic:
+        there.partitions += topic.partitions
+
+
+def together(partitions: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Partitions (topic, number) in their order, those of a topic together; the topics as in a Java map."""
+    by_topic: dict[str, list[tuple[str, int]]] = {}
+    for partition in partitions:
+        by_topic.setdefault(partition[0], []).append(partition)
+    return [partition for topic in java_order(by_topic, hash_of_text) for partition in by_topic[topic]]

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from odradek.broker.api.deferred_answer import Later, later
 from odradek.broker.api.group_admin import visible_topics
 from odradek.broker.api.group_requests import may_read, require_read
 from odradek.broker.coordinator.group.classic.group import (
@@ -30,6 +29,7 @@ from odradek.broker.coordinator.group.classic.group import (
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.parked_request import Later, later
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError

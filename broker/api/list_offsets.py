@@ -18,7 +18,7 @@ from typing import Any
 
 import trio
 
-from odradek.broker.api.partition_lookup import find_partition
+from odradek.broker.api.lookups import find_partition
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext

@@ -15,8 +15,7 @@ import logging
 from collections.abc import Collection, Iterable
 from typing import cast
 
-from odradek.broker.api.active_controller import told_controller
-from odradek.broker.api.leader_hints import reachable
+from odradek.broker.api.lookups import reachable, told_controller
 from odradek.broker.controller.commands import CreatedTopic, CreateTopics, NewTopic
 from odradek.broker.controller.topic_control import check_new_partitions
 from odradek.broker.metadata.image import TopicImage
@@ -25,8 +24,8 @@ from odradek.broker.metadata.topic_name_rules import CLUSTER_METADATA, INTERNAL_
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
-from odradek.broker.requests.mutation_quota import mutations_of
-from odradek.broker.requests.response import EncodedBody
+from odradek.broker.requests.parked_request import EncodedBody
+from odradek.broker.requests.quota_switch import mutations_of
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.describe_topic_partitions import (
@@ -67,7 +66,7 @@ _LISTENERS_FROM = 6
         (Operation.DESCRIBE, Resource.TOPIC),
         (Operation.CREATE, Resource.CLUSTER),
         (Operation.CREATE, Resource.TOPIC),
-        guard="metadata.metadata",
+        guard="guarded_metadata",
     ),
 )
 def metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | EncodedBody:
@@ -375,4 +374,95 @@ def _describe(ctx: RequestContext, topic: TopicImage, first: int, end: int) -> D
             for index, partition in enumerate(topic.partitions[first:end], first)
         ],
         topic_authorized_operations=ctx.operations(Resource.TOPIC, topic.name),
+    )
+
+
+# -- Rights of Metadata: DESCRIBE on each topic, CREATE on the cluster or the topic where one is created on the way.
+#
+# A topic that was asked for is TOPIC_AUTHORIZATION_FAILED without them, whether it exists or not; in a list of all
+# topics it is left out. Ids are no secret: one that exists is TOPIC_AUTHORIZATION_FAILED, with the id and no name.
+
+_DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+_DESCRIBE, _CREATE, _TOPIC = Operation.DESCRIBE, Operation.CREATE, Resource.TOPIC
+_CLUSTER_OPERATIONS_IN = range(8, 11)
+
+
+def guarded_metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | EncodedBody:
+    """The part of the answer that the client may see. Where that is everything asked for, the plain handler's kept
+    answers serve.
+    """
+    everything = asks_for_all(request, ctx.api_version)
+    if not everything and is_refused(request, ctx.api_version):
+        return metadata(ctx, request)
+    wants_bits = request.include_topic_authorized_operations or request.include_cluster_authorized_operations
+    if everything:
+        topics = ctx.services.image.topics
+        visible = ctx.allowed(_DESCRIBE, _TOPIC, topics, tell=False)
+        if len(visible) == len(topics) and not wants_bits:
+            return metadata(ctx, request)
+        shown = [topic_answer(ctx, topic, request) for topic in topics.values() if topic.name in visible]
+        return _response(ctx, request, [], shown, [])
+    ids = list({t.topic_id: None for t in request.topics or () if t.topic_id != ZERO_UUID})
+    if ids:
+        return _by_id(ctx, request, ids)
+    return _by_name(ctx, request, list({cast(str, t.name): None for t in request.topics or ()}), wants_bits)
+
+
+def _by_id(ctx: RequestContext, request: MetadataRequest, ids: list[bytes]) -> MetadataResponse:
+    known = ctx.services.image.topics_by_id
+    names = {topic_id: known[topic_id].name for topic_id in ids if topic_id in known}
+    allowed = ctx.allowed(_DESCRIBE, _TOPIC, names.values())
+    unknown = topics_by_id(ctx, request, [topic_id for topic_id in ids if topic_id not in known])
+    shown = topics_by_id(ctx, request, [topic_id for topic_id, name in names.items() if name in allowed])
+    denied = [MetadataResponseTopic(_DENIED, None, topic_id) for topic_id, name in names.items() if name not in allowed]
+    return _response(ctx, request, unknown, shown, denied)
+
+
+def _by_name(
+    ctx: RequestContext, request: MetadataRequest, names: list[str], wants_bits: bool
+) -> MetadataResponse | EncodedBody:
+    allowed = ctx.allowed(_DESCRIBE, _TOPIC, names)
+    uncreatable = _uncreatable(ctx, request, [name for name in names if name in allowed])
+    if len(allowed) == len(names) and not uncreatable and not wants_bits:
+        return metadata(ctx, request)
+    shown = topics_by_name(ctx, request, [name for name in names if name in allowed and name not in uncreatable])
+    denied = [
+        MetadataResponseTopic(_DENIED, name, is_internal=name in INTERNAL_TOPICS)
+        for name in names
+        if name in uncreatable
+    ]
+    denied += [MetadataResponseTopic(_DENIED, name) for name in names if name not in allowed]
+    return _response(ctx, request, [], shown, denied)
+
+
+def _uncreatable(ctx: RequestContext, request: MetadataRequest, names: list[str]) -> frozenset[str]:
+    """The missing topics that would be created if the client might."""
+    if not may_create(ctx, request):
+        return frozenset()
+    missing = [name for name in names if name not in ctx.services.image.topics]
+    if not missing or ctx.allows(_CREATE, Resource.CLUSTER, CLUSTER_NAME, tell=False):
+        return frozenset()
+    return frozenset(missing) - ctx.allowed(_CREATE, _TOPIC, missing)
+
+
+def _response(
+    ctx: RequestContext,
+    request: MetadataRequest,
+    unknown: Iterable[MetadataResponseTopic],
+    shown: Iterable[MetadataResponseTopic],
+    denied: Iterable[MetadataResponseTopic],
+) -> MetadataResponse:
+    if request.include_topic_authorized_operations:
+        shown = [_with_operations(ctx, topic) for topic in shown]
+    response = response_of(ctx, nodes_seen(ctx), [*unknown, *shown, *denied])
+    if request.include_cluster_authorized_operations and ctx.api_version in _CLUSTER_OPERATIONS_IN:
+        response.cluster_authorized_operations = authorized_on_cluster(ctx)
+    return response
+
+
+def _with_operations(ctx: RequestContext, topic: MetadataResponseTopic) -> MetadataResponseTopic:
+    """A copy: the plain handler keeps its answers."""
+    name = cast(str, topic.name)
+    return MetadataResponseTopic(
+        topic.error_code, name, topic.topic_id, topic.is_internal, topic.partitions, ctx.operations(_TOPIC, name)
     )

@@ -16,25 +16,16 @@ Difference from Kafka: null records are answered INVALID_RECORD (Kafka never ans
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final
 
-from odradek.broker.api.leader_hints import leader_endpoints
+from odradek.broker.api.lookups import leader_endpoints
 from odradek.broker.api.produce_slices import SLICE, Rest, append_rest
-from odradek.broker.api.produce_transaction import (
-    Refusals,
-    may_retry,
-    verify,
-    verify_patiently,
-    verify_when_added,
-)
-from odradek.broker.api.produce_wait import ReplicationWait, Uncommitted, when_there_is_room
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import CloseConnection, RequestContext
 from odradek.broker.requests.error_answers import error_response
 from odradek.broker.requests.handlers import NEVER_LONG, handles
-from odradek.broker.requests.parked_request import Parked
-from odradek.broker.requests.response import is_coroutine
+from odradek.broker.requests.parked_request import Parked, ParkedInPartitions, is_coroutine
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.compression import Codec
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -55,6 +46,7 @@ from odradek.protocol.record_batch import (
     HEADER_SIZE,
     LEAST_EFFORT,
     CorruptBatchError,
+    RecordBatch,
     batch_size_at,
     codec_number,
     effort,
@@ -64,8 +56,11 @@ from odradek.protocol.record_batch import (
 from odradek.storage.validation import RecordsRefused, single_batch
 
 if TYPE_CHECKING:
+    from odradek.broker.partitions.append_verifier import AppendVerifier
+    from odradek.broker.partitions.back_pressure import BackPressure
     from odradek.broker.partitions.partition import Partition
     from odradek.broker.partitions.partition_registry import Topic
+
 
 Answer = ProduceResponse | Parked | None
 ACKS_ALL: Final = -1
@@ -76,7 +71,8 @@ _SMALL: Final = 1024
 _FIRST_VERSION_WITH_BATCHES: Final = 3
 _FIRST_VERSION_WITH_ZSTD: Final = 7
 _FIRST_VERSION_WITH_LEADER: Final = 10
-FIRST_VERSION_WITH_TOPIC_ID: Final = 13
+_FIRST_VERSION_WITH_REGISTRATION: Final = 12
+_FIRST_VERSION_WITH_TOPIC_ID: Final = 13
 
 # Errors that Kafka answers without the log start offset.
 _WITHOUT_LOG_START: Final = frozenset(
@@ -100,7 +96,7 @@ _LATER: Final = PartitionProduceResponse()
 @handles(
     ProduceRequest,
     access=ByItem(
-        (Operation.WRITE, Resource.TOPIC), (Operation.WRITE, Resource.TRANSACTIONAL_ID), guard="produce.produce"
+        (Operation.WRITE, Resource.TOPIC), (Operation.WRITE, Resource.TRANSACTIONAL_ID), guard="guarded_produce"
     ),
     differs="null records are answered INVALID_RECORD (Kafka never answers)",
     older="produce.older",
@@ -175,7 +171,7 @@ def _append_all(
 ) -> Answer | Coroutine[Any, Any, Any]:
     """Append to one partition after the other. This is the hot path: what is unusual is looked into by `_check`."""
     version = ctx.api_version
-    by_id = version >= FIRST_VERSION_WITH_TOPIC_ID
+    by_id = version >= _FIRST_VERSION_WITH_TOPIC_ID
     acks = request.acks
     unusual = version < _FIRST_VERSION_WITH_ZSTD or not -1 <= acks <= 1 or refusals is not None
     services = ctx.services
@@ -359,3 +355,274 @@ def _drop_repeated(request: ProduceRequest) -> None:
     for (name, topic_id, _), data in seen.items():
         kept.setdefault((name, topic_id), TopicProduceData(name, topic_id)).partition_data.append(data)
     request.topic_data = list(kept.values())
+
+
+# -- The part of a transaction: may these partitions be written as part of it? (KIP-890)
+
+Key = tuple[str, int]
+Refusals = dict[Key, KafkaError]
+"""(topic name, partition) -> why nothing may be written there."""
+
+_NOBODY: Refusals = {}
+
+
+def verify(ctx: RequestContext, request: ProduceRequest) -> Refusals | Coroutine[Any, Any, Refusals]:
+    """The partitions that must not be written, with their errors; a coroutine if the coordinator must wait.
+
+    The coordinator is asked only for partitions whose log has no transaction of this producer open. Raises
+    INVALID_PRODUCER_ID_MAPPING for a request with batches of several producers.
+    """
+    unknown = [
+        (partition, batch)
+        for partition, batch in _transactional_batches(ctx, request)
+        if not partition.log.has_ongoing_transaction(batch.producer_id, batch.producer_epoch)
+    ]
+    registers = ctx.api_version >= _FIRST_VERSION_WITH_REGISTRATION
+    services = ctx.services
+    if not unknown or not (registers or services.config.get_bool("transaction.partition.verification.enable")):
+        return _NOBODY
+    bumps = registers and ctx.release.checks_first_sequences
+    now_ms = services.clock.now_ms()
+    for partition, batch in unknown:
+        partition.log.producers.begin_verification(
+            batch.producer_id, batch.producer_epoch, batch.base_sequence, now_ms, supports_epoch_bump=bumps
+        )
+    batch = unknown[0][1]
+    return _verifier(ctx).verify_append(
+        transactional_id=request.transactional_id or "",
+        producer_id=batch.producer_id,
+        producer_epoch=batch.producer_epoch,
+        partitions=[(partition.topic.name, partition.index) for partition, _ in unknown],
+        api_version=ctx.api_version,
+        node_id=ctx.node.id,
+    )
+
+
+def may_retry(refusals: Refusals) -> bool:
+    """Whether the producer's last transaction is still ending, so that it helps to ask again in a moment.
+
+    Only the refusals of clients that register by producing (v12 and later) have this error.
+    """
+    return bool(refusals) and any(error.code is ErrorCode.CONCURRENT_TRANSACTIONS for error in refusals.values())
+
+
+async def verify_when_added(
+    ctx: RequestContext, request: ProduceRequest, refusals: Refusals | Coroutine[Any, Any, Refusals]
+) -> Refusals:
+    """Wait until the coordinator has added the partitions; the last question is answered without waiting."""
+    while not isinstance(refusals, dict):
+        refusals = await refusals or verify(ctx, request)
+    return refusals
+
+
+async def verify_patiently(ctx: RequestContext, request: ProduceRequest) -> Refusals:
+    """Ask again until the producer's last transaction has ended, or for as long as the broker's configuration says.
+
+    Nothing can happen between the last answer and an append that follows at once: neither awaits.
+    """
+    verifier = _verifier(ctx)
+    began_ms = ctx.services.clock.now_ms()
+    while True:
+        may_go_on = await verifier.wait_to_retry(began_ms)
+        refusals = await verify_when_added(ctx, request, verify(ctx, request))
+        if not may_go_on or not may_retry(refusals):
+            return refusals
+
+
+def _verifier(ctx: RequestContext) -> AppendVerifier:
+    """The part of the transaction coordinators that Produce uses."""
+    coordinators: Callable[[], AppendVerifier] = ctx.services.transactions
+    return coordinators()
+
+
+def _transactional_batches(ctx: RequestContext, request: ProduceRequest) -> list[tuple[Partition, RecordBatch]]:
+    """The readable transactional batches with their partitions; INVALID_PRODUCER_ID_MAPPING if producers differ."""
+    topics = ctx.services.topics
+    by_id = ctx.api_version >= _FIRST_VERSION_WITH_TOPIC_ID
+    found: list[tuple[Partition, RecordBatch]] = []
+    for asked in request.topic_data:
+        topic = topics.by_id(asked.topic_id) if by_id else topics.get(asked.name)
+        if topic is None or topic.internal:
+            continue
+        for data in asked.partition_data:
+            records: Any = data.records
+            if not 0 <= data.index < len(topic.partitions) or records is None or len(records) < HEADER_SIZE:
+                continue
+            batch = read_batch(records)
+            partition = topic.partitions[data.index]
+            if batch.magic == 2 and batch.is_transactional and partition.leader_id == ctx.node.id:
+                found.append((partition, batch))
+    if len({(batch.producer_id, batch.producer_epoch) for _, batch in found}) > 1:
+        raise KafkaError(
+            ErrorCode.INVALID_PRODUCER_ID_MAPPING, "Transactional records contained more than one producer ID"
+        )
+    return found
+
+
+# -- Waiting: before the appends for room in memory, and after them with acks=all for the replicas in sync.
+
+
+async def when_there_is_room(
+    room: BackPressure, serve: Callable[[], Parked | ProduceResponse | Coroutine[Any, Any, Any] | None]
+) -> Any:
+    """Serve a request when records leave memory fast enough again. It has not been examined before."""
+    await room.wait()
+    served = serve()
+    return await served if is_coroutine(served) else served
+
+
+class Uncommitted:
+    """A batch that a leader took in this epoch, up to this offset, and its answer so far."""
+
+    __slots__ = ("answer", "last_offset", "leader_epoch", "partition")
+
+    def __init__(
+        self, partition: Partition, leader_epoch: int, last_offset: int, answer: PartitionProduceResponse
+    ) -> None:
+        self.partition = partition
+        self.leader_epoch = leader_epoch
+        self.last_offset = last_offset
+        self.answer = answer
+
+    def settle(self, api_version: int) -> bool:
+        """Put the outcome into the answer; False while there is none."""
+        partition = self.partition
+        if partition.deleted:
+            self.answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        elif partition.leader_epoch != self.leader_epoch:
+            # The record may live on: only the new leader knows.
+            self.answer.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+            if api_version >= _FIRST_VERSION_WITH_LEADER:
+                self.answer.current_leader = LeaderIdAndEpoch(partition.leader_id, partition.leader_epoch)
+        elif partition.log.high_watermark > self.last_offset:
+            if partition.under_min_isr:
+                self.answer.error_code = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        else:
+            return False
+        return True
+
+    def time_out(self) -> None:
+        """The client does not wait any longer; the record stays in the log."""
+        self.answer.error_code = ErrorCode.REQUEST_TIMED_OUT
+
+
+class ReplicationWait(ParkedInPartitions):
+    """Waits until every batch is committed, or its leader has changed, or the client's time-out has passed.
+
+    `finish` completes the response then.
+    """
+
+    __slots__ = ("_context", "_finish", "_response", "_waiting")
+
+    def __init__(
+        self,
+        context: RequestContext,
+        request: ProduceRequest,
+        response: ProduceResponse,
+        waiting: list[Uncommitted],
+        finish: Callable[[RequestContext, ProduceResponse], ProduceResponse],
+    ) -> None:
+        super().__init__(context.services.clock, max(0, request.timeout_ms))
+        self._context = context
+        self._finish = finish
+        self._response = response
+        self._waiting = waiting
+        self._register()
+
+    def look(self, due: bool) -> ProduceResponse | None:
+        version = self._context.api_version
+        self._waiting = [uncommitted for uncommitted in self._waiting if not uncommitted.settle(version)]
+        if self._waiting and due:
+            for uncommitted in self._waiting:
+                uncommitted.time_out()
+            self._waiting = []
+        if not self._waiting:
+            return self._finish(self._context, self._response)
+        self._register()
+        return None
+
+    def _register(self) -> None:
+        self.wait_in([uncommitted.partition.waiters for uncommitted in self._waiting])
+
+
+# -- Rights of Produce: WRITE on each topic, and on the transactional id of transactional batches.
+#
+# Batches for topics that the client may not write are refused, one by one; the handler sees the others.
+
+Served = Answer | Coroutine[Any, Any, Any]
+_WRITE, _TOPIC = Operation.WRITE, Resource.TOPIC
+
+
+def guarded_produce(ctx: RequestContext, request: ProduceRequest) -> Served:
+    """Append what the client may write."""
+    asked = request.topic_data
+    transactional = _is_transactional(request)
+    if len(asked) == 1 and not transactional:
+        name = _name(ctx, asked[0])
+        if name is not None and ctx.allows(_WRITE, _TOPIC, name, tell=False):
+            return produce(ctx, request)
+    if transactional and not (
+        request.transactional_id is not None and ctx.allows(_WRITE, Resource.TRANSACTIONAL_ID, request.transactional_id)
+    ):
+        code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        return finish(request, error_response(request, ctx.api_version, code))
+    names = [_name(ctx, topic) for topic in asked]
+    allowed = ctx.allowed(_WRITE, _TOPIC, (name for name in names if name is not None))
+    denied = [topic for topic, name in zip(asked, names, strict=True) if name is not None and name not in allowed]
+    if not denied:
+        return produce(ctx, request)
+    request.topic_data = [topic for topic, name in zip(asked, names, strict=True) if name is None or name in allowed]
+    order = {(topic.name, topic.topic_id): place for place, topic in reversed(list(enumerate(asked)))}
+    served = produce(ctx, request) if request.topic_data else None
+    if isinstance(served, Parked) or is_coroutine(served):
+        return _joined_later(ctx, request, served, denied, order)
+    return _joined(request, served, denied, order)  # type: ignore[arg-type]
+
+
+def _is_transactional(request: ProduceRequest) -> bool:
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            records: Any = data.records
+            if records is not None and is_transactional_batch(records):
+                return True
+    return False
+
+
+def _name(ctx: RequestContext, topic: TopicProduceData) -> str | None:
+    """The topic's name; None for an id that nobody knows, which needs no right to be unknown."""
+    if ctx.api_version < _FIRST_VERSION_WITH_TOPIC_ID:
+        return topic.name
+    known = ctx.services.topics.by_id(topic.topic_id)
+    return None if known is None else known.name
+
+
+async def _joined_later(
+    ctx: RequestContext,
+    request: ProduceRequest,
+    served: Coroutine[Any, Any, Answer] | Parked,
+    denied: list[TopicProduceData],
+    order: dict[tuple[str, bytes], int],
+) -> ProduceResponse:
+    answer = served if isinstance(served, Parked) else await served
+    if isinstance(answer, Parked):
+        answer = await answer.response(ctx.services.clock)
+    return _joined(request, answer, denied, order)
+
+
+def _joined(
+    request: ProduceRequest,
+    served: ProduceResponse | None,
+    denied: list[TopicProduceData],
+    order: dict[tuple[str, bytes], int],
+) -> ProduceResponse:
+    """The served and the denied partitions, in the order of the request."""
+    response = ProduceResponse() if served is None else served
+    refused: dict[tuple[str, bytes], dict[int, None]] = {}
+    for topic in denied:
+        indexes = refused.setdefault((topic.name, topic.topic_id), {})
+        indexes.update(dict.fromkeys(data.index for data in topic.partition_data))
+    for (name, topic_id), indexes in refused.items():
+        answers = [PartitionProduceResponse(index, ErrorCode.TOPIC_AUTHORIZATION_FAILED, -1) for index in indexes]
+        response.responses.append(TopicProduceResponse(name, topic_id, answers))
+    response.responses.sort(key=lambda topic: order[topic.name, topic.topic_id])
+    return finish(request, response)

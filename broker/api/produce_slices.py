@@ -9,8 +9,7 @@ from typing import Any, Final, TypeAlias
 import trio
 
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.parked_request import Parked
-from odradek.broker.requests.response import is_coroutine
+from odradek.broker.requests.parked_request import Parked, is_coroutine
 from odradek.broker.worker import ThreadWork
 from odradek.protocol.generated.messages.produce import (
     PartitionProduceData,

@@ -15,13 +15,13 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.api.deferred_answer import Later, later
-from odradek.broker.api.partition_lookup import find_partition
+from odradek.broker.api.lookups import find_partition
 from odradek.broker.coordinator.transaction.transaction import ProducerIdentity
 from odradek.broker.metadata.topic_name_rules import check_topic_name
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.parked_request import Later, later
 from odradek.broker.security.acl import CLUSTER_NAME, REFUSAL_TEXTS, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.describe_producers import (
@@ -144,7 +144,7 @@ def _known(partition: Partition, node_id: int) -> Iterable[Any]:
     copy = partition.copy_on(node_id)
     if copy is None:
         return partition.log.active_producers()
-    from odradek.broker.partitions.copy_producers import producers_of
+    from odradek.broker.partitions.replicas import producers_of
 
     return producers_of(copy)
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from odradek.broker.api.deferred_answer import Later
 from odradek.broker.api.group_requests import require_read
-from odradek.broker.api.leader_hints import leader_endpoints
+from odradek.broker.api.lookups import leader_endpoints
 from odradek.broker.api.share_groups import check_served
 from odradek.broker.partitions.share.manager import Stored
 from odradek.broker.partitions.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, Place, SessionKey
@@ -19,6 +18,7 @@ from odradek.broker.partitions.share.states import RENEW, AcknowledgementBatch, 
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.parked_request import Later
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.share_acknowledge import (

@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from odradek.broker.api.deferred_answer import Later
-from odradek.broker.api.leader_hints import leader_endpoints
+from odradek.broker.api.lookups import leader_endpoints
 from odradek.broker.api.share_acknowledge import (
     LEADER_ERRORS,
     RENEWALS_FROM,
@@ -37,7 +36,7 @@ from odradek.broker.partitions.share.states import RECORD_LIMIT, ShareKey
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
-from odradek.broker.requests.parked_request import Parked, ParkedInPartitions
+from odradek.broker.requests.parked_request import Later, Parked, ParkedInPartitions
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.messages.share_fetch import (

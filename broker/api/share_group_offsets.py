@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from odradek.broker.api.deferred_answer import Later, later
 from odradek.broker.api.share_groups import check_served
 from odradek.broker.coordinator.group.share.group import (
     AlterShareOffsets,
@@ -25,6 +24,7 @@ from odradek.broker.partitions.share.states import ShareKey
 from odradek.broker.requests.access import GROUP_REFUSED, TOPIC_REFUSED, ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.parked_request import Later, later
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.messages import alter_share_group_offsets as alter

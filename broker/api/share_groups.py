@@ -6,7 +6,6 @@ group coordinator's (`odradek.broker.coordinator.group.share`).
 
 from __future__ import annotations
 
-from odradek.broker.api.deferred_answer import Later, later
 from odradek.broker.api.group_admin import HIDDEN_TOPICS, by_coordinator, describable, require_topics
 from odradek.broker.api.group_requests import check_text, invalid, require_read
 from odradek.broker.controller.feature_levels import SHARE_VERSION
@@ -22,6 +21,7 @@ from odradek.broker.coordinator.group.share.group import (
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.parked_request import Later, later
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages import share_group_describe as describe

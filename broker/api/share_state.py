@@ -11,7 +11,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from odradek.broker.api.deferred_answer import later_all
 from odradek.broker.api.share_groups import COORDINATOR_TEXTS
 from odradek.broker.coordinator.share_state.commands import (
     DeleteState,
@@ -24,6 +23,7 @@ from odradek.broker.partitions.share.states import ShareKey, StateBatch
 from odradek.broker.requests.access import CLUSTER_REFUSED, Whole
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.parked_request import later_all
 from odradek.broker.runtime.machine import Command
 from odradek.broker.security.acl import Operation
 from odradek.protocol.errors import KafkaError

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from odradek.broker.api.deferred_answer import Later, later
 from odradek.broker.api.group_admin import by_coordinator, describable, require_topics
 from odradek.broker.api.group_requests import check_text, invalid, is_offered, require_read
 from odradek.broker.controller.feature_levels import STREAMS_VERSION
@@ -42,6 +41,7 @@ from odradek.broker.releases.release import Release
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.parked_request import Later, later
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.messages import streams_group_describe as d

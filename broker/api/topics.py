@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from odradek.broker.api.active_controller import ask_in_time, check_forwards
+from odradek.broker.api.lookups import ask_in_time, check_forwards
 from odradek.broker.config.entries import topic_entries
 from odradek.broker.controller.commands import (
     CreatedTopic,
@@ -29,7 +29,7 @@ from odradek.broker.metadata.topic_name_rules import CLUSTER_METADATA
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
-from odradek.broker.requests.mutation_quota import mutations_of
+from odradek.broker.requests.quota_switch import mutations_of
 from odradek.broker.security.acl import CLUSTER_NAME, REFUSAL_TEXTS, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.create_partitions import (

@@ -10,10 +10,8 @@ from collections.abc import Awaitable, Coroutine, Hashable
 from functools import partial
 from typing import Any
 
-from odradek.broker.api.deferred_answer import Later, later
 from odradek.broker.api.group_offsets import topic_of
-from odradek.broker.api.group_requests import require_read
-from odradek.broker.api.merged_topics import merged
+from odradek.broker.api.group_requests import merged, require_read
 from odradek.broker.api.transactions import group_partition
 from odradek.broker.coordinator.group.commands import OffsetToCommit, TxnOffsetCommit
 from odradek.broker.coordinator.transaction.service import GROUP_TOPIC
@@ -21,6 +19,7 @@ from odradek.broker.coordinator.transaction.verification import Errors, Support
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.parked_request import Later, later
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError

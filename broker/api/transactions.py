@@ -1,7 +1,7 @@
 """Transactions: AddPartitionsToTxn (24), AddOffsetsToTxn (25), EndTxn (26).
 
 Their other APIs: InitProducerId is in `producers`, TxnOffsetCommit in `transactional_offsets`, WriteTxnMarkers in
-`transaction_markers`, DescribeTransactions and ListTransactions in `transaction_listing`.
+`transaction_admin`, with DescribeTransactions and ListTransactions.
 
 AddPartitionsToTxn 0-5: v2 tells PRODUCER_FENCED (INVALID_PRODUCER_EPOCH before), v4 takes many transactions and
 verify-only ones, as brokers send them (KIP-890). AddOffsetsToTxn 0-4: v2 likewise. EndTxn 0-5: v2 likewise; v5 bumps
@@ -16,9 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from odradek.broker.api.deferred_answer import Later, later, later_all
-from odradek.broker.api.group_requests import require_read
-from odradek.broker.api.merged_topics import together
+from odradek.broker.api.group_requests import require_read, together
 from odradek.broker.coordinator.transaction.service import GROUP_TOPIC
 from odradek.broker.coordinator.transaction.transaction import (
     AddPartitions,
@@ -31,6 +29,7 @@ from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.parked_request import Later, later, later_all
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError

@@ -15,11 +15,11 @@ from odradek.broker.config.definition import (
     ConfigValue,
     Update,
     Use,
+    did_you_mean,
     format_value,
 )
 from odradek.broker.config.keys import base_name, broker_keys, keys_of_release, topic_keys
 from odradek.broker.config.listener_config import ListenerConfig
-from odradek.broker.config.suggestion import did_you_mean
 from odradek.broker.releases.release import DEFAULT, Release, ReleaseError, release_names, release_of
 from odradek.protocol.compression import Codec
 from odradek.protocol.record_batch import FORMAT_OF_BATCHES, TimestampType
@@ -624,7 +624,7 @@ _LOG_CONFIG_FIELDS = {
 
 
 def _message_format(broker: BrokerConfig, topic: TopicConfig) -> int:
-    from odradek.broker.config.protocol_versions import LAST_WITH_FORMATS, message_format, protocol_version
+    from odradek.broker.config.definition import LAST_WITH_FORMATS, message_format, protocol_version
 
     protocol = protocol_version(broker.get_str("inter.broker.protocol.version"))
     if protocol is not None and protocol > LAST_WITH_FORMATS:

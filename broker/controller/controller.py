@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from odradek.broker.controller import commands
 from odradek.broker.controller.commands import CreatedTopic, NewTopic
 from odradek.broker.controller.feature_levels import KRAFT_VERSION, supported_features
-from odradek.broker.controller.machine import ControllerMachine, ImageChanged
+from odradek.broker.controller.machine import ControllerMachine, ImageChanged, ProducerIdBlocks
 from odradek.broker.controller.metadata_log import MemoryMetadataLog, MetadataLog
-from odradek.broker.controller.producer_ids import ProducerIdBlocks
 from odradek.broker.metadata.image import METADATA_VERSION
 from odradek.broker.runtime.machine import Command, Effect, R
 from odradek.broker.runtime.shard import Shard
@@ -207,7 +206,7 @@ class Controller:
     def ensure_topic(self, name: str) -> None:
         """Create one of Kafka's own topics, with its settings for it, unless it is there."""
         if name not in self.image.topics:
-            from odradek.broker.controller.internal_topics import internal_topic
+            from odradek.broker.controller.topic_control import internal_topic
 
             self.create_topic(internal_topic(name, self._config, len(self.image.brokers)))
 

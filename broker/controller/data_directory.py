@@ -11,41 +11,108 @@ from weakref import WeakSet
 
 import trio
 
+from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.quorum_config import quorum_of
 from odradek.broker.config.tiered_storage import check_stored
 from odradek.broker.controller.controller import OtherReleaseError
 from odradek.broker.controller.disk_metadata_log import FOLDER, DiskMetadataLog
-from odradek.broker.controller.log_directories import LogDirectories
+from odradek.broker.controller.machine import BLOCK_SIZE
 from odradek.broker.controller.membership import CONTROLLER_LISTENER, Membership
-from odradek.broker.controller.node_directories import NodeDirectories, Place
-from odradek.broker.controller.restored_logs import RestoredLogs
-from odradek.broker.controller.several_directories import (
+from odradek.broker.controller.node_directories import (
+    LogDirectories,
+    NodeDirectories,
+    Place,
     check_complete,
     check_same_cluster,
     directory_id,
+    latest_epoch,
     stored_cluster_id,
     stored_identities,
 )
-from odradek.broker.controller.snapshot_files import KeptLogs, remove_left
-from odradek.broker.controller.takeover import records_of_folders
+from odradek.broker.controller.snapshot_files import KeptLogs, RestoredLogs, remove_left
+from odradek.broker.controller.topic_control import internal_configs, records_of_topic
 from odradek.broker.metadata.image import ResourceType
-from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS
+from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS, is_topic_name
+from odradek.protocol.generated.metadata_records.producer_ids_record import ProducerIdsRecord
 from odradek.protocol.generated.stored.voters_record import Endpoint, KRaftVersionFeature, Voter, VotersRecord
+from odradek.protocol.message import MetadataRecord
 from odradek.storage import restored_folders
 from odradek.storage.backend import StorageError
 from odradek.storage.checkpoint_files import META_PROPERTIES
 from odradek.storage.disk_backend import DiskBackend, DiskLogStore
 from odradek.storage.file_system import FileSystem
 from odradek.storage.folder_move import copy_folder, remove_unfinished
+from odradek.storage.log_config import LogConfig
+from odradek.storage.partition_log import PartitionLog
 from odradek.storage.quorum_state import read_quorum_state
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
-    from odradek.broker.config.broker_config import BrokerConfig
     from odradek.broker.controller.controller import Controller
     from odradek.broker.partitions.durability import Durability
     from odradek.broker.partitions.partition import Partition
     from odradek.broker.partitions.partition_registry import PartitionRegistry
+
+
+# -- Directories that hold partitions and no metadata log.
+
+
+def records_of_folders(
+    backend: DiskBackend, config: BrokerConfig, directory_ids: Mapping[int, bytes]
+) -> list[MetadataRecord]:
+    """Topics that only their folders tell of, with default settings."""
+    nodes = list(directory_ids)
+    found: dict[str, dict[int, bytes | None]] = {}
+    for (name, index), topic_id in backend.partitions().items():
+        if is_topic_name(name):
+            found.setdefault(name, {})[index] = topic_id
+    records: list[MetadataRecord] = []
+    next_producer_id = 0
+    for name, partitions in found.items():
+        topic_id = next((entry for entry in partitions.values() if entry is not None), None)
+        if topic_id is None:
+            continue
+        placed = [[nodes[index % len(nodes)]] for index in range(max(partitions) + 1)]
+        configs = {key: text for key, text in internal_configs(name, config, len(nodes)).items() if text is not None}
+        records += _topic(backend, name, topic_id, placed, configs, directory_ids)
+        next_producer_id = max(next_producer_id, *(_after_producers(backend, name, index) for index in partitions))
+    if next_producer_id:
+        records.append(ProducerIdsRecord(-1, -1, next_producer_id))
+    return records
+
+
+def _topic(
+    backend: DiskBackend,
+    name: str,
+    topic_id: bytes,
+    placed: Sequence[Sequence[int]],
+    configs: Mapping[str, str],
+    directory_ids: Mapping[int, bytes],
+) -> list[MetadataRecord]:
+    """A topic that has its folders already; leader epochs continue after those of its logs."""
+    return records_of_topic(
+        name,
+        topic_id,
+        placed,
+        configs,
+        directory_of=directory_ids.__getitem__,
+        leader_epoch_of=lambda index: latest_epoch(backend, name, index) + 1,
+    )
+
+
+def _after_producers(backend: DiskBackend, name: str, index: int) -> int:
+    """The first block of producer ids behind all that a partition's log knows."""
+    try:
+        log = PartitionLog(name, index, LogConfig(), backend, now_ms=backend.now_ms())
+    except StorageError:
+        return 0
+    latest = max((producer.producer_id for producer in log.producers), default=-1)
+    log.close()
+    return (latest // BLOCK_SIZE + 1) * BLOCK_SIZE
+
+
+# -- The data directory.
+
 
 _NODE = "node-"
 _TAILS_OF_MEMORY = 4

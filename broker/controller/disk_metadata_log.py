@@ -31,11 +31,11 @@ from odradek.protocol.message import MetadataRecord
 from odradek.protocol.metadata_batch import MAX_BATCH_BYTES, build_metadata_batch, control_messages
 from odradek.protocol.metadata_batch import metadata_records as records_in
 from odradek.protocol.record_batch import RecordBatch, iter_batches
-from odradek.storage import retention
+from odradek.storage import trimming
 from odradek.storage.backend import StorageError
 from odradek.storage.checkpoint_files import LEADER_EPOCHS, LOG_START_OFFSETS
 from odradek.storage.disk_backend import DiskBackend
-from odradek.storage.formats.file_names import LOG, file_name, parse_file_name
+from odradek.storage.formats.segment_files import LOG, file_name, parse_file_name
 from odradek.storage.log_config import LogConfig
 from odradek.storage.metadata_snapshot import (
     NO_SNAPSHOT,
@@ -340,7 +340,7 @@ class DiskMetadataLog:
             self._fs.remove(path)
             before = self.log.size_bytes
             self.log.delete_records(following.end_offset)
-            retention.drop_before_start(self.log, now_ms)
+            trimming.drop_before_start(self.log, now_ms)
             size -= before - self.log.size_bytes
 
     # -- the medium

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import zip_longest
 
 from odradek.broker.config.broker_config import BrokerConfig, ConfigError, TopicConfig
 from odradek.broker.config.cordons import takes_replicas
@@ -17,10 +18,18 @@ from odradek.broker.controller.commands import (
     Quota,
 )
 from odradek.broker.controller.config_control import config_records
-from odradek.broker.controller.placement import check_replicas, spread
 from odradek.broker.metadata.image import METADATA_VERSION, MetadataImage, ResourceType, directory_of
-from odradek.broker.metadata.topic_name_rules import check_topic_name, collision_key
+from odradek.broker.metadata.registrations import BrokerRegistration
+from odradek.broker.metadata.topic_name_rules import (
+    CONSUMER_OFFSETS,
+    SHARE_GROUP_STATE,
+    TRANSACTION_STATE,
+    check_topic_name,
+    collision_key,
+)
+from odradek.broker.releases.release import Release, release_of
 from odradek.protocol.errors import ErrorCode, KafkaError, as_value
+from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
 from odradek.protocol.generated.metadata_records.partition_record import PartitionRecord
 from odradek.protocol.generated.metadata_records.remove_topic_record import RemoveTopicRecord
 from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
@@ -282,3 +291,178 @@ def _checked_configs(topic: NewTopic, config: BrokerConfig) -> dict[str, str]:
         return checked
     except ConfigError as error:
         raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from None
+
+
+# -- Which nodes hold which partition of a new topic, and what Kafka says of a placement given by hand.
+
+_DEFAULT = release_of()
+
+
+def spread(
+    brokers: Iterable[BrokerRegistration],
+    partitions: int,
+    replication_factor: int,
+    start: int,
+    release: Release = _DEFAULT,
+) -> list[list[int]]:
+    """Replicas of `partitions` new partitions: leaders go round the nodes from `start`, replicas over the racks.
+
+    Nodes that are down come last, so they lead nothing. INVALID_REPLICATION_FACTOR, in the words of the release, if
+    there are too few nodes.
+    """
+    ordered = list(brokers)
+    up = _alternate_racks([broker for broker in ordered if broker.is_active])
+    down = _alternate_racks([broker for broker in ordered if not broker.is_active])
+    if not up:
+        text = (
+            f"Unable to replicate the partition {replication_factor} time(s): All brokers are currently fenced, or "
+            "have all their log directories cordoned."
+        )
+        told = release.text("no brokers", text, factor=replication_factor)
+        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, told)
+    if replication_factor > len(ordered):
+        text = (
+            f"Unable to replicate the partition {replication_factor} time(s): The target replication factor of "
+            f"{replication_factor} cannot be reached because only {len(ordered)} broker(s) are registered or some "
+            "brokers have all their log directories cordoned."
+        )
+        told = release.text("replication factor", text, factor=replication_factor, brokers=len(ordered))
+        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, told)
+    placed: list[list[int]] = []
+    for partition in range(partitions):
+        lap, turn = divmod(start + partition, len(up))
+        # After each lap the followers move on by one, so that no pair of nodes shares everything.
+        rest = up[turn + 1 :] + up[:turn]
+        shift = lap % len(rest) if rest else 0
+        candidates = [up[turn], *rest[shift:], *rest[:shift], *down]
+        placed.append(_over_racks(candidates, replication_factor))
+    return placed
+
+
+def _alternate_racks(nodes: Sequence[BrokerRegistration]) -> list[BrokerRegistration]:
+    racks: dict[str | None, list[BrokerRegistration]] = {}
+    for node in nodes:
+        racks.setdefault(node.rack, []).append(node)
+    return [node for row in zip_longest(*racks.values()) for node in row if node is not None]
+
+
+def _over_racks(candidates: Sequence[BrokerRegistration], count: int) -> list[int]:
+    """The first `count` candidates, taking no rack twice before each has been taken once."""
+    chosen: list[BrokerRegistration] = []
+    waiting = list(candidates)
+    while len(chosen) < count:
+        used: set[str | None] = set()
+        for node in list(waiting):
+            if len(chosen) < count and (node.rack is None or node.rack not in used):
+                used.add(node.rack)
+                chosen.append(node)
+                waiting.remove(node)
+    return [node.id for node in chosen]
+
+
+def check_replicas(
+    nodes: Mapping[int, BrokerRegistration], replicas: Sequence[int], replication_factor: int | None
+) -> None:
+    """INVALID_REPLICA_ASSIGNMENT if `replicas` cannot be the replicas of one partition."""
+    code = ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    if not replicas:
+        raise KafkaError(code, "The manual partition assignment includes an empty replica list.")
+    ordered = sorted(replicas)
+    for previous, current in zip([None, *ordered], ordered, strict=False):
+        if current == previous:
+            text = f"The manual partition assignment includes the broker {current} more than once."
+            raise KafkaError(code, text)
+        if current not in nodes:
+            text = f"The manual partition assignment includes broker {current}, but no such broker is registered."
+            raise KafkaError(code, text)
+    if replication_factor is not None and len(replicas) != replication_factor:
+        raise KafkaError(
+            code,
+            f"The manual partition assignment includes a partition with {len(replicas)} replica(s), but this is not "
+            f"consistent with previous partitions, which have {replication_factor} replica(s).",
+        )
+
+
+# -- Kafka's own topics: what they look like when they are first needed.
+
+
+def internal_topic(name: str, config: BrokerConfig, brokers: int) -> NewTopic:
+    """The topic of that name in a cluster of so many brokers; ValueError for one that odradek does not write to.
+
+    A cluster of fewer brokers than Kafka's default factor of 3 must work without being told so.
+    """
+    if name == CONSUMER_OFFSETS:
+        partitions = config.get_int("offsets.topic.num.partitions")
+        factor = config.get_int("offsets.topic.replication.factor")
+    elif name == TRANSACTION_STATE:
+        partitions = config.get_int("transaction.state.log.num.partitions")
+        factor = config.get_int("transaction.state.log.replication.factor")
+    elif name == SHARE_GROUP_STATE:
+        partitions = config.get_int("share.coordinator.state.topic.num.partitions")
+        factor = config.get_int("share.coordinator.state.topic.replication.factor")
+    else:
+        raise ValueError(f"{name} is not an internal topic")
+    return NewTopic(name, partitions, min(factor, brokers), configs=internal_configs(name, config, brokers))
+
+
+def internal_configs(name: str, config: BrokerConfig, brokers: int) -> dict[str, str | None]:
+    """The settings with which Kafka makes this topic: its own for internal topics, none for any other."""
+    if name == CONSUMER_OFFSETS:
+        return {
+            "cleanup.policy": "compact",
+            "compression.type": "producer",
+            "segment.bytes": str(config.get_int("offsets.topic.segment.bytes")),
+        }
+    if name == TRANSACTION_STATE:
+        in_sync = min(config.get_int("transaction.state.log.min.isr"), brokers)
+        return {
+            "cleanup.policy": "compact",
+            "compression.type": "uncompressed",
+            "min.insync.replicas": str(in_sync),
+            "segment.bytes": str(config.get_int("transaction.state.log.segment.bytes")),
+            "unclean.leader.election.enable": "false",
+        }
+    if name == SHARE_GROUP_STATE:
+        in_sync = min(config.get_int("share.coordinator.state.topic.min.isr"), brokers)
+        return {
+            "cleanup.policy": "delete",
+            "compression.type": "producer",
+            "min.insync.replicas": str(in_sync),
+            "retention.ms": "-1",
+            "segment.bytes": str(config.get_int("share.coordinator.state.topic.segment.bytes")),
+        }
+    return {}
+
+
+# -- The records of a topic that exists already: in partition folders, in an older format, in another cluster.
+
+
+def records_of_topic(
+    name: str,
+    topic_id: bytes,
+    placed: Sequence[Sequence[int]],
+    configs: Mapping[str, str],
+    *,
+    directory_of: Callable[[int], bytes],
+    leader_epoch_of: Callable[[int], int] = lambda index: 0,
+) -> list[MetadataRecord]:
+    """A topic with these replicas for each partition, all in sync, led by the first.
+
+    `directory_of`: the log directory of a broker. `leader_epoch_of`: the epoch of a partition's leader.
+    """
+    records: list[MetadataRecord] = [TopicRecord(name, topic_id)]
+    records += (ConfigRecord(ResourceType.TOPIC, name, key, value) for key, value in configs.items())
+    records += (
+        PartitionRecord(
+            index,
+            topic_id,
+            list(replicas),
+            list(replicas),
+            leader=replicas[0],
+            leader_epoch=leader_epoch_of(index),
+            partition_epoch=0,
+            directories=[directory_of(node) for node in replicas],
+        )
+        for index, replicas in enumerate(placed)
+    )
+    return records

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from odradek.broker.faults.fault import FaultSet
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
-from odradek.broker.requests.error_summary import problems_of
-from odradek.broker.requests.parked_request import Parked
-from odradek.broker.requests.response import is_coroutine
+from odradek.broker.requests.parked_request import Parked, is_coroutine
+from odradek.broker.requests.request_log import problems_of
 from odradek.broker.security.authorizer import Authorizer
 from odradek.broker.security.principal import ANONYMOUS
 from odradek.protocol.apis import API_BY_NAME

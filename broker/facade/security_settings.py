@@ -93,7 +93,7 @@ def principal_text(user: str) -> str:
 def _operation(text: str) -> Operation:
     operation = _OPERATIONS.get(text.upper())
     if operation is None:
-        from odradek.broker.config.suggestion import did_you_mean
+        from odradek.broker.config.definition import did_you_mean
 
         raise ValueError(f"unknown operation {text}{did_you_mean(text, _OPERATIONS)}: one of {', '.join(_OPERATIONS)}")
     return operation

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.config.suggestion import did_you_mean
+from odradek.broker.config.definition import did_you_mean
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.uuids import uuid_to_text
 
@@ -110,7 +110,7 @@ def create_topic(cluster: Cluster, name: str, spec: TopicSpec) -> Topic:
 
 def _config_hint(spec: TopicSpec, cluster: Cluster) -> str:
     """Suggestions for misspelt configs of the topic."""
-    from odradek.broker.config.suggestion import did_you_mean
+    from odradek.broker.config.definition import did_you_mean
 
     known = cluster.config.keys.topic
     return "".join(did_you_mean(name, known) for name in spec.config if name not in known)

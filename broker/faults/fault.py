@@ -11,10 +11,10 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from odradek.broker.config.suggestion import did_you_mean
+from odradek.broker.config.definition import did_you_mean
 from odradek.broker.requests.bugs import UserCodeError
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
-from odradek.broker.requests.topic_names import topic_names_filled
+from odradek.broker.requests.request_topics import topic_names_filled
 from odradek.protocol.apis import API_BY_KEY, API_BY_NAME
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.file_slice import Part

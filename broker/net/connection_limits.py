@@ -21,7 +21,7 @@ from odradek.broker.security.addresses import resolved
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.config.broker_config import BrokerConfig
-    from odradek.broker.net.connection_rates import ConnectionRates
+    from odradek.broker.security.quotas.rate import ConnectionRates
 
 _log = logging.getLogger("odradek.broker.net")
 
@@ -150,7 +150,7 @@ class ConnectionLimits:
         if self._rates is None:
             if own == of_all == _NO_LIMIT:
                 return
-            from odradek.broker.net.connection_rates import ConnectionRates
+            from odradek.broker.security.quotas.rate import ConnectionRates
 
             self._rates = ConnectionRates(config)
         now_ms = self._clock.now_ms()

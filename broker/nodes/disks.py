@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import trio
 
-from odradek.broker.config.suggestion import did_you_mean
+from odradek.broker.config.definition import did_you_mean
 from odradek.broker.controller.commands import AssignReplicas
 from odradek.broker.metadata.registrations import LOST_DIRECTORY
 from odradek.broker.nodes.node_life import halt_node, start_node

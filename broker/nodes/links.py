@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from odradek.broker.config.suggestion import did_you_mean
+from odradek.broker.config.definition import did_you_mean
 from odradek.broker.faults.client_links import ClientLink, Way
 from odradek.broker.faults.delayed_bytes import PROMPT, Pace
 from odradek.broker.faults.wire import Terms
-from odradek.broker.partitions.slow_link import Slowness
+from odradek.broker.partitions.replicas import Slowness
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster

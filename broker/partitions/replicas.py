@@ -6,16 +6,77 @@ log, and everything in it is committed. Source: KIP-101 (truncation by epochs), 
 
 from __future__ import annotations
 
+import random
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
-from odradek.broker.partitions.slow_link import Sent, SlowLink, Slowness
 from odradek.protocol.record_batch import iter_batches
 from odradek.storage.partition_log import PartitionLog
+from odradek.storage.producer_state import ProducerStates
 
-if TYPE_CHECKING:
-    from odradek.broker.partitions.copy_producers import CopyProducers
+# -- A slow link between a leader and one of its followers: what was sent arrives later.
+
+
+class Slowness(NamedTuple):
+    """The delay of records on a link, the most random delay in addition, and the most bytes in a second."""
+
+    ms: int
+    bytes_per_second: int | None = None
+    jitter_ms: int = 0
+
+
+class Sent(NamedTuple):
+    """Up to which offset records were sent, and where the leader's log started then."""
+
+    end: int
+    start: int
+
+
+class SlowLink:
+    """Records on their way to a follower. `sent`: the last ones that were sent."""
+
+    __slots__ = ("_arrived", "_busy_until_ms", "_draw", "_under_way", "sent", "slowness")
+
+    def __init__(self, slowness: Slowness, arrived: Sent, seed: str = "") -> None:
+        """`arrived`: what the follower has. `seed`: draws the jitter, the same one in each run."""
+        self.slowness = slowness
+        self._draw = random.Random(seed) if slowness.jitter_ms else None
+        self._under_way: deque[tuple[float, Sent]] = deque()
+        self._busy_until_ms = 0.0
+        self._arrived = self.sent = arrived
+
+    def begin_anew(self, arrived: Sent) -> None:
+        """The follower has so much of another history; what was on its way is lost."""
+        self._under_way.clear()
+        self._arrived = self.sent = arrived
+
+    def send(self, what: Sent, size_bytes: int, now_ms: int) -> None:
+        """Send the records between `sent` and this, which have that many bytes."""
+        rate = self.slowness.bytes_per_second
+        self._busy_until_ms = max(self._busy_until_ms, now_ms) + (0 if rate is None else size_bytes * 1000 / rate)
+        due_ms = self._busy_until_ms + self.slowness.ms
+        if self._draw is not None:
+            due_ms += self._draw.uniform(0, self.slowness.jitter_ms)
+        if self._under_way:
+            due_ms = max(due_ms, self._under_way[-1][0])
+        self._under_way.append((due_ms, what))
+        self.sent = what
+
+    def arrived(self, now_ms: int) -> Sent:
+        """The last of what has arrived."""
+        while self._under_way and self._under_way[0][0] <= now_ms:
+            self._arrived = self._under_way.popleft()[1]
+        return self._arrived
+
+    @property
+    def next_ms(self) -> float | None:
+        """The time when the next records arrive."""
+        return self._under_way[0][0] if self._under_way else None
+
+
+# -- The replicas.
+
 
 NEVER = -(1 << 62)
 """A time long ago, in milliseconds."""
@@ -51,7 +112,7 @@ class Replica:
     history in the leader's epoch. `caught_up_ms`: when it last had all that its leader had. `told`: the end that
     somebody else has told the leader in its name since it fetched last, None for nothing. `start`: where its leader
     knows its log to start, -1 while it does not. `producers`: what is known of them in a copy that is behind (see
-    `copy_producers`).
+    `CopyProducers`).
     """
 
     __slots__ = (
@@ -418,3 +479,59 @@ def bytes_between(log: PartitionLog, start: int, end: int) -> int:
         for batch in iter_batches(read.parts):
             start = batch.next_offset
     return size
+
+
+# -- The producers and transactions that a follower knows while it lacks a part of its leader's log.
+
+
+class CopyProducers:
+    """The producers of the first offsets of a log, read as far as needed. Owner: the replica."""
+
+    __slots__ = ("end", "log", "states")
+
+    def __init__(self, log: PartitionLog) -> None:
+        self.log = log
+        self.end = log.log_start_offset
+        self.states = ProducerStates(log.name)
+
+    def read_to(self, end: int) -> None:
+        """Go on reading, up to a batch that begins at `end`."""
+        for segment in self.log.segments:
+            if segment.next_offset <= self.end:
+                continue
+            for _, batch in segment.iter_batches():
+                if batch.base_offset >= end:
+                    return
+                if batch.base_offset >= self.end:
+                    self.states.replay(batch)
+                    self.end = batch.next_offset
+
+
+class Copy(Protocol):
+    """The part of a replica that is used here."""
+
+    log: PartitionLog
+    end: int
+    high_watermark: int
+    producers: CopyProducers | None
+
+
+def producers_of(copy: Copy) -> ProducerStates:
+    """The producers of the records that a replica has."""
+    log = copy.log
+    if copy.end >= log.log_end_offset:
+        return log.producers
+    known = copy.producers
+    if known is None or known.log is not log or known.end > copy.end:
+        known = copy.producers = CopyProducers(log)
+    known.read_to(copy.end)
+    return known.states
+
+
+def stable_offset(copy: Copy) -> int:
+    """The last stable offset of a replica: its first transaction that is open there, or its high watermark."""
+    high_watermark, log = copy.high_watermark, copy.log
+    if copy.end >= log.log_end_offset and high_watermark == log.high_watermark:
+        return log.last_stable_offset
+    first = producers_of(copy).first_unstable_offset(high_watermark)
+    return high_watermark if first is None else min(max(first, log.log_start_offset), high_watermark)

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.image import MetadataImage
     from odradek.broker.partitions.partition import Partition
     from odradek.broker.partitions.partition_registry import PartitionRegistry
-    from odradek.broker.partitions.replicas import Committed, Lag, ReplicaSet
-    from odradek.broker.partitions.slow_link import Slowness
+    from odradek.broker.partitions.replicas import Committed, Lag, ReplicaSet, Slowness
 
 MAX_LAG = "replica.lag.time.max.ms"
 _SHORTEST_PAUSE_MS = 10

@@ -8,7 +8,7 @@ function when it makes the route.
 
 from __future__ import annotations
 
-import importlib
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -88,8 +88,8 @@ class Whole(Access):
 class ByItem(Access):
     """Needs rights on what the request names.
 
-    `guard` names a module of the package `guards` beside the handler's module, and a function in it
-    (`produce.guarded`), which takes the place of the handler. Without one the handler asks by itself.
+    `guard` names a function of the handler's module that takes the place of the handler: it leaves out what the client
+    may not use, calls the handler with the rest, and adds the errors. Without one the handler asks by itself.
     """
 
     __slots__ = ("guard",)
@@ -101,10 +101,8 @@ class ByItem(Access):
     def guarded(self, serve: Serve) -> Serve:
         if not self.guard:
             return serve
-        module, _, name = self.guard.rpartition(".")
-        package = serve.__module__.rpartition(".")[0]
-        found: Serve = getattr(importlib.import_module(f"{package}.guards.{module}"), name)
-        return found
+        guard: Serve = getattr(sys.modules[serve.__module__], self.guard)
+        return guard
 
 
 OPEN = Access()

@@ -24,9 +24,8 @@ from odradek.broker.requests.exchange import (
     RawExchange,
 )
 from odradek.broker.requests.handlers import NEVER_LONG, Handler
-from odradek.broker.requests.parked_request import Parked
+from odradek.broker.requests.parked_request import EncodedBody, EncodedParts, Parked, is_coroutine
 from odradek.broker.requests.recent_requests import LONGEST_KEPT_TEXT, RecentRequests
-from odradek.broker.requests.response import EncodedBody, EncodedParts, is_coroutine
 from odradek.protocol.apis import API_BY_KEY, API_VERSIONS_KEY
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError, ProtocolError, TooManyElementsError
 from odradek.protocol.file_slice import Part

@@ -18,7 +18,7 @@ import trio
 from odradek.broker.clock import work_ns
 from odradek.broker.requests.context import CloseConnection
 from odradek.broker.requests.error_answers import Level, levels_of
-from odradek.broker.requests.response import EncodedBody
+from odradek.broker.requests.parked_request import EncodedBody
 from odradek.protocol.varint import encode_uvarint
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ time has passed on the broker's clock (Kafka mutes the channel, KIP-219). Kafka'
 
 - Produce counts its frame, also with acks=0. Fetch counts its answer; one that is too much stays unsent, and the client
   gets an answer without records. If two quotas are exceeded the longer time counts.
-- CreateTopics, CreatePartitions and DeleteTopics count partitions, in the controller (`mutation_quota`).
+- CreateTopics, CreatePartitions and DeleteTopics count partitions, in the controller (`mutations_of`).
 - All but Produce with acks=0, WriteTxnMarkers and a follower's Fetch count the time that their handler works. 100 % is
   one thread that does nothing else; a broker here has one thread, a Kafka `num.io.threads` + `num.network.threads`.
 """
@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.clock import work_ns
 from odradek.broker.requests.exchange import SIZE, Frame
+from odradek.broker.requests.parked_request import EncodedBody
 from odradek.broker.requests.request_cost import FetchUnderQuota, RequestCost, response_bytes
-from odradek.broker.requests.response import EncodedBody
 from odradek.broker.security.quotas.quotas import FETCH, MUTATION, PRODUCE, REQUEST, Quotas, Throttle
 from odradek.protocol.apis import API_BY_KEY
 

@@ -28,7 +28,7 @@ from odradek.protocol.record_batch import HEADER_SIZE
 from odradek.protocol.secrets import SECRET_REQUESTS
 
 if TYPE_CHECKING:
-    from odradek.broker.requests.topic_names import TopicsById
+    from odradek.broker.requests.request_topics import TopicsById
 
 MAX_REQUESTS = 10_000
 """How many requests a transcript has at most; the oldest make room."""
@@ -114,7 +114,7 @@ class RecentRequests:
     def keep_answer(self, exchange: RawExchange, response: Any, parts: list[Part], size: int) -> None:
         """Keep the useful part of an answer above `whole_bytes`; `size` includes the four bytes of it."""
         if exchange[API_KEY] in SECRET_REQUESTS:
-            from odradek.broker.requests.error_summary import problems_of
+            from odradek.broker.requests.request_log import problems_of
 
             self._keep_told(exchange, ANSWER, Told(None, tuple(islice(problems_of(response), _MOST_PROBLEMS))))
         else:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from odradek.broker.requests.answer_cache import AnswerCache, NoAnswerCache
 from odradek.broker.requests.unsupported_requests import KEPT as UNSERVED_KEPT
 from odradek.broker.requests.unsupported_requests import UnsupportedRequest
 from odradek.broker.security.denials import Denials
@@ -24,12 +23,73 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.fetch_sessions import FetchSessionCache
     from odradek.broker.partitions.partition_registry import PartitionRegistry
     from odradek.broker.partitions.share.manager import SharePartitions
-    from odradek.broker.requests.deferred import Deferred
     from odradek.broker.requests.handlers import HandlerRegistry
     from odradek.broker.security.authorizer import Authorizer
     from odradek.broker.security.quotas.quotas import Quotas
     from odradek.broker.telemetry.service import TelemetryService
     from odradek.broker.worker import Worker
+
+
+# -- The cache of answers. In the plain lane it keeps none.
+
+
+class AnswerCache(Protocol):
+    """The answers that handlers made from the metadata image."""
+
+    def of(self, api: str, version: int) -> Mapping[Hashable, Any]:
+        """The answers of one API that were made of this version of its facts."""
+
+    def keep(self, api: str, key: Hashable, answer: Any, size: int) -> None:
+        """Add an answer to what `of` gave last. `size`: bytes of the key and the answer, about."""
+
+    @property
+    def topics(self) -> dict[Any, tuple[Any, Any]]:
+        """Parts of answers that tell of a topic: what each was made of, and the part."""
+
+
+class NoAnswerCache:
+    """Each answer is made anew."""
+
+    __slots__ = ()
+
+    def of(self, api: str, version: int) -> Mapping[Hashable, Any]:
+        return {}
+
+    def keep(self, api: str, key: Hashable, answer: Any, size: int) -> None:
+        """See `AnswerCache`."""
+
+    @property
+    def topics(self) -> dict[Any, tuple[Any, Any]]:
+        return {}
+
+
+# -- Parts of the cluster that a start leaves out.
+
+T = TypeVar("T")
+
+
+class Deferred(Generic[T]):
+    """A part that is imported and made by the first call: `services.groups()`.
+
+    Imports are more than half of what a start costs, and most brokers never use every part.
+    """
+
+    __slots__ = ("_make", "made")
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self.made: T | None = None
+        """The part, or None while nobody has needed it."""
+
+    def __call__(self) -> T:
+        """The part, made now if need be."""
+        made = self.made
+        if made is None:
+            made = self.made = self._make()
+        return made
+
+
+# -- all parts
 
 
 class Services:

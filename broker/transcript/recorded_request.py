@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
-from odradek.broker.requests.error_summary import error_name, problems_of
 from odradek.broker.requests.exchange import TOLD, Exchange, Head, HttpMessage, Kept, RawExchange, Told, api_name
-from odradek.broker.requests.request_topics import subjects_of
-from odradek.broker.requests.topic_names import TopicsById
+from odradek.broker.requests.request_log import error_name, problems_of
+from odradek.broker.requests.request_topics import TopicsById, subjects_of
 from odradek.broker.transcript.request_text import Summary, line_of
 from odradek.broker.transcript.topic_positions import FetchSessions, TopicPosition, flat, positions_of
 from odradek.protocol.apis import API_BY_KEY, API_VERSIONS_KEY
@@ -269,7 +268,7 @@ def _summary(
     elif isinstance(exchange.answer, HttpMessage):
         problems = list(_http_problems(exchange.answer))
     elif answer is not None:
-        from odradek.broker.requests.topic_names import topic_names_filled
+        from odradek.broker.requests.request_topics import topic_names_filled
 
         with topic_names_filled(answer, topics):
             problems = [*problems_of(answer)][:_MANY_ERRORS]

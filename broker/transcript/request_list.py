@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, overload
 
-from odradek.broker.config.suggestion import did_you_mean
+from odradek.broker.config.definition import did_you_mean
 from odradek.broker.requests.exchange import REGISTRY_API, REGISTRY_KEY
 from odradek.broker.requests.recent_requests import LONGEST_KEPT_TEXT
 from odradek.broker.transcript.recorded_request import Facts, RecordedRequest

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from odradek.broker.requests.request_topics import subjects_of
-from odradek.broker.requests.topic_names import HasName, TopicsById
+from odradek.broker.requests.request_topics import HasName, TopicsById, subjects_of
 from odradek.protocol.message import ZERO_UUID, ApiMessage
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from odradek.broker.api.served import SERVED, handlers_of
 from odradek.broker.cluster import Cluster
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
-from odradek.broker.requests.response import EncodedBody
+from odradek.broker.requests.parked_request import EncodedBody
 from odradek.broker.security.principal import ANONYMOUS, Principal
 from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.errors import KafkaError

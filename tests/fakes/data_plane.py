@@ -9,8 +9,7 @@ from odradek.broker.clock import BrokerClock
 from odradek.broker.cluster import Cluster
 from odradek.broker.partitions.partition_registry import Topic
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
-from odradek.broker.requests.parked_request import Parked
-from odradek.broker.requests.response import is_coroutine
+from odradek.broker.requests.parked_request import Parked, is_coroutine
 from odradek.protocol.file_slice import joined
 from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
 from odradek.protocol.generated.messages.produce import (

@@ -34,10 +34,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
         "parts of a broker over HTTP, tested as one: tests/broker/facade/remote/test_broker.py",
     ),
     "src/odradek/control/child.py": "the child of tests/broker/facade/test_process.py",
-    **dict.fromkeys(
-        ["broker/api/transaction_listing.py", "broker/api/transaction_markers.py"],
-        "in stories recorded from Kafka, with the other APIs of transactions: tests/broker/api/test_transactions.py",
-    ),
+    "broker/api/transaction_admin.py": "in stories recorded from Kafka, with the other APIs of transactions: "
+    "tests/broker/api/test_transactions.py",
     **dict.fromkeys(
         ["pipeline/project/try_it.py", "pipeline/project/transformations/kafka.py"],
         "written into a project, which runs in tests/pipeline/test_declarative.py",

@@ -10,8 +10,7 @@ from odradek.pipeline.log_folder import end_offset, packed, plan, read, scan, se
 from odradek.pipeline.rows import Wanted
 from odradek.protocol.errors import CorruptDataError
 from odradek.protocol.record_batch import CorruptBatchError, Record, build_batch
-from odradek.storage.formats.indexes import OFFSET_ENTRY
-from odradek.storage.formats.log_file import OldFormatError
+from odradek.storage.formats.segment_files import OFFSET_ENTRY, OldFormatError
 from tests.scenarios.log_tails import END, LOG, TAILS, batch
 
 HEAD = batch(0, 10) + batch(10, 10) + batch(20, 10)

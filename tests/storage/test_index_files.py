@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from odradek.storage.formats.indexes import OFFSET_ENTRY, TIME_ENTRY, AbortedTxn, IndexEntry, TimeEntry
+from odradek.storage.formats.segment_files import OFFSET_ENTRY, TIME_ENTRY, AbortedTxn, IndexEntry, TimeEntry
 from odradek.storage.index_files import DiskOffsetIndex, DiskTimeIndex, DiskTxnIndex
 from tests.fakes.file_system import FaultyFileSystem
 

@@ -10,7 +10,7 @@ import pytest
 from odradek.storage import linked_log
 from odradek.storage.disk_backend import DiskBackend
 from odradek.storage.file_system import FileSystem
-from odradek.storage.formats.file_names import LOG, file_name
+from odradek.storage.formats.segment_files import LOG, file_name
 from odradek.storage.log_config import LogConfig
 from odradek.storage.partition_log import PartitionLog
 from tests.storage.logs import batches, end, put

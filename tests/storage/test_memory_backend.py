@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odradek.protocol.record_batch import Record, build_batch
-from odradek.storage.formats.indexes import AbortedTxn, TimeEntry
+from odradek.storage.formats.segment_files import AbortedTxn, TimeEntry
 from odradek.storage.log_config import LogConfig
 from odradek.storage.memory_backend import MemoryBackend, MemoryBatchStore
 from odradek.storage.memory_indexes import MemoryOffsetIndex, MemoryTimeIndex, MemoryTxnIndex

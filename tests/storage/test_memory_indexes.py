@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odradek.storage.formats.indexes import IndexEntry, TimeEntry
+from odradek.storage.formats.segment_files import IndexEntry, TimeEntry
 from odradek.storage.memory_indexes import MemoryOffsetIndex, MemoryTimeIndex
 from tests.fakes.examples import examples
 

@@ -10,7 +10,7 @@ import pytest
 from odradek.storage.backend import StorageError
 from odradek.storage.checkpoint_files import CLEANER_OFFSETS, LEADER_EPOCHS, LOG_START_OFFSETS, RECOVERY_POINTS
 from odradek.storage.disk_backend import DiskBackend
-from odradek.storage.formats.file_names import LOG, file_name
+from odradek.storage.formats.segment_files import LOG, file_name
 from odradek.storage.restored_folders import MARK, RestoreMark, carry_out, finish, give_up, new_folder, write_mark
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from odradek.protocol.record_batch import Record, build_batch
-from odradek.storage.formats.indexes import AbortedTxn
+from odradek.storage.formats.segment_files import AbortedTxn
 from odradek.storage.segment_stores import DiskSegmentStores
 from tests.fakes.file_system import FaultyFileSystem
 

@@ -17,7 +17,7 @@ INDEX: dict[int, tuple[str, int, int, bool]] = {
     14: ("groups", 0, 5, True),  # SyncGroup
     15: ("group_admin", 0, 6, True),  # DescribeGroups
     16: ("group_admin", 0, 5, True),  # ListGroups
-    17: ("sasl", 0, 1, True),  # SaslHandshake
+    17: ("credentials", 0, 1, True),  # SaslHandshake
     18: ("api_versions", 0, 5, True),  # ApiVersions
     19: ("topics", 0, 7, True),  # CreateTopics
     20: ("topics", 0, 6, True),  # DeleteTopics
@@ -27,21 +27,21 @@ INDEX: dict[int, tuple[str, int, int, bool]] = {
     24: ("transactions", 0, 5, True),  # AddPartitionsToTxn
     25: ("transactions", 0, 4, True),  # AddOffsetsToTxn
     26: ("transactions", 0, 5, True),  # EndTxn
-    27: ("transaction_markers", 0, 2, True),  # WriteTxnMarkers
+    27: ("transaction_admin", 0, 2, True),  # WriteTxnMarkers
     28: ("transactional_offsets", 0, 6, True),  # TxnOffsetCommit
     29: ("acls", 0, 3, True),  # DescribeAcls
     30: ("acls", 0, 3, True),  # CreateAcls
     31: ("acls", 0, 3, True),  # DeleteAcls
     32: ("configs", 0, 4, True),  # DescribeConfigs
     33: ("configs", 0, 2, True),  # AlterConfigs
-    34: ("replica_log_dirs", 0, 2, True),  # AlterReplicaLogDirs
+    34: ("reassignments", 0, 2, True),  # AlterReplicaLogDirs
     35: ("cluster", 0, 5, True),  # DescribeLogDirs
-    36: ("sasl", 0, 2, True),  # SaslAuthenticate
+    36: ("credentials", 0, 2, True),  # SaslAuthenticate
     37: ("topics", 0, 3, True),  # CreatePartitions
-    38: ("delegation_tokens", 0, 3, True),  # CreateDelegationToken
-    39: ("delegation_tokens", 0, 2, True),  # RenewDelegationToken
-    40: ("delegation_tokens", 0, 2, True),  # ExpireDelegationToken
-    41: ("delegation_tokens", 0, 3, True),  # DescribeDelegationToken
+    38: ("credentials", 0, 3, True),  # CreateDelegationToken
+    39: ("credentials", 0, 2, True),  # RenewDelegationToken
+    40: ("credentials", 0, 2, True),  # ExpireDelegationToken
+    41: ("credentials", 0, 3, True),  # DescribeDelegationToken
     42: ("group_admin", 0, 3, True),  # DeleteGroups
     43: ("reassignments", 0, 2, True),  # ElectLeaders
     44: ("configs", 0, 1, True),  # IncrementalAlterConfigs
@@ -50,15 +50,15 @@ INDEX: dict[int, tuple[str, int, int, bool]] = {
     47: ("group_offsets", 0, 0, True),  # OffsetDelete
     48: ("client_quotas", 0, 1, True),  # DescribeClientQuotas
     49: ("client_quotas", 0, 1, True),  # AlterClientQuotas
-    50: ("scram_credentials", 0, 0, True),  # DescribeUserScramCredentials
-    51: ("scram_credentials", 0, 0, True),  # AlterUserScramCredentials
+    50: ("credentials", 0, 0, True),  # DescribeUserScramCredentials
+    51: ("credentials", 0, 0, True),  # AlterUserScramCredentials
     55: ("cluster", 0, 2, True),  # DescribeQuorum
     57: ("cluster", 0, 2, True),  # UpdateFeatures
     60: ("cluster", 0, 2, True),  # DescribeCluster
     61: ("producers", 0, 0, True),  # DescribeProducers
     64: ("membership", 0, 0, True),  # UnregisterBroker
-    65: ("transaction_listing", 0, 0, True),  # DescribeTransactions
-    66: ("transaction_listing", 0, 2, True),  # ListTransactions
+    65: ("transaction_admin", 0, 0, True),  # DescribeTransactions
+    66: ("transaction_admin", 0, 2, True),  # ListTransactions
     68: ("consumer_groups", 0, 1, True),  # ConsumerGroupHeartbeat
     69: ("consumer_groups", 0, 1, True),  # ConsumerGroupDescribe
     71: ("telemetry", 0, 0, True),  # GetTelemetrySubscriptions

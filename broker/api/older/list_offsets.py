@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from odradek.broker.api.list_offsets import EARLIEST, LATEST
-from odradek.broker.api.partition_lookup import find_partition
+from odradek.broker.api.lookups import find_partition
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.releases.release import Release
 from odradek.broker.requests.access import Serve

@@ -14,8 +14,7 @@ from odradek.broker.api.produce import finish
 from odradek.broker.releases.release import Release
 from odradek.broker.requests.access import Serve
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.parked_request import Parked
-from odradek.broker.requests.response import is_coroutine
+from odradek.broker.requests.parked_request import Parked, is_coroutine
 from odradek.broker.worker import ThreadWork
 from odradek.protocol.errors import CorruptDataError, ErrorCode
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from odradek.broker.config.suggestion import did_you_mean
+from odradek.broker.config.definition import did_you_mean
 from odradek.broker.facade.chaos.course import Course
 from odradek.broker.facade.chaos.drawing import ANSWERS, Shape, Wanted, draw
 from odradek.broker.facade.chaos.schedule import ChaosFault, read_schedule, schedule_text

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.config.suggestion import did_you_mean
+from odradek.broker.config.definition import did_you_mean
 from odradek.broker.faults.fault import Fault, FaultSet
 from odradek.broker.faults.wire_fault import WireFault
 from odradek.broker.nodes import coordinators, disks, links, replication

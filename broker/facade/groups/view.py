@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
-from odradek.broker.config.suggestion import did_you_mean
+from odradek.broker.config.definition import did_you_mean
 from odradek.broker.coordinator.group.classic.states import DEAD, STABLE
 from odradek.broker.facade.groups.info import (
     GroupInfo,

@@ -12,7 +12,7 @@ import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from odradek.broker.config.suggestion import did_you_mean
+from odradek.broker.config.definition import did_you_mean
 from odradek.broker.facade.remote.type_hints import hints_of
 from odradek.broker.faults.fault import Fault
 from odradek.broker.faults.wire_fault import WireFault

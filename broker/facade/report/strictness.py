@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from odradek.broker.config.suggestion import did_you_mean
+from odradek.broker.config.definition import did_you_mean
 from odradek.broker.facade.report.hints import automatic_topics, began_at_latest, not_committed
 from odradek.broker.facade.report.opt_in_rules import partitioner_order, unregistered_schema
 from odradek.broker.facade.report.situation import Situation

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 
-from odradek.broker.config.suggestion import did_you_mean
+from odradek.broker.config.definition import did_you_mean
 from odradek.broker.facade.groups.info import GroupInfo, MemberInfo
 from odradek.broker.facade.report.hints import hints_of
 from odradek.broker.facade.report.situation import Situation

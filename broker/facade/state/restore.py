@@ -29,7 +29,7 @@ from odradek.storage.backend import StorageError
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.controller.restored_logs import RestoredLogs
+    from odradek.broker.controller.snapshot_files import RestoredLogs
     from odradek.broker.facade.state.snapshot import Snapshot
     from odradek.broker.partitions.partition import Partition
     from odradek.protocol.message import MetadataRecord

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from odradek.broker.security.tls.certificate_names import key_algorithm, subject_of
 from odradek.broker.security.tls.ciphers import Ciphers, check_tls13
-from odradek.broker.security.tls.entries import KeyEntry, Store, StoreError
+from odradek.broker.security.tls.store_formats import KeyEntry, Store, StoreError
 
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 CLIENT_AUTH = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}

@@ -5,21 +5,140 @@ run time.
 from __future__ import annotations
 
 import logging
+import os
 import ssl
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.broker.config.definition import ConfigError
 from odradek.broker.config.listener_config import ListenerConfig
 from odradek.broker.config.listeners import SecurityProtocol
 from odradek.broker.security.principal import USER, Principal
-from odradek.broker.security.tls.certificate_names import subject_of
-from odradek.broker.security.tls.compatibility import check_compatible
-from odradek.broker.security.tls.contexts import check_handshake, client_context, server_context
-from odradek.broker.security.tls.entries import ChangeError, Store, StoreError
+from odradek.broker.security.tls.certificate_names import alternative_names, subject_of
+from odradek.broker.security.tls.ciphers import check_protocol, ciphers_of, versions_of
+from odradek.broker.security.tls.contexts import Terms, check_handshake, client_context, server_context
 from odradek.broker.security.tls.principal_rules import NoMatchingRuleError, PrincipalRules
-from odradek.broker.security.tls.settings import TlsSettings, read_settings
-from odradek.broker.security.tls.stores import open_key_store, open_trust_store
+from odradek.broker.security.tls.store_formats import ChangeError, Store, StoreError
+from odradek.broker.security.tls.stores import KeyStoreSettings, TrustStoreSettings, open_key_store, open_trust_store
 from odradek.protocol.errors import CorruptDataError
+
+if TYPE_CHECKING:
+    from odradek.broker.config.broker_config import BrokerConfig
+    from odradek.broker.config.listeners import Listener
+
+
+# -- The checked ssl.* configs of a listener.
+
+_KEY_MANAGERS = frozenset({"SUNX509", "NEWSUNX509", "PKIX"})
+_TRUST_MANAGERS = frozenset({"SUNX509", "PKIX", "SUNPKIX", "X509", "X.509"})
+
+
+class TlsSettings(NamedTuple):
+    """The configs of one listener. `modified`.
+
+    The modification times of the store files, ns since 1970 (0: no file). Two settings are equal if they lead to the
+    same context, unless a file is replaced within one tick of the file system's clock.
+    """
+
+    keys: KeyStoreSettings
+    trusted: TrustStoreSettings
+    terms: Terms
+    allow_dn_changes: bool
+    allow_san_changes: bool
+    modified: tuple[int, int]
+
+
+def read_settings(config: ListenerConfig, protocol: SecurityProtocol) -> TlsSettings:
+    """The settings in force; ConfigError for settings that Kafka or odradek does not support."""
+    check_protocol(config.get_text("ssl.protocol") or "TLSv1.3")
+    _check_algorithm(config.get_text("ssl.keymanager.algorithm"), _KEY_MANAGERS, "KeyManagerFactory")
+    _check_algorithm(config.get_text("ssl.trustmanager.algorithm"), _TRUST_MANAGERS, "TrustManagerFactory")
+    suites = config.get_list("ssl.cipher.suites")
+    terms = Terms(
+        versions_of(config.get_list("ssl.enabled.protocols")),
+        ciphers_of(suites) if suites else None,
+        _client_auth(config, protocol),
+    )
+    keys = KeyStoreSettings(
+        config.get_text("ssl.keystore.type") or "JKS",
+        config.get_text("ssl.keystore.location"),
+        config.get_text("ssl.keystore.password"),
+        config.get_text("ssl.key.password"),
+        config.get_text("ssl.keystore.key"),
+        config.get_text("ssl.keystore.certificate.chain"),
+    )
+    trusted = TrustStoreSettings(
+        config.get_text("ssl.truststore.type") or "JKS",
+        config.get_text("ssl.truststore.location"),
+        config.get_text("ssl.truststore.password"),
+        config.get_text("ssl.truststore.certificates"),
+    )
+    return TlsSettings(
+        keys,
+        trusted,
+        terms,
+        config.get_bool("ssl.allow.dn.changes"),
+        config.get_bool("ssl.allow.san.changes"),
+        (_modified(keys.location), _modified(trusted.location)),
+    )
+
+
+def _client_auth(config: ListenerConfig, protocol: SecurityProtocol) -> str:
+    """The `ssl.client.auth` of a listener. A SASL listener uses only its own value, as in Kafka."""
+    if protocol.sasl and not config.is_set("ssl.client.auth"):
+        return "none"
+    return (config.get_text("ssl.client.auth") or "none").lower()
+
+
+def _check_algorithm(name: str | None, known: frozenset[str], factory: str) -> None:
+    """ConfigError if Java has no such algorithm. With one key and no lists of revoked certificates all do the same."""
+    if name is not None and name.upper() not in known:
+        raise ConfigError(f"{name} {factory} not available")
+
+
+def _modified(path: str | None) -> int:
+    if path is None:
+        return 0
+    try:
+        return os.stat(path).st_mtime_ns
+    except (OSError, ValueError):  # ValueError: a null character in the name
+        return 0
+
+
+# -- Whether the certificates of a new key store may replace those of a running listener.
+
+
+def check_compatible(new: Store, old: Store, *, allow_dn_changes: bool, allow_san_changes: bool) -> None:
+    """ChangeError in Kafka's words unless the names stay (`ssl.allow.dn.changes`, `ssl.allow.san.changes`).
+
+    Each entry must keep its distinguished name and all its alternative names.
+    """
+    if allow_dn_changes and allow_san_changes:
+        return
+    before, after = old.certificates(), new.certificates()
+    if len(before) != len(after):
+        raise ChangeError(
+            f"Keystore entries do not match, existing store contains {len(before)} entries, "
+            f"new store contains {len(after)} entries"
+        )
+    for (old_alias, was), (new_alias, now) in zip(sorted(before.items()), sorted(after.items()), strict=True):
+        old_name, new_name = subject_of(was), subject_of(now)
+        if not allow_dn_changes and old_name.lower() != new_name.lower():
+            raise ChangeError(
+                "Keystore DistinguishedName does not match:  "
+                f"existing={{alias={old_alias}, DN={old_name}}}, new={{alias={new_alias}, DN={new_name}}}"
+            )
+        old_names, new_names = alternative_names(was), alternative_names(now)
+        if not allow_san_changes and not old_names <= new_names:
+            raise ChangeError(
+                "Keystore SubjectAltNames do not match:  "
+                f"existing={{alias={old_alias}, SAN=[{', '.join(sorted(old_names))}]}}, "
+                f"new={{alias={new_alias}, SAN=[{', '.join(sorted(new_names))}]}}"
+            )
+
+
+# -- One listener.
+
 
 _log = logging.getLogger("odradek.broker.security.tls")
 
@@ -158,3 +277,35 @@ def _check_between(server: _Opened, client: _Opened) -> None:
         check_handshake(server.context, client_context(client.settings.terms, client.keys, client.trusted))
     except ssl.SSLError:
         raise StoreError(_NO_HANDSHAKE) from None
+
+
+# -- All TLS listeners of a cluster. Binding opens them, and changed configs reach them.
+
+
+class TlsListeners:
+    """A `Reconfigurable` of the broker's configuration. Owner: the cluster."""
+
+    def __init__(self, config: BrokerConfig) -> None:
+        self._config = config
+        self._open: dict[tuple[int, str], ListenerTls] = {}
+
+    def open(self, node_id: int, listener: Listener, *, between_brokers: bool) -> ListenerTls:
+        """Open the stores of a listener; ConfigError if they cannot be used."""
+        config = self._config.for_listener(listener.name, node_id)
+        opened = ListenerTls(config, listener.protocol, between_brokers=between_brokers)
+        self._open[node_id, listener.name] = opened
+        return opened
+
+    def forget(self, node_id: int, name: str) -> None:
+        """Drop a closed listener, if it is one of these."""
+        self._open.pop((node_id, name), None)
+
+    def check(self, node_id: int, values: Mapping[str, str]) -> None:
+        for (owner, name), tls in self._open.items():
+            if owner == node_id:
+                tls.check(self._config.for_listener(name, node_id, values))
+
+    def apply(self, node_id: int) -> None:
+        for (owner, name), tls in self._open.items():
+            if owner == node_id:
+                tls.apply(self._config.for_listener(name, node_id))

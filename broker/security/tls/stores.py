@@ -7,9 +7,16 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from odradek.broker.security.named_files import read_named
-from odradek.broker.security.tls import jks, pem
-from odradek.broker.security.tls.entries import Store, StoreError, UnreadableStoreError
-from odradek.broker.security.tls.pkcs12 import read_pkcs12
+from odradek.broker.security.tls.store_formats import (
+    JKS_MAGIC,
+    Store,
+    StoreError,
+    UnreadableStoreError,
+    pem_key_store,
+    pem_trust_store,
+    read_jks,
+    read_pkcs12,
+)
 
 PEM = "PEM"
 _JCEKS = b"\xce\xce\xce\xce"
@@ -56,7 +63,7 @@ def open_key_store(settings: KeyStoreSettings) -> Store | None:
         if password is not None:
             raise StoreError(_NO_PEM_PASSWORD)
         with _explained("Invalid PEM keystore configs"):
-            return pem.key_store(settings.key, settings.chain, settings.key_password)
+            return pem_key_store(settings.key, settings.chain, settings.key_password)
     if settings.chain is not None:
         raise StoreError("SSL certificate chain is specified, but private key is not specified")
     if path is None:
@@ -68,7 +75,7 @@ def open_key_store(settings: KeyStoreSettings) -> Store | None:
             raise StoreError(_NO_PEM_PASSWORD.rstrip("."))
         with _explained(f"Failed to load PEM SSL keystore {path}"):
             text = _text(path)
-            return pem.key_store(text, text, settings.key_password)
+            return pem_key_store(text, text, settings.key_password)
     if password is None:
         raise StoreError("SSL key store is specified, but key store password is not specified.")
     with _explained(f"Failed to load SSL keystore {path} of type {kind}", UnreadableStoreError):
@@ -86,7 +93,7 @@ def open_trust_store(settings: TrustStoreSettings) -> Store | None:
         if password is not None:
             raise StoreError("SSL trust store password cannot be specified for PEM format.")
         with _explained("Invalid PEM truststore configs"):
-            return pem.trust_store(settings.certificates)
+            return pem_trust_store(settings.certificates)
     if path is None:
         if password is not None:
             raise StoreError(_WITHOUT_LOCATION.format("trust"))
@@ -95,7 +102,7 @@ def open_trust_store(settings: TrustStoreSettings) -> Store | None:
         if password is not None:
             raise StoreError("SSL trust store password cannot be specified for PEM format.")
         with _explained(f"Failed to load PEM SSL keystore {path}"):
-            return pem.trust_store(_text(path))
+            return pem_trust_store(_text(path))
     with _explained(f"Failed to load SSL keystore {path} of type {kind}", UnreadableStoreError):
         return _java_store(kind, path, password, None)
 
@@ -105,8 +112,8 @@ def _java_store(kind: str, path: str, password: str | None, key_password: str | 
     if kind.upper() not in ("JKS", "PKCS12", "P12"):
         raise StoreError(f"{kind} not found (odradek knows the types PEM, JKS and PKCS12)")
     data = _bytes(path)
-    if data.startswith(jks.MAGIC):
-        return jks.read_jks(data, password, key_password)
+    if data.startswith(JKS_MAGIC):
+        return read_jks(data, password, key_password)
     if data.startswith(_JCEKS):
         raise StoreError("it is a JCEKS store, which odradek does not read (PEM, JKS and PKCS12 it does)")
     if key_password is not None and key_password != password:

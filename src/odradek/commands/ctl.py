@@ -110,7 +110,7 @@ def _chosen(operations: list[_Operation], words: list[str]) -> tuple[_Operation,
     for each in sorted(operations, key=lambda operation: -len(operation.name)):
         if tuple(words[: len(each.name)]) == each.name:
             return each, list(words[len(each.name) :])
-    from odradek.broker.config.suggestion import did_you_mean
+    from odradek.broker.config.definition import did_you_mean
 
     nearest = did_you_mean(words[0], {each.name[0] for each in operations})
     raise CommandError(f"no operation is called {words[0]}{nearest}; `odradek ctl` alone lists them")
@@ -118,7 +118,7 @@ def _chosen(operations: list[_Operation], words: list[str]) -> tuple[_Operation,
 
 def _given(operation: _Operation, words: list[str]) -> dict[str, Any]:
     """The arguments: by name, or in their order."""
-    from odradek.broker.config.suggestion import did_you_mean
+    from odradek.broker.config.definition import did_you_mean
 
     given: dict[str, Any] = {}
     waiting = list(operation.schemas)

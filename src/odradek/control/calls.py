@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import trio
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.config.suggestion import did_you_mean
+from odradek.broker.config.definition import did_you_mean
 from odradek.broker.facade.console import Console
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.generated.blocking.groups import Group

@@ -12,8 +12,8 @@ from odradek.protocol.generated.messages.delete_records import (
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
-from tests.broker.api.test_produce_wait import Trio3
-from tests.broker.api.test_produce_wait import three as three
+from tests.broker.api.test_produce import Trio3
+from tests.broker.api.test_produce import three as three
 from tests.fakes.data_plane import DataPlane, partitions_of
 
 

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, cast
 
 import pytest
 
+from odradek import KafkaBroker
+from odradek.broker.cluster import Cluster
+from odradek.broker.controller.commands import NewTopic
+from odradek.broker.facade.topics import PartitionInfo
 from odradek.broker.requests.context import CloseConnection
+from odradek.broker.requests.services import Deferred
+from odradek.broker.security.acl import Operation, Resource
+from odradek.broker.security.principal import Principal
 from odradek.protocol.compression import Codec
-from odradek.protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
 from odradek.protocol.generated.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
@@ -17,9 +26,13 @@ from odradek.protocol.generated.messages.produce import (
     TopicProduceData,
 )
 from odradek.protocol.message_codec import codec
-from odradek.protocol.record_batch import assign_offsets
+from odradek.protocol.record_batch import assign_offsets, build_batch, iter_batches
+from odradek.protocol.records import Record
+from tests.fakes.acls import SECURED, allow
+from tests.fakes.ask import ask
 from tests.fakes.data_plane import START_MS, DataPlane
 from tests.fakes.nodes import NO_LEADER_CHANGE, set_leader
+from tests.fakes.wire_client import WireClient
 
 
 @pytest.fixture
@@ -290,3 +303,354 @@ def test_an_unknown_codec_fails_all_partitions_where_zstd_is_looked_for(plane: D
 
 def test_a_topic_without_partitions_is_not_answered(plane: DataPlane) -> None:
     assert plane.call(several(TopicProduceData("a", partition_data=[])), 9).responses == []
+
+
+# -- What Produce asks of the transaction coordinators, and what it makes of their answers.
+
+
+class Verifier:
+    """Transaction coordinators that refuse what they are told to; `waits` is called when a producer waits to retry."""
+
+    def __init__(self, refusals: Mapping[tuple[str, int], KafkaError] | None = None) -> None:
+        self.refusals = dict(refusals or {})
+        self.waits: Callable[[], bool] = lambda: False
+        self.asked: list[tuple[str, int, int, Sequence[tuple[str, int]], int]] = []
+
+    def verify_append(
+        self,
+        *,
+        transactional_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        partitions: Sequence[tuple[str, int]],
+        api_version: int,
+        node_id: int,
+    ) -> Mapping[tuple[str, int], KafkaError]:
+        self.asked.append((transactional_id, producer_id, producer_epoch, partitions, api_version))
+        return {key: error for key, error in self.refusals.items() if key in partitions}
+
+    async def wait_to_retry(self, began_ms: int) -> bool:
+        return self.waits()
+
+
+def finish(waiting: Any) -> Any:
+    """Run a handler's coroutine that waits for nothing real."""
+    try:
+        waiting.send(None)
+    except StopIteration as stop:
+        return stop.value
+    raise AssertionError("it waits")
+
+
+def transactional(plane: DataPlane, sequence: int = 0, partition: int = 0) -> ProduceRequest:
+    batch = plane.batch(1, producer_id=7, producer_epoch=2, base_sequence=sequence, transactional=True)
+    return ProduceRequest(
+        "tx", -1, 1000, [TopicProduceData("a", partition_data=[PartitionProduceData(partition, batch)])]
+    )
+
+
+def verified(plane: DataPlane, verifier: Verifier) -> Verifier:
+    plane.cluster.services.transactions = Deferred(lambda: cast("Any", verifier))
+    return verifier
+
+
+def answer_of(response: Any) -> PartitionProduceResponse:
+    answer: PartitionProduceResponse = response.responses[0].partition_responses[0]
+    return answer
+
+
+def test_the_coordinator_is_asked_once_for_each_transaction(plane: DataPlane) -> None:
+    verifier = verified(plane, Verifier())
+    assert shape(answer_of(plane.call(transactional(plane), 11))) == (0, 0, -1, 0)
+    assert verifier.asked == [("tx", 7, 2, [("a", 0)], 11)]
+    assert shape(answer_of(plane.call(transactional(plane, 1), 12))) == (0, 1, -1, 0)
+    assert len(verifier.asked) == 1, "the log knows the transaction by now"
+    plane.call(transactional(plane, 0, partition=1), 12)
+    assert verifier.asked[1:] == [("tx", 7, 2, [("a", 1)], 12)]
+
+
+def test_a_refused_partition_takes_nothing(plane: DataPlane) -> None:
+    error = KafkaError(ErrorCode.INVALID_TXN_STATE, "Partition was not added to the transaction")
+    verified(plane, Verifier({("a", 0): error}))
+    answer = answer_of(plane.call(transactional(plane), 9))
+    assert shape(answer) == (ErrorCode.INVALID_TXN_STATE, -1, -1, -1)
+    assert answer.error_message == "Partition was not added to the transaction"
+    assert plane.cluster.topics.get("a").partitions[0].log.log_end_offset == 0  # type: ignore[union-attr]
+
+
+ENDING = KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
+
+
+def test_a_producer_whose_last_transaction_ends_waits_for_that(plane: DataPlane) -> None:
+    verifier = verified(plane, Verifier({("a", 0): ENDING}))
+    waited = 0
+
+    def the_transaction_ends() -> bool:
+        nonlocal waited
+        waited += 1
+        if waited == 2:
+            verifier.refusals.clear()
+        return True
+
+    verifier.waits = the_transaction_ends
+    assert shape(answer_of(finish(plane.call(transactional(plane), 12)))) == (0, 0, -1, 0)
+    assert (waited, len(verifier.asked)) == (2, 3)
+
+
+def test_it_is_told_when_that_takes_too_long(plane: DataPlane) -> None:
+    verifier = verified(plane, Verifier({("a", 0): ENDING}))
+    answer = answer_of(finish(plane.call(transactional(plane), 12)))
+    assert shape(answer) == (ErrorCode.CONCURRENT_TRANSACTIONS, -1, -1, -1)
+    assert len(verifier.asked) == 2
+
+
+def test_transactional_records_without_a_transactional_id(plane: DataPlane) -> None:
+    request = transactional(plane)
+    request.transactional_id = None
+    answer = answer_of(plane.call(request, 9))
+    assert shape(answer) == (ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, -1, -1, -1)
+
+
+def test_records_of_two_producers_in_one_transaction(plane: DataPlane) -> None:
+    verified(plane, Verifier())
+    request = transactional(plane)
+    other = plane.batch(1, producer_id=8, producer_epoch=2, base_sequence=0, transactional=True)
+    request.topic_data[0].partition_data.append(PartitionProduceData(1, other))
+    response = plane.call(request, 9)
+    codes = [each.error_code for each in response.responses[0].partition_responses]
+    assert codes == [ErrorCode.INVALID_PRODUCER_ID_MAPPING] * 2
+
+
+# -- acks=all while records are kept from replicas: what the client hears, and when; what followers serve.
+
+
+VERSION = 12
+
+
+class Trio3:
+    """Three nodes, one partition, a client for each node."""
+
+    def __init__(self, broker: KafkaBroker) -> None:
+        self.broker = broker
+        addresses = [address.rpartition(":") for address in broker.bootstrap_servers.split(",")]
+        self.clients = {node: WireClient(host, int(port)) for node, (host, _, port) in enumerate(addresses, start=1)}
+
+    @property
+    def partition(self) -> PartitionInfo:
+        return self.broker.topics["t"].partitions[0]
+
+    @property
+    def leader(self) -> int:
+        return self.partition.leader
+
+    @property
+    def followers(self) -> list[int]:
+        return [node for node in self.partition.replicas if node != self.leader]
+
+    def send(
+        self, value: bytes = b"v", *, acks: int = -1, timeout_ms: int = 30_000
+    ) -> Callable[[], PartitionProduceResponse]:
+        """Send a record to the leader; the answer is received by what is returned."""
+        batch = build_batch([Record(0, 1, None, value)])
+        request = ProduceRequest(
+            None, acks, timeout_ms, [TopicProduceData("t", partition_data=[PartitionProduceData(0, batch)])]
+        )
+        client = self.clients[self.leader]
+        number = client.send(request, VERSION)
+
+        def receive() -> PartitionProduceResponse:
+            response = client.receive(request, VERSION, number)
+            answer: PartitionProduceResponse = response.responses[0].partition_responses[0]
+            return answer
+
+        return receive
+
+    def taken(self, count: int) -> None:
+        """Wait until the leader's log has so many records."""
+        while self.partition.log_end_offset < count:
+            pass
+
+    def fetch(self, node: int, offset: int, *, version: int = 12, epoch: int = -1) -> PartitionData:
+        asked = FetchPartition(0, fetch_offset=offset, current_leader_epoch=epoch, partition_max_bytes=1 << 20)
+        request = FetchRequest(max_wait_ms=0, min_bytes=1, topics=[FetchTopic("t", partitions=[asked])])
+        response = self.clients[node].request(request, version)
+        found: PartitionData = response.responses[0].partitions[0]
+        return found
+
+
+def values(data: PartitionData) -> list[bytes | None]:
+    assert isinstance(data.records, memoryview | bytes)
+    return [record.value for batch in iter_batches(data.records) for record in batch.records()]
+
+
+@pytest.fixture
+def three() -> Iterator[Trio3]:
+    topics = {"t": {"partitions": 1, "replication_factor": 3, "config": {"min.insync.replicas": 2}}}
+    with KafkaBroker(nodes=3, topics=topics, config={"replica.lag.time.max.ms": 3000}) as broker:
+        broker.clock.freeze()
+        three = Trio3(broker)
+        yield three
+        for client in three.clients.values():
+            client.close()
+        assert not broker.bugs, broker.bugs[0]
+
+
+def test_acks_all_waits_for_a_replica_that_is_kept_behind(three: Trio3) -> None:
+    slow = three.followers[0]
+    with three.broker.topic("t").pause_replication(0, slow):
+        receive = three.send()
+        three.taken(1)
+        assert three.partition.high_watermark == 0
+    answer = receive()
+    assert (answer.error_code, answer.base_offset) == (0, 0)
+
+
+def test_acks_1_waits_for_nobody(three: Trio3) -> None:
+    three.broker.topic("t").pause_replication(0, three.followers[0])
+    assert three.send(acks=1)().error_code == 0
+
+
+def test_a_replica_that_falls_out_of_sync_is_waited_for_no_longer(three: Trio3) -> None:
+    three.broker.topic("t").pause_replication(0, three.followers[0])
+    receive = three.send()
+    three.taken(1)
+    three.broker.clock.advance(seconds=5)
+    assert receive().error_code == 0
+    assert len(three.partition.isr) == 2
+
+
+def test_below_min_insync_replicas_a_waiting_producer_times_out(three: Trio3) -> None:
+    for node in three.followers:
+        three.broker.topic("t").pause_replication(0, node)
+    receive = three.send(timeout_ms=10_000)
+    three.taken(1)
+    three.broker.clock.advance(seconds=5)
+    while len(three.partition.isr) > 1:
+        three.broker.clock.advance(seconds=0.1)
+    assert three.partition.high_watermark == 0
+    three.broker.clock.advance(seconds=6)
+    assert receive().error_code == ErrorCode.REQUEST_TIMED_OUT
+    assert three.send()().error_code == ErrorCode.NOT_ENOUGH_REPLICAS
+    assert three.partition.log_end_offset == 1
+
+
+def test_a_leader_that_moves_answers_who_waits(three: Trio3) -> None:
+    slow, fast = three.followers
+    three.broker.topic("t").pause_replication(0, slow)
+    receive = three.send()
+    three.taken(1)
+    three.broker.topic("t").move_leader(0, fast)
+    answer = receive()
+    assert answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert answer.current_leader.leader_id == fast
+    assert three.partition.log_end_offset == 1, "the record lives on"
+
+
+def test_a_follower_serves_what_it_has_up_to_its_own_high_watermark(three: Trio3) -> None:
+    slow = three.followers[0]
+    three.send(b"a")()
+    three.broker.topic("t").pause_replication(0, slow)
+    three.send(b"b", acks=1)()
+    at_leader, at_follower = three.fetch(three.leader, 0), three.fetch(slow, 0)
+    assert [values(data) for data in (at_leader, at_follower)] == [[b"a"], [b"a"]]
+    assert three.fetch(three.leader, 1).error_code == 0, "behind the high watermark there is nothing, and no error"
+    assert three.fetch(slow, 1).error_code == 0
+    assert three.fetch(slow, 2).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+    assert three.fetch(slow, 0, version=10).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert three.fetch(slow, 0, epoch=9).error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
+
+
+def test_consumers_see_other_records_at_the_same_offsets_after_an_unclean_loss(three: Trio3) -> None:
+    dead = three.leader
+    three.send(b"kept")()
+    paused = {node: three.broker.topic("t").pause_replication(0, node) for node in three.followers}
+    three.send(b"lost", acks=1)()
+    three.broker.kill_node(dead)
+    leader = three.leader
+    paused[next(node for node in three.followers if node != dead)].undo()
+    three.send(b"new")()
+    assert three.fetch(leader, 1).error_code == 0
+    assert values(three.fetch(leader, 1)) == [b"new"]
+
+
+# -- What a client may write is appended; the rest is refused, batch by batch.
+
+
+ALICE = Principal("User", "alice")
+DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+
+def batch(**producer: Any) -> bytes:
+    return build_batch([Record(0, 1_700_000_000_000, b"k", b"v", ())], **producer)
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    made = Cluster(config=SECURED)
+    for name in ("mine", "theirs"):
+        made.controller.create_topic(NewTopic(name, 2, 1))
+    allow(made, "User:alice", Operation.WRITE, Resource.TOPIC, "mine")
+    return made
+
+
+def written(cluster: Cluster, name: str) -> int:
+    topic = cluster.topics.get(name)
+    assert topic is not None
+    return sum(partition.log.log_end_offset for partition in topic.partitions)
+
+
+def by_name(*names: str, acks: int = 1, records: bytes | None = None) -> ProduceRequest:
+    data = [TopicProduceData(name, partition_data=[PartitionProduceData(0, records or batch())]) for name in names]
+    return ProduceRequest(acks=acks, timeout_ms=1000, topic_data=data)
+
+
+def codes(answer: Any) -> list[tuple[str, int]]:
+    return [(topic.name, part.error_code) for topic in answer.responses for part in topic.partition_responses]
+
+
+def test_denied_topics_are_answered_in_their_place(cluster: Cluster) -> None:
+    answer = ask(cluster, by_name("theirs", "mine", "none"), 12, principal=ALICE)
+    assert codes(answer) == [("theirs", DENIED), ("mine", 0), ("none", DENIED)]
+    assert (written(cluster, "mine"), written(cluster, "theirs")) == (1, 0)
+    refused = answer.responses[0].partition_responses[0]
+    assert (refused.base_offset, refused.log_start_offset, refused.error_message) == (-1, -1, None)
+    assert [denial.resource_name for denial in cluster.services.denials.entries] == ["theirs", "none"]
+
+
+def test_an_empty_name_is_a_name_without_a_right(cluster: Cluster) -> None:
+    assert codes(ask(cluster, by_name(""), 12, principal=ALICE)) == [("", DENIED)]
+
+
+def test_with_all_rights_the_plain_handler_answers(cluster: Cluster) -> None:
+    assert codes(ask(cluster, by_name("mine"), 12, principal=ALICE)) == [("mine", 0)]
+    assert not cluster.services.denials.entries
+
+
+def test_ids_are_looked_up_and_unknown_ones_need_no_right(cluster: Cluster) -> None:
+    topics = cluster.image.topics
+    data = [
+        TopicProduceData(topic_id=topic_id, partition_data=[PartitionProduceData(0, batch())])
+        for topic_id in (b"1" * 16, topics["theirs"].topic_id, topics["mine"].topic_id)
+    ]
+    answer = ask(cluster, ProduceRequest(acks=1, timeout_ms=1000, topic_data=data), 13, principal=ALICE)
+    assert [code for _, code in codes(answer)] == [ErrorCode.UNKNOWN_TOPIC_ID, DENIED, 0]
+
+
+def test_without_an_answer_the_connection_is_closed_and_the_rest_is_written(cluster: Cluster) -> None:
+    with pytest.raises(CloseConnection):
+        ask(cluster, by_name("theirs", "mine", acks=0), 12, principal=ALICE)
+    assert written(cluster, "mine") == 1
+
+
+def test_a_partition_that_is_denied_twice_is_answered_once(cluster: Cluster) -> None:
+    assert codes(ask(cluster, by_name("theirs", "theirs"), 12, principal=ALICE)) == [("theirs", DENIED)]
+
+
+@pytest.mark.parametrize("transactional_id", [None, "t"])
+def test_a_transactional_batch_needs_a_right_on_its_id(cluster: Cluster, transactional_id: str | None) -> None:
+    records = batch(producer_id=1, producer_epoch=0, base_sequence=0, transactional=True)
+    request = by_name("mine", records=records)
+    request.transactional_id = transactional_id
+    code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    assert codes(ask(cluster, request, 12, principal=ALICE)) == [("mine", code)]
+    assert written(cluster, "mine") == 0

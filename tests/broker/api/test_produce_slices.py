@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from odradek.broker.requests.context import CloseConnection
-from odradek.broker.requests.response import is_coroutine
+from odradek.broker.requests.parked_request import is_coroutine
 from odradek.broker.worker import ThreadWork
 from odradek.protocol.compression import DEFAULT_MAX_INFLATED, Codec
 from odradek.protocol.errors import ErrorCode

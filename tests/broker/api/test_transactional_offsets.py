@@ -10,7 +10,7 @@ import trio
 from odradek.broker.cluster import Cluster
 from odradek.broker.coordinator.transaction.service import GROUP_TOPIC
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
-from odradek.broker.requests.response import is_coroutine
+from odradek.broker.requests.parked_request import is_coroutine
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from odradek.protocol.generated.messages.end_txn import EndTxnRequest

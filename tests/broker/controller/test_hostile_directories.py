@@ -19,11 +19,11 @@ import pytest
 from odradek.broker.cluster import Cluster
 from odradek.broker.controller.commands import Adopt
 from odradek.broker.controller.disk_metadata_log import FOLDER
-from odradek.broker.controller.topic_records import records_of_topic
+from odradek.broker.controller.topic_control import records_of_topic
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.generated.metadata_records.partition_record import PartitionRecord
 from odradek.storage.backend import StorageError
-from odradek.storage.formats.file_names import LOG, file_name
+from odradek.storage.formats.segment_files import LOG, file_name
 from odradek.storage.log_directory import is_to_be_deleted
 from odradek.storage.partition_log import PartitionLog
 from tests.fakes.durable import die, durable

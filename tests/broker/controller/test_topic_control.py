@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from odradek.broker.cluster import Cluster
+from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.controller.commands import CreatedTopic, CreateTopics, NewTopic
+from odradek.broker.controller.topic_control import (
+    check_replicas,
+    internal_configs,
+    internal_topic,
+    records_of_topic,
+    spread,
+)
 from odradek.broker.metadata.image import ResourceType
+from odradek.broker.metadata.registrations import BrokerRegistration
 from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS, TRANSACTION_STATE
+from odradek.broker.metadata.writer import ImageWriter
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from tests.fakes.configs import set_configs
+from tests.fakes.examples import examples
 from tests.fakes.nodes import set_leader
 
 
@@ -275,3 +289,135 @@ def test_everything_that_metadata_shows_moves_the_version(cluster: Cluster) -> N
     assert not moved()
     cluster.delete_topic("a")
     assert moved()
+
+
+# -- Placement of replicas on nodes and racks.
+
+
+def nodes(*racks: str | None) -> list[BrokerRegistration]:
+    return [BrokerRegistration(number, 0, b"", (), {}, rack, False, False, ()) for number, rack in enumerate(racks, 1)]
+
+
+def test_leaders_go_round_and_followers_move_on() -> None:
+    assert spread(nodes(None, None, None), 6, 2, 0) == [[1, 2], [2, 3], [3, 1], [1, 3], [2, 1], [3, 2]]
+
+
+def test_the_next_topic_goes_on_where_the_last_one_stopped() -> None:
+    assert spread(nodes(None, None, None), 2, 1, 4) == [[2], [3]]
+
+
+def test_replicas_are_spread_over_racks() -> None:
+    placed = spread(nodes("a", "a", "b", "b"), 8, 2, 0)
+    rack = {1: "a", 2: "a", 3: "b", 4: "b"}
+    assert all({rack[node] for node in replicas} == {"a", "b"} for replicas in placed)
+    assert Counter(replicas[0] for replicas in placed) == {1: 2, 2: 2, 3: 2, 4: 2}
+
+
+def test_nodes_that_are_down_lead_nothing() -> None:
+    cluster = nodes(None, None, None)
+    cluster[1] = cluster[1]._replace(fenced=True)
+    placed = spread(cluster, 4, 3, 0)
+    assert [replicas[0] for replicas in placed] == [1, 3, 1, 3]
+    assert all(replicas[-1] == 2 for replicas in placed)
+
+
+def test_too_few_nodes() -> None:
+    with pytest.raises(KafkaError) as refused:
+        spread(nodes(None), 1, 3, 0)
+    assert refused.value.code is ErrorCode.INVALID_REPLICATION_FACTOR
+    assert refused.value.message == (
+        "Unable to replicate the partition 3 time(s): The target replication factor of 3 cannot be reached because "
+        "only 1 broker(s) are registered or some brokers have all their log directories cordoned."
+    )
+
+
+def test_no_node_is_up() -> None:
+    cluster = nodes(None)
+    cluster[0] = cluster[0]._replace(fenced=True)
+    with pytest.raises(KafkaError) as refused:
+        spread(cluster, 1, 1, 0)
+    assert refused.value.code is ErrorCode.INVALID_REPLICATION_FACTOR
+
+
+@given(
+    racks=st.lists(st.sampled_from([None, "a", "b", "c"]), min_size=1, max_size=7),
+    partitions=st.integers(1, 20),
+    start=st.integers(0, 50),
+    data=st.data(),
+)
+@settings(max_examples=examples(60), deadline=None)
+def test_every_partition_gets_distinct_nodes_and_leaders_are_even(
+    racks: list[str | None], partitions: int, start: int, data: st.DataObject
+) -> None:
+    factor = data.draw(st.integers(1, len(racks)))
+    placed = spread(nodes(*racks), partitions, factor, start)
+    assert len(placed) == partitions
+    assert all(len(replicas) == factor == len(set(replicas)) for replicas in placed)
+    leaders = Counter(replicas[0] for replicas in placed)
+    assert max(leaders.values()) - min(leaders.get(number, 0) for number in range(1, len(racks) + 1)) <= 1
+
+
+@pytest.mark.parametrize(
+    ("replicas", "factor", "why"),
+    [
+        ([], None, "The manual partition assignment includes an empty replica list."),
+        ([1, 1], None, "The manual partition assignment includes the broker 1 more than once."),
+        ([9], None, "The manual partition assignment includes broker 9, but no such broker is registered."),
+        (
+            [1],
+            2,
+            "The manual partition assignment includes a partition with 1 replica(s), but this is not consistent with "
+            "previous partitions, which have 2 replica(s).",
+        ),
+    ],
+)
+def test_replicas_given_by_hand(replicas: list[int], factor: int | None, why: str) -> None:
+    known = {node.id: node for node in nodes(None, None)}
+    with pytest.raises(KafkaError) as refused:
+        check_replicas(known, replicas, factor)
+    assert refused.value.code is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert refused.value.message == why
+    check_replicas(known, [2, 1], 2)
+
+
+# -- Kafka's own topics, as they are first made.
+
+
+def test_replicas_are_no_more_than_there_are_brokers() -> None:
+    config = BrokerConfig({"offsets.topic.num.partitions": "7"})
+    assert [internal_topic("__consumer_offsets", config, brokers).replication_factor for brokers in (1, 2, 5)] == [
+        1,
+        2,
+        3,
+    ]
+    assert internal_topic("__consumer_offsets", config, 1).partitions == 7
+    assert internal_topic("__transaction_state", config, 1).configs["min.insync.replicas"] == "1"
+    assert internal_topic("__transaction_state", config, 3).configs["min.insync.replicas"] == "2"
+
+
+def test_any_other_topic_is_not_internal() -> None:
+    config = BrokerConfig({})
+    assert internal_configs("orders", config, 1) == {}
+    with pytest.raises(ValueError, match="orders"):
+        internal_topic("orders", config, 1)
+
+
+# -- The records of a topic that exists already.
+
+
+def test_the_topic_is_there_as_it_was() -> None:
+    records = records_of_topic(
+        "a",
+        b"a" * 16,
+        [[1, 2], [2]],
+        {"retention.ms": "5"},
+        directory_of=lambda node: bytes([node]) * 16,
+        leader_epoch_of=lambda index: 10 + index,
+    )
+    writer = ImageWriter()
+    for offset, record in enumerate(records):
+        writer.replay(record, offset, 1)
+    topic = writer.image.topics["a"]
+    assert [(each.leader, each.leader_epoch, each.isr) for each in topic.partitions] == [(1, 10, (1, 2)), (2, 11, (2,))]
+    assert topic.partitions[0].directories == (b"\1" * 16, b"\2" * 16)
+    assert writer.image.configs_of(2, "a") == {"retention.ms": "5"}

@@ -50,11 +50,11 @@ def client_context(certificate: Certificate | None = None, version: ssl.TLSVersi
     """A client that trusts the authority."""
     from odradek.broker.security.tls.contexts import Terms
     from odradek.broker.security.tls.contexts import client_context as with_certificate
-    from odradek.broker.security.tls.pem import key_store, trust_store
+    from odradek.broker.security.tls.store_formats import pem_key_store, pem_trust_store
 
     if certificate is not None:
-        keys = key_store(certificate.key_pem, certificate.chain_pem, None)
-        context = with_certificate(Terms(), keys, trust_store(AUTHORITY.pem))
+        keys = pem_key_store(certificate.key_pem, certificate.chain_pem, None)
+        context = with_certificate(Terms(), keys, pem_trust_store(AUTHORITY.pem))
     else:
         context = ssl.create_default_context(cadata=AUTHORITY.pem)
     if version is not None:

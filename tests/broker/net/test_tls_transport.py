@@ -10,7 +10,7 @@ import pytest
 
 from odradek.broker.net.tls_transport import TlsTransport
 from odradek.broker.security.tls.contexts import Terms, server_context
-from odradek.broker.security.tls.pem import key_store
+from odradek.broker.security.tls.store_formats import pem_key_store
 from tests.fakes.certificates import issued_by, new_authority
 
 AUTHORITY = new_authority("Test CA")
@@ -24,7 +24,7 @@ def pair() -> Iterator[Pair]:
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     theirs.setblocking(False)
-    keys = key_store(BROKER.key_pem, BROKER.chain_pem, None)
+    keys = pem_key_store(BROKER.key_pem, BROKER.chain_pem, None)
     transport = TlsTransport(ours, server_context(Terms(), keys, None))
     context = ssl.create_default_context(cadata=AUTHORITY.pem)
     client = context.wrap_socket(theirs, server_hostname="localhost", do_handshake_on_connect=False)
@@ -166,7 +166,7 @@ def test_closing_says_good_bye(pair: Pair) -> None:
 def test_a_client_that_goes_during_the_handshake_is_an_error() -> None:
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
-    keys = key_store(BROKER.key_pem, BROKER.chain_pem, None)
+    keys = pem_key_store(BROKER.key_pem, BROKER.chain_pem, None)
     transport = TlsTransport(ours, server_context(Terms(), keys, None))
     assert not transport.handshake()
     theirs.close()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.requests.request_topics import Subjects, subjects_of
+from odradek.broker.requests.request_topics import Subjects, subjects_of, topic_names_filled
 from odradek.protocol.generated.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
@@ -16,6 +16,7 @@ from odradek.protocol.generated.messages.delete_topics import DeleteTopicsReques
 from odradek.protocol.generated.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
 from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
 from odradek.protocol.generated.messages.offset_fetch import (
     OffsetFetchRequest,
@@ -23,6 +24,33 @@ from odradek.protocol.generated.messages.offset_fetch import (
     OffsetFetchRequestTopics,
 )
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.fakes.data_plane import DataPlane
+
+# -- Names in the place of topic ids, for the time that somebody looks at a request.
+
+
+def test_ids_get_their_names_and_lose_them_again() -> None:
+    plane = DataPlane(topics={"a": 1})
+    topic_id = plane.cluster.topics.get("a").topic_id  # type: ignore[union-attr]
+    produce = ProduceRequest(topic_data=[TopicProduceData("", topic_id, [PartitionProduceData(0, b"")])])
+    fetch = FetchRequest(topics=[FetchTopic("", topic_id, [FetchPartition(0)])])
+    metadata = MetadataRequest(topics=[MetadataRequestTopic(topic_id=topic_id, name=None)])
+    with topic_names_filled(produce, plane.cluster.topics), topic_names_filled(fetch, plane.cluster.topics):
+        assert (produce.topic_data[0].name, fetch.topics[0].topic) == ("a", "a")
+    with topic_names_filled(metadata, plane.cluster.topics):
+        assert metadata.topics is not None
+        assert metadata.topics[0].name == "a"
+    names: list[object] = [produce.topic_data[0].name, fetch.topics[0].topic, metadata.topics[0].name]
+    assert names == ["", "", None]
+
+
+def test_what_is_unknown_or_named_stays_as_it_is() -> None:
+    plane = DataPlane(topics={"a": 1})
+    topics = [TopicProduceData("", b"\1" * 16, []), TopicProduceData("b", bytes(16), [])]
+    with topic_names_filled(ProduceRequest(topic_data=topics), plane.cluster.topics):
+        assert [each.name for each in topics] == ["", "b"]
+    with topic_names_filled(HeartbeatRequest(group_id="g"), plane.cluster.topics):
+        pass
 
 
 class _Named:

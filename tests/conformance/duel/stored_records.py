@@ -10,7 +10,7 @@ from odradek.protocol.metadata_records import decode_metadata_record
 from odradek.protocol.record_batch import RecordBatch
 from odradek.protocol.records import iter_records
 from odradek.protocol.stored import decode_record
-from odradek.storage.formats.log_file import stored_batches
+from odradek.storage.formats.segment_files import stored_batches
 from tests.conformance.duel.pairing import Form
 from tests.conformance.duel.side import Side
 

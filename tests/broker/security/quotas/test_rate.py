@@ -6,7 +6,8 @@ from math import inf, nan
 
 import pytest
 
-from odradek.broker.security.quotas.rate import Rate, TokenBucket, Window, refill_ms, throttle_ms
+from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.security.quotas.rate import ConnectionRates, Rate, TokenBucket, Window, refill_ms, throttle_ms
 
 WINDOW = Window(11, 1000)
 NOW_MS = 1_700_000_000_000
@@ -63,3 +64,27 @@ def test_throttle_time_has_a_limit_where_there_is_one() -> None:
     assert throttle_ms(1e9, 1.0, 10_000, 1000) == 1000
     assert throttle_ms(1.0, nan, 10_000) == 0
     assert refill_ms(-5.0, 2.0) == 2500
+
+
+# -- How long a connection waits that came too fast; the arithmetic of rates is in tests/broker/security/quotas.
+
+
+def test_each_name_has_its_rate() -> None:
+    rates = ConnectionRates(BrokerConfig())
+    assert [rates.arrived("A", 1, 1000) for _ in range(10)] == [0] * 10
+    # 11 in 10 seconds are 0.1 above the limit: 0.1 / 1 * 10 s.
+    assert rates.arrived("A", 1, 1000) == 1000
+    assert rates.arrived("B", 1, 1000) == 0
+    assert rates.arrived("A", 0, 1000) == 1000
+
+
+def test_what_did_not_come_in_does_not_count() -> None:
+    rates = ConnectionRates(BrokerConfig())
+    for _ in range(50):
+        assert rates.arrived("A", 1, 1000) == 0
+        rates.take_back("A", 1000)
+
+
+def test_a_window_as_configured() -> None:
+    rates = ConnectionRates(BrokerConfig({"quota.window.num": "2", "quota.window.size.seconds": "3"}))
+    assert [rates.arrived("A", 1, 0) for _ in range(4)] == [0, 0, 0, 1000]

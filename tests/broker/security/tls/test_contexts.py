@@ -9,9 +9,7 @@ import pytest
 
 from odradek.broker.security.tls.ciphers import ciphers_of
 from odradek.broker.security.tls.contexts import Terms, check_handshake, client_context, server_context
-from odradek.broker.security.tls.entries import Store, StoreError
-from odradek.broker.security.tls.jks import read_jks
-from odradek.broker.security.tls.pem import key_store, trust_store
+from odradek.broker.security.tls.store_formats import Store, StoreError, pem_key_store, pem_trust_store, read_jks
 from tests.broker.security.tls.vectors import VECTORS, store_bytes
 from tests.fakes.certificates import Certificate, issued_by, new_authority
 
@@ -19,12 +17,12 @@ AUTHORITY = new_authority("Test CA")
 FOREIGN = new_authority("Foreign CA")
 SERVER = issued_by(AUTHORITY, "broker")
 CLIENT = issued_by(AUTHORITY, "alice")
-TRUSTED = trust_store(AUTHORITY.pem)
+TRUSTED = pem_trust_store(AUTHORITY.pem)
 MUTUAL = Terms(client_auth="required")
 
 
 def _keys(certificate: Certificate) -> Store:
-    return key_store(certificate.key_pem, certificate.chain_pem, None)
+    return pem_key_store(certificate.key_pem, certificate.chain_pem, None)
 
 
 def _client(certificate: Certificate | None = None, terms: Terms = Terms()) -> ssl.SSLContext:  # noqa: B008
@@ -69,7 +67,7 @@ def test_a_requested_certificate_may_be_missing() -> None:
 
 
 def test_a_certificate_in_the_trust_store_is_trusted_for_itself() -> None:
-    alone = trust_store(issued_by(AUTHORITY, "other").pem + CLIENT.pem)
+    alone = pem_trust_store(issued_by(AUTHORITY, "other").pem + CLIENT.pem)
     check_handshake(server_context(MUTUAL, _keys(SERVER), alone), _client(CLIENT))
     with pytest.raises(ssl.SSLCertVerificationError):
         check_handshake(server_context(MUTUAL, _keys(SERVER), alone), _client(issued_by(AUTHORITY, "third")))
@@ -78,7 +76,7 @@ def test_a_certificate_in_the_trust_store_is_trusted_for_itself() -> None:
 def test_an_expired_certificate_is_refused_even_in_the_trust_store() -> None:
     late = issued_by(AUTHORITY, "late", days=(-9, -1))
     with pytest.raises(ssl.SSLCertVerificationError, match="expired"):
-        check_handshake(server_context(MUTUAL, _keys(SERVER), trust_store(late.pem)), _client(late))
+        check_handshake(server_context(MUTUAL, _keys(SERVER), pem_trust_store(late.pem)), _client(late))
 
 
 def test_keys_are_loaded_where_there_are_no_files_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +88,7 @@ def test_a_chain_through_another_authority_is_sent() -> None:
     between = issued_by(AUTHORITY, "Between CA", is_authority=True)
     leaf = issued_by(between, "broker")
     check_handshake(server_context(Terms(), _keys(leaf), None), _client())
-    without_chain = key_store(leaf.key_pem, leaf.pem, None)
+    without_chain = pem_key_store(leaf.key_pem, leaf.pem, None)
     with pytest.raises(ssl.SSLCertVerificationError):
         check_handshake(server_context(Terms(), without_chain, None), _client())
 
@@ -120,12 +118,12 @@ def test_suites_must_fit_the_versions() -> None:
 
 
 def test_an_encrypted_key_is_opened() -> None:
-    keys = key_store(SERVER.encrypted_key_pem("secret"), SERVER.chain_pem, "secret")
+    keys = pem_key_store(SERVER.encrypted_key_pem("secret"), SERVER.chain_pem, "secret")
     check_handshake(server_context(Terms(), keys, None), _client())
 
 
 def test_a_wrong_password_of_a_key_is_told_and_never_shown() -> None:
-    keys = key_store(SERVER.encrypted_key_pem("secret"), SERVER.chain_pem, "wr0ng")
+    keys = pem_key_store(SERVER.encrypted_key_pem("secret"), SERVER.chain_pem, "wr0ng")
     with pytest.raises(StoreError, match=r"ssl.key.password is wrong") as caught:
         server_context(Terms(), keys, None)
     assert "wr0ng" not in str(caught.value)
@@ -133,7 +131,7 @@ def test_a_wrong_password_of_a_key_is_told_and_never_shown() -> None:
 
 def test_the_key_must_belong_to_the_certificate() -> None:
     with pytest.raises(StoreError, match="does not belong to the certificate of CN=broker"):
-        server_context(Terms(), key_store(CLIENT.key_pem, SERVER.chain_pem, None), None)
+        server_context(Terms(), pem_key_store(CLIENT.key_pem, SERVER.chain_pem, None), None)
 
 
 def test_stores_with_nothing_of_use_are_refused() -> None:

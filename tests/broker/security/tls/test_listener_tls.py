@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import ssl
 from pathlib import Path
 
@@ -11,13 +12,159 @@ import pytest
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.definition import ConfigError
 from odradek.broker.config.listener_config import ListenerConfig
-from odradek.broker.config.listeners import SecurityProtocol
+from odradek.broker.config.listeners import Listener, SecurityProtocol
+from odradek.broker.security.tls.ciphers import Ciphers
 from odradek.broker.security.tls.contexts import check_handshake
-from odradek.broker.security.tls.listener_tls import ListenerTls
+from odradek.broker.security.tls.listener_tls import (
+    ListenerTls,
+    TlsListeners,
+    TlsSettings,
+    check_compatible,
+    read_settings,
+)
+from odradek.broker.security.tls.store_formats import KeyEntry, Store, StoreError
 from tests.broker.security.tls.vectors import write_store
 from tests.fakes.certificates import Certificate, issued_by, new_authority
 
+# -- What the configs of a listener say.
+
+
+def read(protocol: SecurityProtocol = SecurityProtocol.SSL, **config: str) -> TlsSettings:
+    given = {name.replace("__", ".").replace("_", "."): value for name, value in config.items()}
+    return read_settings(BrokerConfig(given).for_listener("SSL"), protocol)
+
+
+def test_defaults() -> None:
+    settings = read()
+    assert settings.keys.type == settings.trusted.type == "JKS"
+    assert settings.terms.versions == ("TLSv1.2", "TLSv1.3")
+    assert settings.terms.ciphers is None
+    assert settings.terms.client_auth == "none"
+    assert not settings.allow_dn_changes
+    assert settings.modified == (0, 0)
+
+
+def test_the_algorithms_of_java_make_no_difference() -> None:
+    assert read(ssl__keymanager__algorithm="pkix", ssl__trustmanager__algorithm="X.509") == read()
+
+
+@pytest.mark.parametrize(
+    ("name", "factory"),
+    [
+        ("ssl.keymanager.algorithm", "KeyManagerFactory"),
+        ("listener.name.ssl.ssl.trustmanager.algorithm", "TrustManagerFactory"),
+    ],
+)
+def test_an_algorithm_that_java_does_not_have_is_refused(name: str, factory: str) -> None:
+    with pytest.raises(ConfigError, match=f"^X510 {factory} not available"):
+        read_settings(BrokerConfig({name: "X510"}).for_listener("SSL"), SecurityProtocol.SSL)
+
+
+def test_a_listeners_own_configs_go_first() -> None:
+    given = {
+        "ssl.client.auth": "required",
+        "listener.name.ssl.ssl.client.auth": "requested",
+        "ssl.cipher.suites": "TLS_AES_256_GCM_SHA384",
+        "listener.name.ssl.ssl.enabled.protocols": "TLSv1.3",
+    }
+    settings = read_settings(BrokerConfig(given).for_listener("SSL"), SecurityProtocol.SSL)
+    assert settings.terms.client_auth == "requested"
+    assert settings.terms.versions == ("TLSv1.3",)
+    assert settings.terms.ciphers == Ciphers((), ("TLS_AES_256_GCM_SHA384",))
+
+
+def test_with_sasl_only_a_listeners_own_client_auth_counts() -> None:
+    assert read(SecurityProtocol.SASL_SSL, ssl_client_auth="required").terms.client_auth == "none"
+    given = {"listener.name.ssl.ssl.client.auth": "required"}
+    own = read_settings(BrokerConfig(given).for_listener("SSL"), SecurityProtocol.SASL_SSL)
+    assert own.terms.client_auth == "required"
+
+
+def test_a_file_that_is_written_again_makes_other_settings(tmp_path: Path) -> None:
+    path = tmp_path / "keys.pem"
+    path.write_text("1")
+    os.utime(path, ns=(1, 1))
+    before = read(ssl_keystore_location=str(path))
+    assert before == read(ssl_keystore_location=str(path))
+    os.utime(path, ns=(1, 2))
+    assert before != read(ssl_keystore_location=str(path))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ssl.protocol", "TLSv7"),
+        ("ssl.enabled.protocols", "TLSv7"),
+        ("ssl.cipher.suites", "TLS_ROT13"),
+    ],
+)
+def test_what_java_does_not_know_is_refused(name: str, value: str) -> None:
+    with pytest.raises(ConfigError, match=name):
+        read_settings(BrokerConfig({name: value}).for_listener("SSL"), SecurityProtocol.SSL)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ssl.engine.factory.class", "com.example.Engines"),
+        ("ssl.provider", "BC"),
+        ("ssl.secure.random.implementation", "SHA1PRNG"),
+    ],
+)
+def test_classes_of_java_are_refused(name: str, value: str) -> None:
+    with pytest.raises(ConfigError, match="not supported by odradek"):
+        BrokerConfig({name: value})
+
+
+def test_a_name_that_no_file_can_have_is_no_file() -> None:
+    assert read(ssl_keystore_location="a\0b").modified == read(ssl_keystore_location="/nowhere").modified
+
+
+# -- Which certificates may take the place of which.
+
 AUTHORITY = new_authority("Test CA")
+OLD = issued_by(AUTHORITY, "broker", hosts=["a", "b"])
+
+
+def _store(*certificates: Certificate) -> Store:
+    return Store(tuple(KeyEntry(str(number), b"", (each.der,)) for number, each in enumerate(certificates)))
+
+
+def _check(new: Store, *, dn: bool = False, san: bool = False) -> None:
+    check_compatible(new, _store(OLD), allow_dn_changes=dn, allow_san_changes=san)
+
+
+@pytest.mark.parametrize(
+    ("name", "hosts"), [("broker", ["a", "b"]), ("BROKER", ["b", "a"]), ("broker", ["a", "b", "c"])]
+)
+def test_the_same_names_and_more_are_fine(name: str, hosts: list[str]) -> None:
+    _check(_store(issued_by(AUTHORITY, name, hosts=hosts)))
+
+
+def test_another_name_needs_leave() -> None:
+    new = _store(issued_by(AUTHORITY, "other", hosts=["a", "b"]))
+    with pytest.raises(
+        StoreError,
+        match=r"DistinguishedName does not match:  existing={alias=0, DN=CN=broker}, new={alias=0, DN=CN=other}",
+    ):
+        _check(new)
+    _check(new, dn=True)
+
+
+def test_a_lost_alternative_name_needs_leave() -> None:
+    new = _store(issued_by(AUTHORITY, "broker", hosts=["a", "c"]))
+    with pytest.raises(StoreError, match="Keystore SubjectAltNames do not match"):
+        _check(new)
+    _check(new, san=True)
+
+
+def test_the_number_of_entries_stays() -> None:
+    new = _store(OLD, OLD)
+    with pytest.raises(StoreError, match="existing store contains 1 entries, new store contains 2 entries"):
+        _check(new, dn=True)
+    _check(new, dn=True, san=True)
+
+
 BROKER = issued_by(AUTHORITY, "broker", hosts=["localhost"])
 
 
@@ -179,3 +326,32 @@ def test_contexts_of_both_kinds_come_together() -> None:
     client = ssl.create_default_context(cadata=AUTHORITY.pem)
     client.check_hostname = False
     check_handshake(opened(configured()).context, client)
+
+
+# -- The TLS listeners of a cluster follow the configs of their node.
+
+
+def _values(certificate: Certificate) -> dict[str, str]:
+    return {
+        "listener.name.ssl.ssl.keystore.type": "PEM",
+        "listener.name.ssl.ssl.keystore.key": certificate.key_pem,
+        "listener.name.ssl.ssl.keystore.certificate.chain": certificate.chain_pem,
+    }
+
+
+def test_each_node_has_its_own_certificate() -> None:
+    config = BrokerConfig(_values(issued_by(AUTHORITY, "broker")), node_ids=(1, 2))
+    listeners = TlsListeners(config)
+    listener = Listener("SSL", SecurityProtocol.SSL)
+    first = listeners.open(1, listener, between_brokers=False)
+    second = listeners.open(2, listener, between_brokers=False)
+    contexts = first.context, second.context
+    renewed = _values(issued_by(AUTHORITY, "broker"))
+    listeners.check(1, renewed)
+    config.set_dynamic(1, renewed)
+    listeners.apply(1)
+    assert first.context is not contexts[0]
+    assert second.context is contexts[1]
+    with pytest.raises(ConfigError):
+        listeners.check(2, _values(issued_by(AUTHORITY, "other")))
+    listeners.check(1, {})  # back to what was given at the start

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.security.tls.entries import StoreError
+from odradek.broker.security.tls.store_formats import StoreError
 from odradek.broker.security.tls.stores import KeyStoreSettings as Keys
 from odradek.broker.security.tls.stores import TrustStoreSettings as Trusted
 from odradek.broker.security.tls.stores import open_key_store, open_trust_store
