@@ -58,10 +58,10 @@ def fill(page: Page, **values: str | int | bool) -> None:
         page.run(f"document.querySelector('dialog[open] [name={name}]').{property_name} = {json.dumps(value)}")
 
 
-def submit(page: Page) -> None:
-    """Send the form, and wait until it is taken."""
-    page.run("document.querySelector('dialog[open] button.main').click()")
-    page.wait("document.querySelector('dialog[open]') === null")
+def submit(page: Page, open: int = 0) -> None:
+    """Send the form of the last dialog, and wait until it is taken, and only so many dialogs are left."""
+    page.run("[...document.querySelectorAll('dialog[open] button.main')].at(-1).click()")
+    page.wait(f"document.querySelectorAll('dialog[open]').length === {open}")
 
 
 def refused(page: Page, words: str, status: int | None = None) -> None:
@@ -209,6 +209,18 @@ def test_clock_and_faults_have_buttons(broker: odradek.KafkaBroker, page: Page, 
 def test_nodes_join_and_leave(broker: odradek.KafkaBroker, page: Page, url: str) -> None:
     page.open(f"{url}/#nodes")
     page.wait(has("Node 3"))
+    page.run("document.querySelector('[aria-label=\"Configs of node 2\"]').click()")
+    page.wait("document.querySelector('dialog .row') !== null")
+    page.press("/")
+    page.write("message.max.bytes")
+    page.wait("document.querySelectorAll('dialog .row').length === 1")
+    page.run("document.querySelector('dialog .grid').focus()")
+    page.press("ArrowDown")
+    page.press("Enter")
+    fill(page, value="1234")
+    submit(page, open=1)
+    page.wait("document.querySelector('dialog .row').innerText === 'message.max.bytes\\n1234\\nset on the broker'")
+    page.press("Escape")
     click(page, "Add a node")
     page.wait(has("Node 4"))
     assert list(broker.nodes) == [1, 2, 3, 4]
@@ -438,8 +450,7 @@ def test_a_topic_is_made_changed_emptied_and_deleted(broker: odradek.KafkaBroker
         "[...document.querySelectorAll('dialog button')].find(each => each.innerText === 'Take the default').click()"
     )
     page.wait("document.querySelectorAll('dialog[open]').length === 2")
-    page.run("[...document.querySelectorAll('dialog button.main')].at(-1).click()")
-    page.wait("document.querySelectorAll('dialog[open]').length === 1")
+    submit(page, open=1)
     assert broker.topic("new").config == {"retention.ms": "1000"}
     page.press("Escape")
     broker.produce_all("t", ["a", "b"])

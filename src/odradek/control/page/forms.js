@@ -2,7 +2,7 @@
 
 import { api, kafka, registry } from "./api.js";
 import { button, enc, go, h } from "./dom.js";
-import { latest, look } from "./frame.js";
+import { latest, look, reason } from "./frame.js";
 
 const APIS = "AddOffsetsToTxn AddPartitionsToTxn ApiVersions ConsumerGroupHeartbeat CreateTopics EndTxn Fetch FindCoordinator Heartbeat InitProducerId JoinGroup LeaveGroup ListOffsets Metadata OffsetCommit OffsetFetch Produce SyncGroup TxnOffsetCommit".split(" ");
 const ERRORS = "COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE CORRUPT_MESSAGE FENCED_LEADER_EPOCH INVALID_PRODUCER_EPOCH KAFKA_STORAGE_ERROR LEADER_NOT_AVAILABLE MESSAGE_TOO_LARGE NETWORK_EXCEPTION NOT_COORDINATOR NOT_ENOUGH_REPLICAS NOT_LEADER_OR_FOLLOWER OFFSET_OUT_OF_RANGE REBALANCE_IN_PROGRESS REQUEST_TIMED_OUT TOPIC_AUTHORIZATION_FAILED UNKNOWN_MEMBER_ID UNKNOWN_SERVER_ERROR UNKNOWN_TOPIC_OR_PARTITION".split(" ");
@@ -45,15 +45,22 @@ async function reset({ group_id, topic, partition, to, time, offset }) {
   return api(`groups/${enc(group_id)}/set-offsets`, { offsets: Object.fromEntries(chosen.map((each, place) => [`${topic}-${each.index}`, at[place]])) });
 }
 
+function parsed(part, text) {
+  try { return JSON.parse(text); } catch (error) { throw new Error(`The ${part} is not JSON: ${error.message}`); }
+}
+
 async function produce({ key_schema, value_schema, tombstone, ...given }) {
   for (const [part, id] of [["key", key_schema], ["value", value_schema]]) {
-    if (id !== undefined) given[part] = await api("encode", { topic: given.topic, part, schema_id: id, data: JSON.parse(given[part] ?? "null") });
+    if (id !== undefined) given[part] = await api("encode", { topic: given.topic, part, schema_id: id, data: parsed(part, given[part] ?? "null") });
   }
   return api("produce", { ...given, value: tombstone ? null : given.value ?? "" });
 }
 
-const alter = (config, remove) => ({ type, name, key, value }) => kafka("IncrementalAlterConfigs", { validateOnly: false,
-  resources: [{ resourceType: type, resourceName: name, configs: [{ name: key ?? config, configOperation: remove ? 1 : 0, value: remove ? null : value ?? "" }] }] });
+// A node is asked about itself.
+export const nodeOf = (type, name) => type === 4 ? Number(name) : null;
+
+const alter = remove => ({ type, name, key, value }) => kafka("IncrementalAlterConfigs", { validateOnly: false,
+  resources: [{ resourceType: type, resourceName: name, configs: [{ name: key, configOperation: remove ? 1 : 0, value: remove ? null : value ?? "" }] }] }, nodeOf(type, name));
 
 const subject = name => `/subjects/${enc(name)}`;
 const effects = ["answer", "drop", "lose", "cut", "delay_ms"];
@@ -73,7 +80,7 @@ const FORMS = {
   "add-partitions": { title: at => `Partitions of ${at.name}`, does: "Add", fields: [["count", "Partitions from now on", "number", { required: true, min: 1 }]],
     call: ({ name, count }) => kafka("CreatePartitions", { topics: [{ name, count, assignments: null }], timeoutMs: 10000, validateOnly: false }) },
   "config": { title: at => `${at.key} of ${at.name}`, does: "Set", fields: [["value", "Value"]], call: alter() },
-  "config-default": { title: at => `${at.key} of ${at.name}`, does: "Take the default", warns: "The value that was set is removed.", call: alter(undefined, true) },
+  "config-default": { title: at => `${at.key} of ${at.name}`, does: "Take the default", warns: "The value that was set is removed.", call: alter(true) },
   "produce": { title: at => `Produce to ${at.topic}`, does: "Produce", fields: [["key", "Key"], ["value", "Value", "area", { rows: 5 }], ["tombstone", "Null in place of the value", "check"],
     ["headers", "Headers", "lines", { placeholder: "name=value" }], ["partition", "Partition", "number", { min: 0, placeholder: "by key" }], ["timestamp", "Time (UTC)", "time"],
     ["key_schema", "Schema id of the key", "number", { min: 0, placeholder: "none: text" }], ["value_schema", "Schema id of the value", "number", { min: 0, placeholder: "none: text", list: "schema-ids" }]],
@@ -149,7 +156,7 @@ export function ask(name, at = {}, done = () => {}) {
       dialog.close();
       done(answer, values);
       await look();
-    } catch (error) { problem.textContent = error.message; problem.hidden = false; }
+    } catch (error) { problem.textContent = reason(error).message; problem.hidden = false; }
     main.disabled = false;
   }
   const form = h("form", { className: "stack fields", onsubmit: send }, inputs, warns ? h("p", {}, warns) : null, problem,

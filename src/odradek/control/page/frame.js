@@ -9,6 +9,9 @@ let view = null, overview = null, asked = null, timer = null, busy = null, told 
 
 export const latest = () => overview;
 
+// What to say of an error: `fetch` throws a TypeError where nobody answers.
+export const reason = error => error instanceof TypeError ? new Error(GONE) : error;
+
 // The overview, also before the first has come.
 export const known = async () => overview ?? asked;
 
@@ -30,7 +33,7 @@ export async function act(path, body = {}) {
     await look();
     return found;
   } catch (error) {
-    tell(error instanceof TypeError ? new Error(GONE) : error);
+    tell(reason(error));
     return null;
   }
 }
@@ -54,7 +57,7 @@ async function once(mine) {
   } catch (error) {
     if (mine !== view) return;
     const gone = !(error instanceof Refused);
-    tell(gone && error instanceof TypeError ? new Error(GONE) : error);
+    tell(reason(error));
     $("problem").dataset.poll = "1";
     connected(!gone);
   }

@@ -61,7 +61,7 @@ async function endsOf(places) {
 }
 
 export function groupsView(group) {
-  let chosen = group ?? null, coordinator = null, asked = [], from = null;
+  let chosen = group ?? null, coordinator = null, first, asked = [], from = null;
   const box = search("Search groups", () => searched(grid)());
   const title = h("h2", { className: "quiet" }, "No group chosen."), more = h("div", { className: "more", hidden: true }), about = h("div"), bar = h("div"), story = h("div");
   const members = new Grid({ label: "Members", small: true, key: each => each.member_id, empty: "No members.", columns: [
@@ -88,6 +88,7 @@ export function groupsView(group) {
     if (mine !== chosen) return;
     title.textContent = info.group_id; title.className = ""; more.hidden = false;
     coordinator = info.coordinator;
+    first = Object.keys(info.offsets)[0]?.replace(/-\d+$/, "");
     const known = Object.values(info.offsets).reduce((sum, each) => sum + (each.lag ?? 0), 0), open = info.uncommitted.length;
     about.replaceChildren(facts({ State: info.state, Type: info.type, Generation: info.generation, Assignor: info.protocol, Coordinator: info.coordinator,
       Lag: lagText(info.lag, known) + (open ? `: ${many(open, "partition")} without a committed offset` : ""), "Without a member": info.unassigned.join(", ") }));
@@ -107,7 +108,7 @@ export function groupsView(group) {
     pick: each => { chosen = each.group_id; follow(); detail().catch(tell); } });
   grid.chosen = chosen;
   const gone = () => { chosen = null; title.textContent = "No group chosen."; more.hidden = true; grid.chosen = null; };
-  const verbs = h("div", { className: "bar" }, asks("Reset offsets", "reset", () => ({ group_id: chosen })), button("Configs", () => configs(32, chosen).catch(tell)),
+  const verbs = h("div", { className: "bar" }, asks("Reset offsets", "reset", () => ({ group_id: chosen, topic: first })), button("Configs", () => configs(32, chosen).catch(tell)),
     asks("Delete", "delete-group", () => ({ group_id: chosen, node: coordinator < 0 ? null : coordinator }), gone));
   more.append(verbs, about, h("h3", {}, "States since this page was opened"), bar,
     h("h3", {}, "Who joined and left"), story, h("h3", {}, "Members"), members.root, h("h3", {}, "Offsets"), offsets.root,

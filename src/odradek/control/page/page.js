@@ -55,11 +55,12 @@ function turn(by) {
 
 function keyed(event) {
   const writes = event.target.matches("input, select, textarea");
-  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  const dialog = document.querySelector("dialog[open]");
+  if (event.ctrlKey || event.metaKey || event.altKey || (dialog && event.key !== "/")) return;
   if (event.key === "Escape" && writes) { event.target.blur(); focusList(); return; }
   if (writes) return;
   if (event.key >= "1" && event.key <= String(VIEWS.length)) { go(VIEWS[event.key - 1][0]); focusList(); }
-  else if (event.key === "/") { event.preventDefault(); document.querySelector("main .search")?.focus(); }
+  else if (event.key === "/") { event.preventDefault(); (dialog ?? $("view")).querySelector(".search")?.focus(); }
   else if (event.key === "Escape" && location.hash.startsWith("#records/")) window.history.back();
   else if ((event.key === "ArrowDown" || event.key === "ArrowUp") && event.target === document.body) focusList();
 }

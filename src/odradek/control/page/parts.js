@@ -2,7 +2,7 @@
 
 import { api, kafka, query } from "./api.js";
 import { button, count, h, size, tell } from "./dom.js";
-import { ask } from "./forms.js";
+import { ask, nodeOf } from "./forms.js";
 import { Grid } from "./grid.js";
 
 export const search = (label, changed) => {
@@ -44,13 +44,16 @@ export async function configs(type, name) {
     remove: each => ![4, 5].includes(each.configSource) && ask("config-default", { type, name, key: each.name }, fill), columns: [
       ["Config", "minmax(120px, 2fr)", each => [each.name, "mono"], "", "name"], ["Value", "minmax(80px, 2fr)", each => each.isSensitive ? ["secret", "quiet"] : each.value ?? "", "mono", "value"],
       ["From", "minmax(90px, 1fr)", each => [SOURCES[each.configSource], each.configSource === 5 ? "quiet" : "warn"], "extra", "configSource"]] });
+  let all = [];
+  const box = search("Search configs", () => sift()), sift = () => grid.set(all.filter(each => each.name.includes(box.value)));
   const chosen = then => () => { const row = grid.row(grid.at); if (row) then(row); };
-  const dialog = h("dialog", { className: "wide tall", "aria-label": `Configs of ${name}`, onclose: () => dialog.remove() }, h("h2", {}, `Configs of ${name}`), grid.root,
+  const dialog = h("dialog", { className: "wide tall", "aria-label": `Configs of ${name}`, onclose: () => dialog.remove() }, h("h2", {}, `Configs of ${name}`), h("div", { className: "bar" }, box), grid.root,
     h("div", { className: "bar" }, h("span", { className: "quiet" }, "Enter changes a config, Delete takes its default."), h("span", { className: "space" }),
       button("Change", chosen(edit)), button("Take the default", chosen(each => grid.remove(each))), button("Close", () => dialog.close())));
   async function fill() {
-    const { results: [found] } = await kafka("DescribeConfigs", { resources: [{ resourceType: type, resourceName: name, configurationKeys: null }], includeSynonyms: false, includeDocumentation: false }, type === 4 ? Number(name) : null);
-    grid.set(found.configs.sort((a, b) => (a.configSource === 5) - (b.configSource === 5) || (a.name > b.name ? 1 : -1)));
+    const { results: [found] } = await kafka("DescribeConfigs", { resources: [{ resourceType: type, resourceName: name, configurationKeys: null }], includeSynonyms: false, includeDocumentation: false }, nodeOf(type, name));
+    all = found.configs.sort((a, b) => (a.configSource === 5) - (b.configSource === 5) || (a.name > b.name ? 1 : -1));
+    sift();
   }
   await fill();
   document.body.append(dialog);
