@@ -31,7 +31,7 @@ echo "== make $(1): $$(($$(date +%s) - began)) s"
 endef
 
 .PHONY: run check test test-all rest fmt lint types layers static daily whole plain measured round heavy heavy-kafka heavy-java heavy-clients heavy-others bench bench-compare \
-	attack mutants chaos duel duels clients conformance kafka-suite hooks tables generate pages site news wheel compiled compiled-daily test-compiled compiled-only compiled-clients release build clean
+	attack mutants chaos duel duels clients conformance kafka-suite hooks tables generate pages site news wheel compiled compiled-daily test-compiled compiled-only compiled-clients image test-containers release build clean
 .DEFAULT_GOAL := run
 
 $(STAMP): pyproject.toml
@@ -225,6 +225,16 @@ compiled-only:
 
 compiled-clients:
 	$(COMPILED) $(PYTEST) tests/clients --ignore=tests/clients/test_old_clients.py
+
+# The image, built by docker or podman, started and measured; ENVIRONMENTS=1 starts it with those of public compose files, too.
+# COMPILE=0 builds it in a minute. IMAGE=NAME takes one that is there.
+image: $(STAMP)
+	$(BIN)/python -m tests.image $(if $(IMAGE),--image $(IMAGE)) $(if $(COMPILE),--compile $(COMPILE)) $(if $(ENVIRONMENTS),--environments)
+
+# Testcontainers' own modules, with the image that `make image` has built or IMAGE=NAME.
+test-containers: $(STAMP)
+	$(PIP) --group containers
+	$(if $(IMAGE),ODRADEK_IMAGE=$(IMAGE)) $(PYTEST) tests/image
 
 # What a release would upload, built and tried in empty environments. Nothing is uploaded.
 release: $(STAMP)

@@ -1,0 +1,68 @@
+"""Testcontainers for Python with the image in the place of Kafka's: `make test-containers`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, Producer
+
+from tests.image.engine import Engine, Failed, found
+
+pytestmark = pytest.mark.slow
+
+IMAGE = os.environ.get("ODRADEK_IMAGE", "odradek:tested")
+RECORDS = 100
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    pytest.importorskip("testcontainers.kafka", reason="make test-containers installs testcontainers")
+    engine = found()
+    if engine is None:
+        pytest.skip("neither docker nor podman answers")
+    try:
+        engine("image", "inspect", IMAGE)
+    except Failed:
+        pytest.skip(f"there is no image {IMAGE}: make image")
+    return engine
+
+
+@pytest.fixture
+def kafka_container(monkeypatch: pytest.MonkeyPatch, engine: Engine) -> Any:
+    """The class of the module. Its reaper is an image of its own, which is not needed: each container is removed."""
+    from testcontainers.core.config import testcontainers_config
+    from testcontainers.kafka import KafkaContainer
+
+    monkeypatch.setattr(testcontainers_config, "ryuk_disabled", True)
+    return KafkaContainer
+
+
+@pytest.mark.parametrize(("tag", "kraft"), [("7.6.0", False), ("7.6.0", True), ("8.0.0", True)])
+def test_a_module_starts_the_image_and_clients_use_it(
+    tag: str, kraft: bool, engine: Engine, kafka_container: Any
+) -> None:
+    # The module chooses its script by the image's tag.
+    name = f"odradek-of-testcontainers:{tag}"
+    engine("tag", IMAGE, name)
+    container = kafka_container(name)
+    with container.with_kraft() if kraft else container as kafka:
+        read_back(kafka.get_bootstrap_server())
+
+
+def read_back(bootstrap: str) -> None:
+    """Records through a client's eyes."""
+    producer = Producer({"bootstrap.servers": bootstrap})
+    for number in range(RECORDS):
+        producer.produce("orders", str(number).encode())
+    assert producer.flush(60) == 0
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "g", "auto.offset.reset": "earliest"})
+    consumer.subscribe(["orders"])
+    read: list[bytes | None] = []
+    while len(read) < RECORDS:
+        message = consumer.poll(60)
+        assert message is not None
+        read.append(message.value())
+    consumer.close()
+    assert sorted(int(value or b"-1") for value in read) == list(range(RECORDS))
