@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.facade.thread_bridge import Call
     from odradek.broker.schemas.record_schemas import Part
+    from odradek.protocol.apis import ApiSpec
+    from odradek.protocol.message import ApiMessage
 
 AdminApi = Literal[
     "AlterClientQuotas",
@@ -57,9 +59,11 @@ class Console:
         for the first error in the answer, or if the node is not up (BROKER_NOT_AVAILABLE), TimeoutError after 30
         seconds.
         """
+        spec = API_BY_NAME[api]
+        request = from_json(spec.request, spec.request.MAX_VERSION, body)
         answer: Future[Any] = Future()
         try:
-            self._look(lambda: self._begin(api, body, node, answer))
+            self._look(lambda: self._begin(spec, request, node, answer))
             found = answer.result(_PATIENCE_S)
         except NotYetError:
             raise TimeoutError(f"no answer to {api} after {_PATIENCE_S} s") from None
@@ -68,13 +72,10 @@ class Console:
 
         for code, text in problems_of(found):
             raise KafkaError(ErrorCode(code), text)
-        return to_json(found, API_BY_NAME[api].response.MAX_VERSION)
+        return to_json(found, spec.response.MAX_VERSION)
 
-    def _begin(self, api: str, body: dict[str, Any], node_id: int | None, answer: Future[Any]) -> None:
+    def _begin(self, spec: ApiSpec, request: ApiMessage, node_id: int | None, answer: Future[Any]) -> None:
         """In the broker's thread."""
-        spec = API_BY_NAME[api]
-        version = spec.request.MAX_VERSION
-        request = from_json(spec.request, version, body)
         up = {each.id: each for each in self._cluster.up_nodes()}
         node = next(iter(up.values()), None) if node_id is None else up.get(node_id)
         services = copy(self._cluster.services)
@@ -82,8 +83,8 @@ class Console:
             services.authorizer = services.controller_authorizer = Authorizer([ANONYMOUS])
         handler = None if node is None else services.handlers(node).find(spec.key)
         if node is None or handler is None:
-            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"no node that answers {api} is up")
-        context = RequestContext(services, node, ConnectionInfo(), spec.key, version, 0, "odradek")
+            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"no node that answers {spec.name} is up")
+        context = RequestContext(services, node, ConnectionInfo(), spec.key, spec.request.MAX_VERSION, 0, "odradek")
         found = handler.function(context, request)
         if is_coroutine(found) or isinstance(found, Parked):
             self._cluster.start(self._finish, found, answer)

@@ -124,7 +124,7 @@ export function recordsView(topic = "", partition = "", offset = "") {
     onchange: () => time.value && offsetsAt(topic, parts, Date.parse(`${time.value}Z`)).then(found => go("records", topic, part.value, found.join(","))).catch(tell) });
   const again = () => { isFull = false; stream.again(); };
   const committed = h("input", { type: "checkbox", onchange: again }), marks = h("input", { type: "checkbox", onchange: again });
-  const filter = h("input", { type: "search", placeholder: "Filter; Enter searches all", "aria-label": "Filter",
+  const filter = h("input", { type: "search", placeholder: "Filter (Enter: all)", "aria-label": "Filter",
     oninput: () => fill(), onkeydown: event => { if (event.key === "Enter") lookFor(filter.value); } });
   const lookFor = text => { wanted = text; again(); };
   const note = h("span", { className: "quiet", role: "status" });
