@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -32,11 +33,9 @@ def engine() -> Engine:
 @pytest.fixture
 def kafka_container(monkeypatch: pytest.MonkeyPatch, engine: Engine) -> Any:
     """The class of the module. Its reaper is an image of its own, which is not needed: each container is removed."""
-    from testcontainers.core.config import testcontainers_config
-    from testcontainers.kafka import KafkaContainer
-
-    monkeypatch.setattr(testcontainers_config, "ryuk_disabled", True)
-    return KafkaContainer
+    config = import_module("testcontainers.core.config")
+    monkeypatch.setattr(config.testcontainers_config, "ryuk_disabled", True)
+    return import_module("testcontainers.kafka").KafkaContainer
 
 
 @pytest.mark.parametrize(("tag", "kraft"), [("7.6.0", False), ("7.6.0", True), ("8.0.0", True)])
