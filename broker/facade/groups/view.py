@@ -93,19 +93,6 @@ class GroupView:
         shared = cluster.services.share_partitions
         return self._look(lambda: share_partitions(shared(), cluster.topics, self.group_id))
 
-    def watch(self, key: Future[GroupInfo], look: Callable[[], None]) -> None:
-        """Call ``look`` now and after everything the coordinator does, until `unwatch`."""
-
-        def begin() -> None:
-            self._cluster.groups.watchers[key] = look
-            look()
-
-        self._look(begin)
-
-    def unwatch(self, key: Future[GroupInfo]) -> None:
-        """Stop what `watch` started."""
-        self._look(lambda: self._cluster.groups.watchers.pop(key, None))
-
 
 class GroupWatch:
     """Waits for a condition on a group without polling.
@@ -119,14 +106,21 @@ class GroupWatch:
         self._condition = condition
 
     def __enter__(self) -> Future[GroupInfo]:
-        self._group.watch(self.reached, self._consider)
+        self._group._look(self._begin)
         return self.reached
 
     def __exit__(self, *_: object) -> None:
-        self._group.unwatch(self.reached)
+        group = self._group
+        group._look(lambda: group._cluster.groups.watchers.pop(self.reached, None))
+
+    # -- in the broker's thread
+
+    def _begin(self) -> None:
+        self._group._cluster.groups.watchers[self.reached] = self._consider
+        self._consider()
 
     def _consider(self) -> None:
-        """Runs in the broker's thread."""
+        """Runs after everything that the coordinator does."""
         if self.reached.done():
             return
         try:

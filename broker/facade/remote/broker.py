@@ -11,8 +11,6 @@ from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.overview import PageLooks
 from odradek.broker.facade.records.record import DecodedRecord, Isolation, Records, Serializer, Writing
-from odradek.broker.facade.remote.decoding import decoded
-from odradek.broker.facade.remote.encoding import encoded
 from odradek.broker.facade.remote.handles import (
     RemoteClock,
     RemoteGroup,
@@ -21,6 +19,7 @@ from odradek.broker.facade.remote.handles import (
     RemoteTranscript,
     records_of,
 )
+from odradek.broker.facade.remote.json_values import decoded, encoded
 from odradek.broker.facade.remote.operations import ForkInfo, ForkOperations, operation_of, over_http
 from odradek.broker.facade.remote.transport import Transport
 from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S

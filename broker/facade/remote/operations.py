@@ -21,7 +21,7 @@ from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.groups.view import GroupView
 from odradek.broker.facade.overview import PageLooks
 from odradek.broker.facade.records.record import ProducerRecord
-from odradek.broker.facade.remote.type_hints import hints_of
+from odradek.broker.facade.remote.json_values import hints_of
 from odradek.broker.facade.state.snapshot import Snapshot
 from odradek.broker.facade.topics import TopicView
 from odradek.broker.facade.transcript_view import TranscriptView
@@ -90,8 +90,6 @@ NOT_SERVED: dict[str, str] = {
     "BrokerClock.sleep_until_ms": "for the broker's own trio run",
     "BrokerClock.start_clock": "for trio",
     "BrokerClock.stopped": "freeze and resume do it",
-    "Group.watch": "for waits in the broker's process",
-    "Group.unwatch": "for waits in the broker's process",
     "Transcript.all": "filter without conditions",
     "Transcript.count": "the length of what filter answers",
     "Transcript.follow": "GET /v1/requests/stream",

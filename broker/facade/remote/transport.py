@@ -12,8 +12,7 @@ from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.generated.blocking.transactions import TransactionHold
 from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.groups.info import LagUnknownError
-from odradek.broker.facade.remote.decoding import RemoteError, decoded
-from odradek.broker.facade.remote.encoding import RemoteHandle, encoded
+from odradek.broker.facade.remote.json_values import RemoteError, RemoteHandle, decoded, encoded
 from odradek.broker.facade.remote.operations import HANDLES, Operation, operation_of, over_http
 from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.protocol.errors import ErrorCode, KafkaError

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import trio
 
-from odradek.broker.facade.remote.encoding import error_told
+from odradek.broker.facade.remote.json_values import error_told
 from odradek.broker.facade.remote.operations import Operation, operations
 from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.broker.worker import in_thread

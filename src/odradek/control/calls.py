@@ -23,8 +23,7 @@ from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.overview import PageLooks
 from odradek.broker.facade.records.record import Listed
 from odradek.broker.facade.records.watching import RecordFollow
-from odradek.broker.facade.remote.decoding import decoded
-from odradek.broker.facade.remote.encoding import encoded
+from odradek.broker.facade.remote.json_values import decoded, encoded
 from odradek.broker.facade.remote.operations import HANDLES, ForkOperations, Operation, Parameter
 from odradek.broker.facade.verbs.broker import TrioBroker
 from odradek.broker.facade.verbs.transactions import TrioTransactionHold

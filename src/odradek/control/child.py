@@ -15,7 +15,7 @@ import sys
 import threading
 from typing import Any
 
-from odradek.broker.facade.remote.encoding import error_told
+from odradek.broker.facade.remote.json_values import error_told
 from odradek.broker.fast.collector import lasting_imports
 
 _LOOK_EVERY_S = 0.5

@@ -15,8 +15,7 @@ from odradek._version import __version__
 from odradek.broker.facade.generated.blocking.groups import Group
 from odradek.broker.facade.generated.blocking.topics import Topic
 from odradek.broker.facade.records.record import Records, StoredRecord
-from odradek.broker.facade.remote.decoding import fields_of
-from odradek.broker.facade.remote.encoding import encoded
+from odradek.broker.facade.remote.json_values import encoded, fields_of
 from odradek.broker.facade.remote.operations import HANDLES, Operation, Parameter, operations
 from odradek.broker.transcript.request_list import Requests
 from odradek.control.streams import STREAMS

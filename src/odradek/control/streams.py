@@ -17,7 +17,7 @@ from odradek.broker.facade.generated.blocking.transcript import Transcript
 from odradek.broker.facade.overview import PageLooks
 from odradek.broker.facade.records.decoded import decoded_records, has_text
 from odradek.broker.facade.records.watching import AT_ONCE, RecordFollow
-from odradek.broker.facade.remote.encoding import encoded, error_told
+from odradek.broker.facade.remote.json_values import encoded, error_told
 from odradek.broker.facade.remote.operations import Operation, Parameter, operation_of
 from odradek.broker.facade.thread_bridge import BrokerClosedError, trio_settled
 from odradek.broker.transcript.request_list import Selection

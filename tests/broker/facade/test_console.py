@@ -10,7 +10,7 @@ import pytest
 
 import odradek
 from odradek.broker.facade.console import Console
-from odradek.broker.facade.remote.encoding import encoded
+from odradek.broker.facade.remote.json_values import encoded
 from odradek.protocol.errors import ProtocolError
 
 AVRO = json.dumps({"type": "record", "name": "Order", "fields": [{"name": "number", "type": "int"}]})

@@ -13,8 +13,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from odradek import Fault, KafkaBroker, WireFault
-from odradek.broker.facade.remote.decoding import decoded
-from odradek.broker.facade.remote.encoding import encoded
+from odradek.broker.facade.remote.json_values import decoded, encoded
 from odradek.broker.faults.fault import Step
 from odradek.broker.faults.wire_fault import serve_badly
 from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic

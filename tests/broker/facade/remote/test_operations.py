@@ -9,7 +9,7 @@ import pytest
 
 import odradek
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
-from odradek.broker.facade.remote.encoding import encoded
+from odradek.broker.facade.remote.json_values import encoded
 from odradek.broker.facade.remote.operations import NOT_SERVED, OPERATED, operation_of, operations
 from odradek.control.openapi import document
 

@@ -1,22 +1,143 @@
-"""JSON as values of the types that a method declares. A mistake is told: where, what was expected, what came."""
+"""Values as JSON, and JSON as values of the types that a method declares.
+
+Bytes are text where they are UTF-8, else ``{"base64": "..."}``. A (topic, partition) is ``"orders-0"``. Dataclasses are
+objects with their fields and properties; one of a subclass says which in ``class``. A mistake in JSON is told: where,
+what was expected, what came.
+"""
 
 from __future__ import annotations
 
+import ast
 import base64
 import binascii
 import dataclasses
 import enum
+import functools
+import importlib
 import inspect
+import json
+import sys
 import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from odradek.broker.config.definition import did_you_mean
-from odradek.broker.facade.remote.type_hints import hints_of
 from odradek.broker.faults.fault import Fault
 from odradek.broker.faults.wire_fault import WireFault
 from odradek.broker.requests.bugs import Bug
+from odradek.broker.transcript.json_lines import to_line
+from odradek.broker.transcript.recorded_request import RecordedRequest
+from odradek.protocol.apis import API_BY_KEY
+from odradek.protocol.errors import KafkaError
+
+_FAULT_FIELDS = tuple(name for name in Fault.__slots__ if not name.startswith("_") and name not in ("api", "when"))
+
+
+class RemoteHandle:
+    """Something that stays with a broker in another process, such as a snapshot."""
+
+    __slots__ = ("id", "path")
+
+    def __init__(self, identity: str, path: str) -> None:
+        self.id = identity
+        self.path = path
+
+    def __repr__(self) -> str:
+        return f"<RemoteHandle {self.path}>"
+
+
+def encoded(value: Any) -> Any:
+    """The value as what `json` writes; TypeError for one that has no JSON."""
+    if value is None or isinstance(value, bool | str) or type(value) in (int, float):
+        return value
+    if isinstance(value, enum.Enum):
+        return value.name
+    if isinstance(value, int | float | Path):
+        return str(value) if isinstance(value, Path) else value
+    if isinstance(value, bytes | bytearray | memoryview):
+        return _encoded_bytes(bytes(value))
+    if isinstance(value, Mapping):
+        return {_encoded_key(key): encoded(each) for key, each in value.items()}
+    if isinstance(value, RemoteHandle):
+        return value.id
+    if isinstance(value, RecordedRequest):
+        return json.loads(to_line(value))
+    if isinstance(value, Fault):
+        return _fault(value)
+    if isinstance(value, Bug):
+        return _bug(value)
+    return _structure(value)
+
+
+def error_told(error: BaseException) -> dict[str, str]:
+    """An error as JSON: its class and message, and Kafka's code if it is Kafka's refusal."""
+    if isinstance(error, KafkaError):
+        return {"type": "KafkaError", "message": error.message or error.code.name, "code": error.code.name}
+    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    return {"type": type(error).__name__, "message": text}
+
+
+def _structure(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {field.name: encoded(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        derived = {name: encoded(getattr(value, name)) for name in _properties(type(value))}
+        is_special = any(dataclasses.is_dataclass(base) for base in type(value).__mro__[1:])
+        return {**fields, **derived, **({"class": type(value).__name__} if is_special else {})}
+    if isinstance(value, tuple):
+        if hasattr(value, "_fields"):
+            return {name: encoded(each) for name, each in zip(value._fields, value, strict=True)}
+        if is_place(value):
+            return _encoded_key(value)
+    if isinstance(value, Iterable):
+        return [encoded(each) for each in value]
+    raise TypeError(f"{type(value).__name__} has no JSON")
+
+
+def _properties(owner: type) -> list[str]:
+    return [name for base in owner.__mro__ for name, member in vars(base).items() if isinstance(member, property)]
+
+
+def is_place(value: Any) -> bool:
+    """Whether it is a topic and the number of a partition."""
+    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str) and type(value[1]) is int
+
+
+def _encoded_key(key: Any) -> str:
+    return f"{key[0]}-{key[1]}" if is_place(key) else str(key)
+
+
+def _encoded_bytes(data: bytes) -> str | dict[str, str]:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}
+
+
+def _fault(fault: Fault) -> dict[str, Any]:
+    api = None if fault.api is None else API_BY_KEY[fault.api].name
+    fields = {name: encoded(getattr(fault, name)) for name in (*_FAULT_FIELDS, "hits")}
+    if isinstance(fault, WireFault):
+        left_out = ("answer", "drop", "lose", "cut")
+        fields = {name: each for name, each in fields.items() if name not in left_out}
+        fields |= {name: encoded(getattr(fault, name)) for name in WireFault.__slots__}
+        fields["class"] = WireFault.__name__
+    given = {name: each for name, each in fields.items() if each is not None and each is not False}
+    return {"api": api, **given}
+
+
+def _bug(bug: Bug) -> dict[str, Any]:
+    return {
+        "where": bug.where,
+        "error": repr(bug.error),
+        "traceback": bug.traceback,
+        "frame": encoded(bug.frame),
+        "last_requests": list(bug.last_requests),
+    }
+
+
+# -- JSON as values
 
 _LISTS = (list, Sequence, Iterable, Collection, set, frozenset)
 _NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "text", type(None): "null"}
@@ -217,3 +338,42 @@ def fields_of(owner: type) -> dict[str, Any]:
         hints = hints_of(owner)
         return {name: hints[name] for name in names}
     raise TypeError(f"{owner.__name__} has no JSON")
+
+
+# -- types
+
+
+@functools.cache
+def hints_of(owner: Callable[..., Any]) -> dict[str, Any]:
+    """The types of a function's arguments (and ``return``), or of the fields of a class.
+
+    Names that are imported for type checkers alone are imported now. NameError for a name that is nowhere.
+    """
+    modules = {owner.__module__}
+    if inspect.isclass(owner):
+        modules |= {base.__module__ for base in owner.__mro__ if base.__module__.startswith("odradek")}
+    names: dict[str, Any] = {}
+    for module in modules:
+        names |= {**vars(importlib.import_module(module)), **_typing_imports(module)}
+    return typing.get_type_hints(owner, globalns=names, localns={**names, **_forward_names()})
+
+
+@functools.cache
+def _typing_imports(module: str) -> dict[str, Any]:
+    """The imports under ``if TYPE_CHECKING:``."""
+    found: dict[str, Any] = {}
+    for node in ast.parse(inspect.getsource(sys.modules[module])).body:
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            for each in node.body:
+                if isinstance(each, ast.ImportFrom) and each.module is not None:
+                    home = importlib.import_module(each.module)
+                    found |= {name.asname or name.name: getattr(home, name.name) for name in each.names}
+    return found
+
+
+@functools.cache
+def _forward_names() -> dict[str, Any]:
+    """The quoted names in aliases such as ``Topics``."""
+    from odradek.broker.facade.topics import TopicSpec
+
+    return {"TopicSpec": TopicSpec}
