@@ -360,13 +360,13 @@ def _denied_change(ctx: RequestContext, change: Change) -> KafkaError | None:
     if change.type == ResourceType.BROKER:
         # The broker that is asked checks a change of brokers before the controller asks for rights.
         (error,) = ctx.services.controller.ask(AlterConfigs([change], ctx.node.id, validate_only=True))
-        if error is not None:
+        if error is not None and error.code is not ErrorCode.INVALID_CONFIG:  # that is the controller's own check
             return error
     try:
         check_change(change, fails_at_nulls=ctx.release.fails_at_null_configs)
     except KafkaError as error:
         return as_value(error)
-    if kind is Resource.CLUSTER and not ctx.release.tells_refused_brokers:
+    if change.type == ResourceType.BROKER and not ctx.release.tells_refused_brokers:
         return KafkaError(REFUSALS[kind])
     return KafkaError(REFUSALS[kind], REFUSAL_TEXTS[kind])
 

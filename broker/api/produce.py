@@ -622,6 +622,8 @@ def _joined(
         indexes = refused.setdefault((topic.name, topic.topic_id), {})
         indexes.update(dict.fromkeys(data.index for data in topic.partition_data))
     for (name, topic_id), indexes in refused.items():
+        if not indexes:
+            continue
         answers = [PartitionProduceResponse(index, ErrorCode.TOPIC_AUTHORIZATION_FAILED, -1) for index in indexes]
         response.responses.append(TopicProduceResponse(name, topic_id, answers))
     response.responses.sort(key=lambda topic: order[topic.name, topic.topic_id])

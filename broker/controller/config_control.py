@@ -67,10 +67,10 @@ class ConfigControl:
         return [] if command.validate_only else records, results
 
     def _records_of(self, change: Change, node_id: int | None) -> list[MetadataRecord]:
+        check_change(change, fails_at_nulls=self._config.release.fails_at_null_configs)
         changed = _KINDS.get(change.type)
         if changed is None or change.type in self._config.release.unknown_resources:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {change.type}")
-        check_change(change, fails_at_nulls=self._config.release.fails_at_null_configs)
         after = changed(self, change, node_id)
         current = self._image.configs_of(change.type, change.name)
         # As in Kafka a broker is told again what it is told already: it reads files anew then (KAFKA-14136).
@@ -133,11 +133,11 @@ class ConfigControl:
             level = self._image.feature(METADATA_VERSION)
             before, after = (values.get(cordons.CORDONED) for values in (current, checked))
             cordons.check_by_controller(before, after, level, by_broker=node_id is not None)
-        self._check_min_insync(change, target, result)
         with _refused_as(ErrorCode.INVALID_REQUEST):
             if target is not None:
                 check_listeners(broker, target, checked)
             check_reconfigurables(broker, target, checked)
+        self._check_min_insync(change, target, result)
         return checked
 
     def _any_node(self, change: Change) -> int | None:

@@ -328,7 +328,7 @@ class MemberOrder:
             else:
                 place = (in_map & (self._slots - 1)) + 1 << self._bits + _TURN_BITS
             ordered.insert(bisect_left(self._places, place), more)
-        if without in self._hashes:  # one that had two instance ids and left is known by the other one
+        if without is not None:
             ordered.remove(without)
         return ordered
 

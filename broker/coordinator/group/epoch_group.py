@@ -265,13 +265,15 @@ class EpochGroup(ABC):
         """A record is about to change the group."""
         self._state = None
 
-    def note_static(self, member: StaticMember) -> None:
-        """Register the instance id of a member that was put, if it is static."""
+    def note_static(self, before: StaticMember | None, member: StaticMember) -> None:
+        """Register the instance id of a member that was put, if it is static; `before`: what it was."""
+        if before is not None and before.instance_id != member.instance_id:
+            self.forget_static(before)
         if member.instance_id is not None:
             self.static_ids[member.instance_id] = member.member_id
 
     def forget_static(self, member: StaticMember | None) -> None:
-        """Unregister the instance id of a member that was removed, if it is still its own."""
+        """Unregister the instance id of a member that was removed or has another one, if it is still its own."""
         instance_id = None if member is None else member.instance_id
         if member is not None and instance_id is not None and self.static_ids.get(instance_id) == member.member_id:
             del self.static_ids[instance_id]

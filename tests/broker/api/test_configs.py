@@ -12,11 +12,13 @@ from odradek.broker.cluster import Cluster
 from odradek.broker.config.broker_config import DEFAULTS_OF_ODRADEK, BrokerConfig
 from odradek.broker.config.definition import keys_of
 from odradek.broker.releases.release import DEFAULT as NEWEST
+from odradek.broker.security.principal import Principal
 from odradek.protocol.generated.messages import alter_configs as alter
 from odradek.protocol.generated.messages import incremental_alter_configs as incremental
 from odradek.protocol.generated.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.protocol.generated.messages.list_config_resources import ListConfigResourcesRequest
 from odradek.protocol.json_form import to_json
+from tests.fakes.acls import SECURED
 from tests.fakes.ask import ask
 from tests.fakes.configs import set_configs
 from tests.fakes.vectors import OTHER, recorded
@@ -159,6 +161,23 @@ def test_one_refused_resource_does_not_hinder_the_others() -> None:
     assert [(each.resource_name, each.error_code) for each in response.responses] == [("x", 3), ("a", 0)]
     [config] = described(cluster, TOPIC, "a", ["retention.ms"], include_synonyms=True).configs
     assert (config.value, config.config_source) == ("5", 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "key", "text"),
+    [
+        (METRICS, "m", "interval.ms", "Cluster authorization failed."),
+        (BROKER, "1", "num.io.threads", None),
+        (BROKER, "1", "min.insync.replicas", None),
+    ],
+)
+def test_who_may_not_change_the_cluster_is_told_so_before_the_controller_looks(
+    kind: int, name: str, key: str, text: str | None
+) -> None:
+    resource = incremental.AlterConfigsResource(kind, name, [incremental.AlterableConfig(key, 0, "8")])
+    request = incremental.IncrementalAlterConfigsRequest([resource])
+    [told] = ask(Cluster(config=SECURED), request, principal=Principal("User", "alice")).responses
+    assert (told.error_code, told.error_message) == (31, text)
 
 
 # -- ListConfigResources

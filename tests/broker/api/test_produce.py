@@ -646,6 +646,13 @@ def test_a_partition_that_is_denied_twice_is_answered_once(cluster: Cluster) -> 
     assert codes(ask(cluster, by_name("theirs", "theirs"), 12, principal=ALICE)) == [("theirs", DENIED)]
 
 
+def test_a_denied_topic_without_partitions_is_not_answered(cluster: Cluster) -> None:
+    request = by_name("theirs")
+    request.topic_data.append(TopicProduceData("others"))
+    [topic] = ask(cluster, request, 12, principal=ALICE).responses
+    assert topic.name == "theirs"
+
+
 @pytest.mark.parametrize("transactional_id", [None, "t"])
 def test_a_transactional_batch_needs_a_right_on_its_id(cluster: Cluster, transactional_id: str | None) -> None:
     records = batch(producer_id=1, producer_epoch=0, base_sequence=0, transactional=True)

@@ -458,6 +458,12 @@ def test_unknown_kinds_of_resources(cluster: Cluster, kind: int, replaces: bool)
     assert refused == (INVALID_REQUEST, f"Unknown resource type {int(kind)}")
 
 
+def test_keys_are_looked_at_before_the_kind_of_the_resource(cluster: Cluster) -> None:
+    twice = change(cluster, 77, "1", ("a", SET, "1"), ("a", SET, "2"))
+    assert twice == (INVALID_REQUEST, "Error due to duplicate config keys")
+    assert change(cluster, 77, "1", ("a", SET, None)) == (INVALID_REQUEST, "Null value not supported for : a")
+
+
 def test_settings_of_groups_and_metrics_outlive_the_process(tmp_path: Path) -> None:
     first = Cluster(data_dir=tmp_path)
     first.open_directory()

@@ -263,6 +263,7 @@ class Conversation:
             self.topics |= {each["name"] for each in step.body["topics"] if each["name"]}
         if step.api == "CreateDelegationToken" and answered.kafka.get("hmac"):
             self._tokens.append((step.on, answered.kafka["hmac"]))
+            self._until(partial(self._is_equal, "DescribeDelegationToken", 3, {"owners": None}))
         if step.api == "StreamsGroupHeartbeat" and step.body["topology"]:
             self._wait_for_internal_topics(step.body["topology"], answered.kafka)
         if step.api == "ShareFetch" and answered.kafka.get("errorCode") == 0:

@@ -360,7 +360,7 @@ class ConsumerGroup(EpochGroup):
             self._move(before.revoking, member.revoking)
         if len(self.members) >= self.peak:
             self.peak = len(self.members) + 1
-        self.note_static(member)
+        self.note_static(before, member)
         self._state = None
 
     def remove_member(self, member_id: str) -> None:

@@ -510,11 +510,6 @@ class StreamsGroup(EpochGroup):
             and self.target_of(member_id) != NO_TARGET
         )
 
-    def static_member(self, instance_id: str | None) -> Member | None:
-        """See `EpochGroup`."""
-        member = self.members.get(self.static_ids.get(instance_id or "", ""))
-        return member if member is not None and member.instance_id == instance_id else None
-
     @property
     def described(self) -> Description | None:
         """The description of the topology, if the group's record says that it is stored, and it is still there."""
@@ -557,7 +552,7 @@ class StreamsGroup(EpochGroup):
         self.members[member.member_id] = member
         self.peak = max(self.peak, len(self.members) + 1)
         self.holders.add(member)
-        self.note_static(member)
+        self.note_static(before, member)
         self._state = None
 
     def remove_member(self, member_id: str) -> None:

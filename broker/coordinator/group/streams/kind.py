@@ -223,7 +223,7 @@ class StreamsKind(EpochKind):
             member: Member = group.requesting(member_id, instance_id)
             check_epoch(member, command.member_epoch, command.owned)
             return member
-        present = group.static_member(instance_id)
+        present: Member | None = group.static_member(instance_id)
         if present is None:
             return group.members.get(member_id) or Member(member_id)
         check_released(present, member_id)

@@ -209,6 +209,15 @@ def test_a_heartbeat_without_news_meets_what_has_changed_meanwhile() -> None:
     assert sorted(driver.beat("a", 3, client_id="another").assignment or {}) == [owned_id(driver, "t")]
 
 
+def test_an_instance_id_that_its_member_has_changed_is_free() -> None:
+    driver = ConsumerDriver()
+    driver.join("a", instance_id="one")
+    driver.beat("a", -2, instance_id="one")
+    driver.beat("a", 0, instance_id="two", topics=("t",), owned={})
+    assert driver.join("b", instance_id="one").member_id == "b"
+    assert driver.group.static_ids == {"two": "a", "one": "b"}
+
+
 def test_an_instance_id_of_a_member_that_left_with_another_one_joins_anew() -> None:
     driver = ConsumerDriver()
     driver.join("other")
