@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from odradek.broker.faults.fault import FaultSet
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
+from odradek.broker.requests.handlers import LONG_BYTES
 from odradek.broker.requests.parked_request import Parked, is_coroutine
 from odradek.broker.requests.request_log import problems_of
 from odradek.broker.security.authorizer import Authorizer
@@ -17,6 +18,7 @@ from odradek.broker.security.principal import ANONYMOUS
 from odradek.protocol.apis import API_BY_NAME
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.json_form import from_json, to_json
+from odradek.protocol.message_codec import codec
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
@@ -55,12 +57,15 @@ class Console:
         """Answer a request of Kafka's protocol, as JSON in the form of Kafka's own tools; `odradek codec` shows it.
 
         The request has the newest version. It needs no rights, meets no fault, and is in no transcript. ``node``: which
-        one is asked; by default the first that is up. Raises ProtocolError for a body of another shape, KafkaError
-        for the first error in the answer, or if the node is not up (BROKER_NOT_AVAILABLE), TimeoutError after 30
-        seconds.
+        one is asked; by default the first that is up. Raises ProtocolError for a body of another shape, ValueError for
+        a request above 16 KiB, KafkaError for the first error in the answer, or if the node is not up
+        (BROKER_NOT_AVAILABLE), TimeoutError after 30 seconds.
         """
         spec = API_BY_NAME[api]
-        request = from_json(spec.request, spec.request.MAX_VERSION, body)
+        version = spec.request.MAX_VERSION
+        request = from_json(spec.request, version, body)
+        if (size := len(codec(spec.request, version).encode(request))) > LONG_BYTES:
+            raise ValueError(f"{api} of {size} bytes: at most {LONG_BYTES} are answered here")
         answer: Future[Any] = Future()
         try:
             self._look(lambda: self._begin(spec, request, node, answer))

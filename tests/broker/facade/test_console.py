@@ -65,6 +65,10 @@ def test_an_admin_request_needs_no_rights() -> None:
 def test_an_admin_request_of_another_shape_is_refused(console: Console) -> None:
     with pytest.raises(ProtocolError, match="the field groupsNames is missing"):
         console.admin("DeleteGroups", {})
+    with pytest.raises(ProtocolError):
+        console.admin("CreatePartitions", {"topics": [], "timeoutMs": 2**31, "validateOnly": True})
+    with pytest.raises(ValueError, match="DeleteGroups of 30003 bytes: at most 16384 are answered here"):
+        console.admin("DeleteGroups", {"groupsNames": ["g" * 9] * 3000})
 
 
 def test_an_admin_request_to_a_node_that_is_down_is_refused(console: Console) -> None:
