@@ -75,7 +75,7 @@ class GroupMachine:
             new_short_id,
             self.offsets.delete_group,
         )
-        self._decide: dict[type[Command[Any]], Decision] = {
+        self._own: dict[type[Command[Any]], Decision] = {
             c.CommitOffsets: self.offsets.commit,
             c.TxnOffsetCommit: self.offsets.commit_in_transaction,
             c.DeleteOffsets: self.offsets.delete,
@@ -86,8 +86,7 @@ class GroupMachine:
             c.FenceMember: _nothing,
             c.ExpireRevocation: _nothing,
         }
-        self._own = dict(self._decide)
-        self._by_type: dict[type[Command[Any]], dict[GroupType, Decision]] = {}
+        self._deciding: dict[type[Command[Any]], list[GroupKind]] = {}
         self._kinds: dict[GroupType, GroupKind] = {}
         self._replays: dict[int, Callable[[LogRecord], None]] = {}
         self.classic = ClassicKind(self.context, self.stored)
@@ -98,14 +97,15 @@ class GroupMachine:
 
     def decide(self, command: Command[Any], now_ms: int) -> Outcome[Any]:
         """See `Machine`."""
-        decision = self._decide.get(command.__class__)
-        if decision is None:
-            assert isinstance(command, c.GroupCommand)
-            assert command.home is not None
-            self._kind(command.home)
-            decision = self._decide[command.__class__]
-        outcome = decision(command, now_ms)
-        if outcome.records and not (release := self.context.configs.release).stores_group_details:
+        kind = self._kind_for(command)
+        decisions = self._own if kind is None else kind.decisions
+        outcome = decisions[command.__class__](command, now_ms)
+        if not outcome.records:
+            return outcome
+        if kind is not None and kind is not self.classic and _log.isEnabledFor(logging.INFO):
+            assert isinstance(command, GroupCommand)
+            follow(self.groups.get, command, outcome)
+        if not (release := self.context.configs.release).stores_group_details:
             from odradek.broker.coordinator.group.older_records import as_stored_by
 
             outcome.records = as_stored_by(release, outcome.records)
@@ -137,7 +137,7 @@ class GroupMachine:
     ) -> Outcome[Any] | None:
         """See `Machine`."""
         _log.warning("%s refused: %s", command.__class__.__name__, error)
-        kind = self._kind_deciding(command)
+        kind = self._kind_for(command)
         if kind is not None:
             return kind.refused(command, outcome, error, now_ms)
         if isinstance(command, c.CommitOffsets | c.TxnOffsetCommit):
@@ -217,52 +217,28 @@ class GroupMachine:
 
     def _add(self, kind: GroupKind) -> None:
         self._kinds[kind.group_type] = kind
-        for command, decision in kind.decisions.items():
-            decisions = self._by_type.setdefault(command, {})
-            decisions[kind.group_type] = decision if kind is self.classic else self._told(decision)
-            self._decide[command] = self._routed(command, decisions)
+        for command in kind.decisions:
+            self._deciding.setdefault(command, []).append(kind)
 
-    def _told(self, decision: Decision) -> Decision:
-        """Decide, and log the changes if INFO is enabled."""
-
-        def decide(command: c.GroupCommand, now_ms: int) -> Outcome[Any]:
-            outcome = decision(command, now_ms)
-            if outcome.records and _log.isEnabledFor(logging.INFO):
-                follow(self.groups.get, command, outcome)
-            return outcome
-
-        return decide
-
-    def _routed(self, command: type[Command[Any]], decisions: dict[GroupType, Decision]) -> Decision:
-        """The function that decides on a command which these kinds know; see `groups`."""
-        assert issubclass(command, c.GroupCommand)
+    def _kind_for(self, command: Command[Any]) -> GroupKind | None:
+        """The kind that decides on a command, None for the machine itself; see `groups`."""
+        kinds = self._deciding.get(command.__class__)
+        if kinds is None:
+            home = command.home if isinstance(command, GroupCommand) else None
+            return None if home is None else self._kind(home)
+        assert isinstance(command, GroupCommand)
         home = command.home
-        if home is not None and home not in decisions:
-            self._kind(home)
-            return self._decide[command]
-        default = self._own[command] if home is None else decisions[home]
-        if home is not None and len(decisions) == 1:
-            return default
-
-        def route(asked: c.GroupCommand, now_ms: int) -> Outcome[Any]:
-            group = self.groups.get(asked.group_id)
-            if group is None or (home is not None and group.is_empty):
-                return default(asked, now_ms)
-            return decisions.get(group.group_type, default)(asked, now_ms)
-
-        return route
-
-    def _kind_deciding(self, command: Command[Any]) -> GroupKind | None:
-        if not isinstance(command, c.GroupCommand):
-            return None
-        decisions = self._by_type.get(type(command))
-        if decisions is None:
-            return None
+        if home is not None and len(kinds) == 1:
+            return kinds[0]
         group = self.groups.get(command.group_id)
-        away = command.home is None or (group is not None and not group.is_empty)
-        if group is not None and away and group.group_type in decisions:
-            return self._kinds[group.group_type]
-        return None if command.home is None else self._kinds[command.home]
+        wanted = home if group is None or (home is not None and group.is_empty) else group.group_type
+        found = None
+        for kind in kinds:
+            if kind.group_type is wanted:
+                return kind
+            if kind.group_type is home:
+                found = kind
+        return found
 
     # -- inside
 

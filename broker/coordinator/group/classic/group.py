@@ -25,9 +25,9 @@ from odradek.broker.coordinator.group.classic.states import (
 from odradek.broker.coordinator.group.commands import (
     CommitOffsets,
     CommittedOffset,
+    FenceMember,
     GroupCommand,
     GroupType,
-    MemberCommand,
     TxnOffsetCommit,
     Visible,
 )
@@ -204,15 +204,6 @@ class LeaveGroup(GroupCommand):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class ExpireMember(MemberCommand):
-    """The session of a member is over, or the time for which a new member id is kept."""
-
-    home: ClassVar[GroupType | None] = GroupType.CLASSIC
-    __slots__ = ()
-    reply: None
-
-
-@mypyc_attr(allow_interpreted_subclasses=True)
 class EndJoinPhase(GroupCommand):
     """The time to join is over: see `join_phase`."""
 
@@ -291,7 +282,7 @@ class Member:
         self.join_ticket: int | None = None
         self.sync_ticket: int | None = None
         self.session_key = session_key(group_id, member_id)
-        self.expiry = ExpireMember(group_id, member_id)
+        self.expiry = FenceMember(group_id, member_id)
 
     @classmethod
     def from_stored(cls, group_id: str, protocol: str | None, stored: StoredMember) -> Member:

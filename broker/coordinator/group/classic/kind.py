@@ -14,7 +14,6 @@ from odradek.broker.coordinator.group.classic.group import (
     ClassicGroup,
     EndJoinPhase,
     EndJoinPhaseIfAll,
-    ExpireMember,
     ExpireSync,
     Heartbeat,
     JoinedMember,
@@ -43,8 +42,8 @@ from odradek.broker.coordinator.group.classic.states import (
     JoinAction,
     SyncAction,
 )
-from odradek.broker.coordinator.group.commands import GroupType, MetadataChanged
-from odradek.broker.coordinator.group.groups import GroupChanged, Groups, KindContext, group_error
+from odradek.broker.coordinator.group.commands import FenceMember, GroupType, MetadataChanged
+from odradek.broker.coordinator.group.groups import GroupChanged, KindContext, group_error
 from odradek.broker.coordinator.group.offsets import StoredOffsets
 from odradek.broker.runtime.machine import Answer, Cancel, Command, Effect, LogRecord, Outcome, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -61,23 +60,108 @@ _GIVE_WAY = frozenset({GroupType.CONSUMER, GroupType.STREAMS})
 """The kinds whose empty groups become classic ones when a classic member joins."""
 
 
-class Joining:
-    """Decides on JoinGroup. Owner: the classic kind. `new_id` makes the random part of member ids."""
+class ClassicKind:
+    """See `GroupKind` and `groups.Dormant`.
 
-    def __init__(self, rebalance: Rebalance, groups: Groups, new_id: Callable[[], str]) -> None:
-        self._rebalance = rebalance
-        self._settings = rebalance.settings
-        self._groups = groups
-        self._new_id = new_id
+    `stored` has the last generation of each group as the log has it. A group is taken up from there, or from the
+    offsets that name it, when something is first asked of it; from then on it takes each further record itself.
+    """
+
+    group_type: ClassVar[GroupType] = GroupType.CLASSIC
+
+    def __init__(self, context: KindContext, offsets: StoredOffsets) -> None:
+        self.stored: dict[str, StoredGroup] = {}
+        self._offsets = offsets
+        self._groups = context.groups
+        self._settings = context.settings
+        self._new_id = context.new_id
+        self._rebalance = Rebalance(context.settings)
         self._tickets = count(1)
+        self.decisions: Mapping[type[Command[Any]], Callable[[Any, int], Outcome[Any]]] = {
+            JoinGroup: self.join,
+            SyncGroup: self.sync,
+            Heartbeat: self.heartbeat,
+            LeaveGroup: self.leave,
+            FenceMember: self.fence,
+            EndJoinPhase: self.end_join_phase,
+            EndJoinPhaseIfAll: self.end_join_phase_if_all,
+            ExpireSync: self.expire_sync,
+        }
 
-    def next_ticket(self) -> int:
-        """A ticket that this machine has not given yet."""
-        return next(self._tickets)
+    # -- GroupKind
 
-    def tickets_after(self, used: int) -> None:
-        """Tickets up to this one have been given."""
+    def replay(self, record_type: int, record: LogRecord) -> None:
+        """See `GroupKind`."""
+        group_id = decode_group_key(record.key)
+        live = self._groups.find_live(group_id, ClassicGroup)
+        if record.value is None:
+            self.stored.pop(group_id, None)
+            if live is not None:
+                live.end()
+                self._groups.remove(group_id, ClassicGroup)
+            return
+        stored = self.stored[group_id] = record.decoded or decode_group_value(record.value)
+        if live is not None:
+            live.take_stored(stored)
+        else:
+            self._groups.displace(group_id, ClassicGroup)
+
+    def refused(
+        self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
+    ) -> Outcome[Any] | None:
+        """The client gets Kafka's error code. A group that has lost its last member is empty even so."""
+        if isinstance(command, SyncGroup):
+            return self.assignment_refused(command, group_error(error.code), now_ms)
+        if isinstance(command, JoinGroup):
+            return make_outcome(reply=join_refused("", group_error(error.code)))
+        return make_outcome(reply=outcome.reply, effects=outcome.effects)
+
+    def commit_late(self, command: Command[Any], now_ms: int) -> Sequence[Effect]:
+        """See `ReplicatedMachine`: members whose assignment was not committed in time have to join again."""
+        return self.assignment_late(command, now_ms) if isinstance(command, SyncGroup) else ()
+
+    def on_loaded(self, now_ms: int) -> Sequence[Effect]:
+        """See `GroupKind`: members have a whole session to show that they live."""
+        effects: list[Effect] = []
+        for group_id, stored in self.stored.items():
+            group = self._groups.find(group_id, ClassicGroup) if stored.members else None
+            if group is not None:
+                effects += self.resume(group, now_ms)
+                effects.append(GroupChanged(group_id))
+        return effects
+
+    def on_metadata_changed(self, change: MetadataChanged, now_ms: int) -> Sequence[Effect]:
+        """See `GroupKind`: the members look at topics themselves."""
+        return ()
+
+    def snapshot(self) -> dict[str, StoredGroup]:
+        """See `GroupKind`."""
+        return self.stored
+
+    def restore(self, snapshot: dict[str, StoredGroup]) -> None:
+        """See `GroupKind`: the tickets of members that wait must not be given again."""
+        self.stored = snapshot
+        groups = (group for group in self._groups.live().values() if isinstance(group, ClassicGroup))
+        members = [member for group in groups for member in group.members.values()]
+        used = max((m.join_ticket or m.sync_ticket or 0 for m in members), default=0)
         self._tickets = count(used + 1)
+
+    # -- Dormant
+
+    def take_up(self, group_id: str) -> ClassicGroup | None:
+        """See `Dormant`."""
+        stored = self.stored.get(group_id)
+        if stored is not None:
+            return ClassicGroup.from_stored(group_id, stored)
+        if group_id in self._offsets.offsets or self._offsets.has_pending(group_id):
+            return ClassicGroup(group_id, -1)
+        return None
+
+    def ids(self) -> Iterable[str]:
+        """See `Dormant`."""
+        return (*self.stored, *self._offsets.group_ids())
+
+    # -- JoinGroup
 
     def join(self, command: JoinGroup, now_ms: int) -> Outcome[JoinReply]:
         """A member joins. The group is created for an unknown member, and stored at once, even if joining fails.
@@ -164,7 +248,7 @@ class Joining:
         if command.api_version < KNOWN_MEMBER_ID_FROM:
             return self._add(group, command, member_id, changes)
         group.pending_join[member_id] = None
-        expiry = ExpireMember(group.group_id, member_id)
+        expiry = FenceMember(group.group_id, member_id)
         changes.effects.append(Schedule(session_key(group.group_id, member_id), command.session_timeout_ms, expiry))
         return changes.answered(join_refused(member_id, ErrorCode.MEMBER_ID_REQUIRED))
 
@@ -180,7 +264,7 @@ class Joining:
             command.protocols,
         )
         member.is_new = True
-        ticket = member.join_ticket = self.next_ticket()
+        ticket = member.join_ticket = next(self._tickets)
         if group.join_phase is not None:
             group.join_phase.somebody_came = True
         if not group.members:
@@ -203,7 +287,7 @@ class Joining:
         if action is JoinAction.TELL_AGAIN:
             return changes.answered(group.join_reply(member.member_id))
         group.update(member, command.protocols, command.session_timeout_ms, command.rebalance_timeout_ms)
-        ticket = self.next_ticket()
+        ticket = next(self._tickets)
         before = group.await_join(member, ticket)
         if before is not None:
             changes.effects.append(Answer(before, join_refused(member.member_id, ErrorCode.REBALANCE_IN_PROGRESS)))
@@ -235,7 +319,7 @@ class Joining:
             action = JoinAction.JOIN
         member = self._swap(group, old, member_id, command, changes)
         self._rebalance.expect_heartbeat(member, changes)
-        ticket = self.next_ticket()
+        ticket = next(self._tickets)
         group.await_join(member, ticket)
         self._carry_out(action, group, changes)
         return changes.parked(ticket)
@@ -276,31 +360,7 @@ class Joining:
         group.note_subscriptions()
         return new
 
-
-def _with_replaced(group: ClassicGroup, old: Member, member_id: str, command: JoinGroup) -> StoredGroup:
-    """The present generation as stored, with a static member under its new id."""
-    stored = group.to_stored()
-    metadata = dict(reversed(command.protocols))[group.protocol or ""]
-    replaced = old.to_stored(group.protocol)._replace(
-        member_id=member_id,
-        subscription=metadata,
-        rebalance_timeout_ms=command.rebalance_timeout_ms,
-        session_timeout_ms=command.session_timeout_ms,
-    )
-    return stored._replace(
-        leader=member_id if group.leader == old.member_id else group.leader,
-        members=tuple(replaced if m.member_id == old.member_id else m for m in stored.members),
-    )
-
-
-class Members:
-    """Decides on the requests of members after they have joined, and on their timers. Owner: the classic kind."""
-
-    def __init__(self, rebalance: Rebalance, joining: Joining, groups: Groups) -> None:
-        self._rebalance = rebalance
-        self._settings = rebalance.settings
-        self._next_ticket = joining.next_ticket
-        self._groups = groups
+    # -- other requests
 
     def _find(self, group_id: str) -> ClassicGroup | None:
         group = self._groups.get(group_id)
@@ -336,7 +396,7 @@ class Members:
         return self._wait_for_leader(member, changes)
 
     def _wait_for_leader(self, member: Member, changes: Changes) -> Outcome[SyncReply]:
-        before, member.sync_ticket = member.sync_ticket, self._next_ticket()
+        before, member.sync_ticket = member.sync_ticket, next(self._tickets)
         if before is not None:
             changes.effects.append(Answer(before, sync_refused(ErrorCode.REBALANCE_IN_PROGRESS)))
         return changes.parked(member.sync_ticket)
@@ -422,7 +482,7 @@ class Members:
 
     # -- timers
 
-    def expire_member(self, command: ExpireMember, now_ms: int) -> Outcome[None]:
+    def fence(self, command: FenceMember, now_ms: int) -> Outcome[None]:
         """Remove a member whose session is over, unless it waits for the others."""
         group = self._find(command.group_id)
         changes = Changes(now_ms)
@@ -481,105 +541,21 @@ class Members:
         return changes.effects
 
 
+def _with_replaced(group: ClassicGroup, old: Member, member_id: str, command: JoinGroup) -> StoredGroup:
+    """The present generation as stored, with a static member under its new id."""
+    stored = group.to_stored()
+    metadata = dict(reversed(command.protocols))[group.protocol or ""]
+    replaced = old.to_stored(group.protocol)._replace(
+        member_id=member_id,
+        subscription=metadata,
+        rebalance_timeout_ms=command.rebalance_timeout_ms,
+        session_timeout_ms=command.session_timeout_ms,
+    )
+    return stored._replace(
+        leader=member_id if group.leader == old.member_id else group.leader,
+        members=tuple(replaced if m.member_id == old.member_id else m for m in stored.members),
+    )
+
+
 def _differs(asked: str | None, actual: str | None) -> bool:
     return asked is not None and actual is not None and asked != actual
-
-
-class ClassicKind:
-    """See `GroupKind` and `groups.Dormant`.
-
-    `stored` has the last generation of each group as the log has it. A group is taken up from there, or from the
-    offsets that name it, when something is first asked of it; from then on it takes each further record itself.
-    """
-
-    group_type: ClassVar[GroupType] = GroupType.CLASSIC
-
-    def __init__(self, context: KindContext, offsets: StoredOffsets) -> None:
-        self.stored: dict[str, StoredGroup] = {}
-        self._offsets = offsets
-        self._groups = context.groups
-        rebalance = Rebalance(context.settings)
-        joining = self._joining = Joining(rebalance, context.groups, context.new_id)
-        members = self._members = Members(rebalance, joining, context.groups)
-        self.decisions: Mapping[type[Command[Any]], Callable[[Any, int], Outcome[Any]]] = {
-            JoinGroup: joining.join,
-            SyncGroup: members.sync,
-            Heartbeat: members.heartbeat,
-            LeaveGroup: members.leave,
-            ExpireMember: members.expire_member,
-            EndJoinPhase: members.end_join_phase,
-            EndJoinPhaseIfAll: members.end_join_phase_if_all,
-            ExpireSync: members.expire_sync,
-        }
-
-    # -- GroupKind
-
-    def replay(self, record_type: int, record: LogRecord) -> None:
-        """See `GroupKind`."""
-        group_id = decode_group_key(record.key)
-        live = self._groups.find_live(group_id, ClassicGroup)
-        if record.value is None:
-            self.stored.pop(group_id, None)
-            if live is not None:
-                live.end()
-                self._groups.remove(group_id, ClassicGroup)
-            return
-        stored = self.stored[group_id] = record.decoded or decode_group_value(record.value)
-        if live is not None:
-            live.take_stored(stored)
-        else:
-            self._groups.displace(group_id, ClassicGroup)
-
-    def refused(
-        self, command: Command[Any], outcome: Outcome[Any], error: KafkaError, now_ms: int
-    ) -> Outcome[Any] | None:
-        """The client gets Kafka's error code. A group that has lost its last member is empty even so."""
-        if isinstance(command, SyncGroup):
-            return self._members.assignment_refused(command, group_error(error.code), now_ms)
-        if isinstance(command, JoinGroup):
-            return make_outcome(reply=join_refused("", group_error(error.code)))
-        return make_outcome(reply=outcome.reply, effects=outcome.effects)
-
-    def commit_late(self, command: Command[Any], now_ms: int) -> Sequence[Effect]:
-        """See `ReplicatedMachine`: members whose assignment was not committed in time have to join again."""
-        return self._members.assignment_late(command, now_ms) if isinstance(command, SyncGroup) else ()
-
-    def on_loaded(self, now_ms: int) -> Sequence[Effect]:
-        """See `GroupKind`: members have a whole session to show that they live."""
-        effects: list[Effect] = []
-        for group_id, stored in self.stored.items():
-            group = self._groups.find(group_id, ClassicGroup) if stored.members else None
-            if group is not None:
-                effects += self._members.resume(group, now_ms)
-                effects.append(GroupChanged(group_id))
-        return effects
-
-    def on_metadata_changed(self, change: MetadataChanged, now_ms: int) -> Sequence[Effect]:
-        """See `GroupKind`: the members look at topics themselves."""
-        return ()
-
-    def snapshot(self) -> dict[str, StoredGroup]:
-        """See `GroupKind`."""
-        return self.stored
-
-    def restore(self, snapshot: dict[str, StoredGroup]) -> None:
-        """See `GroupKind`: the tickets of members that wait must not be given again."""
-        self.stored = snapshot
-        groups = (group for group in self._groups.live().values() if isinstance(group, ClassicGroup))
-        members = [member for group in groups for member in group.members.values()]
-        self._joining.tickets_after(max((m.join_ticket or m.sync_ticket or 0 for m in members), default=0))
-
-    # -- Dormant
-
-    def take_up(self, group_id: str) -> ClassicGroup | None:
-        """See `Dormant`."""
-        stored = self.stored.get(group_id)
-        if stored is not None:
-            return ClassicGroup.from_stored(group_id, stored)
-        if group_id in self._offsets.offsets or self._offsets.has_pending(group_id):
-            return ClassicGroup(group_id, -1)
-        return None
-
-    def ids(self) -> Iterable[str]:
-        """See `Dormant`."""
-        return (*self.stored, *self._offsets.group_ids())
