@@ -6,7 +6,7 @@ import { act } from "./frame.js";
 import { Grid } from "./grid.js";
 import { requestColumns, requestKey, search } from "./parts.js";
 
-const KEPT = 2000, AT_ONCE = 200;
+const KEPT = 2000, AT_ONCE = 200, LONGEST = 64 * 1024;
 const USUAL = /^(Fetch|Heartbeat)$/;
 
 const plain = data => new TextDecoder().decode(Uint8Array.from(atob(data), each => each.charCodeAt(0)));
@@ -14,7 +14,7 @@ const plain = data => new TextDecoder().decode(Uint8Array.from(atob(data), each 
 // The messages decoded: Kafka's by the broker, those of the schema registry are JSON already.
 async function messages(each, into) {
   const found = each.request?.http === undefined ? await api("messages", { request: each }) : { request: plain(each.request.body), response: each.response && plain(each.response.body) };
-  const part = (title, message) => message ? [h("h3", {}, title), h("pre", {}, typeof message === "string" ? message : JSON.stringify(message, null, 2))] : [];
+  const part = (title, message) => message ? [h("h3", {}, title), h("pre", {}, typeof message === "string" ? message : JSON.stringify(message, null, 2).slice(0, LONGEST))] : [];
   into.replaceChildren(...part("Request", found.request), ...part("Answer", found.response));
 }
 
