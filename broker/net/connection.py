@@ -35,6 +35,7 @@ _log = logging.getLogger("odradek.broker.net")
 _REQUESTS_AT_ONCE: Final = 16  # requests answered for one connection before the others get their turn
 _BYTES_AT_ONCE: Final = 4 * 1024 * 1024  # and so many bytes read
 _JOIN_BELOW_BYTES: Final = 16 * 1024
+_SMALL_BUFFER_BYTES: Final = 64 * 1024
 
 
 class Transport(Protocol):
@@ -131,6 +132,7 @@ class Connection:
         "_nap",
         "_pending",
         "_poller",
+        "_received",
         "_socket",
         "_unsent",
         "cancel",
@@ -166,6 +168,7 @@ class Connection:
         self.new_wire: Callable[[Connection], Wire] = _no_wire
         self.cancel: Callable[[Connection], None] = _no_task
         self.unsent_answers: ByteBudget[Connection] | None = None
+        self._received: ByteBudget[Connection] | None = None
         self.last_used_ms = clock.now_ms()
         self._socket = sock
         self._poller = poller
@@ -221,7 +224,25 @@ class Connection:
 
     def limit_frames(self, max_bytes: int | None, on_growth: Callable[[int], None] | None = None) -> None:
         """The largest frame from now on; None for that of a listener without a gate. See `ReceiveBuffer.limit`."""
+        on_growth = on_growth or (None if self._received is None else self._note_buffer)
         self._buffer.limit(self._max_request_bytes if max_bytes is None else max_bytes, on_growth)
+
+    def count_received(self, budget: ByteBudget[Connection]) -> None:
+        """Count a large receive buffer in `budget`, unless its gate counts it."""
+        self._received = budget
+        if self._gate is None:
+            self.limit_frames(None, None)
+
+    def _note_buffer(self, size: int) -> None:
+        if self._received is not None:
+            if size > _SMALL_BUFFER_BYTES:
+                self._received.hold(self, size)
+            else:
+                self._received.release(self)
+
+    def gives_buffer_back(self) -> bool:
+        """Take a small receive buffer; False if a large frame has begun in it."""
+        return self._buffer.shrink(_SMALL_BUFFER_BYTES)
 
     def open_gate(self) -> None:
         """Send requests to the dispatcher from now on, because the client has logged in."""
@@ -428,6 +449,10 @@ class Connection:
         self._pending = self._unsent = self._error = None
         if self.unsent_answers is not None:
             self.unsent_answers.release(self)
+        if self._received is not None:
+            self._received.release(self)
+            self._received = None
+            self._buffer.limit(0)  # which refers to this connection no longer
         self.state = _CLOSED
         self._socket.close()
         if self._gate is not None:

@@ -50,7 +50,7 @@ class ReceiveBuffer:
         self.was_filled = False
 
     def limit(self, max_frame_bytes: int, on_growth: Callable[[int], None] | None = None) -> None:
-        """Allow frames of up to so many bytes from the next one on. `on_growth` gets the size of a larger buffer."""
+        """Allow frames of up to so many bytes from the next one on. `on_growth` gets the size of each new buffer."""
         self._max_frame_bytes = max_frame_bytes
         self._on_growth = on_growth
 
@@ -100,6 +100,14 @@ class ReceiveBuffer:
         self._wanted = 4
         self._start = start + 4 + size
         return self._view[start + 4 : self._start]
+
+    def shrink(self, most: int) -> bool:
+        """Take as little memory as the bytes need that have come; False if these are more than `most`."""
+        held = self._end - self._start
+        if held > most:
+            return False
+        self._replace(max(held, _FIRST_BYTES))
+        return True
 
     def _replace(self, size: int) -> None:
         """Move to a new buffer; the old one lives on as long as somebody holds a view of it."""

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger("odradek.broker.net")
 
 _BACKLOG = 1024
+_MOST_RECEIVED_BYTES = 512 * 1024 * 1024
+"""What the large receive buffers of all connections may have together."""
 _OUT_OF_DESCRIPTORS = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _ACCEPTED_AT_ONCE = 16  # connections accepted before others get their turn
 _PAUSE_S = 0.1
@@ -147,6 +149,7 @@ class Server:
         self._tasks: ConnectionTasks | None = None
         self._links: Links[Connection] | None = None
         self._unsent: ByteBudget[Connection] = ByteBudget(config.get_int("odradek.memory.bytes"), self._cut_unread)
+        self._received: ByteBudget[Connection] = ByteBudget(_MOST_RECEIVED_BYTES, self._cut_unfinished)
         self.connection_delay_ms: Callable[[int, str], int] = _no_delay
         """(node, address) of a new connection -> how long to keep it unserved before it is closed; 0 to serve it."""
         self.connection_fault: Callable[[int, str], Serve | None] = _no_fault
@@ -555,6 +558,7 @@ class Server:
         connection.new_wire = self._wire_of
         connection.cancel = self._cancel
         connection.unsent_answers = self._unsent
+        connection.count_received(self._received)
         poller, tasks = self._poller, self._tasks
         assert tasks is not None
         forget = None if poller is None else partial(poller.forget, connection)
@@ -578,6 +582,16 @@ class Server:
             self._unsent.limit,
         )
         self._cancel(connection)
+
+    def _cut_unfinished(self, connection: Connection) -> None:
+        """Take the receive buffer that grew least recently; a connection that needs it for its frame ends."""
+        if not connection.gives_buffer_back():
+            _log.warning(
+                "%s is cut: requests that are not whole yet have more than %d bytes",
+                connection.info.id,
+                self._received.limit,
+            )
+            self._cancel(connection)
 
     def _cancel(self, connection: Connection) -> None:
         self._connections[connection].cancel()

@@ -53,6 +53,7 @@ CONFIG = {  # what is kept is full, and compacted, before the first five minutes
     "transaction.state.log.num.partitions": "2",
     "transaction.state.log.segment.bytes": "1048576",
     "log.cleaner.backoff.ms": "5000",
+    "log.cleaner.delete.retention.ms": "60000",
 }
 TOPICS, PARTITIONS = 10, 3
 _CLIENTS = 4
@@ -101,7 +102,8 @@ class Load:
             self.failure = error
 
     def _produce(self, client: WireClient, rng: random.Random) -> None:
-        batch = build_batch([Record(at, 0, b"%d" % at, rng.randbytes(500)) for at in range(20)])
+        now_ms = int(time.time() * 1000)  # older ones would be deleted at once
+        batch = build_batch([Record(at, now_ms, b"%d" % at, rng.randbytes(500)) for at in range(20)])
         data = [PartitionProduceData(rng.randrange(PARTITIONS), batch)]
         request = ProduceRequest(None, -1, 30_000, [TopicProduceData(_topic(rng), partition_data=data)])
         client.request(request, max_version=9)

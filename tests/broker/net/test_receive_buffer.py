@@ -108,3 +108,21 @@ def test_a_frame_stays_readable_while_the_next_one_arrives() -> None:
     assert bytes(frame) == b"first"
     assert buffer.next_frame() is None
     assert bytes(frame) == b"first"
+
+
+def test_a_buffer_shrinks_to_what_it_holds() -> None:
+    sizes: list[int] = []
+    buffer = ReceiveBuffer(1_000_000)
+    buffer.limit(1_000_000, sizes.append)
+    stream = framed(b"b" * 500_000)
+    while stream:
+        stream = stream[feed(buffer, stream) :]
+        frame = buffer.next_frame()
+    assert buffer.shrink(0)
+    assert bytes(frame or b"") == b"b" * 500_000, "who has it keeps it"
+    assert sizes[-1] == 4096
+    feed(buffer, framed(b"next")[:6])
+    assert buffer.shrink(6)
+    assert not buffer.shrink(5)
+    feed(buffer, b"xt")
+    assert bytes(buffer.next_frame() or b"") == b"next"

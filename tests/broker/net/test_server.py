@@ -19,8 +19,9 @@ from odradek.broker.metadata.node import Endpoint
 from odradek.broker.net import server as server_module
 from odradek.broker.net.server import Server
 from odradek.broker.requests.context import RequestContext
+from odradek.protocol.generated.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from tests.broker.conftest import Install
+from tests.broker.conftest import Install, request_frame
 from tests.broker.net.test_connection import beat, dial, is_closed, read_frame, run, serving
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.ports import ports_in_a_row
@@ -291,6 +292,34 @@ def test_a_connection_leaves_the_last_descriptors_to_others(install: Install, mo
 
     trio.run(main, clock=cluster.clock)
     assert not cluster.bugs
+
+
+def test_requests_that_are_not_whole_have_a_limit_together(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(HeartbeatRequest, lambda ctx, request: HeartbeatResponse())
+    install(DescribeGroupsRequest, lambda ctx, request: DescribeGroupsResponse())
+    monkeypatch.setattr(server_module, "_MOST_RECEIVED_BYTES", 1_500_000)
+    cluster = FakeCluster()
+    large = request_frame(DescribeGroupsRequest(["g" * 30_000] * 25), 5)
+
+    async def scenario(server: Server) -> None:
+        async with await dial(cluster) as idle, await dial(cluster) as first, await dial(cluster) as second:
+            unfinished = struct.pack(">i", 900_000) + large[:700_000]
+            await idle.send_all(large)
+            await read_frame(idle)
+            async with trio.open_nursery() as nursery:
+
+                async def send(stream: trio.SocketStream) -> None:
+                    with suppress(trio.BrokenResourceError):
+                        await stream.send_all(unfinished)
+                    assert await is_closed(stream)
+                    nursery.cancel_scope.cancel()
+
+                nursery.start_soon(send, first)
+                nursery.start_soon(send, second)
+            assert len(server.connections) == 2
+            assert await _answers(idle), "it only gave its buffer back"
+
+    run(cluster, scenario)
 
 
 def test_a_connection_waits_for_room(install: Install) -> None:
