@@ -20,9 +20,11 @@ if TYPE_CHECKING:  # so that type checkers refuse names that do not exist; the s
     from odradek.broker.config.broker_config import ConfigError as ConfigError
     from odradek.broker.facade.chaos.chaos import Chaos as Chaos
     from odradek.broker.facade.chaos.schedule import ChaosFault as ChaosFault
-    from odradek.broker.facade.generated.blocking.groups import Group as Group
+    from odradek.broker.facade.generated.blocking.coordinators import (
+        Group as Group,
+        TransactionHold as TransactionHold,
+    )
     from odradek.broker.facade.generated.blocking.topics import Topic as Topic
-    from odradek.broker.facade.generated.blocking.transactions import TransactionHold as TransactionHold
     from odradek.broker.facade.generated.blocking.transcript import Transcript as Transcript
     from odradek.broker.facade.generated.blocking.undo import Undo as Undo
     from odradek.broker.facade.groups.info import (
@@ -70,9 +72,8 @@ else:
         "odradek.broker.config.broker_config": "ConfigError",
         "odradek.broker.facade.chaos.chaos": "Chaos",
         "odradek.broker.facade.chaos.schedule": "ChaosFault",
-        "odradek.broker.facade.generated.blocking.groups": "Group",
+        "odradek.broker.facade.generated.blocking.coordinators": "Group TransactionHold",
         "odradek.broker.facade.generated.blocking.topics": "Topic",
-        "odradek.broker.facade.generated.blocking.transactions": "TransactionHold",
         "odradek.broker.facade.generated.blocking.transcript": "Transcript",
         "odradek.broker.facade.generated.blocking.undo": "Undo",
         "odradek.broker.facade.groups.info": "GroupInfo LagUnknownError MemberInfo",

@@ -19,9 +19,9 @@ from odradek.broker.facade.records.record import Listed as Listed, Records as Re
 from odradek.broker.facade.remote.broker import RemoteBroker as RemoteBroker, RemoteFork as RemoteFork
 from odradek.broker.facade.verb_base import Pending as Pending
 from odradek.broker.facade.verbs.broker import TrioBroker as TrioBroker
-from odradek.broker.facade.verbs.groups import TrioGroup as TrioGroup
+from odradek.broker.facade.verbs.coordinators import TrioGroup as TrioGroup
 from odradek.broker.facade.verbs.topics import TrioTopic as TrioTopic
-from odradek.broker.facade.verbs.transactions import TrioTransactionHold as TrioTransactionHold
+from odradek.broker.facade.verbs.coordinators import TrioTransactionHold as TrioTransactionHold
 from odradek.broker.facade.verbs.transcript import TrioTranscript as TrioTranscript
 from odradek.broker.facade.verbs.undo import TrioUndo as TrioUndo
 from odradek.broker.faults.fault import FaultContext as FaultContext

@@ -28,7 +28,7 @@ from odradek.broker.faults.fault import Fault, checked_faults
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.facade.client_configs import Client
-    from odradek.broker.facade.generated.blocking.groups import Group
+    from odradek.broker.facade.generated.blocking.coordinators import Group
     from odradek.broker.facade.generated.blocking.topics import Topic
     from odradek.broker.facade.generated.blocking.transcript import Transcript
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Unpack
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.facade.generated.blocking.groups import Group
+from odradek.broker.facade.generated.blocking.coordinators import Group
 from odradek.broker.facade.generated.blocking.topics import Topic
 from odradek.broker.facade.generated.blocking.transcript import Transcript
 from odradek.broker.facade.generated.blocking.undo import Undo

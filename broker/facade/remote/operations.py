@@ -13,9 +13,8 @@ from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.broker import Broker
 from odradek.broker.facade.console import Console
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
-from odradek.broker.facade.generated.blocking.groups import Group
+from odradek.broker.facade.generated.blocking.coordinators import Group, TransactionHold
 from odradek.broker.facade.generated.blocking.topics import Topic
-from odradek.broker.facade.generated.blocking.transactions import TransactionHold
 from odradek.broker.facade.generated.blocking.transcript import Transcript
 from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.groups.view import GroupView

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from odradek.broker.config.broker_config import ConfigError
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
-from odradek.broker.facade.generated.blocking.transactions import TransactionHold
+from odradek.broker.facade.generated.blocking.coordinators import TransactionHold
 from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.groups.info import LagUnknownError
 from odradek.broker.facade.remote.json_values import RemoteError, RemoteHandle, decoded, encoded

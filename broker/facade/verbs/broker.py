@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.facade.verb_base import TrioVerbs
-from odradek.broker.facade.verbs.groups import GroupVerbs
+from odradek.broker.facade.verbs.coordinators import GroupVerbs, TransactionVerbs
 from odradek.broker.facade.verbs.nodes import NodeVerbs, WireVerbs
 from odradek.broker.facade.verbs.requests import ClientMetricVerbs, FaultVerbs, RequestVerbs
 from odradek.broker.facade.verbs.topics import RecordVerbs, SchemaVerbs, TopicVerbs
-from odradek.broker.facade.verbs.transactions import TransactionVerbs
 
 if TYPE_CHECKING:
     from odradek.broker.facade.state.snapshot import Snapshot

@@ -15,9 +15,8 @@ from odradek.broker.clock import BrokerClock
 from odradek.broker.config.definition import did_you_mean
 from odradek.broker.facade.console import Console
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
-from odradek.broker.facade.generated.blocking.groups import Group
+from odradek.broker.facade.generated.blocking.coordinators import Group, TransactionHold
 from odradek.broker.facade.generated.blocking.topics import Topic
-from odradek.broker.facade.generated.blocking.transactions import TransactionHold
 from odradek.broker.facade.generated.blocking.transcript import Transcript
 from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.overview import PageLooks
@@ -26,7 +25,7 @@ from odradek.broker.facade.records.watching import RecordFollow
 from odradek.broker.facade.remote.json_values import decoded, encoded
 from odradek.broker.facade.remote.operations import HANDLES, ForkOperations, Operation, Parameter
 from odradek.broker.facade.verbs.broker import TrioBroker
-from odradek.broker.facade.verbs.transactions import TrioTransactionHold
+from odradek.broker.facade.verbs.coordinators import TrioTransactionHold
 from odradek.http_text import json_of
 
 if TYPE_CHECKING:
@@ -116,7 +115,7 @@ class Calls:
 
     def run(self, operation: Operation, identity: str | None, arguments: dict[str, Any]) -> Any:
         """The result as `json` writes it, or an iterator of such; raises what the method raises."""
-        owner = self._owner(operation, identity)
+        owner = self._owner(self._broker, operation, identity)
         for parameter in operation.parameters:
             if parameter.handle is not None:
                 arguments[parameter.name] = self._kept(parameter.handle, arguments[parameter.name])
@@ -127,15 +126,9 @@ class Calls:
     async def wait(self, operation: Operation, identity: str | None, arguments: dict[str, Any]) -> Any:
         """As `run`, for a wait, in a task of the server; a thread only reads what has come."""
         waits = self._waits
-        owner: Any = waits
-        if operation.owner is TransactionHold:
-            owner = TrioTransactionHold(self._kept(TransactionHold, identity)._held, waits._always)
-        elif operation.owner is Topic:
-            owner = waits.topic(identity or "")
-        elif operation.owner is Group:
-            owner = waits.group(identity or "")
-        elif operation.owner is Transcript:
-            owner = waits.requests
+        owner = self._owner(waits, operation, identity)
+        if isinstance(owner, TransactionHold):
+            owner = TrioTransactionHold(owner._held, waits._always)
         result = await getattr(owner, operation.member)(*self._positional(operation, arguments), **arguments)
         return await waits._apart(lambda: self._answer(result))
 
@@ -152,24 +145,19 @@ class Calls:
         """What is known of the records' meaning."""
         return self._broker.cluster.record_schemas
 
-    def _owner(self, operation: Operation, identity: str | None) -> Any:
-        if operation.owner is BlockingBroker:
-            return self._broker
-        if operation.owner is BrokerClock:
-            return self._broker.clock
-        if operation.owner is PageLooks:
-            return PageLooks(self._broker)
-        if operation.owner is Console:
-            return Console(self._broker.cluster, self._broker._look)
-        if operation.owner is ForkOperations:
-            return self._forks
-        if operation.owner is Transcript:
-            return self._broker.requests
-        if operation.owner is Group:
-            return self._broker.group(identity or "")
-        if operation.owner is Topic:
-            return self._broker.topic(identity or "")
-        return self._kept(operation.owner, identity)
+    def _owner(self, broker: BlockingBroker | TrioBroker, operation: Operation, identity: str | None) -> Any:
+        owners: dict[type, Callable[[], Any]] = {
+            BlockingBroker: lambda: broker,
+            BrokerClock: lambda: broker.clock,
+            Console: lambda: Console(broker.cluster, broker._look),
+            ForkOperations: lambda: self._forks,
+            Group: lambda: broker.group(identity or ""),
+            PageLooks: lambda: PageLooks(broker),
+            Topic: lambda: broker.topic(identity or ""),
+            Transcript: lambda: broker.requests,
+        }
+        owner = owners.get(operation.owner)
+        return self._kept(operation.owner, identity) if owner is None else owner()
 
     def _kept(self, kind: type, identity: str | None) -> Any:
         found = self._handles.get(identity or "")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from odradek._version import __version__
-from odradek.broker.facade.generated.blocking.groups import Group
+from odradek.broker.facade.generated.blocking.coordinators import Group
 from odradek.broker.facade.generated.blocking.topics import Topic
 from odradek.broker.facade.records.record import Records, StoredRecord
 from odradek.broker.facade.remote.json_values import encoded, fields_of

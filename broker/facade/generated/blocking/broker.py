@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from odradek.broker.facade.generated.blocking.groups import GroupVerbs
+from odradek.broker.facade.generated.blocking.coordinators import GroupVerbs, TransactionVerbs
 from odradek.broker.facade.generated.blocking.nodes import NodeVerbs, WireVerbs
 from odradek.broker.facade.generated.blocking.requests import ClientMetricVerbs, FaultVerbs, RequestVerbs
 from odradek.broker.facade.generated.blocking.topics import RecordVerbs, SchemaVerbs, TopicVerbs
-from odradek.broker.facade.generated.blocking.transactions import TransactionVerbs
 from odradek.broker.facade.verb_base import BlockingVerbs
 
 if TYPE_CHECKING:

@@ -1,17 +1,21 @@
-"""Verbs of groups, and the handle of a group.
+"""Verbs of groups and transactions, the handle of a group, and that of a transaction that a test holds.
 
-Generated from facade/verbs/groups.py: do not edit, run `make generate`.
+Generated from facade/verbs/coordinators.py: do not edit, run `make generate`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol, Self
 
 from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.groups.info import GroupInfo
 from odradek.broker.facade.groups.view import Condition, GroupView, GroupWatch, condition_of, late
 from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S, blocking_settled
 from odradek.broker.facade.verb_base import BlockingVerbs
+
+if TYPE_CHECKING:
+    from odradek.broker.coordinator.transaction.ending import Hold
 
 
 class Group(GroupView):
@@ -86,3 +90,59 @@ class GroupVerbs(BlockingVerbs):
             lambda: hold_load(self._cluster, topic, partition, now=now),
             lambda: release_load(self._cluster, topic, partition),
         )
+
+
+class _Call(Protocol):
+    def __call__(self, function: Callable[[], None], /) -> None: ...
+
+
+class TransactionHold:
+    """A hold on a transactional id. ``with`` releases it at the end of the block."""
+
+    def __init__(self, held: Hold, call: _Call) -> None:
+        self._held = held
+        self._call = call
+
+    def __repr__(self) -> str:
+        there = "reached" if self.reached else "not reached"
+        return f"<{type(self).__name__} of {self._held.transactional_id!r} at {self._held.at}, {there}>"
+
+    @property
+    def reached(self) -> bool:
+        """Whether the transaction has reached the point."""
+        return self._held.reached
+
+    def wait(self, timeout: float = WAIT_TIMEOUT_S) -> None:
+        """Wait until the transaction has reached the point. Raises TimeoutError after ``timeout`` seconds."""
+        if not blocking_settled(self._held.arrival, timeout):
+            raise TimeoutError(
+                f"transaction {self._held.transactional_id!r} not at {self._held.at} after {timeout:g} s"
+            )
+        self._held.arrival.result()
+
+    def release(self) -> None:
+        """Let the transaction continue. A second call does nothing."""
+        self._call(self._held.release)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+class TransactionVerbs(BlockingVerbs):
+    """Transactions that a test holds at a point."""
+
+    def hold(self, transactional_id: str, at: str) -> TransactionHold:
+        """Stop the coordinator of a transactional id at a point until the hold is released.
+
+        ``at`` is ``PrepareCommit``, ``PrepareAbort``, ``CompleteCommit``, ``CompleteAbort`` or
+        ``Marker:topic-partition``. ``with`` releases the hold at the end of the block. Raises ValueError for
+        another point.
+        """
+
+        def begin() -> TransactionHold:
+            return TransactionHold(self._cluster.transactions.holds.hold(transactional_id, at), self._always)
+
+        return self._pending(begin)
