@@ -221,8 +221,20 @@ def test_nodes_join_and_leave(broker: odradek.KafkaBroker, page: Page, url: str)
     submit(page, open=1)
     page.wait("document.querySelector('dialog .row').innerText === 'message.max.bytes\\n1234\\nset on the broker'")
     page.press("Escape")
+    click(page, "Cut a link")
+    fill(page, a=1, b=2)
+    submit(page)
+    assert list(broker.cluster.replicator.cuts) == [frozenset((1, 2))]
+    click(page, "Slow a link down")
+    fill(page, a=3, ms=1)
+    submit(page)
+    [link] = broker.cluster.server.links.client_links
+    assert (link.client, link.node_id, link.terms.answers.delay_ms) == ("*", 3, 1)
+    click(page, "Heal")
+    page.wait("document.querySelector('#problem').hidden")
     click(page, "Add a node")
     page.wait(has("Node 4"))
+    assert not broker.cluster.replicator.cuts
     assert list(broker.nodes) == [1, 2, 3, 4]
     page.run("document.querySelector('[aria-label=\"Stop node 4\"]').click()")
     page.wait("!document.querySelector('[aria-label=\"Remove node 4\"]').closest('.bar').hidden")
@@ -443,6 +455,15 @@ def test_a_topic_is_made_changed_emptied_and_deleted(broker: odradek.KafkaBroker
     fill(page, count=3)
     submit(page)
     assert len(broker.topic("new").partitions) == 3
+    leader = broker.topic("new").partitions[0].leader
+    other = leader % 3 + 1
+    click(page, "Reassign")
+    fill(page, partition=0, replicas=f"{leader}, {other}")
+    submit(page)
+    click(page, "Move a leader")
+    fill(page, partition=0, node_id=other)
+    submit(page)
+    assert broker.topic("new").partitions[0].leader == other
     click(page, "Configs")
     page.wait("document.querySelector('dialog .row')?.innerText === 'cleanup.policy\\ncompact\\nset here'")
     page.run("document.querySelector('dialog .row').click()")

@@ -37,7 +37,8 @@ export function nodesView() {
     };
     return { section, show };
   }
-  const bar = h("div", { className: "bar" }, button("Add a node", () => act("add-node", {})));
+  const bar = h("div", { className: "bar" }, button("Add a node", () => act("add-node", {})), asks("Cut a link", "cut", () => ({})), asks("Slow a link down", "slow", () => ({})),
+    button("Heal", () => act("heal"), { title: "Takes back all that was done to nodes, links, disks and replicas" }));
   return { nodes: [bar, cards], poll: async () => {
     const nodes = Object.values(await api("nodes"));
     for (const node of nodes) {

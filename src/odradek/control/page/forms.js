@@ -64,7 +64,9 @@ const alter = remove => ({ type, name, key, value }) => kafka("IncrementalAlterC
 
 const subject = name => `/subjects/${enc(name)}`;
 const effects = ["answer", "drop", "lose", "cut", "delay_ms"];
-const topic = ["topic", "Topic", "text", { required: true }];
+const topic = ["topic", "Topic", "text", { required: true }], partition = ["partition", "Partition", "number", { required: true, min: 0 }];
+const ends = [["a", "Node", "number", { required: true }], ["b", "Other node, or client id", "text", { placeholder: "all clients" }]];
+const between = ({ a, b = "*", ...given }) => ({ a, b: /^\d+$/.test(b) ? Number(b) : b, ...given });
 
 // A form: its title, the label of its button, a warning, its fields ([name, label, kind, properties]), and the call with their
 // values and what was given before; by default the operation of the form's name.
@@ -89,6 +91,12 @@ const FORMS = {
     ["offset", "Offset", "number", { min: 0 }], ["time", "Time (UTC)", "time"]], call: reset },
   "delete-group": { title: at => `Delete ${at.group_id}`, does: "Delete", warns: "Its committed offsets are deleted, too. It may have no members.",
     call: ({ group_id, node }) => kafka("DeleteGroups", { groupsNames: [group_id] }, node) },
+  "move-leader": { title: at => `Move a leader of ${at.topic}`, does: "Move", fields: [partition, ["node_id", "To the node", "number", { required: true }]],
+    call: ({ topic: name, ...given }) => api(`topics/${enc(name)}/move-leader`, given) },
+  "reassign": { title: at => `Reassign a partition of ${at.topic}`, does: "Reassign", fields: [partition, ["replicas", "Nodes, the preferred leader first", "text", { required: true, placeholder: "2, 3, 1" }]],
+    call: ({ topic: name, replicas, ...given }) => api(`topics/${enc(name)}/reassign`, { ...given, replicas: replicas.split(",").map(Number) }) },
+  "cut": { title: () => "Cut a link", does: "Cut", fields: [...ends, ["how", "How", ["silent", "reset", "close"]]], call: given => api("cut", between(given)) },
+  "slow": { title: () => "Slow a link down", does: "Slow down", fields: [...ends, ["ms", "By, ms", "number", { required: true, min: 1 }]], call: given => api("slow", between(given)) },
   "fault": { title: () => "Add a fault", does: "Add", fields: [["api", "API", "text", { list: APIS, placeholder: "any" }], ["answer", "Error", "text", { list: ERRORS, placeholder: "none" }],
     ["topic", "Topic", "text", { placeholder: "any" }], ["group", "Group", "text", { placeholder: "any" }], ["times", "Times", "number", { min: 1, placeholder: "always" }],
     ["delay_ms", "Delay, ms", "number", { min: 0, placeholder: "0" }], ["drop", "Drop the request", "check"], ["lose", "Lose the answer", "check"], ["cut", "Cut the connection", "check"]],

@@ -22,10 +22,10 @@ export function topicsView(name) {
   ], pick: () => {}, open: each => go("records", chosen, each.index) });
   const consumers = new Grid({ label: "Groups", small: true, key: each => each.group_id, empty: "No group reads it.", columns: groupColumns(), pick: () => {}, open: each => go("groups", each.group_id),
     load: paged("group-page", { value: "" }, "groups", () => ({ topic: chosen })) });
-  const here = () => ({ name: chosen }), topic = () => ({ topic: chosen });
+  const here = () => ({ name: chosen }), topic = () => ({ topic: chosen }), place = () => ({ topic: chosen, partition: parts.row(parts.at)?.index });
   const gone = () => { chosen = null; title.textContent = "No topic chosen."; more.hidden = true; grid.chosen = null; };
   const bar = h("div", { className: "bar" }, button("Records", () => go("records", chosen), { className: "main" }), asks("Produce", "produce", topic),
-    button("Configs", () => configs(2, chosen).catch(tell)), asks("Add partitions", "add-partitions", here), asks("Delete records", "delete-records", topic), asks("Delete", "delete-topic", here, gone));
+    button("Configs", () => configs(2, chosen).catch(tell)), asks("Add partitions", "add-partitions", here), asks("Move a leader", "move-leader", place), asks("Reassign", "reassign", place), asks("Delete records", "delete-records", topic), asks("Delete", "delete-topic", here, gone));
   const detail = async picked => {
     if (chosen === null) return;
     const mine = chosen, found = await api(`topics/${enc(mine)}/info`);
