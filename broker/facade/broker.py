@@ -45,13 +45,13 @@ class Broker:
     # Add a verb, which changes something or waits, to a module of facade/verbs, as one line that calls a function of
     # another facade module with the Cluster:
     #
-    #     async def move_leader(self, topic: str, partition: int, node_id: int) -> None:
-    #         """Let another in-sync replica lead a partition."""
-    #         from odradek.broker.nodes.node_life import move_leader
+    #     async def upgrade(self, version: str, node: int | None = None) -> None:
+    #         """Restart nodes as nodes of another Kafka release."""
+    #         from odradek.broker.nodes.upgrades import upgrade
     #
-    #         await self._call(lambda: move_leader(self._cluster, topic, partition, node_id))
+    #         await self._call(lambda: upgrade(self._cluster, version, node))
     #
-    # A verb that can be undone is a plain `def`: `-> Pending[TrioUndo]`, `return self._undone_by(change, undo)`.
+    # What is about one topic or group is on its handle. A verb that can be undone is a plain `def`: `-> Pending[TrioUndo]`, `return self._undone_by(change, undo)`.
     # Then `make generate` writes its blocking twin.
 
     def __init__(self, cluster: Cluster, look: Call, secured: Secured | None = None) -> None:

@@ -79,7 +79,6 @@ class ProcessBroker(RemoteBroker):
         return self
 
     def fork(self, data_dir: str | Path | None = None) -> ForkOfProcess:
-        """A second broker in the same child process; see `RemoteBroker.fork`."""
         return ForkOfProcess(*self._forked(data_dir))
 
     def __enter__(self) -> Self:

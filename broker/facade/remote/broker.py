@@ -82,7 +82,6 @@ class RemoteBroker(BlockingBroker):
         mechanism: str | None = None,
         fast: bool = False,
     ) -> dict[str, Any]:
-        """The settings of a client; see `KafkaBroker.client_config`."""
         config: dict[str, Any] = self._remote.call(
             "client_config", user=user, client=client, mechanism=mechanism, fast=fast
         )
@@ -106,7 +105,6 @@ class RemoteBroker(BlockingBroker):
         control: bool = False,
         limit: int | None = None,
     ) -> Records:
-        """The records of a topic, which are fetched here; see `KafkaBroker.records`."""
         given: dict[str, Any] = {
             "topic": topic,
             "partition": partition,
@@ -142,28 +140,20 @@ class RemoteBroker(BlockingBroker):
     # -- faults
 
     def set_faults(self, *faults: Fault | Sequence[Fault]) -> None:
-        """Make the broker misbehave as told; see `KafkaBroker.set_faults`. ValueError for a fault with ``when``."""
         chosen = checked_faults(faults, None)
-        for fault in chosen:
-            if fault.when is not None:
-                raise ValueError(f"{fault!r}: `when` is a function of this process; the broker is in another one")
         self._remote.call("set_faults", faults=[_said(fault) for fault in chosen])
         self._faults = chosen
         for number, fault in enumerate(chosen):
             fault.count_elsewhere(_Hits(self, number, fault))
 
     def add_fault(self, fault: Fault) -> None:
-        """Make the broker misbehave in one more way; see `KafkaBroker.add_fault`. ValueError for one with ``when``."""
         checked_faults([fault], None)
-        if fault.when is not None:
-            raise ValueError(f"{fault!r}: `when` is a function of this process; the broker is in another one")
         self._remote.call("add_fault", fault=_said(fault))
         others = self.faults[len(self._faults) : -1]  # of somebody else
         self._faults = [*self._faults, *others, fault]
         fault.count_elsewhere(_Hits(self, len(self._faults) - 1, fault))
 
     def wait(self, fault: Fault, count: int = 1, *, timeout: float = WAIT_TIMEOUT_S) -> None:
-        """Wait until ``count`` requests have met a fault; see `KafkaBroker.wait`."""
         number = next((number for number, each in enumerate(self._faults) if each is fault), None)
         if number is None:
             raise ValueError(f"{fault!r} is not in force: set_faults comes first")
@@ -218,5 +208,8 @@ class _Hits:
 
 
 def _said(fault: Fault) -> dict[str, Any]:
+    """The fault as JSON. Raises ValueError for one with ``when``."""
+    if fault.when is not None:
+        raise ValueError(f"{fault!r}: `when` is a function of this process; the broker is in another one")
     shown: dict[str, Any] = encoded(fault)
     return {name: each for name, each in shown.items() if name != "hits"}
