@@ -436,7 +436,10 @@ def _verifier(ctx: RequestContext) -> AppendVerifier:
 
 
 def _transactional_batches(ctx: RequestContext, request: ProduceRequest) -> list[tuple[Partition, RecordBatch]]:
-    """The readable transactional batches with their partitions; INVALID_PRODUCER_ID_MAPPING if producers differ."""
+    """The readable transactional batches of producers, with their partitions.
+
+    INVALID_PRODUCER_ID_MAPPING if the producers differ. As in Kafka a batch without a producer id is in no transaction.
+    """
     topics = ctx.services.topics
     by_id = ctx.api_version >= _FIRST_VERSION_WITH_TOPIC_ID
     found: list[tuple[Partition, RecordBatch]] = []
@@ -450,7 +453,8 @@ def _transactional_batches(ctx: RequestContext, request: ProduceRequest) -> list
                 continue
             batch = read_batch(records)
             partition = topic.partitions[data.index]
-            if batch.magic == 2 and batch.is_transactional and partition.leader_id == ctx.node.id:
+            verified = batch.magic == 2 and batch.is_transactional and batch.producer_id >= 0
+            if verified and partition.leader_id == ctx.node.id:
                 found.append((partition, batch))
     if len({(batch.producer_id, batch.producer_epoch) for _, batch in found}) > 1:
         raise KafkaError(

@@ -108,6 +108,15 @@ def test_of_a_partition_named_twice_the_last_counts(plane: DataPlane) -> None:
     assert plane.cluster.topics.get("a").partitions[0].log.log_end_offset == 3  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize("version", [11, 12])
+def test_a_transactional_batch_without_a_producer_id_is_in_no_transaction(plane: DataPlane, version: int) -> None:
+    records = build_batch([Record(0, 1_700_000_000_000, None, b"v", ())], transactional=True)
+    request = several(TopicProduceData("a", partition_data=[PartitionProduceData(0, memoryview(records))]))
+    request.transactional_id = "x"
+    [topic] = plane.call(request, version).responses
+    assert shape(topic.partition_responses[0]) == (0, 0, -1, 0)
+
+
 def test_of_a_partition_named_twice_the_last_is_answered_though_the_first_is_refused(plane: DataPlane) -> None:
     twice = [PartitionProduceData(0, memoryview(bytes(plane.batch(1)) * 2)), PartitionProduceData(0, plane.batch(3))]
     response = plane.call(several(TopicProduceData("a", partition_data=twice)), 9)

@@ -52,7 +52,14 @@ NOTHING: Mapping[str, Any] = {
 _NO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
 _NONE = ("", -1, 0, None, _NO_UUID)
 _SYMBOL = re.compile(r"\$\{([^}]+)\}")
+_RANDOM = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _RUN = re.compile(r"r[0-9a-f]{6}r")
+
+
+def _made_of(form: Form, name: str) -> str:
+    """What an id begins with before its random part: the instance id of a static member, or the client's id."""
+    found = _RANDOM.search(str(form.get(name)))
+    return found.string[: found.start()] if found else ""
 
 
 class Pairing:
@@ -115,7 +122,9 @@ class Pairing:
             return elements
 
         def place(form: Form) -> str:
-            known = (self._symbols[side].get((kind, form.get(name)), "") for name, kind in KINDS.items())
+            known = (
+                self._symbols[side].get((kind, form.get(name)), _made_of(form, name)) for name, kind in KINDS.items()
+            )
             return str(list(known)) + str({name: value for name, value in form.items() if name not in KINDS})
 
         return sorted(elements, key=place)

@@ -67,6 +67,16 @@ def test_ids_of_both_sides_get_one_name() -> None:
     assert pairing.resolved({"a": "${3.memberId}", "b": ["${3.producerId}"]}, 1) == {"a": "duel-2", "b": [9]}
 
 
+def test_static_members_are_paired_by_their_instance_ids() -> None:
+    pairing = Pairing("rabcdefr", 0)
+    ids = [[f"{name}-{random.Random(seed + name).randbytes(16).hex()}" for name in "ab"] for seed in "12"]
+    made = [[f"{each[:10]}-{each[10:14]}-{each[14:18]}-{each[18:22]}-{each[22:]}" for each in side] for side in ids]
+    left = [{"memberId": each} for each in made[0]]
+    right = [{"memberId": each} for each in reversed(made[1])]
+    pairing.learn(1, {"members": left}, {"members": right})
+    assert pairing.shown(left, 0) == pairing.shown(right, 1)[::-1]
+
+
 def test_an_id_of_a_step_that_was_left_out_stands_for_nothing() -> None:
     assert Pairing("rabcdefr", 0).resolved(["${3.memberId}", "${3.producerId}"], 0) == ["gone", -1]
 
