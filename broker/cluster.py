@@ -19,16 +19,16 @@ from odradek.broker.config.keys import OF_STANDARD_AUTHORIZER
 from odradek.broker.config.listener_layout import NodeListeners, listeners_of
 from odradek.broker.config.node_config import (
     check_directories,
+    check_own_values,
     given_node_id,
     log_directories,
     metadata_directory,
     own_log_directories,
     racks,
 )
-from odradek.broker.config.own_values import check_own_values
 from odradek.broker.config.quorum_config import AUTO_JOIN, quorum_of
 from odradek.broker.config.quorum_config import Quorum as QuorumRoles
-from odradek.broker.config.requirements import check_requirements
+from odradek.broker.config.requirements import check_cordons, check_requirements
 from odradek.broker.controller.commands import Adopt, NewTopic
 from odradek.broker.controller.controller import Controller
 from odradek.broker.controller.feature_levels import UNSTABLE_APIS_ENABLE, features_at_start
@@ -648,16 +648,6 @@ def checked_start(config: BrokerConfig, up: Container[int] | None = None) -> Sta
 
         check_broker(config, [listener.name for listener in layouts[config.node_ids[0]].listeners])
     return Start(layouts, roles, racks(config))
-
-
-def check_cordons(config: BrokerConfig, node_ids: Iterable[int]) -> None:
-    """ConfigError for `cordoned.log.dirs` that names no directory of its node."""
-    for number in node_ids:
-        names = config.get_list("cordoned.log.dirs", number)
-        if names:
-            from odradek.broker.config import cordons
-
-            cordons.check(config, number, names)
 
 
 def _try_tls(listener: Listener, config: ListenerConfig) -> None:

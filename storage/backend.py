@@ -64,7 +64,6 @@ class StorageError(KafkaError):
         self.path = path
 
     def again(self) -> StorageError:
-        """See `KafkaError`."""
         return StorageError(self.message or "", self.path)
 
 

@@ -141,7 +141,6 @@ class Extent:
 
     @property
     def descriptor(self) -> int:
-        """See `FileBytes`."""
         return self.file.descriptor
 
     def write(self, data: Buffer) -> None:
@@ -163,7 +162,6 @@ class Extent:
         return memoryview(mapping)[offset - begin :]
 
     def read(self, offset: int, length: int) -> bytes:
-        """See `FileBytes`."""
         return self.file.read(offset, length)
 
     def __del__(self, ends: Callable[[], bool] = sys.is_finalizing) -> None:

@@ -31,11 +31,9 @@ class SentFile:
         self.descriptor = descriptor
 
     def view(self, offset: int, length: int) -> memoryview:
-        """See `FileBytes`."""
         return self._map[offset : offset + length]
 
     def read(self, offset: int, length: int) -> bytes:
-        """See `FileBytes`."""
         return bytes(self.view(offset, length))
 
     def __del__(self) -> None:
@@ -166,7 +164,6 @@ class DiskBatchStore:
         self._unsynced = False
 
     def begin_sync(self) -> Callable[[], None] | None:
-        """See `BatchStore.begin_sync`."""
         if not self._unsynced or self._descriptor < 0:
             return None
         try:

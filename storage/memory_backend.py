@@ -136,7 +136,6 @@ class MemoryBatchStore:
             parts.append(chunks[i].bytes()[: starts[i + 1] - start])
 
     def slices(self, position: int, length: int) -> list[memoryview | FileSlice]:
-        """See `BatchStore.slices`."""
         starts, chunks = self._starts, self._chunks
         end = position + length
         parts: list[memoryview | FileSlice] = []
@@ -282,7 +281,6 @@ class MemoryBackend:
     def delete_log(self, topic: str, partition: int, delay_ms: int) -> None: ...
 
     def shared_log(self, begin: LoadedLog, end_offset: int, end_size: int) -> LogStore | None:
-        """See `LogBackend.shared_log`."""
         if not all(isinstance(stores.batches, MemoryBatchStore) for stores in begin.segments):
             return None
         shared = [_shared(stores, end_offset, stores.batches.size, self.pool) for stores in begin.segments[:-1]]

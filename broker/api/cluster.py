@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 
 from odradek.broker.api.lookups import NOT_THIS_ONE, check_forwards, reachable, told_controller
 from odradek.broker.api.metadata import NOT_ASKED, authorized_on_cluster
-from odradek.broker.config.cordons import SINCE as CORDONS_SINCE
-from odradek.broker.config.cordons import cordoned
+from odradek.broker.config.requirements import SINCE as CORDONS_SINCE
+from odradek.broker.config.requirements import cordoned
 from odradek.broker.controller.commands import FeatureUpdate, UpdateFeatures
 from odradek.broker.controller.feature_levels import CONTROLLERS_SINCE
 from odradek.broker.controller.membership import controller_endpoints

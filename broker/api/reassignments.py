@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from odradek.broker.api.lookups import NOT_THIS_ONE, ask_in_time, check_forwards, is_for_another
-from odradek.broker.config.cordons import cordoned
+from odradek.broker.config.requirements import cordoned
 from odradek.broker.controller.commands import ElectLeaders, Reassignment, ReassignPartitions
 from odradek.broker.metadata.image import TopicImage
 from odradek.broker.requests.access import Whole

@@ -7,7 +7,7 @@ configs in the order of a Java hash map, which `response_order` computes from it
 
 Text of configs enters `BrokerConfig`, typed values leave. `BrokerConfig` owns the checked values of a node in Kafka's
 layers (node, cluster-wide, static of the node, static, default) and a cache of typed values, which each change empties.
-`own_values` says what a node may have of its own. A topic stores only the configs that it sets itself.
+`node_config` says what a node may have of its own. A topic stores only the configs that it sets itself.
 `BrokerConfig.log_config` combines them with the defaults into a `LogConfig`, one object for all topics with equal
 settings. Changes arrive as records of the metadata log. A `Reconfigurable` acts on the configs of a running node: it
 may refuse a change before it is recorded (`check`), and applies it when the image has it (`apply`). `entries` is what

@@ -12,7 +12,7 @@ from enum import IntEnum
 from odradek.broker.controller.commands import CreateAcls, DeleteAcls
 from odradek.broker.metadata.image import METADATA_VERSION, MetadataImage
 from odradek.broker.security.acl import CLUSTER_NAME, Acl, AclFilter, Operation, Pattern, Permission, Resource
-from odradek.broker.security.acl_hosts import is_network, parse_network
+from odradek.broker.security.authorizer import is_network, parse_network
 from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.metadata_records.access_control_entry_record import AccessControlEntryRecord
 from odradek.protocol.generated.metadata_records.remove_access_control_entry_record import (

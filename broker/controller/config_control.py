@@ -9,14 +9,18 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from odradek.broker.config import cordons
 from odradek.broker.config.broker_config import BrokerConfig, ConfigError, TopicConfig, check_supported
 from odradek.broker.config.changes import Change, check_change, checked_node, result_of
 from odradek.broker.config.client_selectors import IllegalSelectorError, parse_selectors
 from odradek.broker.config.definition import ConfigKey, keys_of
 from odradek.broker.config.keys import BOUNDED, LIVE_LISTENERS, base_name, bounds_of
 from odradek.broker.config.listener_layout import NEEDS_OVERRIDES, OVERRIDES, PER_IP, check_connections, check_listeners
-from odradek.broker.config.requirements import check_requirements
+from odradek.broker.config.requirements import (
+    CORDONED,
+    check_cordons_changed,
+    check_cordons_of_metadata,
+    check_requirements,
+)
 from odradek.broker.config.tiered_storage import check_dynamic as check_dynamic_limits
 from odradek.broker.config.tiered_storage import check_topic
 from odradek.broker.controller.commands import AlterConfigs
@@ -128,11 +132,11 @@ class ConfigControl:
             self._check_connections(checked, target)
             check_dynamic_limits(self._config, checked, target)
             if node_id is not None:
-                cordons.check_change(broker, target, current, checked)
-        if cordons.CORDONED in [each.name for each in change.assignments]:
+                check_cordons_changed(broker, target, current, checked)
+        if CORDONED in [each.name for each in change.assignments]:
             level = self._image.feature(METADATA_VERSION)
-            before, after = (values.get(cordons.CORDONED) for values in (current, checked))
-            cordons.check_by_controller(before, after, level, by_broker=node_id is not None)
+            before, after = (values.get(CORDONED) for values in (current, checked))
+            check_cordons_of_metadata(before, after, level, by_broker=node_id is not None)
         with _refused_as(ErrorCode.INVALID_REQUEST):
             if target is not None:
                 check_listeners(broker, target, checked)

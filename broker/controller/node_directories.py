@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from odradek.broker.config.cordons import cordoned
+from odradek.broker.config.requirements import cordoned
 from odradek.broker.controller.commands import AssignReplicas
 from odradek.broker.metadata.registrations import PartitionRegistration
 from odradek.protocol.errors import ErrorCode, KafkaError

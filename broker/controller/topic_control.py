@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import zip_longest
 
 from odradek.broker.config.broker_config import BrokerConfig, ConfigError, TopicConfig
-from odradek.broker.config.cordons import takes_replicas
+from odradek.broker.config.requirements import takes_replicas
 from odradek.broker.config.tiered_storage import check_topic
 from odradek.broker.controller.commands import (
     CreatedTopic,

@@ -7,8 +7,9 @@ from itertools import count
 from operator import index as whole
 from typing import TYPE_CHECKING
 
-from odradek.broker.cluster import check_cordons, checked_start, new_node
-from odradek.broker.config.own_values import OF_THE_DIRECTORIES
+from odradek.broker.cluster import checked_start, new_node
+from odradek.broker.config.node_config import OF_THE_DIRECTORIES
+from odradek.broker.config.requirements import check_cordons
 from odradek.broker.controller.commands import UnregisterBroker, UnregisterController
 from odradek.broker.metadata.node import Node
 from odradek.broker.nodes.node_life import bring_up, not_frozen, stop_node, take_down, thaw_if_frozen, the_node

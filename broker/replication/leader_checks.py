@@ -49,7 +49,6 @@ class LeaderChecks:
             self._checks.append((config.get_int(IMBALANCE_INTERVAL_S, node_id) * 1000, BalanceLeaders))
 
     def publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        """See `odradek.broker.controller.controller.Publisher`."""
         if any(_is_imbalanced(partition) for partition in _changed(delta, image)):
             self._some.set()
 

@@ -243,7 +243,6 @@ class Replicator:
         return topic is not None and index < len(topic.partitions) and topic.partitions[index].replica_set is not None
 
     def now_ms(self) -> int:
-        """See `Replicates`."""
         return self._clock.now_ms()
 
     def replicate(self, partition: Partition) -> None:

@@ -64,10 +64,8 @@ AnswerWriter = Callable[[int, Any], bytes | None]
 class Route:
     """Everything that one (key, version) needs, looked up once.
 
-    `guarded`: whether the cluster has an authorizer, so that rights are checked; without one the plain handler is
-    called. `release`: one with versions that newer ones removed. `writer`: writes the API's most frequent answer with
-    its header, if the lane has such a function.
-    `whole_bytes`: see `RecentRequests`.
+    `function`: what serves a request. `writer`: writes the API's most frequent answer with its header, if the lane has
+    such a function. `whole_bytes`: see `RecentRequests`.
     """
 
     __slots__ = (
@@ -87,26 +85,23 @@ class Route:
         self,
         handler: Handler,
         version: int,
+        function: Callable[..., Any],
         whole_bytes: int,
-        *,
-        guarded: bool = False,
-        writer: AnswerWriter | None = None,
-        release: Release | None = None,
+        long_bytes: int,
+        writer: AnswerWriter | None,
     ) -> None:
         from odradek.protocol.message_codec import codec
 
         spec = handler.spec
         self.handler = handler
-        self.function = handler.access.guarded(handler.function) if guarded else handler.function
-        if release is not None:
-            self.function = handler.as_older(self.function, version, release)
+        self.function = function
         self.answer = spec.response
         self.request: MessageCodec[Any] = codec(spec.request, version)
         self.response: MessageCodec[Any] = codec(spec.response, version)
         self.flexible_request = spec.request_header_version(version) >= 2
         self.flexible_response = spec.response_header_version(version) >= 1
         self.whole_bytes = whole_bytes
-        self.long_bytes = handler.long_bytes
+        self.long_bytes = long_bytes
         self.writer = writer
 
 
@@ -678,17 +673,27 @@ class Dispatcher:
             version_read = 0  # as KIP-511 has it
         else:
             version_read = version
-        whole_bytes = self.recent.whole_bytes_of(key)
-        guarded = self._services.authorizer is not None or self._services.controller_authorizer is not None
-        writer = self._answer_writer(key, version_read)
-        older = node.release if node.release.has_removed_versions else None
-        route = Route(handler, version_read, whole_bytes, guarded=guarded, writer=writer, release=older)
-        if self.meter is not None:
-            route.function = self.meter.metered(route.function)
-        if self._instead is not None:
-            route.function, route.long_bytes = self._instead, NEVER_LONG
+        route = Route(
+            handler,
+            version_read,
+            self._serving(handler, version_read, node.release),
+            self.recent.whole_bytes_of(key),
+            handler.long_bytes if self._instead is None else NEVER_LONG,
+            self._answer_writer(key, version_read),
+        )
         self._routes[node.route_base | key << 16 | version] = route
         return route
+
+    def _serving(self, handler: Handler, version: int, release: Release) -> Callable[..., Any]:
+        """What serves a version: the handler, behind what rights, removed versions and quotas put before it."""
+        if self._instead is not None:
+            return self._instead
+        serve = handler.function
+        if self._services.authorizer is not None or self._services.controller_authorizer is not None:
+            serve = handler.access.guarded(serve)
+        if release.has_removed_versions:
+            serve = handler.as_older(serve, version, release)
+        return serve if self.meter is None else self.meter.metered(serve)
 
     def _refuse_version(
         self, node: Node, key: int, correlation_id: int, connection: ConnectionInfo, frame: Frame

@@ -30,12 +30,10 @@ _NO_OFFSET: Final = -1
 
 
 def commit(serve: Serve, version: int, release: Release) -> Serve:
-    """See `odradek.broker.api.older`."""
     return serve if version else offset_commit
 
 
 def fetch(serve: Serve, version: int, release: Release) -> Serve:
-    """See `odradek.broker.api.older`."""
     return serve if version else offset_fetch
 
 

@@ -14,10 +14,21 @@ from odradek.broker.config.definition import ConfigError
 from odradek.broker.config.listener_config import ListenerConfig
 from odradek.broker.config.listeners import SecurityProtocol
 from odradek.broker.security.principal import USER, Principal
-from odradek.broker.security.tls.certificate_names import alternative_names, subject_of
-from odradek.broker.security.tls.ciphers import check_protocol, ciphers_of, versions_of
-from odradek.broker.security.tls.contexts import Terms, check_handshake, client_context, server_context
-from odradek.broker.security.tls.principal_rules import NoMatchingRuleError, PrincipalRules
+from odradek.broker.security.tls.certificate_names import (
+    NoMatchingRuleError,
+    PrincipalRules,
+    alternative_names,
+    subject_of,
+)
+from odradek.broker.security.tls.contexts import (
+    Terms,
+    check_handshake,
+    check_protocol,
+    ciphers_of,
+    client_context,
+    server_context,
+    versions_of,
+)
 from odradek.broker.security.tls.store_formats import ChangeError, Store, StoreError
 from odradek.broker.security.tls.stores import KeyStoreSettings, TrustStoreSettings, open_key_store, open_trust_store
 from odradek.protocol.errors import CorruptDataError

@@ -2,11 +2,34 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.config.broker_config import BrokerConfig, ConfigError
-from odradek.broker.config.requirements import check_requirements
+from odradek.broker.config.changes import Assignment, Change
+from odradek.broker.config.requirements import (
+    check_cordoned,
+    check_cordons_of_metadata,
+    check_requirements,
+    cordoned,
+    takes_replicas,
+)
+from odradek.broker.controller.commands import AlterConfigs
+from odradek.broker.metadata.image import ResourceType
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
+from odradek.protocol.generated.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from odradek.protocol.generated.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.protocol.generated.messages.describe_log_dirs import DescribeLogDirsRequest
+from tests.fakes.ask import ask
+from tests.fakes.durable import opened
 
 PER_THREAD = "requirement failed: log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread."
 BUFFER = {"log.cleaner.dedupe.buffer.size": "2097152"}
@@ -136,3 +159,164 @@ def test_a_change_is_seen_beside_what_is_in_force() -> None:
     check_requirements(config, {"log.cleaner.threads": "2", "log.cleaner.dedupe.buffer.size": "3000000"}, 1)
     config.set_dynamic(None, {"log.cleaner.dedupe.buffer.size": "3000000"})
     check_requirements(config, {"log.cleaner.threads": "2"}, 1)
+
+
+# -- Cordoned log directories (KIP-1066), in the words of a real Kafka 4.3.1 that was asked the same.
+
+CORDONED = "cordoned.log.dirs"
+SET, DELETE = 0, 1
+ALL_CORDONED = "All brokers are currently fenced, or have all their log directories cordoned."
+BEFORE_4_3_IV0 = 29
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Cluster:
+    """One node with the log directories `a` and `b`."""
+    return opened([tmp_path / "a", tmp_path / "b"])
+
+
+def alter(cluster: Cluster, value: str | None, *, by_broker: bool = True) -> KafkaError | None:
+    """Cordon these directories on node 1; None: take the config away."""
+    assignment = Assignment(CORDONED, value, DELETE if value is None else SET)
+    change = Change(ResourceType.BROKER, "1", [assignment])
+    (result,) = cluster.controller.ask(AlterConfigs([change], node_id=1 if by_broker else None))
+    return result
+
+
+def told(error: KafkaError | None) -> tuple[ErrorCode, str | None]:
+    assert error is not None
+    return error.code, error.message
+
+
+def described(cluster: Cluster, version: int = 5) -> dict[str, tuple[bool, int]]:
+    """Name of each directory -> whether it is cordoned, and its number of partitions."""
+    results = ask(cluster, DescribeLogDirsRequest(None), version).results
+    return {
+        Path(row.log_dir).name: (row.is_cordoned, sum(len(topic.partitions) for topic in row.topics)) for row in results
+    }
+
+
+def create(cluster: Cluster, name: str, partitions: int = 1, replicas: int = 1) -> tuple[int, str | None]:
+    topic = CreatableTopic(name, partitions, replicas)
+    answer = ask(cluster, CreateTopicsRequest([topic], 1000), 7).topics[0]
+    return answer.error_code, answer.error_message
+
+
+def grow(cluster: Cluster, name: str, count: int) -> tuple[int, str | None]:
+    topic = CreatePartitionsTopic(name, count, None)
+    answer = ask(cluster, CreatePartitionsRequest([topic], 1000), 3).results[0]
+    return answer.error_code, answer.error_message
+
+
+def test_new_replicas_go_elsewhere(cluster: Cluster, tmp_path: Path) -> None:
+    assert create(cluster, "t", 4) == (0, None)
+    assert described(cluster) == {"a": (False, 2), "b": (False, 2)}
+    assert alter(cluster, str(tmp_path / "a")) is None
+    assert create(cluster, "u", 4) == (0, None)
+    assert described(cluster) == {"a": (True, 2), "b": (False, 6)}
+    assert described(cluster, 4) == {"a": (False, 2), "b": (False, 6)}, "older versions do not tell"
+
+
+def test_no_replica_moves_to_a_cordoned_directory(cluster: Cluster, tmp_path: Path) -> None:
+    def move(directory: str) -> int:
+        wanted = AlterReplicaLogDir(str(tmp_path / directory), [AlterReplicaLogDirTopic("t", [0])])
+        code: int = ask(cluster, AlterReplicaLogDirsRequest([wanted])).results[0].partitions[0].error_code
+        return code
+
+    create(cluster, "t", 1)
+    alter(cluster, str(tmp_path / "b"))
+    assert move("b") == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    alter(cluster, "")
+    assert move("b") == ErrorCode.NONE
+
+
+def test_a_node_whose_directories_are_all_cordoned_gets_no_replicas(cluster: Cluster, tmp_path: Path) -> None:
+    create(cluster, "t", 1)
+    for value in ("*", f"{tmp_path / 'a'},{tmp_path / 'b'}"):
+        assert alter(cluster, value) is None
+        assert described(cluster) == {"a": (True, 1), "b": (True, 0)}
+        for replicas in (1, 3):
+            text = f"Unable to replicate the partition {replicas} time(s): {ALL_CORDONED}"
+            assert create(cluster, "u", 1, replicas) == (ErrorCode.INVALID_REPLICATION_FACTOR, text)
+        assert grow(cluster, "t", 2) == (ErrorCode.INVALID_REPLICATION_FACTOR, ALL_CORDONED)
+    assert alter(cluster, None) is None
+    assert create(cluster, "u") == grow(cluster, "t", 2) == (0, None)
+
+
+def test_a_partition_that_is_placed_by_hand_gets_a_directory_all_the_same(cluster: Cluster) -> None:
+    alter(cluster, "*")
+    cluster.create_topic("t", assignments={0: [1]})
+    assert sorted(described(cluster).values()) == [(True, 0), (True, 1)]
+
+
+def test_other_nodes_get_them() -> None:
+    cluster = Cluster(nodes=2)
+    alter(cluster, "*")
+    create(cluster, "t", 4)
+    assert {p.leader_id for p in cluster.topics.by_name("t").partitions} == {2}
+    assert create(cluster, "u", 1, 2) == (
+        ErrorCode.INVALID_REPLICATION_FACTOR,
+        "Unable to replicate the partition 2 time(s): The target replication factor of 2 cannot be reached because "
+        "only 1 broker(s) are registered or some brokers have all their log directories cordoned.",
+    )
+
+
+def test_directories_that_are_not_there_are_refused(cluster: Cluster, tmp_path: Path) -> None:
+    text = (
+        "requirement failed: All entries in cordoned.log.dirs must be present in log.dirs or log.dir. "
+        "Missing entries : /unknown"
+    )
+    for value in ("/unknown", f"{tmp_path / 'a'},/unknown"):
+        assert told(alter(cluster, value)) == (ErrorCode.INVALID_REQUEST, text)
+    text = "requirement failed: When cordoned.log.dirs is set to *, it must not contain other values"
+    assert told(alter(cluster, "*,/unknown")) == (ErrorCode.INVALID_REQUEST, text)
+    assert told(alter(cluster, ",")) == (
+        ErrorCode.INVALID_REQUEST,
+        f"Configuration '{CORDONED}' values must not be empty.",
+    )
+
+
+def test_a_controller_only_takes_directories_back(cluster: Cluster, tmp_path: Path) -> None:
+    a, b = str(tmp_path / "a"), str(tmp_path / "b")
+    subset = (
+        "When updating cordoned.log.dirs via controllers,  the new value must be a subset of the current "
+        "configuration value."
+    )
+    assert told(alter(cluster, a, by_broker=False)) == (ErrorCode.INVALID_CONFIG, subset)
+    assert alter(cluster, f"{a},{b}") is None
+    assert alter(cluster, b, by_broker=False) is None
+    assert told(alter(cluster, a, by_broker=False)) == (ErrorCode.INVALID_CONFIG, subset)
+    assert alter(cluster, "", by_broker=False) is None
+
+
+def test_what_the_controller_takes() -> None:
+    check_cordons_of_metadata("/a, /b", "/b", 30, by_broker=False)
+    check_cordons_of_metadata(None, None, 30, by_broker=False)
+    check_cordons_of_metadata(None, "/a", 30, by_broker=True)
+    with pytest.raises(KafkaError, match=r"requires metadata\.version >= 4\.3-IV0"):
+        check_cordons_of_metadata("/a", None, BEFORE_4_3_IV0, by_broker=True)
+
+
+def config_of(*directories: str, **values: Any) -> BrokerConfig:
+    config = BrokerConfig({key.replace("_", "."): value for key, value in values.items()})
+    config.directories_of = lambda node_id: directories
+    return config
+
+
+def test_what_a_start_says() -> None:
+    config = config_of("/a", "/b", cordoned_log_dirs="*")
+    check_cordoned(config, 1, ["*"])
+    assert set(cordoned(config, 1)) == {"/a", "/b"}
+    assert not takes_replicas(config, 1, 30)
+    assert takes_replicas(config, 1, BEFORE_4_3_IV0)
+    assert takes_replicas(config_of("/a", "/b", cordoned_log_dirs="/b"), 1, 30)
+    assert takes_replicas(config_of("/a", "/b"), 1, 30)
+    with pytest.raises(ConfigError, match="Missing entries : /c, /d"):
+        check_cordoned(config, 1, ["/c", "/a", "/d"])
+
+
+def test_a_cluster_does_not_start_with_directories_that_it_does_not_have() -> None:
+    with pytest.raises(ConfigError, match="Missing entries : /nowhere"):
+        Cluster(config={CORDONED: "/nowhere"})
+    cluster = Cluster(config={CORDONED: "*"})
+    assert described(cluster) == {"memory": (True, 0)}

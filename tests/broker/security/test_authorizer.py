@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,25 +13,105 @@ from hypothesis import strategies as st
 
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.definition import ConfigError
+from odradek.broker.controller.acl_control import NETWORKS_FROM, AclControl
+from odradek.broker.controller.commands import CreateAcls
+from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.metadata.delta import MetadataDelta
 from odradek.broker.metadata.writer import ImageWriter
 from odradek.broker.security.acl import SUPPORTED, Acl, Operation, Pattern, Permission, Resource
-from odradek.broker.security.authorizer import Authorizer, authorizer_of, super_user_texts
+from odradek.broker.security.authorizer import (
+    Authorizer,
+    authorizer_of,
+    contains,
+    is_network,
+    parse_network,
+    super_user_texts,
+)
 from odradek.broker.security.principal import ANONYMOUS, Principal
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.metadata_records.access_control_entry_record import AccessControlEntryRecord
+from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
 from odradek.protocol.generated.metadata_records.remove_access_control_entry_record import (
     RemoveAccessControlEntryRecord,
 )
 from tests.fakes.examples import examples
 from tests.scenarios.acl_decisions import USERS, Case, recorded
+from tests.scenarios.acl_hosts import ADDRESSES, CONFIG, HOSTS, allowed, ask
+
+# -- Hosts of access control entries: what a real Kafka 4.4.0 took, and which entries let a client of 127.0.0.1 write.
+
+RECORDED: dict[str, Any] = json.loads(
+    (Path(__file__).parents[2] / "vectors" / "acl_hosts.json").read_text(encoding="utf-8")
+)
+
+
+def entry(host: str) -> Acl:
+    return Acl(Resource.TOPIC, "t", Pattern.LITERAL, "User:a", host, Operation.WRITE, Permission.ALLOW)
+
+
+def told(error: KafkaError | None) -> list[Any]:
+    return [0, ""] if error is None else [error.code, error.message]
+
+
+def test_as_a_real_kafka_answered() -> None:
+    with KafkaBroker(kafka_version="4.4", config=CONFIG) as broker:
+        host, port = broker.bootstrap_servers.split(":")
+        assert ask(host, int(port)) == RECORDED["4.4-IV2"]
+        assert broker.bugs == []
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_a_client_of_either_family_has_its_own_address_on_one_listener(address: str) -> None:
+    with KafkaBroker(kafka_version="4.4", config={**CONFIG, "listeners": "PLAINTEXT://[::]:0"}) as broker:
+        assert allowed(address, broker.cluster.nodes[1].port) == ADDRESSES[address]
+        assert broker.bugs == []
+
+
+def test_below_the_level_no_network_is_taken() -> None:
+    writer = ImageWriter()
+    writer.replay(FeatureLevelRecord("metadata.version", NETWORKS_FROM - 1), 0, 1)
+    _, results = AclControl(writer.image, knows_networks=True).create(CreateAcls([entry(host) for host in HOSTS]))
+    recorded = RECORDED["4.4-IV0"]["hosts"]
+    assert [told(result) for result in results] == [recorded[host][:2] for host in HOSTS]
+
+
+def test_before_4_4_a_network_is_any_text() -> None:
+    with KafkaBroker(kafka_version="4.3", config=CONFIG) as broker:
+        host, port = broker.bootstrap_servers.split(":")
+        answers = ask(host, int(port))["hosts"]
+        assert {text: answer for text, answer in answers.items() if answer[0]} == {}
+        assert [text for text, answer in answers.items() if answer[2]] == ["*", "127.0.0.1"]
+
+
+@pytest.mark.parametrize(
+    ("network", "inside", "outside"),
+    [
+        ("10.1.2.3/8", "10.255.0.1", "11.0.0.0"),
+        ("0.0.0.0/0", "255.255.255.255", "::1"),
+        ("fe80::/10", "febf::1", "fec0::"),
+        ("::/0", "2001:db8::1", "127.0.0.1"),
+        ("[2001:DB8::1]/127", "2001:db8::", "2001:db8::2"),
+    ],
+)
+def test_addresses_in_networks(network: str, inside: str, outside: str) -> None:
+    assert is_network(network)
+    assert contains(network, inside)
+    assert not contains(network, outside)
+    assert not contains(network, "nobody")
+
+
+def test_a_text_that_is_no_network_contains_nothing() -> None:
+    assert not contains("10.0.0.0/33", "10.0.0.1")
+    with pytest.raises(ValueError, match="not in range"):
+        parse_network("10.0.0.0/33")
+
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "acl_decisions.json.gz"
 ALICE, BOB = Principal("User", "alice"), Principal("User", "bob")
 HERE, THERE = "127.0.0.1", "10.0.0.7"
 
 
-def entry(
+def entry_of_authorizer(
     operation: Operation = Operation.READ,
     permission: Permission = Permission.ALLOW,
     *,
@@ -60,65 +142,75 @@ def test_without_entries_only_super_users_may() -> None:
 
 
 def test_deny_goes_before_allow() -> None:
-    made = authorizer(entry(), entry(permission=Permission.DENY, name="ord", pattern=Pattern.PREFIXED))
+    made = authorizer(
+        entry_of_authorizer(), entry_of_authorizer(permission=Permission.DENY, name="ord", pattern=Pattern.PREFIXED)
+    )
     assert not may(made, Operation.READ)
-    assert may(authorizer(entry(), entry(permission=Permission.DENY, principal="User:bob")), Operation.READ)
+    assert may(
+        authorizer(entry_of_authorizer(), entry_of_authorizer(permission=Permission.DENY, principal="User:bob")),
+        Operation.READ,
+    )
 
 
 def test_no_deny_stops_a_super_user() -> None:
-    made = authorizer(entry(Operation.ALL, Permission.DENY, name="*", principal="User:*"))
+    made = authorizer(entry_of_authorizer(Operation.ALL, Permission.DENY, name="*", principal="User:*"))
     assert may(made, Operation.READ, who=Principal("User", "root"))
 
 
 def test_a_deny_of_everybody_stops_whom_an_entry_of_his_own_allows() -> None:
-    assert not may(authorizer(entry(), entry(permission=Permission.DENY, principal="User:*")), Operation.READ)
+    assert not may(
+        authorizer(entry_of_authorizer(), entry_of_authorizer(permission=Permission.DENY, principal="User:*")),
+        Operation.READ,
+    )
 
 
 @pytest.mark.parametrize("held", [Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER])
 def test_these_imply_describe_and_to_deny_them_does_not_deny_it(held: Operation) -> None:
-    assert may(authorizer(entry(held)), Operation.DESCRIBE)
-    denied = authorizer(entry(Operation.DESCRIBE), entry(held, Permission.DENY))
+    assert may(authorizer(entry_of_authorizer(held)), Operation.DESCRIBE)
+    denied = authorizer(entry_of_authorizer(Operation.DESCRIBE), entry_of_authorizer(held, Permission.DENY))
     assert may(denied, Operation.DESCRIBE)
     assert not may(denied, held)
 
 
 def test_alter_configs_implies_describe_configs_and_nothing_else() -> None:
-    made = authorizer(entry(Operation.ALTER_CONFIGS))
+    made = authorizer(entry_of_authorizer(Operation.ALTER_CONFIGS))
     assert may(made, Operation.DESCRIBE_CONFIGS)
     assert not may(made, Operation.DESCRIBE)
     assert not may(made, Operation.ALTER)
-    assert not may(authorizer(entry(Operation.CREATE)), Operation.DESCRIBE)
-    assert not may(authorizer(entry(Operation.DESCRIBE)), Operation.READ)
+    assert not may(authorizer(entry_of_authorizer(Operation.CREATE)), Operation.DESCRIBE)
+    assert not may(authorizer(entry_of_authorizer(Operation.DESCRIBE)), Operation.READ)
 
 
 def test_deny_describe_leaves_read() -> None:
-    made = authorizer(entry(), entry(Operation.DESCRIBE, Permission.DENY))
+    made = authorizer(entry_of_authorizer(), entry_of_authorizer(Operation.DESCRIBE, Permission.DENY))
     assert may(made, Operation.READ)
     assert not may(made, Operation.DESCRIBE)
 
 
 def test_hosts() -> None:
-    made = authorizer(entry(host=HERE))
+    made = authorizer(entry_of_authorizer(host=HERE))
     assert may(made, Operation.READ)
     assert not may(made, Operation.READ, host=THERE)
 
 
 def test_allow_everyone_counts_only_where_no_entry_concerns_the_resource() -> None:
-    made = authorizer(entry(principal="User:bob"), allow_if_no_acl=True)
+    made = authorizer(entry_of_authorizer(principal="User:bob"), allow_if_no_acl=True)
     assert may(made, Operation.READ, "others")
     assert not may(made, Operation.READ, "orders")
-    made.add(entry(principal="User:bob", name="*"))
+    made.add(entry_of_authorizer(principal="User:bob", name="*"))
     assert not may(made, Operation.READ, "others")
 
 
 def test_user_star_stands_for_every_kind_of_principal() -> None:
-    made = authorizer(entry(principal="User:*"))
+    made = authorizer(entry_of_authorizer(principal="User:*"))
     assert may(made, Operation.READ, who=ANONYMOUS)
     assert may(made, Operation.READ, who=Principal("Team", "x"))
 
 
 def test_how_somebody_logged_in_does_not_matter() -> None:
-    assert may(authorizer(entry()), Operation.READ, who=Principal("User", "alice", token_authenticated=True))
+    assert may(
+        authorizer(entry_of_authorizer()), Operation.READ, who=Principal("User", "alice", token_authenticated=True)
+    )
 
 
 def test_a_user_called_star_is_more_than_kafka_can_take() -> None:
@@ -130,14 +222,14 @@ def test_a_user_called_star_is_more_than_kafka_can_take() -> None:
 def test_a_decision_is_not_kept_longer_than_the_entries() -> None:
     made = authorizer()
     assert not may(made, Operation.READ)
-    made.add(entry())
+    made.add(entry_of_authorizer())
     assert may(made, Operation.READ)
-    made.remove(entry())
+    made.remove(entry_of_authorizer())
     assert not may(made, Operation.READ)
 
 
 def test_operations_as_bits() -> None:
-    made = authorizer(entry(Operation.WRITE), entry(Operation.ALTER_CONFIGS))
+    made = authorizer(entry_of_authorizer(Operation.WRITE), entry_of_authorizer(Operation.ALTER_CONFIGS))
     bits = made.operations(ALICE, HERE, Resource.TOPIC, "orders")
     assert bits == 1 << 4 | 1 << 8 | 1 << 10 | 1 << 11
     assert authorizer().operations(ALICE, HERE, Resource.TOPIC, "orders") == 0
@@ -147,19 +239,27 @@ def test_any_topic_will_do() -> None:
     def any_write(*acls: Acl) -> bool:
         return authorizer(*acls).allows_by_type(ALICE, HERE, Operation.WRITE, Resource.TOPIC)
 
-    write = entry(Operation.WRITE)
+    write = entry_of_authorizer(Operation.WRITE)
     assert not any_write()
-    assert not any_write(entry(Operation.READ), entry(Operation.WRITE, resource=Resource.GROUP))
+    assert not any_write(
+        entry_of_authorizer(Operation.READ), entry_of_authorizer(Operation.WRITE, resource=Resource.GROUP)
+    )
     assert any_write(write)
-    assert any_write(entry(Operation.ALL, name="x", pattern=Pattern.PREFIXED))
-    assert not any_write(entry(Operation.WRITE, host=THERE))
-    assert not any_write(write, entry(Operation.WRITE, Permission.DENY))
-    assert not any_write(write, entry(Operation.WRITE, Permission.DENY, name="ord", pattern=Pattern.PREFIXED))
-    assert any_write(write, entry(Operation.WRITE, Permission.DENY, name="orders.", pattern=Pattern.PREFIXED))
-    assert not any_write(write, entry(Operation.ALL, Permission.DENY, name="*", principal="User:*"))
-    assert any_write(entry(Operation.WRITE, name="*"), entry(Operation.WRITE, Permission.DENY))
-    prefix = entry(Operation.WRITE, name="orders", pattern=Pattern.PREFIXED)
-    assert any_write(prefix, entry(Operation.WRITE, Permission.DENY))
+    assert any_write(entry_of_authorizer(Operation.ALL, name="x", pattern=Pattern.PREFIXED))
+    assert not any_write(entry_of_authorizer(Operation.WRITE, host=THERE))
+    assert not any_write(write, entry_of_authorizer(Operation.WRITE, Permission.DENY))
+    assert not any_write(
+        write, entry_of_authorizer(Operation.WRITE, Permission.DENY, name="ord", pattern=Pattern.PREFIXED)
+    )
+    assert any_write(
+        write, entry_of_authorizer(Operation.WRITE, Permission.DENY, name="orders.", pattern=Pattern.PREFIXED)
+    )
+    assert not any_write(write, entry_of_authorizer(Operation.ALL, Permission.DENY, name="*", principal="User:*"))
+    assert any_write(
+        entry_of_authorizer(Operation.WRITE, name="*"), entry_of_authorizer(Operation.WRITE, Permission.DENY)
+    )
+    prefix = entry_of_authorizer(Operation.WRITE, name="orders", pattern=Pattern.PREFIXED)
+    assert any_write(prefix, entry_of_authorizer(Operation.WRITE, Permission.DENY))
 
 
 def test_it_follows_the_image() -> None:
@@ -191,7 +291,7 @@ def test_configs_make_it() -> None:
 
 
 def naive(acls: Sequence[Acl], allow_if_no_acl: bool, who: str, host: str, operation: int, name: str) -> bool:
-    """As the documentation of Kafka tells it: look at every entry."""
+    """As the documentation of Kafka tells it: look at every entry_of_authorizer."""
     concerning = [
         acl
         for acl in acls
@@ -247,7 +347,9 @@ def test_the_rules_are_those_of_the_naive_formulation(acls: list[Acl], data: st.
 
 @pytest.mark.parametrize("case", recorded(VECTORS))
 def test_the_decisions_are_kafkas(case: Case) -> None:
-    made = authorizer(*(Acl(*entry) for entry in case["entries"]), allow_if_no_acl=case["allow_if_no_acl"])
+    made = authorizer(
+        *(Acl(*entry_of_authorizer) for entry_of_authorizer in case["entries"]), allow_if_no_acl=case["allow_if_no_acl"]
+    )
     for user in USERS:
         who = Principal("User", user)
         for name, expected in case["operations"][user].items():
