@@ -30,7 +30,7 @@ from odradek.broker.config.quorum_config import AUTO_JOIN, quorum_of
 from odradek.broker.config.quorum_config import Quorum as QuorumRoles
 from odradek.broker.config.requirements import check_cordons, check_requirements
 from odradek.broker.controller.commands import Adopt, NewTopic
-from odradek.broker.controller.controller import Controller
+from odradek.broker.controller.controller import Controller, Publisher
 from odradek.broker.controller.feature_levels import UNSTABLE_APIS_ENABLE, features_at_start
 from odradek.broker.controller.membership import Membership
 from odradek.broker.controller.metadata_log import MemoryMetadataLog
@@ -86,6 +86,14 @@ if TYPE_CHECKING:
 _GRACE_S = 0.05  # for answers on their way; other requests that wait are cut, as in Kafka
 
 
+class _Places(NamedTuple):
+    """What is kept where: `directories` is empty in memory; `of_nodes`, `metadata`: see `DataDirectory`."""
+
+    directories: Sequence[Path]
+    of_nodes: Mapping[int, Sequence[Path]]
+    metadata: Path | None
+
+
 class Cluster:
     """Topics, partitions, coordinators, configs, clock and nodes of one cluster.
 
@@ -106,28 +114,7 @@ class Cluster:
             raise ValueError(f"a cluster needs at least one node: {nodes}")
         self.config: BrokerConfig = config if isinstance(config, BrokerConfig) else BrokerConfig(config or {})
         self.clock = clock or BrokerClock()
-        directories = log_directories(self.config) if data_dir is None else [data_dir]
-        first = _first_node_id(self.config, directories)
-        self.config.node_ids = tuple(range(first, first + nodes))
-        self.nodes: dict[int, Node] = {number: new_node(self.config, number) for number in self.config.node_ids}
-        features_at_start(self.config)  # says what is wrong where the user sees it
-        self.config.directories_of = lambda node_id: self.nodes[node_id].directory_paths
-        layouts, roles, racks = checked_start(self.config)
-        self.separate: dict[int, Node] = {number: new_node(self.config, number) for number in roles.separate}
-        """Controllers that are no brokers."""
-        self.members: dict[int, Node] = {**self.nodes, **self.separate}
-        """All nodes: brokers, and controllers that are none."""
-        self.releases_at_start: Mapping[int, Release] = {node.id: node.release for node in self.members.values()}
-        self.config.release_of = lambda node_id: self.members[node_id].release
-        for node in self.members.values():
-            node.take(layouts[node.id])
-            node.is_controller = node.votes = node.id in roles.combined or node.id in roles.separate
-            node.rack = racks.get(node.id)
-        of_nodes = own_log_directories(self.config, self.separate) if data_dir is None else {}
-        directories = [path for paths in of_nodes.values() for path in paths] or directories
-        check_directories(self.config, directories, len(self.members))
-        if directories and self.separate and not roles.static:
-            raise ValueError("controllers of their own with a log directory need controller.quorum.voters")
+        places, roles = self._make_nodes(nodes, data_dir)
         self.recent = RecentRequests(messages=self.config.get_bool("odradek.transcript"))
         self.bug_log = BugLog(self.recent, self.clock.now_ms)
         self.maintenance_nursery: trio.Nursery | None = None
@@ -173,7 +160,63 @@ class Cluster:
         authorizer, of_controllers = self._make_authorizers()
         self.services = self._services(cluster_id or new_uuid_text(), authorizer, of_controllers)
         self.quota_switch = QuotaSwitch(self.services)
-        self.controller.publishers += (
+        self.controller.publishers += self._publishers(authorizer, of_controllers)
+        self.leader_checks = self._make_leader_checks() if nodes > 1 else None
+        if not places.directories:
+            self.controller.open(MemoryMetadataLog(kraft_version=self.kraft_version_at_start))
+            self.membership.join_controllers(self.separate)
+            self.membership.join(self.nodes)
+        else:
+            self._keep_on_disk(places, cluster_id)
+        check_cordons(self.config, self.nodes)
+        self._gates: Gates | None = None
+        self.dispatcher = Dispatcher(self.services, self.recent, self.bug_log, self.durability, self.lane.answer_writer)
+        self.controllers = self._dispatcher_of_controllers()
+        """Serves the listeners of controllers; None without any."""
+        self.dispatchers = [self.dispatcher, *([] if self.controllers is None else [self.controllers])]
+        self.server = self._make_server()
+        self.quota_switch.attach(self.dispatchers, self.server)
+        self._tls: TlsListeners | None = None
+        self.live_listeners = LiveListeners(
+            self.nodes, self.config, self.server, open_gate=self._open_gate, try_tls=_try_tls, forget=self.forget_tls
+        )
+        self.config.reconfigurables.append(self.live_listeners)
+
+    def _make_nodes(self, count: int, data_dir: Path | None) -> tuple[_Places, QuorumRoles]:
+        """The nodes as their configs say, what they keep on disk, and who of them is a controller."""
+        directories = log_directories(self.config) if data_dir is None else [data_dir]
+        first = _first_node_id(self.config, directories)
+        self.config.node_ids = tuple(range(first, first + count))
+        self.nodes: dict[int, Node] = {number: new_node(self.config, number) for number in self.config.node_ids}
+        features_at_start(self.config)  # says what is wrong where the user sees it
+        self.config.directories_of = lambda node_id: self.nodes[node_id].directory_paths
+        layouts, roles, racks = checked_start(self.config)
+        self.separate: dict[int, Node] = {number: new_node(self.config, number) for number in roles.separate}
+        """Controllers that are no brokers."""
+        self.members: dict[int, Node] = {**self.nodes, **self.separate}
+        """All nodes: brokers, and controllers that are none."""
+        self.releases_at_start: Mapping[int, Release] = {node.id: node.release for node in self.members.values()}
+        self.config.release_of = lambda node_id: self.members[node_id].release
+        for node in self.members.values():
+            node.take(layouts[node.id])
+            node.is_controller = node.votes = node.id in roles.combined or node.id in roles.separate
+            node.rack = racks.get(node.id)
+        of_nodes = own_log_directories(self.config, self.separate) if data_dir is None else {}
+        directories = [path for paths in of_nodes.values() for path in paths] or directories
+        check_directories(self.config, directories, len(self.members))
+        if directories and self.separate and not roles.static:
+            raise ValueError("controllers of their own with a log directory need controller.quorum.voters")
+        metadata = metadata_directory(self.config) if data_dir is None else None
+        return _Places(directories, of_nodes, metadata), roles
+
+    def _publishers(self, *authorizers: Authorizer | None) -> list[Publisher]:
+        """Who follows the image, in the order in which they are told of a change: each may rely on those before it.
+
+        Those that a part adds to the controller's list when it is made are told last: checks of leaders, disks that
+        fail, several log directories.
+        """
+        return [
+            *(each.publish for each in dict.fromkeys(authorizers) if each is not None),
             BrokerConfigPublisher(self.config).publish,
             self.membership.publish,
             self.replicator.before_publish,
@@ -185,22 +228,10 @@ class Cluster:
             self.quota_switch.publish,
             self.maintenance.publish,
             announce,
-        )
-        self.leader_checks = self._make_leader_checks() if nodes > 1 else None
-        if not directories:
-            self.controller.open(MemoryMetadataLog(kraft_version=self.kraft_version_at_start))
-            self.membership.join_controllers(self.separate)
-            self.membership.join(self.nodes)
-        else:
-            metadata = metadata_directory(self.config) if data_dir is None else None
-            self._keep_on_disk(directories, of_nodes, metadata, cluster_id)
-        check_cordons(self.config, self.nodes)
-        self._gates: Gates | None = None
-        self.dispatcher = Dispatcher(self.services, self.recent, self.bug_log, self.durability, self.lane.answer_writer)
-        self.controllers = self._dispatcher_of_controllers()
-        """Serves the listeners of controllers; None without any."""
-        self.dispatchers = [self.dispatcher, *([] if self.controllers is None else [self.controllers])]
-        self.server = Server(
+        ]
+
+    def _make_server(self) -> Server:
+        return Server(
             self.members,
             self.dispatcher,
             controllers=self.controllers,
@@ -212,12 +243,6 @@ class Cluster:
             new_poller=self.lane.new_poller,
             tune_local=self.lane.tune_local,
         )
-        self.quota_switch.attach(self.dispatchers, self.server)
-        self._tls: TlsListeners | None = None
-        self.live_listeners = LiveListeners(
-            self.nodes, self.config, self.server, open_gate=self._open_gate, try_tls=_try_tls, forget=self.forget_tls
-        )
-        self.config.reconfigurables.append(self.live_listeners)
 
     def _open_tls(self, node: Node, endpoint: Endpoint) -> ListenerTls:
         if self._tls is None:
@@ -233,13 +258,7 @@ class Cluster:
         if self._tls is not None:
             self._tls.forget(node_id, listener)
 
-    def _keep_on_disk(
-        self,
-        directories: Sequence[Path],
-        of_nodes: Mapping[int, Sequence[Path]],
-        metadata: Path | None,
-        cluster_id: str | None,
-    ) -> None:
+    def _keep_on_disk(self, places: _Places, cluster_id: str | None) -> None:
         """Everything is kept in these directories, which are opened when the cluster runs."""
         if not self.config.release.keeps_directories:
             raise ConfigError(
@@ -251,14 +270,14 @@ class Cluster:
 
         self.durability = self.topics.durability = Durability(self.config, self.clock, self.bug_log.report)
         self.directory = DataDirectory(
-            directories,
+            places.directories,
             self.config,
             self.clock,
             list(self.nodes),
             self.durability,
-            metadata=metadata,
+            metadata=places.metadata,
             cluster_id=cluster_id,
-            of_nodes=of_nodes,
+            of_nodes=places.of_nodes,
             controllers=list(self.separate),
         )
         for node in self.nodes.values():
@@ -341,9 +360,7 @@ class Cluster:
             return None
         from odradek.broker.security.authorizer import authorizer_of
 
-        authorizer = authorizer_of(self.config, node_id)
-        self.controller.publishers.append(authorizer.publish)
-        return authorizer
+        return authorizer_of(self.config, node_id)
 
     def _make_telemetry(self) -> TelemetryService:
         from odradek.broker.telemetry.service import TelemetryService
