@@ -18,7 +18,6 @@ from odradek.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
     from odradek.broker.coordinator.group.service import GroupService, Performers
-    from odradek.broker.coordinator.group.streams.topology import TopicInfo
     from odradek.broker.coordinator.share_state.service import Persister, ShareStateService
     from odradek.broker.coordinator.transaction.service import TransactionService
     from odradek.broker.metadata.delta import MetadataDelta
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.node import Node
     from odradek.broker.partitions.share.manager import SharePartitions
     from odradek.broker.partitions.share.states import ShareSettings
+    from odradek.protocol.generated.stored.streams_group_topology import TopicInfo
 
 
 class CoordinatorSet:
@@ -88,7 +88,12 @@ class CoordinatorSet:
     def _create_internal_topics(self, topics: Sequence[TopicInfo]) -> list[KafkaError | None]:
         """Create internal topics of Streams applications; 0 stands for the broker's own replication factor."""
         new = [
-            NewTopic(topic.name, topic.partitions, topic.replication_factor or -1, configs=dict(topic.configs))
+            NewTopic(
+                topic.name,
+                topic.partitions,
+                topic.replication_factor or -1,
+                configs={row.key: row.value for row in topic.topic_configs},
+            )
             for topic in topics
         ]
         outcomes = self._controller.ask(CreateTopics(new))

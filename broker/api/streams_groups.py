@@ -47,6 +47,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.messages import streams_group_describe as d
 from odradek.protocol.generated.messages import streams_group_heartbeat as h
 from odradek.protocol.generated.messages import streams_group_topology_description_update as u
+from odradek.protocol.generated.stored import streams_group_topology as stored
 
 _STATIC_LEAVING = -2
 _ACCEPTABLE_RECOVERY_LAG = 10_000
@@ -236,26 +237,25 @@ def _topology(topology: h.Topology) -> t.Topology:
     return t.Topology(topology.epoch, subtopologies)
 
 
-def _subtopology(each: h.Subtopology) -> t.Subtopology:
-    return t.Subtopology(
+def _subtopology(each: h.Subtopology) -> stored.Subtopology:
+    """The subtopology in the form in which the log has it."""
+    return stored.Subtopology(
         each.subtopology_id,
-        tuple(each.source_topics),
-        tuple(each.source_topic_regex),
-        tuple(_topic(topic) for topic in each.state_changelog_topics),
-        tuple(each.repartition_sink_topics),
-        tuple(_topic(topic) for topic in each.repartition_source_topics),
-        tuple(
-            t.CopartitionGroup(
-                tuple(topics.source_topics), tuple(topics.source_topic_regex), tuple(topics.repartition_source_topics)
-            )
+        each.source_topics,
+        each.source_topic_regex,
+        [_topic(topic) for topic in each.state_changelog_topics],
+        each.repartition_sink_topics,
+        [_topic(topic) for topic in each.repartition_source_topics],
+        [
+            stored.CopartitionGroup(topics.source_topics, topics.source_topic_regex, topics.repartition_source_topics)
             for topics in each.copartition_groups
-        ),
+        ],
     )
 
 
-def _topic(topic: h.TopicInfo) -> t.TopicInfo:
-    configs = tuple((row.key, row.value) for row in topic.topic_configs)
-    return t.TopicInfo(topic.name, topic.partitions, topic.replication_factor, configs)
+def _topic(topic: h.TopicInfo) -> stored.TopicInfo:
+    configs = [stored.TopicConfig(row.key, row.value) for row in topic.topic_configs]
+    return stored.TopicInfo(topic.name, topic.partitions, topic.replication_factor, configs)
 
 
 def _offsets(rows: Sequence[h.TaskOffset] | None) -> TaskOffsets | None:
@@ -387,22 +387,25 @@ def _described_topology(group: StreamsGroup) -> d.Topology:
     return d.Topology(topology.epoch, [_described_subtopology(subtopologies[name]) for name in sorted(subtopologies)])
 
 
-def _described_subtopology(each: t.Subtopology) -> d.Subtopology:
+def _described_subtopology(each: stored.Subtopology) -> d.Subtopology:
     return d.Subtopology(
         each.subtopology_id,
         sorted(each.source_topics),
-        sorted(each.repartition_sinks),
-        _described_topics(each.changelogs),
-        _described_topics(each.repartition_sources),
+        sorted(each.repartition_sink_topics),
+        _described_topics(each.state_changelog_topics),
+        _described_topics(each.repartition_source_topics),
     )
 
 
-def _described_topics(topics: Iterable[t.TopicInfo]) -> list[d.TopicInfo]:
+def _described_topics(topics: Iterable[stored.TopicInfo]) -> list[d.TopicInfo]:
     return [
         d.TopicInfo(
-            topic.name, topic.partitions, topic.replication_factor, [d.KeyValue(*config) for config in topic.configs]
+            topic.name,
+            topic.partitions,
+            topic.replication_factor,
+            [d.KeyValue(row.key, row.value) for row in topic.topic_configs],
         )
-        for topic in sorted(topics)
+        for topic in sorted(topics, key=lambda each: (each.name, each.partitions, each.replication_factor))
     ]
 
 

@@ -34,11 +34,12 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.group.share.group import ShareGroup, ShareMember
     from odradek.broker.coordinator.group.streams.group import StreamsGroup
     from odradek.broker.coordinator.group.streams.records import Member as StreamsMember
-    from odradek.broker.coordinator.group.streams.topology import ConfiguredTopology, Subtopology
+    from odradek.broker.coordinator.group.streams.topology import ConfiguredTopology
     from odradek.broker.coordinator.group.topics import TopicSource
     from odradek.broker.partitions.partition import Partition
     from odradek.broker.partitions.partition_registry import PartitionRegistry
     from odradek.broker.partitions.share.manager import LiveSharePartition, SharePartitions
+    from odradek.protocol.generated.stored.streams_group_topology import Subtopology
 
 _SHARE_ASSIGNOR = "simple"
 _STREAMS_ASSIGNOR = "sticky"
@@ -353,9 +354,9 @@ def _subtopology(declared: Subtopology, configured: ConfiguredTopology | None) -
     known = None if configured is None or configured.subtopologies is None else configured.subtopologies
     return SubtopologyInfo(
         declared.subtopology_id,
-        declared.source_topics,
-        tuple(topic.name for topic in declared.repartition_sources),
-        tuple(topic.name for topic in declared.changelogs),
+        tuple(declared.source_topics),
+        tuple(topic.name for topic in declared.repartition_source_topics),
+        tuple(topic.name for topic in declared.state_changelog_topics),
         None if known is None else known[declared.subtopology_id].tasks,
     )
 
@@ -364,13 +365,15 @@ def _streams_member(
     group: StreamsGroup, member: StreamsMember, topics: TopicSource, session_timeout_ms: int
 ) -> StreamsMemberInfo:
     declared = {} if group.topology is None else group.topology.subtopologies
+    from odradek.broker.coordinator.group.streams.topology import sources_of
+
     target = group.target_of(member.member_id)
     return StreamsMemberInfo(
         member_id=member.member_id,
         instance_id=member.instance_id,
         client_id=member.client_id,
         host=member.client_host,
-        subscription=tuple(sorted({topic for each in declared.values() for topic in each.sources})),
+        subscription=tuple(sorted({topic for each in declared.values() for topic in sources_of(each)})),
         assignment=_source_partitions(topics, declared, member.assigned.active, member.revoking.active),
         session_timeout_ms=session_timeout_ms,
         rebalance_timeout_ms=member.rebalance_timeout_ms,
@@ -395,10 +398,12 @@ def _source_partitions(
     topics: TopicSource, declared: Mapping[str, Subtopology], *held: Mapping[str, Iterable[int]]
 ) -> dict[str, tuple[int, ...]]:
     """The partitions that tasks read: in each source topic the one with the task's number, if the topic has it."""
+    from odradek.broker.coordinator.group.streams.topology import sources_of
+
     found: dict[str, set[int]] = {}
     for tasks in held:
         for name, partitions in tasks.items():
-            for topic in declared[name].sources if name in declared else ():
+            for topic in sources_of(declared[name]) if name in declared else ():
                 facts = topics.named(topic)
                 if facts is not None:
                     found.setdefault(topic, set()).update(each for each in partitions if each < facts.partitions)

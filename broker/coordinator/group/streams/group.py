@@ -47,13 +47,11 @@ from odradek.broker.coordinator.group.streams.topology import (
     NOT_STORED,
     UNCERTAIN,
     ConfiguredTopology,
-    CopartitionGroup,
     Description,
     DescriptionEpochs,
     Status,
-    Subtopology,
-    TopicInfo,
     Topology,
+    sources_of,
 )
 from odradek.broker.runtime.machine import Cancel, Effect, NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -425,7 +423,7 @@ class StreamsGroup(EpochGroup):
         """See `Group`."""
         if not self.members or self.topology is None:
             return False
-        return any(topic in each.sources for each in self.topology.subtopologies.values())
+        return any(topic in sources_of(each) for each in self.topology.subtopologies.values())
 
     def _check_age(self, member: Member, command: CommitOffsets | TxnOffsetCommit) -> None:
         """Raise unless the member has had the tasks of all partitions of the commit since the epoch that it names."""
@@ -626,30 +624,7 @@ def _topology(group: StreamsGroup, key: Any, value: stored_topology.StreamsGroup
     if value is None:
         group.set_topology(None)
         return
-    rows = (_subtopology(each) for each in value.subtopologies)
-    group.set_topology(Topology(value.epoch, {each.subtopology_id: each for each in rows}))
-
-
-def _subtopology(each: stored_topology.Subtopology) -> Subtopology:
-    return Subtopology(
-        each.subtopology_id,
-        tuple(each.source_topics),
-        tuple(each.source_topic_regex),
-        tuple(_topic(topic) for topic in each.state_changelog_topics),
-        tuple(each.repartition_sink_topics),
-        tuple(_topic(topic) for topic in each.repartition_source_topics),
-        tuple(
-            CopartitionGroup(
-                tuple(topics.source_topics), tuple(topics.source_topic_regex), tuple(topics.repartition_source_topics)
-            )
-            for topics in each.copartition_groups
-        ),
-    )
-
-
-def _topic(topic: stored_topology.TopicInfo) -> TopicInfo:
-    configs = tuple((row.key, row.value) for row in topic.topic_configs)
-    return TopicInfo(topic.name, topic.partitions, topic.replication_factor, configs)
+    group.set_topology(Topology(value.epoch, {each.subtopology_id: each for each in value.subtopologies}))
 
 
 def _target(

@@ -42,7 +42,6 @@ from odradek.broker.coordinator.group.streams.topology import (
     ConfiguredSubtopology,
     ConfiguredTopology,
     Status,
-    TopicInfo,
     TopicStatus,
     Topology,
     configure,
@@ -53,6 +52,7 @@ from odradek.broker.releases.release import Release
 from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Schedule
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.stored.streams_group_topology import TopicInfo
 
 
 class CreateInternalTopics(Effect):

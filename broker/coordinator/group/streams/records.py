@@ -16,11 +16,10 @@ from odradek.broker.coordinator.group.streams.topology import (
     ConfiguredSubtopology,
     ConfiguredTopology,
     DescriptionEpochs,
-    Subtopology,
-    TopicInfo,
     Topology,
     internal_error,
     java_text,
+    sources_of,
 )
 from odradek.broker.coordinator.group.topics import TopicSource
 from odradek.broker.runtime.machine import NewRecord
@@ -204,7 +203,7 @@ def _partitions(
         if configured is None:
             raise internal_error()
         partitions = sorted(tasks[subtopology])
-        for topic in java_order(configured.declared.sources, hash_of_text):
+        for topic in java_order(sources_of(configured.declared), hash_of_text):
             facts = topics.named(topic)
             if facts is None:
                 raise internal_error()
@@ -245,31 +244,8 @@ def member_record(group_id: str, member: Member) -> NewRecord:
 
 def topology_record(group_id: str, topology: Topology) -> NewRecord:
     """The topology as its first member has declared it."""
-    rows = [_subtopology(each) for each in topology.subtopologies.values()]
-    value = stored_topology.StreamsGroupTopologyValue(topology.epoch, rows)
+    value = stored_topology.StreamsGroupTopologyValue(topology.epoch, list(topology.subtopologies.values()))
     return new_record(encode_key(stored_topology.StreamsGroupTopologyKey(group_id)), value)
-
-
-def _subtopology(each: Subtopology) -> stored_topology.Subtopology:
-    return stored_topology.Subtopology(
-        each.subtopology_id,
-        list(each.source_topics),
-        list(each.source_regexes),
-        [_topic(topic) for topic in each.changelogs],
-        list(each.repartition_sinks),
-        [_topic(topic) for topic in each.repartition_sources],
-        [
-            stored_topology.CopartitionGroup(
-                list(topics.source_topics), list(topics.source_regexes), list(topics.repartition_sources)
-            )
-            for topics in each.copartition_groups
-        ],
-    )
-
-
-def _topic(topic: TopicInfo) -> stored_topology.TopicInfo:
-    configs = [stored_topology.TopicConfig(key, value) for key, value in topic.configs]
-    return stored_topology.TopicInfo(topic.name, topic.partitions, topic.replication_factor, configs)
 
 
 def target_record(group_id: str, member_id: str, tasks: Target) -> NewRecord:

@@ -15,46 +15,22 @@ from typing import NamedTuple, TypeVar
 from odradek.broker.coordinator.group.topics import TopicSource
 from odradek.broker.metadata.topic_name_rules import check_topic_name
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.stored.streams_group_topology import Subtopology, TopicInfo
 from odradek.protocol.java_hash_table import HashTable
 from odradek.protocol.java_maps import hash_of_text, java_order
 
 
-class TopicInfo(NamedTuple):
-    """An internal topic that the application needs. 0: the broker decides on the number."""
-
-    name: str
-    partitions: int = 0
-    replication_factor: int = 0
-    configs: tuple[tuple[str, str], ...] = ()
-
-
-class CopartitionGroup(NamedTuple):
-    """Topics that must have equally many partitions, by their index in the lists of their subtopology."""
-
-    source_topics: tuple[int, ...] = ()
-    source_regexes: tuple[int, ...] = ()
-    repartition_sources: tuple[int, ...] = ()
-
-
-class Subtopology(NamedTuple):
-    """A part of the topology that is split into tasks, one for each partition of its sources."""
-
-    subtopology_id: str
-    source_topics: tuple[str, ...] = ()
-    source_regexes: tuple[str, ...] = ()
-    changelogs: tuple[TopicInfo, ...] = ()
-    repartition_sinks: tuple[str, ...] = ()
-    repartition_sources: tuple[TopicInfo, ...] = ()
-    copartition_groups: tuple[CopartitionGroup, ...] = ()
-
-    @property
-    def sources(self) -> tuple[str, ...]:
-        """All topics that it reads."""
-        return (*self.source_topics, *(topic.name for topic in self.repartition_sources))
+def sources_of(subtopology: Subtopology) -> list[str]:
+    """All topics that it reads."""
+    return [*subtopology.source_topics, *(topic.name for topic in subtopology.repartition_source_topics)]
 
 
 class Topology(NamedTuple):
-    """``subtopologies`` by id, in the order in which they were declared."""
+    """``subtopologies`` by id, in the order in which they were declared, in the form in which the log has them.
+
+    A subtopology is split into tasks, one for each partition of its sources. Its internal topics may have 0 for a
+    number that the broker decides on.
+    """
 
     epoch: int
     subtopologies: Mapping[str, Subtopology]
@@ -65,14 +41,15 @@ class Topology(NamedTuple):
 
     def required_topics(self) -> list[str]:
         """The names of all topics that it reads or keeps state in, as Kafka walks them."""
-        names = (
-            name for each in self.in_map_order() for name in (*each.sources, *(topic.name for topic in each.changelogs))
-        )
+        names: list[str] = []
+        for each in self.in_map_order():
+            names += sources_of(each)
+            names += [topic.name for topic in each.state_changelog_topics]
         return java_order(names, hash_of_text)
 
     def readers(self) -> dict[str, str]:
         """Source topics and the id of the subtopology that reads each."""
-        return {topic: each.subtopology_id for each in self.in_map_order() for topic in each.sources}
+        return {topic: each.subtopology_id for each in self.in_map_order() for topic in sources_of(each)}
 
 
 class TopicStatus(IntEnum):
@@ -139,10 +116,10 @@ class PartitionCounts:
 
     def tasks_of(self, subtopology: Subtopology) -> int:
         """The number of tasks of a subtopology."""
-        return max(self._known(topic) for topic in subtopology.sources)
+        return max(self._known(topic) for topic in sources_of(subtopology))
 
     def _repartition_topics(self) -> Iterable[TopicInfo]:
-        return (topic for each in self._subtopologies for topic in each.repartition_sources)
+        return (topic for each in self._subtopologies for topic in each.repartition_source_topics)
 
     def _known(self, topic: str) -> int:
         count = self.of(topic)
@@ -154,7 +131,7 @@ class PartitionCounts:
 
     def _repartition_counts(self) -> dict[str, int]:
         counts = dict(self._fixed)
-        waiting = [(sink, each) for each in self._subtopologies for sink in each.repartition_sinks]
+        waiting = [(sink, each) for each in self._subtopologies for sink in each.repartition_sink_topics]
         while waiting:
             still: list[tuple[str, Subtopology]] = []
             for sink, subtopology in waiting:
@@ -176,7 +153,7 @@ class PartitionCounts:
 
     def _widest_source(self, subtopology: Subtopology, counts: dict[str, int]) -> int | None:
         """The most partitions among its sources that are known yet; those of repartition topics as decided."""
-        known = [counts.get(topic.name) for topic in subtopology.repartition_sources]
+        known = [counts.get(topic.name) for topic in subtopology.repartition_source_topics]
         known += [self._existing(topic) for topic in subtopology.source_topics]
         return max((count for count in known if count is not None), default=None)
 
@@ -204,10 +181,10 @@ class PartitionCounts:
 
     def _count_changelogs(self) -> None:
         for subtopology in self._subtopologies:
-            if not subtopology.sources:
+            if not sources_of(subtopology):
                 raise _invalid(f"No source topics found for subtopology {subtopology.subtopology_id}")
             count = self.tasks_of(subtopology)
-            self.decided.update({topic.name: count for topic in subtopology.changelogs})
+            self.decided.update({topic.name: count for topic in subtopology.state_changelog_topics})
 
 
 def _copartitioned(subtopology: Subtopology) -> list[list[str]]:
@@ -216,14 +193,16 @@ def _copartitioned(subtopology: Subtopology) -> list[list[str]]:
     for group in subtopology.copartition_groups:
         try:
             names = [_at(subtopology.source_topics, index) for index in group.source_topics]
-            names += [_at(subtopology.repartition_sources, index).name for index in group.repartition_sources]
+            names += [
+                _at(subtopology.repartition_source_topics, index).name for index in group.repartition_source_topics
+            ]
         except IndexError as error:
             raise internal_error() from error
         groups.append(java_order(names, hash_of_text))
     return groups
 
 
-def _at(items: tuple[T, ...], index: int) -> T:
+def _at(items: Sequence[T], index: int) -> T:
     if index < 0:
         raise IndexError(index)
     return items[index]
@@ -252,7 +231,7 @@ class ConfiguredSubtopology(NamedTuple):
     @property
     def is_stateful(self) -> bool:
         """Whether it keeps state that a standby could follow."""
-        return bool(self.declared.changelogs)
+        return bool(self.declared.state_changelog_topics)
 
 
 class ConfiguredTopology(NamedTuple):
@@ -307,11 +286,11 @@ def _check_sources(topology: Topology, topics: TopicSource) -> None:
 
 
 def _configured(declared: Subtopology, counts: PartitionCounts) -> ConfiguredSubtopology:
-    if _has_twins(declared.repartition_sources) or _has_twins(declared.changelogs):
+    if _has_twins(declared.repartition_source_topics) or _has_twins(declared.state_changelog_topics):
         raise internal_error()
-    whole = declared._replace(
-        repartition_sources=tuple(_counted(topic, counts) for topic in declared.repartition_sources),
-        changelogs=tuple(_counted(topic, counts) for topic in declared.changelogs),
+    whole = declared.replace(
+        repartition_source_topics=[_counted(topic, counts) for topic in declared.repartition_source_topics],
+        state_changelog_topics=[_counted(topic, counts) for topic in declared.state_changelog_topics],
     )
     tasks = counts.tasks_of(declared)
     if tasks <= 0:
@@ -325,14 +304,14 @@ def _has_twins(topics: Sequence[TopicInfo]) -> bool:
 
 def _counted(topic: TopicInfo, counts: PartitionCounts) -> TopicInfo:
     partitions = topic.partitions or counts.decided.get(topic.name, 0)
-    names = [name for name, _ in topic.configs]
+    names = [config.key for config in topic.topic_configs]
     if partitions < 1 or len(set(names)) < len(names):
         raise internal_error()
     try:
         check_topic_name(topic.name)
     except KafkaError as error:
         raise internal_error() from error
-    return topic._replace(partitions=partitions)
+    return topic.replace(partitions=partitions)
 
 
 def _missing(
@@ -342,7 +321,7 @@ def _missing(
     wanted: dict[str, TopicInfo] = {}
     order = HashTable(hash_of_text)
     for each in subtopologies.values():
-        for topic in (*each.declared.repartition_sources, *each.declared.changelogs):
+        for topic in (*each.declared.repartition_source_topics, *each.declared.state_changelog_topics):
             wanted[topic.name] = topic
             order.add(topic.name)
     for name in topology.required_topics():

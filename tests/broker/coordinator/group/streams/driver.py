@@ -11,18 +11,19 @@ from odradek.broker.coordinator.group.settings import fixed_configs
 from odradek.broker.coordinator.group.streams.group import HeartbeatReply, StreamsGroup, StreamsGroupHeartbeat
 from odradek.broker.coordinator.group.streams.progress import CreateInternalTopics
 from odradek.broker.coordinator.group.streams.records import Owned
-from odradek.broker.coordinator.group.streams.topology import Subtopology, TopicInfo, Topology
+from odradek.broker.coordinator.group.streams.topology import Topology
 from odradek.broker.coordinator.group.topics import TopicFacts
 from odradek.broker.runtime.machine import Command, Effect
 from odradek.broker.runtime.shard import Shard, ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.stored.streams_group_topology import Subtopology, TopicInfo
 from tests.fakes.clocks import clock_at
 from tests.fakes.group_driver import START_MS
 from tests.fakes.journal import FakeJournal
 
-PLAIN = Topology(0, {"0": Subtopology("0", ("t",))})
+PLAIN = Topology(0, {"0": Subtopology("0", ["t"])})
 """Reads topic "t"."""
-COUNTING = Topology(0, {"0": Subtopology("0", ("t",), changelogs=(TopicInfo("counts-changelog"),))})
+COUNTING = Topology(0, {"0": Subtopology("0", ["t"], state_changelog_topics=[TopicInfo("counts-changelog")])})
 """Reads topic "t" and keeps state."""
 AT_ONCE = {"group.streams.initial.rebalance.delay.ms": "0", "group.streams.assignment.interval.ms": "0"}
 

@@ -22,11 +22,12 @@ from odradek.broker.coordinator.group.streams.group import (
 )
 from odradek.broker.coordinator.group.streams.progress import CreateInternalTopics
 from odradek.broker.coordinator.group.streams.records import Endpoint, Owned
-from odradek.broker.coordinator.group.streams.topology import Subtopology, TopicInfo, TopicStatus, Topology
+from odradek.broker.coordinator.group.streams.topology import TopicStatus, Topology
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.runtime.machine import LogRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.stored.streams_group_metadata import StreamsGroupMetadataKey
+from odradek.protocol.generated.stored.streams_group_topology import Subtopology, TopicInfo
 from tests.broker.coordinator.group.streams.driver import COUNTING, PLAIN, StreamsDriver, durable
 from tests.broker.coordinator.group.test_conversations import PatientClock
 from tests.fakes.vectors import recorded
@@ -291,8 +292,8 @@ def test_late_timers_find_nobody() -> None:
 TWO = Topology(
     0,
     {
-        "0": Subtopology("0", ("t",), repartition_sinks=("r",)),
-        "1": Subtopology("1", repartition_sources=(TopicInfo("r"),), changelogs=(TopicInfo("s"),)),
+        "0": Subtopology("0", ["t"], repartition_sink_topics=["r"]),
+        "1": Subtopology("1", repartition_source_topics=[TopicInfo("r")], state_changelog_topics=[TopicInfo("s")]),
     },
 )
 

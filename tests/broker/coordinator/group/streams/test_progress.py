@@ -20,14 +20,13 @@ from odradek.broker.coordinator.group.streams.progress import (
 from odradek.broker.coordinator.group.streams.records import NO_TARGET, Held, Member, MemberState, Owned, Target
 from odradek.broker.coordinator.group.streams.topology import (
     ConfiguredSubtopology,
-    Subtopology,
-    TopicInfo,
     TopicStatus,
     Topology,
     configure,
 )
 from odradek.broker.releases.release import release_of
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.stored.streams_group_topology import Subtopology, TopicInfo
 from odradek.protocol.stored import decode_group_record
 from tests.broker.coordinator.group.streams.driver import COUNTING, PLAIN, StreamsDriver, Topics, owned
 
@@ -49,7 +48,7 @@ def test_fenced(epoch: int, has: tuple[int, ...] | None, how: str) -> None:
 
 
 def test_tasks_that_there_are_not() -> None:
-    shape = {"0": ConfiguredSubtopology(Subtopology("0", ("t",)), 2)}
+    shape = {"0": ConfiguredSubtopology(Subtopology("0", ["t"]), 2)}
     check_tasks(owned((0, 1), (1,)), shape)
     check_tasks(None, shape)
     with pytest.raises(KafkaError, match=r"Subtopology 7 does not exist in the topology\."):
@@ -76,7 +75,7 @@ def test_the_first_member_declares_it() -> None:
         driver.join("b", PLAIN._replace(epoch=3))
     assert error.value.code is ErrorCode.INVALID_REQUEST
     with pytest.raises(KafkaError):
-        driver.join("b", Topology(2, {"0": Subtopology("0", ("t", "u"))}))
+        driver.join("b", Topology(2, {"0": Subtopology("0", ["t", "u"])}))
     told = driver.join("b", PLAIN._replace(epoch=1))
     text = "The member's topology epoch 1 is behind the group's topology epoch 2."
     assert [(status.code, status.detail) for status in told.statuses] == [(0, text)]
@@ -104,7 +103,9 @@ def test_refused_topics_are_tried_again_after_a_while() -> None:
 def test_a_refusal_outlives_later_ones() -> None:
     driver = StreamsDriver()
     driver.creates = False
-    topology = Topology(0, {"0": Subtopology("0", ("t",), changelogs=(TopicInfo("early"), TopicInfo("late")))})
+    topology = Topology(
+        0, {"0": Subtopology("0", ["t"], state_changelog_topics=[TopicInfo("early"), TopicInfo("late")])}
+    )
     driver.join("a", topology)
     driver.ask(TopicsRefused("g", {"early": "no"}, 1_000))
     driver.wait(500)
@@ -129,7 +130,7 @@ def test_other_groups_ask_for_a_refused_topic_themselves() -> None:
 
 def test_only_three_reasons_are_told() -> None:
     names = [f"s{number}" for number in range(5)]
-    topology = Topology(0, {"0": Subtopology("0", ("t",), changelogs=tuple(TopicInfo(name) for name in names))})
+    topology = Topology(0, {"0": Subtopology("0", ["t"], state_changelog_topics=[TopicInfo(name) for name in names])})
     driver = StreamsDriver()
     driver.creates = False
     driver.join("a", topology)

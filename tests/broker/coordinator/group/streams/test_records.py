@@ -16,9 +16,10 @@ from odradek.broker.coordinator.group.streams.records import (
     endpoints,
     in_map_order,
 )
-from odradek.broker.coordinator.group.streams.topology import Subtopology, Topology, configure
+from odradek.broker.coordinator.group.streams.topology import Topology, configure
 from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.errors import KafkaError
+from odradek.protocol.generated.stored.streams_group_topology import Subtopology
 from odradek.protocol.json_form import to_json
 from odradek.protocol.stored import decode_group_record
 from tests.broker.coordinator.group.streams.driver import COUNTING, PLAIN, Topics
@@ -60,7 +61,7 @@ def test_reconciled() -> None:
     assert not Member("m", 4, state=MemberState.UNREVOKED_TASKS).is_reconciled_to(4)
 
 
-WIDE = Topology(0, {"0": Subtopology("0", ("t", "u"))})
+WIDE = Topology(0, {"0": Subtopology("0", ["t", "u"])})
 
 
 def test_source_partitions_of_active_and_standby_tasks() -> None:

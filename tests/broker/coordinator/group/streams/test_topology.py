@@ -9,13 +9,10 @@ from odradek.broker.coordinator.group.streams.topology import (
     SINK,
     SOURCE,
     ConfiguredTopology,
-    CopartitionGroup,
     Description,
     GlobalStore,
     Node,
     PartitionCounts,
-    Subtopology,
-    TopicInfo,
     TopicProblem,
     TopicStatus,
     Topology,
@@ -23,12 +20,19 @@ from odradek.broker.coordinator.group.streams.topology import (
     configure,
     internal_error,
     listed,
+    sources_of,
 )
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.stored.streams_group_topology import (
+    CopartitionGroup,
+    Subtopology,
+    TopicConfig,
+    TopicInfo,
+)
 from tests.broker.coordinator.group.streams.driver import COUNTING, PLAIN, Topics
 
-FIRST = Subtopology("0", ("t",), repartition_sinks=("r",))
-SECOND = Subtopology("1", repartition_sources=(TopicInfo("r"),), changelogs=(TopicInfo("s"),))
+FIRST = Subtopology("0", ["t"], repartition_sink_topics=["r"])
+SECOND = Subtopology("1", repartition_source_topics=[TopicInfo("r")], state_changelog_topics=[TopicInfo("s")])
 
 
 def test_the_order_of_declaration_does_not_count() -> None:
@@ -40,7 +44,7 @@ def test_topics() -> None:
     topology = Topology(1, {"0": FIRST, "1": SECOND})
     assert sorted(topology.required_topics()) == ["r", "s", "t"]
     assert topology.readers() == {"t": "0", "r": "1"}
-    assert SECOND.sources == ("r",)
+    assert sources_of(SECOND) == ["r"]
     assert [each.subtopology_id for each in topology.in_map_order()] == ["0", "1"]
 
 
@@ -65,51 +69,51 @@ def counts(*subtopologies: Subtopology, **existing: int) -> PartitionCounts:
 
 
 def test_repartition_topics_follow_the_widest_source_through_a_chain() -> None:
-    first = Subtopology("0", ("a", "b"), repartition_sinks=("x",))
-    second = Subtopology("1", repartition_sources=(TopicInfo("x"),), repartition_sinks=("y",))
-    third = Subtopology("2", repartition_sources=(TopicInfo("y"),), changelogs=(TopicInfo("s"),))
+    first = Subtopology("0", ["a", "b"], repartition_sink_topics=["x"])
+    second = Subtopology("1", repartition_source_topics=[TopicInfo("x")], repartition_sink_topics=["y"])
+    third = Subtopology("2", repartition_source_topics=[TopicInfo("y")], state_changelog_topics=[TopicInfo("s")])
     made = counts(third, second, first, a=2, b=6)
     assert made.decided == {"x": 6, "y": 6, "s": 6}
     assert made.tasks_of(third) == 6
 
 
 def test_fixed_counts_stay() -> None:
-    first = Subtopology("0", ("a",), repartition_sinks=("x",))
-    second = Subtopology("1", repartition_sources=(TopicInfo("x", 3),), changelogs=(TopicInfo("s"),))
+    first = Subtopology("0", ["a"], repartition_sink_topics=["x"])
+    second = Subtopology("1", repartition_source_topics=[TopicInfo("x", 3)], state_changelog_topics=[TopicInfo("s")])
     assert counts(first, second, a=7).decided == {"x": 3, "s": 3}
 
 
 def test_joined_topics_are_evened_out() -> None:
-    first = Subtopology("0", ("a",), repartition_sinks=("x",))
-    joined = (CopartitionGroup((0,), (), (0,)),)
-    second = Subtopology("1", ("b",), repartition_sources=(TopicInfo("x"),), copartition_groups=joined)
+    first = Subtopology("0", ["a"], repartition_sink_topics=["x"])
+    joined = [CopartitionGroup([0], [], [0])]
+    second = Subtopology("1", ["b"], repartition_source_topics=[TopicInfo("x")], copartition_groups=joined)
     assert counts(first, second, a=7, b=2).decided == {"x": 2}
-    both = (CopartitionGroup((), (), (0, 1)),)
-    widest = Subtopology("2", repartition_sources=(TopicInfo("x"), TopicInfo("z")), copartition_groups=both)
-    other = Subtopology("3", ("c",), repartition_sinks=("z",))
+    both = [CopartitionGroup([], [], [0, 1])]
+    widest = Subtopology("2", repartition_source_topics=[TopicInfo("x"), TopicInfo("z")], copartition_groups=both)
+    other = Subtopology("3", ["c"], repartition_sink_topics=["z"])
     assert counts(first, widest, other, a=4, c=9).decided == {"x": 9, "z": 9}
 
 
 def test_joined_sources_that_differ() -> None:
-    joined = (CopartitionGroup((0, 1)),)
+    joined = [CopartitionGroup([0, 1])]
     with pytest.raises(TopicProblem) as problem:
-        counts(Subtopology("0", ("a", "b"), copartition_groups=joined), a=1, b=2)
+        counts(Subtopology("0", ["a", "b"], copartition_groups=joined), a=1, b=2)
     text = "Following topics do not have the same number of partitions: [{a=1, b=2}]"
     assert problem.value.status == (TopicStatus.INCORRECTLY_PARTITIONED_TOPICS, text)
 
 
 def test_a_fixed_count_that_does_not_fit() -> None:
-    first = Subtopology("0", ("a",), repartition_sinks=("x",))
-    joined = (CopartitionGroup((0,), (), (0,)),)
-    second = Subtopology("1", ("b",), repartition_sources=(TopicInfo("x", 3),), copartition_groups=joined)
+    first = Subtopology("0", ["a"], repartition_sink_topics=["x"])
+    joined = [CopartitionGroup([0], [], [0])]
+    second = Subtopology("1", ["b"], repartition_source_topics=[TopicInfo("x", 3)], copartition_groups=joined)
     text = r"Number of partitions \[3\] of repartition topic \[x\] doesn't match number of partitions \[2\]"
     with pytest.raises(TopicProblem, match=text):
         counts(first, second, a=7, b=2)
 
 
 LOOP = (
-    Subtopology("0", repartition_sources=(TopicInfo("x"),), repartition_sinks=("y",)),
-    Subtopology("1", repartition_sources=(TopicInfo("y"),), repartition_sinks=("x",)),
+    Subtopology("0", repartition_source_topics=[TopicInfo("x")], repartition_sink_topics=["y"]),
+    Subtopology("1", repartition_source_topics=[TopicInfo("y")], repartition_sink_topics=["x"]),
 )
 
 
@@ -117,7 +121,7 @@ LOOP = (
     ("subtopologies", "text"),
     [
         (LOOP, "There may be loops in the topology that cannot be resolved."),
-        ((Subtopology("0", ("a",), repartition_sources=(TopicInfo("x"),)),), "is never used as a sink topic."),
+        ((Subtopology("0", ["a"], repartition_source_topics=[TopicInfo("x")]),), "is never used as a sink topic."),
         ((Subtopology("0"),), "No source topics found for subtopology 0"),
     ],
 )
@@ -127,10 +131,10 @@ def test_what_can_never_work(subtopologies: tuple[Subtopology, ...], text: str) 
     assert error.value.code is ErrorCode.STREAMS_INVALID_TOPOLOGY
 
 
-@pytest.mark.parametrize("group", [CopartitionGroup((5,)), CopartitionGroup((-1,)), CopartitionGroup((), (), (0,))])
+@pytest.mark.parametrize("group", [CopartitionGroup([5]), CopartitionGroup([-1]), CopartitionGroup([], [], [0])])
 def test_indexes_that_lead_nowhere(group: CopartitionGroup) -> None:
     with pytest.raises(KafkaError) as error:
-        counts(Subtopology("0", ("a",), copartition_groups=(group,)), a=1)
+        counts(Subtopology("0", ["a"], copartition_groups=[group]), a=1)
     assert error.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
 
 
@@ -145,7 +149,7 @@ def test_ready() -> None:
     assert configured.is_ready
     assert configured.subtopologies is not None
     one = configured.subtopologies["0"]
-    assert (one.tasks, one.is_stateful, one.declared.changelogs[0].partitions) == (3, True, 3)
+    assert (one.tasks, one.is_stateful, one.declared.state_changelog_topics[0].partitions) == (3, True, 3)
     assert configured.missing == []
 
 
@@ -160,7 +164,7 @@ def test_missing_internal_topics_are_listed_with_their_counts() -> None:
 
 def test_missing_sources() -> None:
     assert status(configure(PLAIN, Topics(u=1))) == (TopicStatus.MISSING_SOURCE_TOPICS, "Source topics t are missing.")
-    many = Topology(0, {"0": Subtopology("0", ("e", "b", "a", "d"))})
+    many = Topology(0, {"0": Subtopology("0", ["e", "b", "a", "d"])})
     text = "Source topics a, b, d and 1 additional topics are missing."
     assert status(configure(many, Topics(u=1))) == (TopicStatus.MISSING_SOURCE_TOPICS, text)
 
@@ -174,15 +178,15 @@ def test_an_internal_topic_of_the_wrong_size() -> None:
 @pytest.mark.parametrize(
     "changelogs",
     [
-        (TopicInfo("a"), TopicInfo("a")),
-        (TopicInfo("no name"),),
-        (TopicInfo("a", configs=(("k", "1"), ("k", "2"))),),
-        (TopicInfo("a", partitions=-1),),
+        [TopicInfo("a"), TopicInfo("a")],
+        [TopicInfo("no name")],
+        [TopicInfo("a", topic_configs=[TopicConfig("k", "1"), TopicConfig("k", "2")])],
+        [TopicInfo("a", partitions=-1)],
     ],
 )
-def test_what_kafka_does_not_explain(changelogs: tuple[TopicInfo, ...]) -> None:
+def test_what_kafka_does_not_explain(changelogs: list[TopicInfo]) -> None:
     with pytest.raises(KafkaError) as error:
-        configure(Topology(0, {"0": Subtopology("0", ("t",), changelogs=changelogs)}), Topics(t=1))
+        configure(Topology(0, {"0": Subtopology("0", ["t"], state_changelog_topics=changelogs)}), Topics(t=1))
     assert error.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
 
 
@@ -190,8 +194,10 @@ def test_missing_topics_in_the_order_in_which_kafka_names_them() -> None:
     """Seen on a real Kafka 4.3.1."""
     names = ("e466-changelog", "g149-changelog", "f846-changelog")
     for declared in (names, tuple(reversed(names))):
-        changelogs = tuple(TopicInfo(name) for name in declared)
-        configured = configure(Topology(0, {"0": Subtopology("0", ("t",), changelogs=changelogs)}), Topics(t=4))
+        changelogs = [TopicInfo(name) for name in declared]
+        configured = configure(
+            Topology(0, {"0": Subtopology("0", ["t"], state_changelog_topics=changelogs)}), Topics(t=4)
+        )
         assert status(configured)[1] == ("Internal topics are missing: f846-changelog, e466-changelog, g149-changelog")
 
 
