@@ -105,7 +105,7 @@ class CoordinatorService(Generic[M]):
 
     Owner: the cluster, which reports deleted topics and changed leaders. A shard belongs to the leader node of its
     partition. When the leader changes, it reloads from the log, as a coordinator on another machine would.
-    `perform(shard, effect)` carries out the machine's own effects (see `Shard`). `base_sequence` is written into the
+    `perform(shard, effect)` executes the machine's own effects (see `Shard`). `base_sequence` is written into the
     batches: Kafka's group coordinator writes 0, its transaction coordinator -1. `keyed`: see `PartitionJournal`.
     """
 

@@ -107,7 +107,7 @@ class LogRecord:
 
 @mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class Effect:
-    """Something that a decision causes outside of the machine. It is carried out after the records are replayed."""
+    """Something that a decision causes outside of the machine. It is executed after the records are replayed."""
 
     __slots__ = ()
 
@@ -166,7 +166,7 @@ class Outcome(Protocol[R]):
     2. `then()` changes soft state (what no record expresses) and returns further effects. It is for changes that must
        not happen when the log refuses the records; `decide` makes all other changes directly.
     3. `park`: the command waits under this ticket until an `Answer` names it. A machine never uses a ticket twice.
-    4. `effects` are carried out, then those of `then()`, in order.
+    4. `effects` are executed, then those of `then()`, in order.
     5. `reply` goes to the caller, unless the command was parked.
 
     Where the log's replicas differ, the reply, and effects outside of the shard, wait until the records are committed

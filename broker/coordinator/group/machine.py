@@ -258,7 +258,7 @@ def _nothing(command: c.GroupCommand, now_ms: int) -> Outcome[None]:
 _GONE = "Dead"
 
 
-class _Standing(NamedTuple):
+class _GroupState(NamedTuple):
     """The state of a group, for comparison."""
 
     kind: str
@@ -270,29 +270,29 @@ class _Standing(NamedTuple):
 
 def follow(find: Callable[[str], Group | None], command: GroupCommand, outcome: Outcome[Any]) -> None:
     """Log the changes of a command when its records are stored. `find` returns the group of an id as it is then."""
-    outcome.then = partial(_followed, find, command, _standing(find(command.group_id)), outcome.then)
+    outcome.then = partial(_followed, find, command, _state_of(find(command.group_id)), outcome.then)
 
 
 def _followed(
     find: Callable[[str], Group | None],
     command: GroupCommand,
-    before: _Standing,
+    before: _GroupState,
     then: Callable[[], Sequence[Effect]] | None,
 ) -> Sequence[Effect]:
     effects = () if then is None else then()
-    _tell(command, before, _standing(find(command.group_id)))
+    _log_changes(command, before, _state_of(find(command.group_id)))
     return effects
 
 
-def _standing(group: Group | None) -> _Standing:
+def _state_of(group: Group | None) -> _GroupState:
     if group is None:
-        return _Standing("", _GONE, 0, 0, frozenset())
+        return _GroupState("", _GONE, 0, 0, frozenset())
     epoch, assigned = getattr(group, "epoch", 0), getattr(group, "assignment_epoch", 0)
     members = frozenset(getattr(group, "members", ()))
-    return _Standing(group.group_type.value, group.state_name, epoch, assigned, members)
+    return _GroupState(group.group_type.value, group.state_name, epoch, assigned, members)
 
 
-def _tell(command: GroupCommand, before: _Standing, after: _Standing) -> None:
+def _log_changes(command: GroupCommand, before: _GroupState, after: _GroupState) -> None:
     group_id = command.group_id
     if before.kind and after.kind and before.kind != after.kind:
         _log.info("group %s: the %s group becomes a %s group", group_id, before.kind, after.kind)

@@ -18,14 +18,14 @@ from odradek.broker.runtime.shard import Shard
 _MINUTE_MS = 60_000
 
 Performers = dict[type[Effect], Callable[[Shard[GroupMachine], Any], None]]
-"""The functions that carry out the effects of group kinds, by class."""
+"""The functions that execute the effects of group kinds, by class."""
 
 
 class GroupService(CoordinatorService[GroupMachine]):
     """All groups of a cluster. Owner: the cluster.
 
     `watchers` (under keys of the caller's choice) are called when a group has entered another state, so that nobody
-    polls. `performers` carry out the effects of group kinds (see `groups`) that reach beyond the coordinator.
+    polls. `performers` execute the effects of group kinds (see `groups`) that reach beyond the coordinator.
     `more_performers` makes the rarely needed ones.
     """
 

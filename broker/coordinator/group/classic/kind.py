@@ -272,7 +272,7 @@ class ClassicKind:
         group.add(member)
         _log.info("group %s: member %s joins from %s", group.group_id, member_id, command.host)
         self._rebalance.expect_heartbeat(member, changes, self._settings.new_member_join_timeout_ms)
-        self._carry_out(group.rules.join.new, group, changes)
+        self._await_join_phase(group.rules.join.new, group, changes)
         return changes.parked(ticket)
 
     # -- members with an id
@@ -291,10 +291,10 @@ class ClassicKind:
         before = group.await_join(member, ticket)
         if before is not None:
             changes.effects.append(Answer(before, join_refused(member.member_id, ErrorCode.REBALANCE_IN_PROGRESS)))
-        self._carry_out(action, group, changes)
+        self._await_join_phase(action, group, changes)
         return changes.parked(ticket)
 
-    def _carry_out(self, action: JoinAction, group: ClassicGroup, changes: Changes) -> None:
+    def _await_join_phase(self, action: JoinAction, group: ClassicGroup, changes: Changes) -> None:
         """Let the member wait for the end of the join phase, and begin one unless it is under way."""
         if action is JoinAction.JOIN:
             self._rebalance.begin(group, changes)
@@ -321,7 +321,7 @@ class ClassicKind:
         self._rebalance.expect_heartbeat(member, changes)
         ticket = next(self._tickets)
         group.await_join(member, ticket)
-        self._carry_out(action, group, changes)
+        self._await_join_phase(action, group, changes)
         return changes.parked(ticket)
 
     def _take_place(

@@ -94,7 +94,7 @@ class Rebalance:
             self.fail_assignment(group, ErrorCode.REBALANCE_IN_PROGRESS, changes)
         changes.effects.append(Cancel(_sync_timer(group)))
         group.transition_to(PREPARING_REBALANCE, changes.now_ms)
-        _log.info("group %s: generation %d ends, all %d members have to join", *_standing(group))
+        _log.info("group %s: generation %d ends, all %d members have to join", *_counts(group))
         changes.effects.append(GroupChanged(group.group_id))
         if initial:
             delay_ms = self.settings.initial_rebalance_delay_ms
@@ -164,7 +164,7 @@ class Rebalance:
             self._schedule_end(group, group.rebalance_timeout_ms, changes)
             return
         group.next_generation(changes.now_ms)
-        _log.info("group %s: generation %d has %d members, protocol %s", *_standing(group), group.protocol)
+        _log.info("group %s: generation %d has %d members, protocol %s", *_counts(group), group.protocol)
         changes.effects.append(GroupChanged(group.group_id))
         if group.state is EMPTY:
             changes.records.append(group_record(group.group_id, group.to_stored()))
@@ -246,7 +246,7 @@ class Rebalance:
             self.look(group, changes)
 
 
-def _standing(group: ClassicGroup) -> tuple[str, int, int]:
+def _counts(group: ClassicGroup) -> tuple[str, int, int]:
     return group.group_id, group.generation, len(group.members)
 
 

@@ -34,11 +34,11 @@ from odradek.broker.coordinator.group.consumer.records import (
     Member,
     MemberState,
     ResolvedRegex,
-    as_far_as,
     group_tombstones,
-    say_the_same,
+    same_identity,
     sorted_names,
-    standing,
+    with_progress,
+    with_progress_of,
 )
 from odradek.broker.coordinator.group.epoch_group import (
     EMPTY,
@@ -353,7 +353,7 @@ class ConsumerGroup(EpochGroup):
             self._move({}, member.assigned)
             self._move({}, member.revoking)
         else:
-            if not say_the_same(before, member):
+            if not same_identity(before, member):
                 self._count(before, count_down, -1)
                 self._count(member, count_up, 1)
             self._move(before.assigned, member.assigned)
@@ -460,7 +460,7 @@ def _member(group: ConsumerGroup, key: Any, value: Member | ConsumerGroupMemberM
         return
     member = value if isinstance(value, Member) else _read_member(member_id, value)
     present = group.members.get(member_id)
-    group.put_member(member if present is None else as_far_as(member, present))
+    group.put_member(member if present is None else with_progress_of(member, present))
 
 
 def _read_member(member_id: str, value: ConsumerGroupMemberMetadataValue) -> Member:
@@ -511,10 +511,10 @@ def _current(group: ConsumerGroup, key: Any, value: Member | ConsumerGroupCurren
     present = group.members.get(member_id)
     if value is None:
         if present is not None:
-            group.put_member(standing(present, LEAVING, LEAVING, present.state, NOTHING, NOTHING))
+            group.put_member(with_progress(present, LEAVING, LEAVING, present.state, NOTHING, NOTHING))
         return
     current = value if isinstance(value, Member) else _read_current(member_id, value)
-    group.put_member(as_far_as(present or Member(member_id), current))
+    group.put_member(with_progress_of(present or Member(member_id), current))
 
 
 def _read_current(member_id: str, value: ConsumerGroupCurrentMemberAssignmentValue) -> Member:

@@ -56,17 +56,17 @@ from odradek.broker.coordinator.group.consumer.records import (
     Member,
     MemberState,
     ResolvedRegex,
-    as_far_as,
     current_record,
     member_record,
     member_tombstones,
     regex_record,
     regex_tombstone,
+    renamed,
     sorted_names,
-    standing,
-    taken_over,
     target_epoch_record,
     target_record,
+    with_progress,
+    with_progress_of,
     without_epochs,
 )
 from odradek.broker.coordinator.group.epoch_group import (
@@ -241,7 +241,7 @@ class ConsumerKind(EpochKind):
         successor may commit them.
         """
         kept = {topic_id: dict.fromkeys(partitions, 0) for topic_id, partitions in member.assigned.items()}
-        away = standing(member, AWAY, member.previous_epoch, member.state, kept, NOTHING)
+        away = with_progress(member, AWAY, member.previous_epoch, member.state, kept, NOTHING)
         step = ConsumerStep(group, now_ms, [current_record(group.group_id, away)])
         return step.outcome(HeartbeatReply(member.member_id, AWAY), self._groups)
 
@@ -321,7 +321,7 @@ class ConsumerKind(EpochKind):
 def replace_static(step: ConsumerStep, old: Member, member_id: str) -> Member:
     """A static member has rejoined with another member id: it replaces the old member."""
     group_id = step.group.group_id
-    new = taken_over(old, member_id)
+    new = renamed(old, member_id)
     step.records += [
         *member_tombstones(group_id, old.member_id),
         member_record(group_id, new),
@@ -360,7 +360,7 @@ def _updated(member: Member, command: ConsumerGroupHeartbeat) -> Member:
         member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
         member.server_assignor if assignor is None else assignor,
     )
-    return as_far_as(decoded, member)
+    return with_progress_of(decoded, member)
 
 
 _MEMBER_ID_REQUIRED_FROM = 4
@@ -576,7 +576,7 @@ def _joined(member: Member, command: JoinGroup, subscription: ConsumerProtocolSu
         server_assignor=member.server_assignor,
         classic=ClassicMember(command.session_timeout_ms, command.protocols),
     )
-    return as_far_as(decoded, member)
+    return with_progress_of(decoded, member)
 
 
 def _join_reply(member: Member) -> JoinReply:

@@ -149,7 +149,7 @@ class Member:
         self.revoking = revoking
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Member) and say_the_same(self, other) and are_as_far(self, other)
+        return isinstance(other, Member) and same_identity(self, other) and same_progress(self, other)
 
     def __repr__(self) -> str:
         return f"Member({self.member_id!r}, epoch={self.epoch}, {self.state!r}, {self.assigned!r}, {self.revoking!r})"
@@ -159,7 +159,7 @@ class Member:
         return self.state is STABLE and self.epoch == target_epoch
 
 
-def say_the_same(one: Member, other: Member) -> bool:
+def same_identity(one: Member, other: Member) -> bool:
     """Whether two members differ at most in their partitions and epochs."""
     return (
         one.member_id == other.member_id
@@ -175,7 +175,7 @@ def say_the_same(one: Member, other: Member) -> bool:
     )
 
 
-def are_as_far(one: Member, other: Member) -> bool:
+def same_progress(one: Member, other: Member) -> bool:
     """Whether two members differ at most in their subscription and identity."""
     return (
         one.epoch == other.epoch
@@ -186,7 +186,7 @@ def are_as_far(one: Member, other: Member) -> bool:
     )
 
 
-def standing(
+def with_progress(
     member: Member, epoch: int, previous_epoch: int, state: MemberState, assigned: Epochs, revoking: Epochs
 ) -> Member:
     """The same identity and subscription with this progress."""
@@ -209,24 +209,24 @@ def standing(
     )
 
 
-def as_far_as(member: Member, other: Member) -> Member:
+def with_progress_of(member: Member, other: Member) -> Member:
     """The member with the partitions and epochs of another one."""
-    return standing(member, other.epoch, other.previous_epoch, other.state, other.assigned, other.revoking)
+    return with_progress(member, other.epoch, other.previous_epoch, other.state, other.assigned, other.revoking)
 
 
-def before_all(member: Member) -> Member:
+def without_progress(member: Member) -> Member:
     """The member without any assignment, as in the record of its subscription."""
-    return standing(member, 0, -1, STABLE, NOTHING, NOTHING)
+    return with_progress(member, 0, -1, STABLE, NOTHING, NOTHING)
 
 
 def in_epoch(member: Member, epoch: int, state: MemberState, assigned: Epochs, revoking: Epochs) -> Member:
     """A member after a step of its reconciliation."""
-    return standing(member, epoch, member.epoch, state, assigned, revoking)
+    return with_progress(member, epoch, member.epoch, state, assigned, revoking)
 
 
-def taken_over(old: Member, member_id: str) -> Member:
+def renamed(old: Member, member_id: str) -> Member:
     """A static member under another id: it keeps its partitions, and must join."""
-    new = standing(old, 0, 0, old.state, old.assigned, old.revoking)
+    new = with_progress(old, 0, 0, old.state, old.assigned, old.revoking)
     new.member_id = member_id
     return new
 
@@ -276,7 +276,7 @@ def member_record(group_id: str, member: Member) -> NewRecord:
         member.server_assignor,
         member.classic,
     )
-    return record_with_value(_member_keys.of(group_id, member.member_id), value, before_all(member))
+    return record_with_value(_member_keys.of(group_id, member.member_id), value, without_progress(member))
 
 
 @text_cache(1 << 8)
@@ -334,7 +334,7 @@ def current_record(group_id: str, member: Member) -> NewRecord:
     """The record of a member's reconciliation."""
     assigned, revoking = _in_order(member.assigned), _in_order(member.revoking)
     if assigned is not member.assigned or revoking is not member.revoking:
-        member = standing(member, member.epoch, member.previous_epoch, member.state, assigned, revoking)
+        member = with_progress(member, member.epoch, member.previous_epoch, member.state, assigned, revoking)
     value = ConsumerGroupCurrentMemberAssignmentValue(
         member_epoch=member.epoch,
         previous_member_epoch=member.previous_epoch,

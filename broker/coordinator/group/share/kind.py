@@ -479,7 +479,7 @@ Performer = Callable[[Shard[GroupMachine], Any], None]
 
 
 def performers(states: Callable[[], Persister], start_of_added: Callable[[], int]) -> dict[type[Effect], Performer]:
-    """The functions that carry out the effects of share groups.
+    """The functions that execute the effects of share groups.
 
     `start_of_added`: see `Release.share_start_of_added_partitions`.
     """

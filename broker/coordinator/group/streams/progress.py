@@ -76,7 +76,7 @@ Performer = Callable[[Shard[GroupMachine], CreateInternalTopics], None]
 
 
 def performers(create: Create) -> dict[type[Effect], Performer]:
-    """The functions that carry out the effects of streams groups.
+    """The functions that execute the effects of streams groups.
 
     A refusal goes to the group, whose members get it with their next heartbeats.
     """
