@@ -50,6 +50,7 @@ from odradek.protocol.generated.messages.update_features import (
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
 )
+from odradek.protocol.java_maps import hash_of_text, java_order
 from odradek.protocol.message import ZERO_UUID
 
 _BROKERS, _CONTROLLERS = 1, 2
@@ -215,7 +216,8 @@ def update_features(ctx: RequestContext, request: UpdateFeaturesRequest) -> Upda
         update.feature: FeatureUpdate(update.feature, update.max_version_level, update.upgrade_type)
         for update in request.feature_updates
     }
-    command = UpdateFeatures(list(updates.values()), validate_only=request.validate_only)
+    in_order = [updates[feature] for feature in java_order(updates, hash_of_text)]
+    command = UpdateFeatures(in_order, validate_only=request.validate_only)
     try:
         refused = ctx.services.controller.update_features(command)
     except KafkaError as error:

@@ -165,6 +165,12 @@ def test_features_that_cannot_be_set(cluster: Cluster, feature: str, level: int,
     assert cluster.image.feature("transaction.version") == 2
 
 
+def test_of_several_wrong_features_the_first_in_a_hash_map_is_named(cluster: Cluster) -> None:
+    updates = [FeatureUpdateKey(name, 1, upgrade_type=1) for name in ("b", "a")]
+    response = ask(cluster, UpdateFeaturesRequest(feature_updates=updates))
+    assert (response.error_message or "").startswith(f"{FAILED}Invalid update version 1 for feature a.")
+
+
 # -- the quorum
 
 

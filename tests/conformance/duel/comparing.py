@@ -33,6 +33,7 @@ _OF_ALL = frozenset(
         "DescribeUserScramCredentials/results/credentialInfos",
         "DescribeAcls/resources/acls",
         "DeleteAcls/filterResults/matchingAcls",
+        "DeleteGroups/results",
         "OffsetFetch/topics",
         "OffsetFetch/topics/partitions",
         "OffsetFetch/groups/topics",
@@ -53,7 +54,6 @@ _OF_OLDER = frozenset(
         "Metadata/topics/partitions",
         "ListOffsets/topics",
         "ListOffsets/topics/partitions",
-        "DeleteGroups/results",
         "DescribeConfigs/results/configs",
     }
 )

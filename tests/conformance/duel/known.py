@@ -77,6 +77,25 @@ KNOWN: tuple[Known, ...] = (
         _never_answered,
     ),
     Known(
+        "DescribeShareGroupOffsets",
+        "DescribeShareGroupOffsets of a partition that does not exist is answered at once.",
+        _never_answered,
+    ),
+    Known(
+        "WriteTxnMarkers/markers/topics/partitions/errorCode",
+        "A marker without a producer id or epoch (WriteTxnMarkers) is refused in the partitions that there are.",
+        lambda difference, step: (
+            difference.kafka == -1
+            and any(-1 in (each["producerId"], each["producerEpoch"]) for each in step.body["markers"])
+        ),
+    ),
+    Known(
+        "Share(Fetch|Acknowledge)/errorCode",
+        "A closed connection ends all sessions that were opened on it.",
+        lambda difference, step: difference.odradek == 122,
+        parts=True,
+    ),
+    Known(
         "Produce/responses/partitionResponses/.*",
         "Of a partition that a Produce request names twice the last entry is written and answered.",
         _produces_twice,

@@ -11,14 +11,18 @@ from typing import TypeAlias
 
 import pytest
 
+from tests.conformance.duel.duel import Duel, as_test, run
 from tests.conformance.duel.shrinking import outcome
 from tests.conformance.duel.side import Side
 from tests.conformance.duel.steps import read
-from tests.conformance.duel.targets import both
+from tests.conformance.duel.targets import both, served_by_both
 from tests.conformance.duel.ways import WAYS
 from tests.conformance.real_kafka import DEFINITION, KAFKA_VERSION, Unavailable
 
 Sides: TypeAlias = tuple[Side, Side]
+SEED = "1"
+REQUESTS = 1500
+"""About a minute."""
 pytestmark = pytest.mark.skipif(KAFKA_VERSION != DEFINITION, reason="a duel with another release is held by hand")
 
 
@@ -37,6 +41,13 @@ def sides() -> Iterator[Sides]:
 def assert_alike(sides: Sides, conversation: str) -> None:
     """Hold a conversation, one step a line."""
     assert outcome(sides, read(conversation)) is None
+
+
+def test_random_conversations_of_one_seed(sides: Sides) -> None:
+    """The same draws each time, so that it fails for a change and not for chance. New seeds are the nightly run's."""
+    duel = Duel(sides, WAYS["sane"], served_by_both(sides))
+    run(duel, REQUESTS, SEED)
+    assert not [as_test(found) for found in duel.found.values() if found.again]
 
 
 def test_a_member_that_leaves_a_streams_group(sides: Sides) -> None:
