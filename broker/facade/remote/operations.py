@@ -235,11 +235,9 @@ def over_http(owner: type, *, but: Collection[str] = ()) -> Callable[[type[T]], 
 
 
 def _request(owner: type, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    signature = inspect.signature(function)
-
     @functools.wraps(function)
     def ask(self: Any, *given: Any, **named: Any) -> Any:
-        bound = signature.bind(self, *given, **named)
+        bound = inspect.signature(function).bind(self, *given, **named)
         bound.apply_defaults()
         _, *arguments = bound.arguments.items()
         return self._remote.operate(owner, name, getattr(self, "_identity", None), dict(arguments))
