@@ -83,44 +83,57 @@ const FORMS = {
     call: ({ name, count }) => kafka("CreatePartitions", { topics: [{ name, count, assignments: null }], timeoutMs: 10000, validateOnly: false }) },
   "config": { title: at => `${at.key} of ${at.name}`, does: "Set", fields: [["value", "Value"]], call: alter() },
   "config-default": { title: at => `${at.key} of ${at.name}`, does: "Take the default", warns: "The value that was set is removed.", call: alter(true) },
-  "produce": { title: at => `Produce to ${at.topic}`, does: "Produce", fields: [["key", "Key"], ["value", "Value", "area", { rows: 5 }], ["tombstone", "Null in place of the value", "check"],
-    ["headers", "Headers", "lines", { placeholder: "name=value" }], ["partition", "Partition", "number", { min: 0, placeholder: "by key" }], ["timestamp", "Time (UTC)", "time"],
-    ["key_schema", "Schema id of the key", "number", { min: 0, placeholder: "none: text" }], ["value_schema", "Schema id of the value", "number", { min: 0, placeholder: "none: text", list: "schema-ids" }]],
+  "produce": { title: at => `Produce to ${at.topic}`, does: "Produce", fields: [["key", "Key"], ["value", "Value", "area", { rows: 5 }],
+    ["tombstone", "Null in place of the value", "check"],
+    ["headers", "Headers", "lines", { placeholder: "name=value" }], ["partition", "Partition", "number", { min: 0, placeholder: "by key" }],
+      ["timestamp", "Time (UTC)", "time"],
+    ["key_schema", "Schema id of the key", "number", { min: 0, placeholder: "none: text" }],
+      ["value_schema", "Schema id of the value", "number", { min: 0, placeholder: "none: text", list: "schema-ids" }]],
     call: produce },
-  "reset": { title: at => `Reset offsets of ${at.group_id}`, does: "Reset", fields: [topic, ["partition", "Partition", "number", { min: 0, placeholder: "all" }], ["to", "To", Object.keys(PLACES)],
+  "reset": { title: at => `Reset offsets of ${at.group_id}`, does: "Reset", fields: [topic,
+    ["partition", "Partition", "number", { min: 0, placeholder: "all" }], ["to", "To", Object.keys(PLACES)],
     ["offset", "Offset", "number", { min: 0 }], ["time", "Time (UTC)", "time"]], call: reset },
   "delete-group": { title: at => `Delete ${at.group_id}`, does: "Delete", warns: "Its committed offsets are deleted, too. It may have no members.",
     call: ({ group_id, node }) => kafka("DeleteGroups", { groupsNames: [group_id] }, node) },
   "move-leader": { title: at => `Move a leader of ${at.topic}`, does: "Move", fields: [partition, ["node_id", "To the node", "number", { required: true }]],
     call: ({ topic: name, ...given }) => api(`topics/${enc(name)}/move-leader`, given) },
-  "reassign": { title: at => `Reassign a partition of ${at.topic}`, does: "Reassign", fields: [partition, ["replicas", "Nodes, the preferred leader first", "text", { required: true, placeholder: "2, 3, 1" }]],
+  "reassign": { title: at => `Reassign a partition of ${at.topic}`, does: "Reassign", fields: [partition,
+    ["replicas", "Nodes, the preferred leader first", "text", { required: true, placeholder: "2, 3, 1" }]],
     call: ({ topic: name, replicas, ...given }) => api(`topics/${enc(name)}/reassign`, { ...given, replicas: replicas.split(",").map(Number) }) },
   "cut": { title: () => "Cut a link", does: "Cut", fields: [...ends, ["how", "How", ["silent", "reset", "close"]]], call: given => api("cut", between(given)) },
-  "slow": { title: () => "Slow a link down", does: "Slow down", fields: [...ends, ["ms", "By, ms", "number", { required: true, min: 1 }]], call: given => api("slow", between(given)) },
-  "fault": { title: () => "Add a fault", does: "Add", fields: [["api", "API", "text", { list: APIS, placeholder: "any" }], ["answer", "Error", "text", { list: ERRORS, placeholder: "none" }],
-    ["topic", "Topic", "text", { placeholder: "any" }], ["group", "Group", "text", { placeholder: "any" }], ["times", "Times", "number", { min: 1, placeholder: "always" }],
-    ["delay_ms", "Delay, ms", "number", { min: 0, placeholder: "0" }], ["drop", "Drop the request", "check"], ["lose", "Lose the answer", "check"], ["cut", "Cut the connection", "check"]],
+  "slow": { title: () => "Slow a link down", does: "Slow down", fields: [...ends,
+    ["ms", "By, ms", "number", { required: true, min: 1 }]], call: given => api("slow", between(given)) },
+  "fault": { title: () => "Add a fault", does: "Add", fields: [["api", "API", "text", { list: APIS, placeholder: "any" }],
+    ["answer", "Error", "text", { list: ERRORS, placeholder: "none" }],
+    ["topic", "Topic", "text", { placeholder: "any" }], ["group", "Group", "text", { placeholder: "any" }],
+      ["times", "Times", "number", { min: 1, placeholder: "always" }],
+    ["delay_ms", "Delay, ms", "number", { min: 0, placeholder: "0" }], ["drop", "Drop the request", "check"], ["lose", "Lose the answer", "check"],
+      ["cut", "Cut the connection", "check"]],
     call: fault => {
       if (!effects.some(each => fault[each])) throw new Error("Say what the fault does: an error, a delay, drop, lose or cut.");
       return api("add-fault", { fault });
     } },
-  "register": { title: at => at.subject ? `A version of ${at.subject}` : "Register a schema", does: "Register", fields: [["subject", "Subject", "text", { required: true, placeholder: "orders-value" }],
+  "register": { title: at => at.subject ? `A version of ${at.subject}` : "Register a schema", does: "Register",
+    fields: [["subject", "Subject", "text", { required: true, placeholder: "orders-value" }],
     ["schemaType", "Type", ["AVRO", "PROTOBUF", "JSON"]], ["schema", "Schema", "area", { rows: 9, required: true }]],
     call: ({ subject: name, ...given }) => registry("POST", `${subject(name)}/versions`, given) },
   "compatibility": { title: at => `Compatibility of ${at.subject}`, does: "Set", fields: [["compatibility", "Level", LEVELS]],
     call: ({ subject: name, compatibility }) => registry("PUT", `/config/${enc(name)}`, { compatibility }) },
   "delete-subject": { title: at => `Delete ${at.subject}`, does: "Delete", warns: "All versions are deleted.", fields: [["permanent", "For good", "check"]],
     call: async ({ subject: name, permanent }) => { await registry("DELETE", subject(name)); if (permanent) await registry("DELETE", `${subject(name)}?permanent=true`); } },
-  "user": { title: () => "Add a SCRAM user, or change the password", does: "Set", fields: [["name", "User", "text", { required: true }], ["mechanism", "Mechanism", numbered(MECHANISMS)],
+  "user": { title: () => "Add a SCRAM user, or change the password", does: "Set", fields: [["name", "User", "text", { required: true }],
+    ["mechanism", "Mechanism", numbered(MECHANISMS)],
     ["password", "Password", "password", { required: true }], ["iterations", "Iterations", "number", { value: 4096, min: 4096, max: 16384 }]],
     call: async ({ name, mechanism, password, iterations }) => kafka("AlterUserScramCredentials", { deletions: [],
-      upsertions: [{ name, mechanism: Number(mechanism), iterations, ...await salted(password, Number(mechanism), iterations) }] }) },
+      upsertions: [{ name, mechanism, iterations, ...await salted(password, mechanism, iterations) }] }) },
   "delete-user": { title: at => `Remove ${at.name}`, does: "Remove", warns: "Its credentials are deleted.",
     call: ({ name, mechanism }) => kafka("AlterUserScramCredentials", { deletions: [{ name, mechanism }], upsertions: [] }) },
-  "acl": { title: () => "Add an ACL", does: "Add", fields: [["permissionType", "Permission", [[3, "Allow"], [2, "Deny"]]], ["principal", "Principal", "text", { value: "User:", required: true }], ["host", "Host", "text", { value: "*", required: true }],
-    ["operation", "Operation", numbered(OPERATIONS)], ["resourceType", "On", numbered(RESOURCES)], ["resourceName", "Name", "text", { required: true, placeholder: "kafka-cluster for the cluster" }],
+  "acl": { title: () => "Add an ACL", does: "Add", fields: [["permissionType", "Permission", [[3, "Allow"], [2, "Deny"]]],
+    ["principal", "Principal", "text", { value: "User:", required: true }], ["host", "Host", "text", { value: "*", required: true }],
+    ["operation", "Operation", numbered(OPERATIONS)], ["resourceType", "On", numbered(RESOURCES)],
+      ["resourceName", "Name", "text", { required: true, placeholder: "kafka-cluster for the cluster" }],
     ["resourcePatternType", "Pattern", [[3, "literal"], [4, "prefixed"]]]],
-    call: given => kafka("CreateAcls", { creations: [{ ...given, ...Object.fromEntries(["permissionType", "operation", "resourceType", "resourcePatternType"].map(each => [each, Number(given[each])])) }] }) },
+    call: given => kafka("CreateAcls", { creations: [given] }) },
   "delete-acl": { title: () => "Remove an ACL", does: "Remove", warns: "It is in force no longer.",
     call: at => kafka("DeleteAcls", { filters: [{ resourceTypeFilter: at.resourceType, resourceNameFilter: at.resourceName, patternTypeFilter: at.patternType,
       principalFilter: at.principal, hostFilter: at.host, operation: at.operation, permissionType: at.permissionType }] }) },
@@ -144,6 +157,7 @@ function inputOf([name, label, kind = "text", { list, ...more } = {}], at) {
 }
 
 const READ = { number: Number, lines, time: text => Date.parse(`${text}Z`) };
+const read = kind => Array.isArray(kind?.[0]) ? Number : READ[kind] ?? String;  // choices in pairs have numbers
 
 // Asks for a form's values, and calls. `at`: what is given already; a field of that name is filled in. `done` gets the answer.
 export function ask(name, at = {}, done = () => {}) {
@@ -158,7 +172,7 @@ export function ask(name, at = {}, done = () => {}) {
       for (const [field, , kind] of fields) {
         const input = form.elements[field];
         delete values[field];
-        if (kind === "check") { if (input.checked) values[field] = true; } else if (input.value !== "") values[field] = (READ[kind] ?? String)(input.value);
+        if (kind === "check") { if (input.checked) values[field] = true; } else if (input.value !== "") values[field] = read(kind)(input.value);
       }
       const answer = await call(values);
       dialog.close();

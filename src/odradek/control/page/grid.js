@@ -109,6 +109,8 @@ export class Grid {
     this.draw();
     this.pick?.(row);
   }
+  // What a button does with the row that is chosen.
+  chosenRow(then) { return () => { const row = this.row(this.at); if (row) then(row); }; }
   keyed(event) {
     const page = Math.max(1, this.sight()[1] - 2);
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };

@@ -68,7 +68,8 @@ export function groupsView(group) {
     ["Client", "minmax(70px, 1fr)", each => each.client_id], ["Member", "minmax(100px, 1fr)", each => [each.member_id, "mono"], "extra"],
     ["Partitions", "minmax(90px, 2fr)", each => Object.entries(each.assignment).map(([topic, parts]) => `${topic}: ${parts.join(", ")}`).join("; ")]] });
   const offsets = new Grid({ label: "Offsets", small: true, key: each => each.place, empty: "Nothing committed.", columns: [
-    ["Partition", "minmax(70px, 2fr)", each => each.place, "", "place"], ["Committed", "74px", each => each.offset === null ? ["never", "quiet"] : count(each.offset), "num", "offset"],
+    ["Partition", "minmax(70px, 2fr)", each => each.place, "", "place"],
+      ["Committed", "74px", each => each.offset === null ? ["never", "quiet"] : count(each.offset), "num", "offset"],
     ["End", "minmax(44px, 1fr)", each => each.end === null ? ["gone", "quiet"] : count(each.end), "num", "end"],
     ["Lag", "minmax(44px, 1fr)", each => each.lag === null ? ["unknown", "quiet"] : count(each.lag), "num", "lag"]] });
   const moves = new Grid({ label: "Rebalance requests", small: true, key: requestKey, empty: "No joins, leaves or errors in the transcript.",
@@ -108,7 +109,8 @@ export function groupsView(group) {
     pick: each => { chosen = each.group_id; follow(); detail().catch(tell); } });
   grid.chosen = chosen;
   const gone = () => { chosen = null; title.textContent = "No group chosen."; more.hidden = true; grid.chosen = null; };
-  const verbs = h("div", { className: "bar" }, asks("Reset offsets", "reset", () => ({ group_id: chosen, topic: first })), button("Configs", () => configs(32, chosen).catch(tell)),
+  const verbs = h("div", { className: "bar" }, asks("Reset offsets", "reset", () => ({ group_id: chosen, topic: first })),
+    button("Configs", () => configs(32, chosen).catch(tell)),
     asks("Delete", "delete-group", () => ({ group_id: chosen, node: coordinator < 0 ? null : coordinator }), gone));
   more.append(verbs, about, h("h3", {}, "States since this page was opened"), bar,
     h("h3", {}, "Who joined and left"), story, h("h3", {}, "Members"), members.root, h("h3", {}, "Offsets"), offsets.root,

@@ -29,7 +29,8 @@ export function requestColumns() {
     return each.state === "answered" ? [`${size(each.responseSize)}`, "good"] : [each.state, "warn"];
   };
   return [["At", "86px", each => `+${each.at.toFixed(3)}`, "num mono extra", "at"], ["Node", "42px", each => each.node, "num extra", "node"],
-    ["Client", "minmax(70px, 1fr)", each => each.clientId ?? "", "extra", "clientId"], ["API", "minmax(100px, 1.2fr)", each => `${each.api} v${each.version}`, "", "api"],
+    ["Client", "minmax(70px, 1fr)", each => each.clientId ?? "", "extra", "clientId"],
+      ["API", "minmax(100px, 1.2fr)", each => `${each.api} v${each.version}`, "", "api"],
     ["About", "minmax(60px, 1.6fr)", each => [...each.topics.map(place), ...each.groups, ...each.transactionalIds].join(", ")],
     ["Took", "74px", each => each.latencyMs === null ? "" : `${each.latencyMs.toFixed(1)} ms`, "num", "latencyMs"],
     ["Answer", "minmax(70px, 1.8fr)", answer, "", "responseSize"]];
@@ -42,14 +43,14 @@ export async function configs(type, name) {
   const edit = each => each && !each.readOnly && ask("config", { type, name, key: each.name, value: each.value ?? "" }, fill);
   const grid = new Grid({ label: `Configs of ${name}`, key: each => each.name, open: edit, pick: () => {}, empty: "No configs.",
     remove: each => ![4, 5].includes(each.configSource) && ask("config-default", { type, name, key: each.name }, fill), columns: [
-      ["Config", "minmax(120px, 2fr)", each => [each.name, "mono"], "", "name"], ["Value", "minmax(80px, 2fr)", each => each.isSensitive ? ["secret", "quiet"] : each.value ?? "", "mono", "value"],
+      ["Config", "minmax(120px, 2fr)", each => [each.name, "mono"], "", "name"],
+        ["Value", "minmax(80px, 2fr)", each => each.isSensitive ? ["secret", "quiet"] : each.value ?? "", "mono", "value"],
       ["From", "minmax(90px, 1fr)", each => [SOURCES[each.configSource], each.configSource === 5 ? "quiet" : "warn"], "extra", "configSource"]] });
   let all = [];
   const box = search("Search configs", () => sift()), sift = () => grid.set(all.filter(each => each.name.includes(box.value)));
-  const chosen = then => () => { const row = grid.row(grid.at); if (row) then(row); };
   const dialog = h("dialog", { className: "wide tall", "aria-label": `Configs of ${name}`, onclose: () => dialog.remove() }, h("h2", {}, `Configs of ${name}`), h("div", { className: "bar" }, box), grid.root,
     h("div", { className: "bar" }, h("span", { className: "quiet" }, "Enter changes a config, Delete takes its default."), h("span", { className: "space" }),
-      button("Change", chosen(edit)), button("Take the default", chosen(each => grid.remove(each))), button("Close", () => dialog.close())));
+      button("Change", grid.chosenRow(edit)), button("Take the default", grid.chosenRow(grid.remove)), button("Close", () => dialog.close())));
   async function fill() {
     const { results: [found] } = await kafka("DescribeConfigs", { resources: [{ resourceType: type, resourceName: name, configurationKeys: null }], includeSynonyms: false, includeDocumentation: false }, nodeOf(type, name));
     all = found.configs.sort((a, b) => (a.configSource === 5) - (b.configSource === 5) || (a.name > b.name ? 1 : -1));

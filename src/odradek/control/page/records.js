@@ -31,7 +31,8 @@ function detailOf(root) {
     const choose = each => () => { mode = each; sessionStorage.setItem("odradek-mode", each); show(record); };
     const pressed = mode === "data" && !known ? "text" : mode;
     const modes = MODES.filter(([each]) => each !== "data" || known).map(([each, label]) => button(label, choose(each), { "aria-pressed": pressed === each }));
-    root.replaceChildren(h("div", { className: "bar", role: "group", "aria-label": "Show as" }, modes, button("Copy", () => copy(shown(record.value, pressed, record.decodedValue)))),
+    root.replaceChildren(h("div", { className: "bar", role: "group", "aria-label": "Show as" }, modes,
+      button("Copy", () => copy(shown(record.value, pressed, record.decodedValue)))),
       ...part("Value", record.value, record.decodedValue), ...part("Key", record.key, record.decodedKey),
       ...record.headers.flatMap(([name, value]) => part(`Header ${name}`, value, null)), h("h3", {}, "Record"),
       facts({ Place: `${record.topic}-${record.partition} @ ${record.offset}`,
@@ -105,9 +106,11 @@ function schemasDialog(topic, changed) {
 // Which topic, where none is named.
 function topicsToRead() {
   const box = search("Search topics", () => searched(grid)());
-  const grid = new Grid({ label: "Topics", key: each => each.name, load: paged("topic-page", box, "topics", () => ({ internal: true })), empty: "No topics.", pick: () => {}, open: each => go("records", each.name),
-    columns: [["Topic", "minmax(110px, 3fr)", each => [each.name, each.internal ? "quiet" : ""], "", "name"], ["Records", "minmax(70px, 1fr)", each => count(each.records), "num", "records"]] });
-  return { nodes: [h("div", { className: "bar" }, box, button("Open", () => { const row = grid.row(grid.at); if (row) go("records", row.name); }), h("span", { className: "quiet" }, "Choose the topic to read.")), grid.root],
+  const grid = new Grid({ label: "Topics", key: each => each.name, load: paged("topic-page", box, "topics", () => ({ internal: true })), empty: "No topics.",
+    pick: () => {}, open: each => go("records", each.name),
+    columns: [["Topic", "minmax(110px, 3fr)", each => [each.name, each.internal ? "quiet" : ""], "", "name"],
+      ["Records", "minmax(70px, 1fr)", each => count(each.records), "num", "records"]] });
+  return { nodes: [h("div", { className: "bar" }, box, button("Open", grid.chosenRow(grid.open)), h("span", { className: "quiet" }, "Choose the topic to read.")), grid.root],
     poll: () => grid.refresh() };
 }
 

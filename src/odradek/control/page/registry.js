@@ -28,10 +28,12 @@ export function registryView(name) {
   let chosen = name ?? null, all = [], versions = [];
   const box = search("Search subjects", () => fill()), title = h("h2", { className: "quiet" }, "No subject chosen."), more = h("div", { className: "more", hidden: true }), level = h("p"), text = h("pre");
   const pick = label => h("select", { "aria-label": label, onchange: () => show() }), one = pick("Version"), other = pick("Compared with");
-  const grid = new Grid({ label: "Subjects", key: each => each.subject, empty: "No subjects.", columns: [["Subject", "1fr", each => each.subject, "", "subject"]], pick: each => { chosen = each.subject; versions = []; detail().catch(tell); } });
+  const grid = new Grid({ label: "Subjects", key: each => each.subject, empty: "No subjects.",
+    columns: [["Subject", "1fr", each => each.subject, "", "subject"]], pick: each => { chosen = each.subject; versions = []; detail().catch(tell); } });
   const subject = () => ({ subject: chosen }), latestOf = () => ({ ...subject(), schema: versions.at(-1)?.schema, schemaType: versions.at(-1)?.schemaType ?? "AVRO" });
   const gone = () => { chosen = null; title.textContent = "No subject chosen."; more.hidden = true; };
-  const bar = h("div", { className: "bar" }, asks("New version", "register", latestOf), asks("Compatibility", "compatibility", subject), asks("Delete", "delete-subject", subject, gone));
+  const bar = h("div", { className: "bar" }, asks("New version", "register", latestOf), asks("Compatibility", "compatibility", subject),
+    asks("Delete", "delete-subject", subject, gone));
   more.append(bar, level, h("div", { className: "bar" }, h("label", {}, "Version", one), h("label", {}, "compared with", other)), text);
   const fill = () => grid.set(all.filter(each => each.includes(box.value)).map(each => ({ subject: each })));
   function show() {

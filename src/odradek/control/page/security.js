@@ -12,13 +12,18 @@ const EVERY = { resourceTypeFilter: 1, resourceNameFilter: null, patternTypeFilt
 export function securityView() {
   let entries = [];
   const users = new Grid({ label: "SCRAM users", key: each => `${each.name} ${each.mechanism}`, empty: "No SCRAM users. Those of PLAIN stand in the broker's configs.", pick: () => {}, remove: each => ask("delete-user", each),
-    columns: [["User", "minmax(100px, 2fr)", each => each.name, "", "name"], ["Mechanism", "minmax(120px, 1fr)", each => MECHANISMS[each.mechanism]], ["Iterations", "90px", each => each.iterations, "num extra"]] });
+    columns: [["User", "minmax(100px, 2fr)", each => each.name, "", "name"], ["Mechanism", "minmax(120px, 1fr)", each => MECHANISMS[each.mechanism]],
+      ["Iterations", "90px", each => each.iterations, "num extra"]] });
   const acls = new Grid({ label: "ACLs", key: each => JSON.stringify(each), pick: () => {}, remove: each => ask("delete-acl", each), columns: [
-    ["Principal", "minmax(90px, 2fr)", each => each.principal, "", "principal"], ["May", "50px", each => each.permissionType === 3 ? ["yes", "good"] : ["no", "bad"]], ["Operation", "minmax(80px, 1fr)", each => OPERATIONS[each.operation]],
-    ["On", "minmax(60px, 1fr)", each => RESOURCES[each.resourceType], "extra"], ["Name", "minmax(70px, 2fr)", each => each.resourceName + (each.patternType === 4 ? "*" : ""), "", "resourceName"], ["From", "80px", each => each.host, "extra"]] });
+    ["Principal", "minmax(90px, 2fr)", each => each.principal, "", "principal"],
+      ["May", "50px", each => each.permissionType === 3 ? ["yes", "good"] : ["no", "bad"]],
+      ["Operation", "minmax(80px, 1fr)", each => OPERATIONS[each.operation]],
+    ["On", "minmax(60px, 1fr)", each => RESOURCES[each.resourceType], "extra"],
+      ["Name", "minmax(70px, 2fr)", each => each.resourceName + (each.patternType === 4 ? "*" : ""), "", "resourceName"],
+      ["From", "80px", each => each.host, "extra"]] });
   const box = search("Search ACLs", () => fill());
   const fill = () => acls.set(entries.filter(each => `${each.principal} ${each.resourceName}`.includes(box.value)));
-  const chosen = grid => button("Remove", () => { const row = grid.row(grid.at); if (row) grid.remove(row); }), add = name => asks("Add", name, () => ({}), undefined, { "aria-label": `Add: ${name}` });
+  const remove = grid => button("Remove", grid.chosenRow(grid.remove)), add = name => asks("Add", name, () => ({}), undefined, { "aria-label": `Add: ${name}` });
   async function poll() {
     const { results } = await kafka("DescribeUserScramCredentials", { users: null });
     users.set(results.flatMap(each => each.credentialInfos.map(one => ({ name: each.user, ...one }))));
@@ -28,6 +33,6 @@ export function securityView() {
     acls.none.textContent = "No ACLs.";
     fill();
   }
-  return { nodes: [h("div", { className: "bar" }, h("h2", {}, "SCRAM users"), add("user"), chosen(users)), users.root,
-    h("div", { className: "bar" }, h("h2", {}, "ACLs"), asks("Add", "acl", () => ({})), chosen(acls), box), acls.root], poll };
+  return { nodes: [h("div", { className: "bar" }, h("h2", {}, "SCRAM users"), add("user"), remove(users)), users.root,
+    h("div", { className: "bar" }, h("h2", {}, "ACLs"), add("acl"), remove(acls), box), acls.root], poll };
 }

@@ -20,12 +20,14 @@ export function topicsView(name) {
     ["Behind", "minmax(0, 1fr)", each => { const late = Object.entries(each.replica_ends).filter(([, end]) => end < each.log_end_offset);
       return [late.map(([node, end]) => `${node}: ${count(each.log_end_offset - end)}`).join(" "), "warn"]; }, "extra"],
   ], pick: () => {}, open: each => go("records", chosen, each.index) });
-  const consumers = new Grid({ label: "Groups", small: true, key: each => each.group_id, empty: "No group reads it.", columns: groupColumns(), pick: () => {}, open: each => go("groups", each.group_id),
+  const consumers = new Grid({ label: "Groups", small: true, key: each => each.group_id, empty: "No group reads it.", columns: groupColumns(), pick: () => {},
+    open: each => go("groups", each.group_id),
     load: paged("group-page", { value: "" }, "groups", () => ({ topic: chosen })) });
   const here = () => ({ name: chosen }), topic = () => ({ topic: chosen }), place = () => ({ topic: chosen, partition: parts.row(parts.at)?.index });
   const gone = () => { chosen = null; title.textContent = "No topic chosen."; more.hidden = true; grid.chosen = null; };
   const bar = h("div", { className: "bar" }, button("Records", () => go("records", chosen), { className: "main" }), asks("Produce", "produce", topic),
-    button("Configs", () => configs(2, chosen).catch(tell)), asks("Add partitions", "add-partitions", here), asks("Move a leader", "move-leader", place), asks("Reassign", "reassign", place), asks("Delete records", "delete-records", topic), asks("Delete", "delete-topic", here, gone));
+    button("Configs", () => configs(2, chosen).catch(tell)), asks("Add partitions", "add-partitions", here), asks("Move a leader", "move-leader", place),
+      asks("Reassign", "reassign", place), asks("Delete records", "delete-records", topic), asks("Delete", "delete-topic", here, gone));
   const detail = async picked => {
     if (chosen === null) return;
     const mine = chosen, found = await api(`topics/${enc(mine)}/info`);
@@ -40,7 +42,8 @@ export function topicsView(name) {
     empty: "No topics. Clients make them, or the button above.", columns: [
       ["Topic", "minmax(110px, 3fr)", each => [each.name, each.internal ? "quiet" : ""], "", "name"],
       ["Partitions", "90px", each => each.leaderless ? [`${each.partitions} (${each.leaderless} down)`, "bad"] : each.behind ? [`${each.partitions} (${each.behind} behind)`, "warn"] : each.partitions, "num", "partitions"],
-      ["Records", "minmax(64px, 1fr)", each => count(each.records), "num", "records"], ["Size", "minmax(70px, 1fr)", each => size(each.size_bytes), "num extra", "size_bytes"],
+      ["Records", "minmax(64px, 1fr)", each => count(each.records), "num", "records"],
+        ["Size", "minmax(70px, 1fr)", each => size(each.size_bytes), "num extra", "size_bytes"],
       ["Per second", "84px", each => rate(each), "num extra"]],
     pick: each => { chosen = each.name; detail(true).catch(tell); }, open: each => go("records", each.name) });
   function rate(each) {
