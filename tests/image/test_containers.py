@@ -1,15 +1,17 @@
-"""Testcontainers for Python with the image in the place of Kafka's: `make test-containers`."""
+"""Testcontainers for Python and Java with the image in the place of Kafka's: `make test-containers`."""
 
 from __future__ import annotations
 
 import os
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer
 
 from tests.image.engine import Engine, Failed, found
+from tests.scenarios.other_clients import Report, java_command, reports
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +21,6 @@ RECORDS = 100
 
 @pytest.fixture(scope="module")
 def engine() -> Engine:
-    pytest.importorskip("testcontainers.kafka", reason="make test-containers installs testcontainers")
     engine = found()
     if engine is None:
         pytest.skip("neither docker nor podman answers")
@@ -33,6 +34,7 @@ def engine() -> Engine:
 @pytest.fixture
 def kafka_container(monkeypatch: pytest.MonkeyPatch, engine: Engine) -> Any:
     """The class of the module. Its reaper is an image of its own, which is not needed: each container is removed."""
+    pytest.importorskip("testcontainers.kafka", reason="make test-containers installs testcontainers")
     config = import_module("testcontainers.core.config")
     monkeypatch.setattr(config.testcontainers_config, "ryuk_disabled", True)
     return import_module("testcontainers.kafka").KafkaContainer
@@ -65,3 +67,16 @@ def read_back(bootstrap: str) -> None:
         read.append(message.value())
     consumer.close()
     assert sorted(int(value or b"-1") for value in read) == list(range(RECORDS))
+
+
+@pytest.fixture(scope="module")
+def java_report(engine: Engine) -> Report:
+    """What the program in Java says of each module."""
+    # No reaper: it is an image of its own.
+    command = java_command("testcontainers", Path(__file__).parent / "java" / "Modules.java")
+    return reports(["env", "TESTCONTAINERS_RYUK_DISABLED=true", *command, IMAGE])
+
+
+@pytest.mark.parametrize("module", ["apache", "native", "confluent"])
+def test_a_module_of_java_starts_the_image_and_clients_use_it(module: str, java_report: Report) -> None:
+    assert java_report(module) == ""

@@ -76,6 +76,13 @@ def registry_js_folder() -> tuple[str, Path]:
 
 def registry_java_command() -> list[str]:
     """The command of the program in Java with clients of a schema registry; skips where it cannot be built."""
+    return java_command("registry-java", HERE / "java" / "registry" / "Registry.java")
+
+
+def java_command(label: str, source: Path) -> list[str]:
+    """The command of a program in Java, with Kafka's clients and what the pom.xml beside it names; skips where it
+    cannot be built.
+    """
     try:
         kafka = classpath()
     except Unavailable as missing:
@@ -83,9 +90,8 @@ def registry_java_command() -> list[str]:
     maven, javac = shutil.which("mvn"), shutil.which("javac")
     if maven is None or javac is None:
         pytest.skip("needs Maven and a JDK 17: no `mvn` or `javac` on the PATH")
-    source = HERE / "java" / "registry" / "Registry.java"
     pom = source.with_name("pom.xml")
-    folder = _cached("registry-java", source, pom)
+    folder = _cached(label, source, pom)
     jars = f"{folder / 'libs'}/*:{kafka}"
     with cache_lock():
         if not (folder / "complete").exists():
@@ -93,10 +99,11 @@ def registry_java_command() -> list[str]:
             command = [*fetch, f"-DoutputDirectory={folder / 'libs'}"]
             fetched = subprocess.run(command, capture_output=True, text=True, check=False)
             if fetched.returncode:
-                pytest.skip(f"needs Flink's serializers from Maven: {fetched.stdout.strip()[-200:]}")
+                pytest.skip(f"needs the jars of {label} from Maven: {fetched.stdout.strip()[-200:]}")
             subprocess.run([javac, "-nowarn", "-d", str(folder), "-cp", jars, str(source)], check=True)
             (folder / "complete").touch()
-    return ["java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", f"{folder}:{jars}", "Registry"]
+    options = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    return ["java", *options, "-cp", f"{folder}:{jars}", source.stem]
 
 
 def quix_program() -> list[str]:
