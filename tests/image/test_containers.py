@@ -1,4 +1,4 @@
-"""Testcontainers for Python and Java with the image in the place of Kafka's: `make test-containers`."""
+"""Testcontainers for Python, Java, Go and Node with the image in the place of Kafka's: `make test-containers`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import Consumer, Producer
 
 from tests.image.engine import Engine, Failed, found
-from tests.scenarios.other_clients import Report, java_command, reports
+from tests.scenarios.other_clients import Report, go_program, java_command, js_program, reports
 
 pytestmark = pytest.mark.slow
 
@@ -69,14 +69,38 @@ def read_back(bootstrap: str) -> None:
     assert sorted(int(value or b"-1") for value in read) == list(range(RECORDS))
 
 
+# No reaper: it is an image of its own.
+ALONE = ["env", "TESTCONTAINERS_RYUK_DISABLED=true"]
+HERE = Path(__file__).parent
+
+
 @pytest.fixture(scope="module")
 def java_report(engine: Engine) -> Report:
     """What the program in Java says of each module."""
-    # No reaper: it is an image of its own.
-    command = java_command("testcontainers", Path(__file__).parent / "java" / "Modules.java")
-    return reports(["env", "TESTCONTAINERS_RYUK_DISABLED=true", *command, IMAGE])
+    return reports([*ALONE, *java_command("testcontainers", HERE / "java" / "Modules.java"), IMAGE])
 
 
 @pytest.mark.parametrize("module", ["apache", "native", "confluent"])
 def test_a_module_of_java_starts_the_image_and_clients_use_it(module: str, java_report: Report) -> None:
     assert java_report(module) == ""
+
+
+def test_the_module_of_go_starts_the_image_and_clients_use_it(engine: Engine) -> None:
+    program = go_program("main.go", HERE / "go", "testcontainers-go")
+    assert reports([*ALONE, str(program), IMAGE])("kafka") == ""
+
+
+@pytest.fixture(scope="module")
+def js_report(engine: Engine) -> Report:
+    """What the program in JavaScript says of each mode."""
+    if "podman" in engine("version").lower():
+        pytest.skip("the module waits for ports that podman tells without an address")
+    node, folder = js_program("testcontainers-js", HERE / "js" / "modules.mjs")
+    name = "odradek-of-testcontainers:8.0.0"
+    engine("tag", IMAGE, name)
+    return reports([*ALONE, node, str(folder / "modules.mjs"), name])
+
+
+@pytest.mark.parametrize("mode", ["kraft", "zookeeper"])
+def test_a_mode_of_node_starts_the_image_and_clients_use_it(mode: str, js_report: Report) -> None:
+    assert js_report(mode) == ""

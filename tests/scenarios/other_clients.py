@@ -27,13 +27,12 @@ def _cached(label: str, *sources: Path) -> Path:
     return cache_dir() / f"{label}-{digest}"
 
 
-def go_program(source: str) -> Path:
-    """A program of this folder's Go module, built; skips where it cannot be."""
+def go_program(source: str, folder: Path = HERE / "go", label: str = "franz-go") -> Path:
+    """A program of a folder's Go module, built; skips where it cannot be."""
     go = shutil.which("go")
     if go is None:
         pytest.skip("needs Go: no `go` on the PATH")
-    folder = HERE / "go"
-    program = _cached("franz-go", folder / source, folder / "go.mod", folder / "go.sum")
+    program = _cached(label, folder / source, folder / "go.mod", folder / "go.sum")
     with cache_lock():
         if not program.exists():
             package = f"./{Path(source).parent}"
@@ -41,7 +40,7 @@ def go_program(source: str) -> Path:
                 [go, "build", "-o", str(program), package], cwd=folder, capture_output=True, text=True, check=False
             )
             if built.returncode:
-                pytest.skip(f"needs the Go modules of franz-go: {built.stderr.strip().splitlines()[-1]}")
+                pytest.skip(f"needs the Go modules of {label}: {built.stderr.strip().splitlines()[-1]}")
     return program
 
 
@@ -63,7 +62,7 @@ def rust_program() -> Path:
 
 def js_folder() -> tuple[str, Path]:
     """Node, and a folder with the programs in JavaScript and kafkajs; skips where there are none."""
-    return _installed(
+    return js_program(
         "kafkajs", *(HERE / "js" / each for each in ("scenarios.mjs", "control.mjs", "logins.mjs", "whole_test.mjs"))
     )
 
@@ -71,7 +70,7 @@ def js_folder() -> tuple[str, Path]:
 def registry_js_folder() -> tuple[str, Path]:
     """Node, and a folder with clients of a schema registry and the program that uses them; skips where there are
     none."""
-    return _installed("schema-registry-js", HERE / "js" / "registry" / "registry.mjs")
+    return js_program("schema-registry-js", HERE / "js" / "registry" / "registry.mjs")
 
 
 def registry_java_command() -> list[str]:
@@ -125,7 +124,10 @@ def quix_program() -> list[str]:
     return [str(python), str(program)]
 
 
-def _installed(label: str, *programs: Path) -> tuple[str, Path]:
+def js_program(label: str, *programs: Path) -> tuple[str, Path]:
+    """Node, and a folder with the programs and the packages that the package.json beside them names; skips where they
+    cannot be had.
+    """
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
         pytest.skip("needs Node.js: no `node` or `npm` on the PATH")
