@@ -50,7 +50,8 @@ def main() -> int:
         return 1
     address = client_listener(configs)
     if address is None:
-        return 0  # a controller alone: the process runs, which is all that can be said
+        print("no listener is for clients", file=sys.stderr)
+        return 1
     security = _TLS if address.tls else ClientSecurity()
     try:
         WireClient(address.host, address.port, timeout_s=_TIMEOUT_S, security=security).close()
