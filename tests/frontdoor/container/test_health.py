@@ -89,9 +89,7 @@ def test_a_listener_in_the_clear_where_tls_is_expected_is_not_healthy(monkeypatc
         assert health.main() == 1
 
 
-def test_a_controller_alone_is_not_healthy(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_controller_alone_is_not_healthy(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("KAFKA_LISTENERS", "CONTROLLER://:9093")
     assert health.main() == 1
     assert capsys.readouterr().err == "no listener is for clients\n"
