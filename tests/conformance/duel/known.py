@@ -167,7 +167,23 @@ OLDER: tuple[Known, ...] = (
 """The same of releases before 4.1."""
 
 
+def _states_fail_later(difference: Difference, step: Step) -> bool:
+    """Whether only share partitions whose state cannot be read are missing on one side."""
+
+    def readable(rows: list[Form]) -> list[Form]:
+        kept = [{**row, "partitions": readable(row["partitions"])} if "partitions" in row else row for row in rows]
+        return sorted((row for row in kept if row.get("errorCode") != -1 and row.get("partitions") != []), key=str)
+
+    return readable(difference.odradek) == readable(difference.kafka)
+
+
 CHANCE: tuple[Known, ...] = (
+    Known(
+        "ShareFetch/responses(/partitions)?/len",
+        "Kafka reads the states of share partitions side by side, and answers when one of them has enough.",
+        _states_fail_later,
+        parts=True,
+    ),
     Known(
         "JoinGroup/leader",
         "Kafka draws a new leader: the first in a hash map of random member ids.",

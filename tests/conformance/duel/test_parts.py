@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,9 @@ from odradek.protocol.apis import API_BY_NAME
 from odradek.protocol.json_form import from_json
 from odradek.protocol.message_codec import codec
 from odradek.protocol.record_batch import iter_batches
-from tests.conformance.duel.comparing import differences
+from tests.conformance.duel.comparing import Difference, differences
 from tests.conformance.duel.drawing import Drawing
-from tests.conformance.duel.known import KNOWN, OLDER
+from tests.conformance.duel.known import KNOWN, OLDER, known
 from tests.conformance.duel.pairing import Pairing
 from tests.conformance.duel.record_data import encoded
 from tests.conformance.duel.shrinking import shrunk, with_less
@@ -122,6 +123,21 @@ def test_shrinking_keeps_the_steps_that_show_a_difference() -> None:
 
     fewest = with_less(shrunk(steps, shows), shows)
     assert [(step.number, step.body) for step in fewest] == [(3, {"topics": ["y"]}), (17, {"topics": ["y"]})]
+
+
+def test_only_share_partitions_that_cannot_be_read_may_be_missing() -> None:
+    def answer(*codes: int) -> list[Any]:
+        return [
+            {"topicId": "t", "partitions": [{"partitionIndex": at, "errorCode": code}]} for at, code in enumerate(codes)
+        ]
+
+    def is_known(odradek: list[Any], kafka: list[Any]) -> bool:
+        return known(Difference("ShareFetch/responses/len", odradek, kafka), Step(0)) is not None
+
+    assert is_known(answer(0), answer(0, -1))
+    assert is_known([], answer(-1))
+    assert not is_known([], answer(0))
+    assert not is_known(answer(0), answer(0, 3))
 
 
 @pytest.mark.parametrize("line", sorted({each.line for each in (*KNOWN, *OLDER)}))
