@@ -579,7 +579,7 @@ class Cluster:
             node.first.host, node.first.port = host, port + node.id - self.config.founder_ids[0] if port else 0
         self._set_nodes({**self.nodes, node.id: node})
         self.membership.admit(node)
-        self.server.take_endpoints(node, {each.listener.name: self.gate_of(each) for each in node.all_endpoints})
+        self.server.replace_endpoints(node, {each.listener.name: self.gate_of(each) for each in node.all_endpoints})
         if self.leader_checks is None:
             self.leader_checks = self._make_leader_checks()
             assert self.maintenance_nursery is not None

@@ -121,11 +121,11 @@ class DiskBackend:
             self._unlock()
             raise
         self._stale: set[str] = set()
-        self._doomed: list[tuple[int, Path]] = []
+        self._to_delete: list[tuple[int, Path]] = []
 
     # --- the directory ------------------------------------------------------------------------------------------------
 
-    def mended(self, line: str) -> None:
+    def report_damage(self, line: str) -> None:
         """Record and log data that was lost or cannot be served."""
         self.recovered.append(line)
         _log.warning("%s", line)
@@ -153,7 +153,7 @@ class DiskBackend:
             return parse_offsets(self.fs.read_if_any(path, LARGE) or b"")
         except CheckpointFormatError as error:
             if name in _DERIVABLE:
-                self.mended(f"{path}: {error}; {_DERIVABLE[name]}")
+                self.report_damage(f"{path}: {error}; {_DERIVABLE[name]}")
                 return {}
             raise StorageError(f"{path}: {error}", str(path)) from None
 
@@ -229,7 +229,7 @@ class DiskBackend:
         target = folder.with_name(name_with_suffix(folder.name, "stray"))
         self.fs.rename(folder, target)
         self.forget((topic, partition))
-        self.mended(f"{folder}: no partition of this cluster, put aside as {target.name}")
+        self.report_damage(f"{folder}: no partition of this cluster, put aside as {target.name}")
 
     def sync_folders(self) -> None:
         """Make new folders of partitions durable, all at once. What was flushed in one of them is durable only then."""
@@ -251,7 +251,7 @@ class DiskBackend:
         if self.has_folder(topic, partition):
             target = folder.with_name(name_with_suffix(folder.name, "delete"))
             self.fs.rename(folder, target)
-            self.doom([target], delay_ms)
+            self.delete_later([target], delay_ms)
         self.forget((topic, partition))
 
     def shared_log(self, begin: LoadedLog, end_offset: int, end_size: int) -> LogStore | None:
@@ -295,26 +295,26 @@ class DiskBackend:
             self.fs.write_atomically(self.directory / name, format_offsets(self._offsets[name]), durable=durable)
             self._stale.discard(name)
 
-    def doom(self, paths: Sequence[Path], delay_ms: int) -> None:
+    def delete_later(self, paths: Sequence[Path], delay_ms: int) -> None:
         """Remove these files or folders once `delay_ms` (`file.delete.delay.ms`) have passed."""
         if delay_ms > 0:
             due = self.now_ms() + delay_ms
-            self._doomed += [(due, path) for path in paths]
+            self._to_delete += [(due, path) for path in paths]
         else:
             for path in paths:
                 self._remove(path)
 
     def remove_due(self) -> int | None:
-        """Remove doomed files whose time has come, some at a call; returns when the next ones are due (None for
+        """Remove files whose time to be deleted has come, some at a call; returns when the next ones are due (None for
         never).
         """
         now = self.now_ms()
-        due = [entry for entry in self._doomed if entry[0] <= now][:_REMOVED_AT_ONCE]
+        due = [entry for entry in self._to_delete if entry[0] <= now][:_REMOVED_AT_ONCE]
         gone = set(due)
-        self._doomed = [entry for entry in self._doomed if entry not in gone]
+        self._to_delete = [entry for entry in self._to_delete if entry not in gone]
         for _, path in due:
             self._remove(path)
-        return min((at for at, _ in self._doomed), default=None)
+        return min((at for at, _ in self._to_delete), default=None)
 
     def _remove(self, path: Path) -> None:
         self.remove_folder(path) if is_to_be_deleted(path.name) else self.fs.remove(path)
@@ -328,9 +328,9 @@ class DiskBackend:
             return
         try:
             if clean:
-                for _, path in self._doomed:
+                for _, path in self._to_delete:
                     self._remove(path)
-                self._doomed = []
+                self._to_delete = []
                 self.write_checkpoints()
                 self.fs.write_atomically(self.directory / CLEAN_SHUTDOWN, format_clean_shutdown(self.broker_epoch))
         except StorageError as error:
@@ -429,7 +429,7 @@ class DiskLogStore:
             unflushed_from=None if self.backend.was_clean else recovery_point,
             index_interval_bytes=self._config.index_interval_bytes,
             epochs=epochs,
-            report=self.backend.mended,
+            report=self.backend.report_damage,
         )
         segments, end = recovered.segments, recovered.end_offset
         self._drop_snapshots_outside(segments[0].base_offset, end)
@@ -505,7 +505,7 @@ class DiskLogStore:
         for stores in segments:
             assert isinstance(stores, DiskSegmentStores)
             stores.release()
-            self.backend.doom(stores.rename(DELETED), delay_ms)
+            self.backend.delete_later(stores.rename(DELETED), delay_ms)
 
     def segment_sealed(self, stores: SegmentStores) -> None:
         assert isinstance(stores, DiskSegmentStores)

@@ -704,11 +704,11 @@ class PartitionLog:
 
     def drop_oldest(self, count: int) -> None:
         """Drop the first `count` segments (never the active one) and move the log start behind them."""
-        doomed = self.segments[:count]
+        deleted = self.segments[:count]
         del self.segments[:count], self._bases[:count]
         self._hints.clear()
-        self._aborted_count -= sum(len(s.stores.txn_index.entries()) for s in doomed)
-        self.store.drop_segments([s.stores for s in doomed], self._config.file_delete_delay_ms)
+        self._aborted_count -= sum(len(s.stores.txn_index.entries()) for s in deleted)
+        self.store.drop_segments([s.stores for s in deleted], self._config.file_delete_delay_ms)
         self.store.drop_producer_snapshots(self._bases[0])
         if self._bases[0] > self.log_start_offset:
             self._move_start(self._bases[0])

@@ -71,7 +71,7 @@ def read_mark(backend: DiskBackend) -> RestoreMark | None:
     return mark
 
 
-def carry_out(backend: DiskBackend, mark: RestoreMark) -> None:
+def execute(backend: DiskBackend, mark: RestoreMark) -> None:
     """Rename the folders that are not renamed yet, and remove the mark."""
     fs, directory = backend.fs, backend.directory
     for name, prepared in mark.folders.items():
@@ -81,7 +81,7 @@ def carry_out(backend: DiskBackend, mark: RestoreMark) -> None:
         if os.path.lexists(live):
             gone = directory / name_with_suffix(name, "delete")
             fs.rename(live, gone)
-            backend.doom([gone], 0)
+            backend.delete_later([gone], 0)
         if prepared is not None:
             fs.rename(directory / prepared, live)
     _note_offsets(backend, mark.folders, mark.offsets)
@@ -102,11 +102,11 @@ def finish(backend: DiskBackend, metadata_end: int) -> None:
     if mark is None:
         return
     if metadata_end >= mark.metadata_end:
-        carry_out(backend, mark)
-        backend.mended(f"{backend.directory}: a restore that was cut short is done")
+        execute(backend, mark)
+        backend.report_damage(f"{backend.directory}: a restore that was cut short is done")
     else:
         give_up(backend, mark)
-        backend.mended(f"{backend.directory}: a restore that had not happened yet is given up")
+        backend.report_damage(f"{backend.directory}: a restore that had not happened yet is given up")
 
 
 def _note_offsets(

@@ -183,22 +183,22 @@ def delete_topics(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTo
     results, named = _without_malformed(states)
     if not named:
         return DeleteTopicsResponse(responses=results)
-    doomed: dict[bytes, DeletableTopicResult] = {}
+    deleted: dict[bytes, DeletableTopicResult] = {}
     rights = _rights_to_delete(ctx, named)
     for state in sorted(named, key=lambda state: state.name is not None):  # those by id come first
         result = _checked_deletion(ctx, state, rights)
-        if result.error_code == ErrorCode.NONE and doomed.pop(result.topic_id, None) is not None:
+        if result.error_code == ErrorCode.NONE and deleted.pop(result.topic_id, None) is not None:
             result.error_code, result.error_message = ErrorCode.INVALID_REQUEST, _ID_IS_THERE
         if result.error_code == ErrorCode.NONE:
-            doomed[result.topic_id] = result
+            deleted[result.topic_id] = result
         else:
             results.append(result)
     quota = mutations_of(ctx, _FIRST_STRICT_DELETION)
-    errors = ask_in_time(ctx, request.timeout_ms, DeleteTopics(list(doomed), quota=quota))
-    for result, error in zip(doomed.values(), errors, strict=True):
+    errors = ask_in_time(ctx, request.timeout_ms, DeleteTopics(list(deleted), quota=quota))
+    for result, error in zip(deleted.values(), errors, strict=True):
         if error is not None:
             result.error_code, result.error_message = error.code, error.message
-    return DeleteTopicsResponse(responses=results + list(doomed.values()))
+    return DeleteTopicsResponse(responses=results + list(deleted.values()))
 
 
 def _without_malformed(

@@ -71,7 +71,7 @@ class AclControl:
 
     def delete(self, command: DeleteAcls) -> tuple[list[MetadataRecord], list[list[Acl] | KafkaError]]:
         """Records and results of `DeleteAcls`; INVALID_REQUEST where filters mean more than 10,000 entries."""
-        doomed: dict[bytes, None] = {}
+        deleted: dict[bytes, None] = {}
         results: list[list[Acl] | KafkaError] = []
         for wanted in command.filters:
             try:
@@ -80,12 +80,12 @@ class AclControl:
                 results.append(as_value(error))
                 continue
             found = dict(self._meant(wanted))
-            doomed.update(dict.fromkeys(found))
-            if len(doomed) > MAX_RECORDS:
+            deleted.update(dict.fromkeys(found))
+            if len(deleted) > MAX_RECORDS:
                 text = f"Cannot remove more than {MAX_RECORDS} acls in a single delete operation."
                 raise KafkaError(ErrorCode.INVALID_REQUEST, text)
             results.append(list(found.values()))
-        return [RemoveAccessControlEntryRecord(acl_id) for acl_id in doomed], results
+        return [RemoveAccessControlEntryRecord(acl_id) for acl_id in deleted], results
 
     def _meant(self, wanted: AclFilter) -> Iterator[tuple[bytes, Acl]]:
         for acl_id, record in self._image.acls.items():

@@ -19,7 +19,7 @@ PartitionKey = tuple[str, int]
 """Topic name and index."""
 
 
-def free(partitions: int) -> None:
+def unlimited(partitions: int) -> None:
     """The charge for mutations without a quota: none."""
 
 
@@ -55,7 +55,7 @@ class CreateTopics:
     __slots__ = ("quota", "topics", "validate_only")
     reply: list[CreatedTopic | KafkaError]
 
-    def __init__(self, topics: Sequence[NewTopic], *, validate_only: bool = False, quota: Quota = free) -> None:
+    def __init__(self, topics: Sequence[NewTopic], *, validate_only: bool = False, quota: Quota = unlimited) -> None:
         self.topics = topics
         self.validate_only = validate_only
         self.quota = quota
@@ -75,7 +75,9 @@ class CreatePartitions:
     __slots__ = ("quota", "topics", "validate_only")
     reply: list[KafkaError | None]
 
-    def __init__(self, topics: Sequence[NewPartitions], *, validate_only: bool = False, quota: Quota = free) -> None:
+    def __init__(
+        self, topics: Sequence[NewPartitions], *, validate_only: bool = False, quota: Quota = unlimited
+    ) -> None:
         self.topics = topics
         self.validate_only = validate_only
         self.quota = quota
@@ -87,7 +89,7 @@ class DeleteTopics:
     __slots__ = ("quota", "topic_ids")
     reply: list[KafkaError | None]
 
-    def __init__(self, topic_ids: Sequence[bytes], *, quota: Quota = free) -> None:
+    def __init__(self, topic_ids: Sequence[bytes], *, quota: Quota = unlimited) -> None:
         self.topic_ids = topic_ids
         self.quota = quota
 

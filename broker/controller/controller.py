@@ -188,7 +188,7 @@ class Controller:
         """`differ(topic_id, index)` says where replicas of a partition have not all the same log."""
         self._machine.replicas_differ = differ
 
-    def create_topic(self, topic: NewTopic, quota: commands.Quota = commands.free) -> CreatedTopic:
+    def create_topic(self, topic: NewTopic, quota: commands.Quota = commands.unlimited) -> CreatedTopic:
         """Create one topic; KafkaError if Kafka would refuse it. `quota`: of the client that wants it."""
         (result,) = self.ask(commands.CreateTopics([topic], quota=quota))
         return _single(result)

@@ -429,7 +429,7 @@ class DataDirectory:
         try:
             topic.partitions[index].open()
         except StorageError as error:
-            self.backend.mended(f"{name}-{index} is offline: {error.message}")
+            self.backend.report_damage(f"{name}-{index} is offline: {error.message}")
 
     async def open_logs(self, topics: PartitionRegistry) -> None:
         """The task that opens what a start leaves closed, one log after the other, so that maintenance sees to them.

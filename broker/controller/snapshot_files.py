@@ -88,7 +88,7 @@ _log = logging.getLogger(__name__)
 
 
 class RestoredLogs:
-    """Logs that take the place of others. Use: `add` and `drop`, `begin`, append the metadata, `carry_out`, `take`.
+    """Logs that take the place of others. Use: `add` and `drop`, `begin`, append the metadata, `execute`, `take`.
 
     An error before the metadata are appended is undone by `give_up`; whenever the process dies, the next start finds
     all of it or nothing (`storage.restored_folders`).
@@ -143,12 +143,12 @@ class RestoredLogs:
                 self._metadata.fail(error)
                 raise
 
-    def carry_out(self) -> None:
+    def execute(self) -> None:
         """The metadata log has the records, and the old logs are closed: put the new ones in their place."""
         if not self.is_empty:
             self._flush_metadata()
         for number, mark in self._in_use():
-            restored_folders.carry_out(self._directories.backends[number], mark)
+            restored_folders.execute(self._directories.backends[number], mark)
         for place, home in self._homes.items():
             if home is None:
                 self._directories.leave(place)

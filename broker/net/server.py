@@ -257,14 +257,14 @@ class Server:
             self.release_address(node, endpoint.listener.name)
 
     def release_address(self, node: Node, name: str) -> None:
-        """Keep the address of a listener that is closed for nobody any more."""
+        """Stop reserving the address of a closed listener."""
         self._gates.pop((node.id, name), None)
         kept = self._kept.pop((node.id, name), None)
         if kept is not None:
             kept.close()
 
-    def take_endpoints(self, node: Node, gates: Mapping[str, NewGate | None]) -> None:
-        """The endpoints of a node that does not listen are others, and these are the gates for log-ins by listener."""
+    def replace_endpoints(self, node: Node, gates: Mapping[str, NewGate | None]) -> None:
+        """Replace the endpoints of a stopped node. `gates`: those for log-ins, by listener."""
         for name, gate in gates.items():
             self._gates.pop((node.id, name), None)
             if gate is not None:

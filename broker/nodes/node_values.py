@@ -43,7 +43,7 @@ class NewValues:
             else:
                 cluster.server.release_address(node, name)
                 cluster.forget_tls(node.id, name)
-        cluster.server.take_endpoints(node, {name: cluster.gate_of(each) for name, each in now.items()})
+        cluster.server.replace_endpoints(node, {name: cluster.gate_of(each) for name, each in now.items()})
         node.rack = self._start.racks.get(node.id)
         node.unstable = cluster.config.get_bool(UNSTABLE_APIS_ENABLE, node.id)
         node.run(node.release)

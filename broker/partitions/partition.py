@@ -241,7 +241,7 @@ class Partition:
 
     # -- replicas
 
-    def keep_apart(self, replicator: Replicates, now_ms: int) -> ReplicaSet:
+    def track_replicas(self, replicator: Replicates, now_ms: int) -> ReplicaSet:
         """Keep the replicas separately from now on."""
         if self.replica_set is None:
             from odradek.broker.partitions.replicas import ReplicaSet

@@ -74,9 +74,9 @@ class LeaderChecks:
         passed_ms, before_ms = self._clock.now_ms() - since_ms, max(0, looked_ms - since_ms)
         for interval, command in self._checks:
             if passed_ms // interval > before_ms // interval:
-                self._carry_out(command)
+                self._execute(command)
 
-    def _carry_out(self, command: type[Command[bool]]) -> None:
+    def _execute(self, command: type[Command[bool]]) -> None:
         try:
             while self._controller.ask(command()):
                 pass

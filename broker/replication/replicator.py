@@ -313,7 +313,7 @@ class Replicator:
             self.replicate(partition)
 
     def _apart(self, partition: Partition) -> ReplicaSet:
-        replicas = partition.keep_apart(self, self._clock.now_ms())
+        replicas = partition.track_replicas(self, self._clock.now_ms())
         if partition not in self.differing:
             self.differing[partition] = None
             for node_id in self._down:

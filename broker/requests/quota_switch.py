@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from odradek.broker.controller.commands import Quota, free
+from odradek.broker.controller.commands import Quota, unlimited
 from odradek.broker.metadata.delta import MetadataDelta
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -91,7 +91,7 @@ def mutations_of(ctx: RequestContext, strict_from: int, *, told: bool = True) ->
     quotas = ctx.services.quotas
     charge = getattr(ctx, "charge", None)
     if quotas is None or charge is None:
-        return free
+        return unlimited
     strict = ctx.api_version >= strict_from
 
     def take(partitions: int) -> None:

@@ -11,7 +11,7 @@ from odradek.storage.backend import StorageError
 from odradek.storage.checkpoint_files import CLEANER_OFFSETS, LEADER_EPOCHS, LOG_START_OFFSETS, RECOVERY_POINTS
 from odradek.storage.disk_backend import DiskBackend
 from odradek.storage.formats.segment_files import LOG, file_name
-from odradek.storage.restored_folders import MARK, RestoreMark, carry_out, finish, give_up, new_folder, write_mark
+from odradek.storage.restored_folders import MARK, RestoreMark, execute, finish, give_up, new_folder, write_mark
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ AFTER = {"t-0": [LEADER_EPOCHS], "v-2": [file_name(2, LOG)], "w-0": [LEADER_EPOC
 
 
 def test_folders_and_checkpoints_change(backend: DiskBackend) -> None:
-    carry_out(backend, marked(backend))
+    execute(backend, marked(backend))
     assert found(backend) == AFTER
     offsets = (LOG_START_OFFSETS, RECOVERY_POINTS, CLEANER_OFFSETS)
     assert [[backend.offset(name, ("t", 0), -1) for name in offsets]] == [[1, 2, 3]]

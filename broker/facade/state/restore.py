@@ -267,7 +267,7 @@ def put_in_place(cluster: Cluster, snapshot: Snapshot, logs: RestoredLogs) -> No
             gone.append(partition)
             partition.let_go()
     try:
-        logs.carry_out()
+        logs.execute()
     except StorageError as error:
         for partition in gone:
             partition.fail(error)

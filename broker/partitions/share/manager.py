@@ -258,9 +258,7 @@ class SharePartitions:
         live = self.find(key)
         if live is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        self._carry_out(
-            live, lambda: acknowledgement.acknowledge(live.machine, member_id, batches, self._clock.now_ms())
-        )
+        self._execute(live, lambda: acknowledgement.acknowledge(live.machine, member_id, batches, self._clock.now_ms()))
 
     def uncommitted(self, key: ShareKey) -> Stored | None:
         """An object to wait for before the acknowledgement is confirmed to the member; None if it counts already."""
@@ -277,9 +275,9 @@ class SharePartitions:
         """A member has left a partition: its records become available again. Raises as `acknowledge` does."""
         live = self.find(key)
         if live is not None:
-            self._carry_out(live, lambda: acknowledgement.release(live.machine, member_id))
+            self._execute(live, lambda: acknowledgement.release(live.machine, member_id))
 
-    def _carry_out(self, live: LiveSharePartition, change: Callable[[], bool]) -> None:
+    def _execute(self, live: LiveSharePartition, change: Callable[[], bool]) -> None:
         try:
             more = change()
         except KafkaError as error:

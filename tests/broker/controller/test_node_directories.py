@@ -395,7 +395,7 @@ def test_a_partition_is_made_where_it_was_asked_for(tmp_path: Path) -> None:
 def test_replicas_that_differ_stay(tmp_path: Path) -> None:
     cluster = opened(paths(tmp_path))
     cluster.create_topic("t")
-    cluster.topics.by_name("t").partitions[0].keep_apart(cluster.replicator, 0)
+    cluster.topics.by_name("t").partitions[0].track_replicas(cluster.replicator, 0)
     with pytest.raises(KafkaError, match="replicas that differ") as refused:
         move(cluster, "t", 0, tmp_path / "b")
     assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR

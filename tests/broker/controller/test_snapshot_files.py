@@ -110,6 +110,6 @@ def test_once_the_records_are_written_nothing_is_given_up(tmp_path: Path) -> Non
     logs.give_up()
     assert (tmp_path / MARK).exists()
     cluster.topics.by_name("t").partitions[0].let_go()
-    logs.carry_out()
+    logs.execute()
     assert not (tmp_path / MARK).exists()
     assert not (tmp_path / "t-0").exists()

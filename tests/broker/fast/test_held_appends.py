@@ -210,7 +210,7 @@ def test_replicas_that_are_kept_apart_get_each_append_at_once() -> None:
     journal = HoldingJournal(partition, held_appends)
     held_appends.begin_turn()
     journal.append([NewRecord(b"a", b"1")], START_MS, None)
-    partition.keep_apart(plane.cluster.replicator, START_MS)
+    partition.track_replicas(plane.cluster.replicator, START_MS)
     journal.append([NewRecord(b"b", b"1")], START_MS, None)
     assert partition.held is None
     held_appends.end_turn()
