@@ -117,6 +117,8 @@ class Settings:
         self.cluster.start_image = self.cluster.controller.image_copied()
 
 
+Settings.__init__.__qualname__ = "KafkaBroker.__init__"  # a TypeError names what the user has called
+
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -70,3 +70,13 @@ def test_open_broker_needs_trio_and_says_what_to_use_without_it() -> None:
 
     with pytest.raises(RuntimeError, match=r"odradek\.KafkaBroker"):
         asyncio.run(main())
+
+
+def test_a_broker_in_the_callers_run_takes_neither_a_clock_nor_a_process() -> None:
+    async def main() -> None:
+        with pytest.raises(TypeError, match="takes no clock"):
+            await odradek.open_broker(clock=odradek.BrokerClock()).__aenter__()
+        with pytest.raises(ValueError, match="only KafkaBroker starts a process"):
+            await odradek.open_broker(process=True).__aenter__()
+
+    trio.run(main)

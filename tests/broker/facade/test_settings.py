@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from odradek import KafkaBroker
 from odradek.broker.facade.settings import Settings
 
 
@@ -28,3 +29,11 @@ def test_a_node_has_configs_of_its_own() -> None:
     own = {2: {"auto.create.topics.enable": False}}
     config = Settings(2, node_config=own).cluster.config
     assert [config.get_bool("auto.create.topics.enable", node_id) for node_id in (1, 2)] == [True, False]
+
+
+def test_an_unknown_argument_of_a_broker_is_told_with_its_name() -> None:
+    arguments: dict[str, Any] = {"topcs": ["t"]}
+    with pytest.raises(TypeError, match=r"^KafkaBroker\.__init__\(\) got an unexpected keyword argument 'topcs'"):
+        KafkaBroker(**arguments)
+    with pytest.raises(ValueError, match="only KafkaBroker starts a process"):
+        Settings(process=True)
