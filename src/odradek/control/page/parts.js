@@ -65,7 +65,7 @@ export async function configs(type, name) {
 export const SETTLED = new Set(["Stable", "Empty", "Dead"]);
 
 // The lag in all partitions, or what is known of it where some have no committed offset.
-export const lagText = (lag, known) => lag !== null ? count(lag) : known ? `${count(known)} or more` : "unknown";
+export const lagText = (lag, known) => lag !== null ? count(lag) : known ? `≥ ${count(known)}` : "unknown";
 
 export const groupColumns = () => [
   ["Group", "minmax(70px, 2fr)", each => each.group_id, "", "group_id"], ["Type", "80px", each => each.type, "extra", "type"],
