@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from odradek.broker.api.share_groups import check_served
+from odradek.broker.api.share_groups import COORDINATOR_TEXTS, check_served
 from odradek.broker.coordinator.group.share.group import (
     AlterShareOffsets,
     BeginDeleteOffsets,
@@ -157,6 +157,10 @@ def _described(ctx: RequestContext, key: ShareKey, topic: Any) -> describe.Descr
     return row
 
 
+def _told(error: KafkaError) -> str | None:
+    return error.message or COORDINATOR_TEXTS.get(error.code)
+
+
 # -- altering
 
 
@@ -191,7 +195,7 @@ def alter_offsets(
         _check_group_id(request.group_id)
         failed = _alter(ctx, request.group_id, offsets)
     except KafkaError as error:
-        return alter.AlterShareGroupOffsetsResponse(error_code=error.code, error_message=error.message)
+        return alter.AlterShareGroupOffsetsResponse(error_code=error.code, error_message=_told(error))
     response = alter.AlterShareGroupOffsetsResponse(responses=_altered_topics(ctx, request, rows, failed))
     return _when_committed(
         ctx,
@@ -284,7 +288,7 @@ def delete_offsets(
         ]
         rows += _delete(ctx, request.group_id, places)
     except KafkaError as error:
-        return delete.DeleteShareGroupOffsetsResponse(error_code=error.code, error_message=error.message)
+        return delete.DeleteShareGroupOffsetsResponse(error_code=error.code, error_message=_told(error))
     for name in unknown:
         exists = ctx.services.topics.get(name) is not None
         text = "There is no offset information to delete." if exists else _UNKNOWN_TEXT

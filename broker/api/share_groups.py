@@ -42,7 +42,7 @@ COORDINATOR_TEXTS = {
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: "The coordinator is loading and hence can't process requests.",
     ErrorCode.NOT_COORDINATOR: "This is not the correct coordinator.",
 }
-"""ShareGroupDescribe and the requests to the share coordinator alone say them."""
+"""Requests about share groups alone say them."""
 
 
 @handles(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages import initialize_share_group_state as initialize
+from odradek.protocol.generated.messages.alter_share_group_offsets import AlterShareGroupOffsetsRequest
+from odradek.protocol.generated.messages.delete_share_group_offsets import DeleteShareGroupOffsetsRequest
 from odradek.protocol.generated.messages.read_share_group_state import (
     PartitionData,
     ReadShareGroupStateRequest,
@@ -42,6 +46,7 @@ def test_a_topic_without_partitions_is_left_out_when_states_are_initialized() ->
     assert [topic.topic_id for topic in response.results] == [bytes(15) + b"\1"]
 
 
+@pytest.mark.long
 def test_another_share_coordinator_says_what_it_cannot_do() -> None:
     request = ReadShareGroupStateRequest("g", [ReadStateData(bytes(15) + b"\1", [PartitionData(0, 0)])])
     texts = {}
@@ -54,3 +59,15 @@ def test_another_share_coordinator_says_what_it_cannot_do() -> None:
         "Unable to read share group state: This is not the correct coordinator."
     )
     assert len(texts) == 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("request_class", [AlterShareGroupOffsetsRequest, DeleteShareGroupOffsetsRequest])
+def test_another_coordinator_of_offsets_says_that_it_is_none(request_class: type[Any]) -> None:
+    texts = {}
+    with KafkaBroker(nodes=2) as broker:
+        for address in broker.bootstrap_servers.split(","):
+            with WireClient(port=int(address.rpartition(":")[2])) as client:
+                answer = client.request(request_class("g", []))
+                texts[answer.error_code] = answer.error_message
+    assert texts[ErrorCode.NOT_COORDINATOR] == "This is not the correct coordinator."

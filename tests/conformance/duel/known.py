@@ -17,13 +17,14 @@ CLIENT_METRICS = 16
 class Known:
     """A difference at a path (a pattern). `line`: how its line of DIFFERENCES.md begins.
 
-    `parts`: what follows differs, too, so the conversation ends here.
+    `parts`: what follows differs, too, so the conversation ends here. `nodes`: only where there are several of them.
     """
 
     path: str
     line: str
     when: Callable[[Difference, Step], bool] = lambda difference, step: True
     parts: bool = False
+    nodes: bool = False
 
 
 def _telemetry_apis(difference: Difference, step: Step) -> bool:
@@ -42,6 +43,14 @@ def _produces_twice(difference: Difference, step: Step) -> bool:
         for each in topic["partitionData"]
     ]
     return len(set(named)) < len(named)
+
+
+def _follows(difference: Difference, step: Step) -> bool:
+    """Whether the fetch may have gone to a follower that has not heard of the high watermark yet."""
+    later = difference.kafka in ("", None) or (
+        isinstance(difference.kafka, int) and difference.kafka < difference.odradek
+    )
+    return later and step.body.get("replicaId", -1) < 0
 
 
 def _internal_topics(difference: Difference, step: Step) -> bool:
@@ -75,6 +84,18 @@ KNOWN: tuple[Known, ...] = (
         "AddPartitionsToTxn|Produce",
         "odradek answers requests that Kafka never answers: Produce with null records",
         _never_answered,
+    ),
+    Known(
+        "DescribeLogDirs/results/logDir",
+        "DescribeLogDirs calls the log directory of a broker in memory `memory`",
+        nodes=True,
+    ),
+    Known(
+        "Fetch/responses/partitions/(highWatermark|lastStableOffset|records)",
+        "A follower knows the high watermark as soon as it has the records below it.",
+        _follows,
+        parts=True,
+        nodes=True,
     ),
     Known(
         "DescribeShareGroupOffsets",
@@ -204,9 +225,9 @@ CHANCE: tuple[Known, ...] = (
 """What Kafka leaves to chance, and why. No line of DIFFERENCES.md is about it."""
 
 
-def known(difference: Difference, step: Step) -> Known | None:
-    """The entry for a difference in the answer to a step."""
+def known(difference: Difference, step: Step, *, nodes: bool = False) -> Known | None:
+    """The entry for a difference in the answer to a step. `nodes`: there are several."""
     for each in (*KNOWN, *(OLDER if AGE < (4, 1) else ()), *CHANCE):
-        if re.fullmatch(each.path, difference.path) and each.when(difference, step):
+        if nodes >= each.nodes and re.fullmatch(each.path, difference.path) and each.when(difference, step):
             return each
     return None
