@@ -280,7 +280,7 @@ def _environment(arguments: argparse.Namespace) -> FromEnvironment | None:
 def _publish(arguments: argparse.Namespace, server: str, port: int) -> None:
     """Serve at all addresses of a container; a token that nobody has given is made and printed."""
     setattr(arguments, f"{server}_port", port)
-    if getattr(arguments, f"{server}_host") == _HOST:
+    if getattr(arguments, f"{server}_host") is None:
         setattr(arguments, f"{server}_host", "0.0.0.0")
     if getattr(arguments, f"{server}_token") is None:
         from secrets import token_urlsafe

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from odradek.__main__ import main
+from odradek.commands import CommandParser, serve
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from odradek.protocol.generated.messages.describe_client_quotas import DescribeClientQuotasRequest
 from odradek.protocol.generated.messages.describe_cluster import DescribeClusterRequest
@@ -379,3 +380,19 @@ def test_a_registry_for_others_needs_a_token() -> None:
     )
     assert done.returncode == 2
     assert "others can reach 0.0.0.0: a schema registry that is not local needs a token" in done.stderr
+
+
+def test_the_environment_publishes_registry_and_control_api_with_a_token(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ODRADEK_REGISTRY_PORT", "8081")
+    monkeypatch.setenv("ODRADEK_CONTROL_PORT", "9090")
+    monkeypatch.setenv("ODRADEK_CONTROL_TOKEN", "given")
+    parser = CommandParser()
+    serve.add_arguments(parser)
+    arguments = parser.parse_args(["--from-env"])
+    assert serve._environment(arguments) is not None
+    assert (arguments.control_host, arguments.control_port, arguments.control_token) == ("0.0.0.0", 9090, "given")
+    assert (arguments.registry_host, arguments.registry_port) == ("0.0.0.0", 8081)
+    [token] = re.findall(r"^odradek registry token (\S{20,})$", capsys.readouterr().out, re.MULTILINE)
+    assert arguments.registry_token == token
