@@ -49,7 +49,7 @@ def session() -> SparkSession:
 
 def records(spark: SparkSession, place: LogPlace, topics: Sequence[str]) -> DataFrame:
     """The committed records of topics as a stream, with the columns of an archive."""
-    rows = place.stream(spark, topics, isolation="read_committed", includeControl="false")
+    rows = place.stream(spark, topics, isolation="read_committed")
     return rows.select(*ARCHIVE_COLUMNS)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +33,8 @@ _SETTINGS: Mapping[str, str] = {
     "spark.python.worker.reuse": "true",
 }
 
+_INCUBATOR = b"WARNING: Using incubator modules: jdk.incubator.vector"
+_LAST_LINES_S = 2.0
 _JARS = "spark.jars"
 _CONNECTOR = "spark-sql-kafka-0-10"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
@@ -64,7 +68,8 @@ def build_session(
         builder = builder.config(key, value)
     resolves = settings.items() >= resolver_settings(spark).items()
     try:
-        session = builder.getOrCreate()
+        with _without_a_warning():
+            session = builder.getOrCreate()
     except PySparkRuntimeError as error:
         if resolves and error.getCondition() == "JAVA_GATEWAY_EXITED":
             raise not_resolved(spark) from None
@@ -72,6 +77,38 @@ def build_session(
     if resolves:
         keep_resolved(spark)
     return register(session)
+
+
+@contextmanager
+def _without_a_warning() -> Iterator[None]:
+    """Keep one line of the JVM that starts in the block from standard error: each start of Spark 4 prints it."""
+    try:
+        stderr = os.dup(2)
+    except OSError:  # closed
+        yield
+        return
+    reading, writing = os.pipe()
+    os.dup2(writing, 2)
+    os.close(writing)
+    copying = threading.Thread(target=_copy_lines, args=(reading, stderr), name="odradek Spark", daemon=True)
+    copying.start()
+    failed = True
+    try:
+        yield
+        failed = False
+    finally:
+        os.dup2(stderr, 2)
+        if failed:
+            copying.join(_LAST_LINES_S)  # what a JVM that did not start has said
+
+
+def _copy_lines(reading: int, stderr: int) -> None:
+    """Copy lines until the last writer, the JVM, has ended."""
+    with open(reading, "rb") as lines, open(stderr, "wb", buffering=0) as out:
+        for line in lines:
+            if not line.startswith(_INCUBATOR):
+                with suppress(OSError):
+                    out.write(line)
 
 
 def with_connector(spark: InstalledSpark, config: Mapping[str, Any]) -> dict[str, Any]:

@@ -97,7 +97,7 @@ class SourceOptions:
             from_ms=_number("startingTimestamp", options.get("startingtimestamp")),
             until_ms=_number("endingTimestamp", options.get("endingtimestamp")),
             read_committed=_isolation(options.get("isolation", "read_uncommitted")),
-            control=_flag("includeControl", options.get("includecontrol", "true")),
+            control=_flag("includeControl", options.get("includecontrol", "false")),
             fail_on_data_loss=_flag("failOnDataLoss", options.get("failondataloss", "true")),
             records_per_task=positive_number("recordsPerTask", options.get("recordspertask")),
             bytes_per_task=positive_number("bytesPerTask", options.get("bytespertask")),

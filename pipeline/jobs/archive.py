@@ -41,7 +41,7 @@ def archive(
     if topics is None and not readable_topics(place).topics:
         raise ValueError("no topic to archive: there is none, or the user may read none")
     isolation = "read_committed" if read_committed else "read_uncommitted"
-    rows = place.read(spark, topics, isolation=isolation, includeControl="false")
+    rows = place.read(spark, topics, isolation=isolation)
     kept = rows.selectExpr(
         "topic",
         "partition",

@@ -34,7 +34,7 @@ def archived(
     rows = archived_rows(spark, folder)
     held = _partitions(rows)
     if read_committed:
-        seen = _by_outcome(place.read(spark, topics, columns=_IN_BATCH_HEADERS))
+        seen = _by_outcome(place.read(spark, topics, columns=_IN_BATCH_HEADERS, includeControl="true"))
         held = held.join(seen, ["topic", "partition"], "full").selectExpr(
             "topic",
             "partition",

@@ -95,8 +95,8 @@ def run(
     verdict = Verdict(folder=findings_folder)
     for name in [topic] if output is None else [topic, output]:
         raw = place.read(spark, [name], columns=_SEQUENCED)
-        committed = place.read(spark, [name], columns=["offset"], isolation="read_committed", includeControl="false")
-        verdict.counts[f"{name} records"] = raw.where("control is null").count()
+        committed = place.read(spark, [name], columns=["offset"], isolation="read_committed")
+        verdict.counts[f"{name} records"] = raw.count()
         verdict.counts[f"{name} committed"] = committed.count()
     verdict.add(findings(spark, place, topic, output, by=by))
     return verdict
@@ -138,7 +138,7 @@ def sequence_findings(rows: DataFrame) -> DataFrame:
 
 def _identified(place: LogPlace, spark: SparkSession, topic: str, by: str) -> DataFrame:
     columns = ["topic", "partition", "offset", "key" if by == "key" else "headers"]
-    rows = place.read(spark, [topic], columns=columns, isolation="read_committed", includeControl="false")
+    rows = place.read(spark, [topic], columns=columns, isolation="read_committed")
     return rows.select("topic", "partition", "offset", _identity(by).alias("id"))
 
 

@@ -44,7 +44,7 @@ def run(
         name: json.dumps({policy.failed_topic: offsets})
         for name, offsets in (("startingOffsets", begins), ("endingOffsets", ends))
     }
-    options = {"isolation": "read_committed", "includeControl": "false", "failOnDataLoss": "false"}
+    options = {"isolation": "read_committed", "failOnDataLoss": "false"}
     if ends:
         rows = place.read(spark, [policy.failed_topic], columns=_READ, **options, **ranges)
     else:

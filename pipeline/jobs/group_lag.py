@@ -110,7 +110,8 @@ def lag_over_time(spark: SparkSession, place: LogPlace, commits: DataFrame) -> D
         return commits.limit(0).selectExpr(
             "group_id", "topic", "partition", "commit_time_ms", "committed_offset", "0L as end_offset", "0L as lag"
         )
-    written = place.read(spark, there, columns=["topic", "partition", "offset", "timestamp"]).selectExpr(
+    columns = ["topic", "partition", "offset", "timestamp"]
+    written = place.read(spark, there, columns=columns, includeControl="true").selectExpr(
         "topic", "partition", "unix_millis(timestamp) as commit_time_ms", "offset + 1 as written"
     )
     both = written.unionByName(commits.drop("leader_epoch", "metadata"), allowMissingColumns=True)

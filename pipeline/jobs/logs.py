@@ -11,6 +11,7 @@ from odradek.client_security import ClientSecurity
 from odradek.pipeline.cluster_client import ClusterClient
 from odradek.pipeline.log_folder import partitions_in
 from odradek.pipeline.rows import COLUMNS
+from odradek.pipeline.source_options import MissingTopicError
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
@@ -97,6 +98,19 @@ def has_topic(place: LogPlace, topic: str) -> bool:
         return topic in _stored(place.path)
     with place.client() as client:
         return topic in client.topics([topic], missing_ok=True)
+
+
+def check_topics(place: LogPlace, topics: Sequence[str]) -> None:
+    """Raise MissingTopicError unless the topics are there, FileNotFoundError for a folder that is no log directory."""
+    if place.path is not None:
+        there: Iterable[str] = _stored(place.path)
+    elif topics:
+        with place.client() as client:
+            there = client.topics(topics, missing_ok=True)
+    else:
+        return
+    if missing := [topic for topic in topics if topic not in there]:
+        raise MissingTopicError(missing)
 
 
 def _stored(folder: str) -> set[str]:

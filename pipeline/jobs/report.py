@@ -117,7 +117,7 @@ def run(spark: SparkSession, place: LogPlace, topics: Sequence[str] | None = Non
     """
     there = reportable(place).topics
     shown = topics if topics is not None else there or None
-    tables = overview(place.read(spark, shown, columns=_STORED))
+    tables = overview(place.read(spark, shown, columns=_STORED, includeControl="true"))
     if groups.OFFSETS_TOPIC in there:
         tables |= groups.run(spark, place, with_shares=groups.SHARE_TOPIC in there)
     if transactions.STATE_TOPIC in there:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _READ = ("topic", "partition", "offset", "timestamp", "key", "headers")
-_COMMITTED = {"isolation": "read_committed", "includeControl": "false"}
+_COMMITTED = {"isolation": "read_committed"}
 
 
 def run(spark: SparkSession, place: LogPlace, policy: RetryPolicy, now_ms: int) -> dict[str, DataFrame]:

@@ -235,7 +235,7 @@ class RetryJob:
     def _records(self, spark: SparkSession, topics: list[str]) -> DataFrame:
         """The committed records of topics, as a stream."""
         reader = register(spark).readStream.format("odradek").options(**self.options.source)
-        reader = reader.options(subscribe=",".join(topics), isolation="read_committed", includeControl="false")
+        reader = reader.options(subscribe=",".join(topics), isolation="read_committed")
         return reader.schema(", ".join(f"{name} {RECORD_COLUMNS[name]}" for name in _READ)).load()
 
     def _input(self, spark: SparkSession) -> DataFrame:

@@ -37,7 +37,8 @@ def run(spark: SparkSession, place: LogPlace, topics: Sequence[str] | None = Non
     else:
         states = spark.createDataFrame([], TRANSACTION_SCHEMA)
     found = transactions(states)
-    data = place.read(spark, topics, columns=_MARKED).where(f"transactional and topic != '{STATE_TOPIC}'")
+    data = place.read(spark, topics, columns=_MARKED, includeControl="true")
+    data = data.where(f"transactional and topic != '{STATE_TOPIC}'")
     ended = with_outcome(data).persist()
     unfinished = found.where("outcome = 'open'").selectExpr(
         "transactional_id", "producer_id", "producer_epoch", "last_state as state", "start_ms", "partitions"

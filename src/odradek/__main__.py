@@ -40,7 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except (CommandError, OSError) as error:
         said = os_error_text(error) if isinstance(error, OSError) else error
-        print(printable(f"odradek {arguments.command}: {said}"), file=sys.stderr)
+        job = getattr(arguments, "job", "")  # of `odradek pipeline`
+        print(printable(f"{' '.join(filter(None, ('odradek', arguments.command, job)))}: {said}"), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130

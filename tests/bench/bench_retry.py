@@ -47,7 +47,7 @@ def measure(spark: Any, count: int, folder: Path) -> None:
             step(spark, name, broker.address, folder, now_ms)
             if target is not None:
                 place, committed = LogPlace(bootstrap_servers=broker.address), {"isolation": "read_committed"}
-                rows = place.read(spark, [target], columns=["offset"], includeControl="false", **committed)
+                rows = place.read(spark, [target], columns=["offset"], **committed)
                 if (found := rows.count()) != count:
                     raise AssertionError(f"{target} has {found} messages, not {count}")
     finally:

@@ -17,12 +17,44 @@ from odradek.pipeline.installed_spark import PipelineUnavailable
 from tests.pipeline.test_session import produce
 
 
+@pytest.fixture
+def log_dir(tmp_path: Path) -> str:
+    """A log directory with a topic `t` without records."""
+    (tmp_path / "logs" / "t-0").mkdir(parents=True)
+    (tmp_path / "logs" / "t-0" / "00000000000000000000.log").touch()
+    return str(tmp_path / "logs")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["audit", "t"],
+        ["report", "FOLDER/page.html"],
+        ["archive", "FOLDER/archive"],
+        ["groups"],
+        ["transactions"],
+        ["retries"],
+    ],
+)
+def test_a_place_or_a_topic_that_is_not_there_is_told_before_spark_starts(
+    words: list[str], log_dir: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(pipeline, "_spark", lambda *_, **__: pytest.fail("Spark was started"))
+    job = ["pipeline", *(word.replace("FOLDER", str(tmp_path)) for word in words)]
+    assert main([*job, "--log-dir", "/nowhere"]) == 2
+    assert capsys.readouterr().err == f"odradek pipeline {words[0]}: /nowhere: no such folder\n"
+    named = {"audit": ["lost"], "retries": ["--main-topic", "lost"], "groups": None}.get(words[0], ["--topic", "lost"])
+    if named is not None:
+        assert main([*job, *named, "--log-dir", log_dir]) == 2
+        assert capsys.readouterr().err == f"odradek pipeline {words[0]}: no topic lost\n"
+
+
 def test_without_pyspark_it_says_so_in_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    log_dir: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyspark", None)
-    assert main(["pipeline", "audit", "t", "--log-dir", str(tmp_path)]) == 2
-    assert capsys.readouterr().err == "odradek pipeline: audit: needs pyspark: pip install 'odradek[spark]'\n"
+    assert main(["pipeline", "audit", "t", "--log-dir", log_dir]) == 2
+    assert capsys.readouterr().err == "odradek pipeline audit: needs pyspark: pip install 'odradek[spark]'\n"
 
 
 def test_without_a_jdk_it_says_so_in_one_line(
@@ -32,7 +64,7 @@ def test_without_a_jdk_it_says_so_in_one_line(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     assert main(["pipeline", "jars"]) == 2
-    assert capsys.readouterr().err == "odradek pipeline: jars: needs a JDK 17 or 21: no `java` on the PATH\n"
+    assert capsys.readouterr().err == "odradek pipeline jars: needs a JDK 17 or 21: no `java` on the PATH\n"
 
 
 @pytest.mark.parametrize(
@@ -60,10 +92,10 @@ def test_wrong_words_for_retry(words: list[str], message: str, capsys: pytest.Ca
     assert message in capsys.readouterr().err
 
 
-def test_a_wrong_master_is_told_in_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert main(["pipeline", "audit", "t", "--log-dir", str(tmp_path), "--master", "there"]) == 2
+def test_a_wrong_master_is_told_in_one_line(log_dir: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pipeline", "audit", "t", "--log-dir", log_dir, "--master", "there"]) == 2
     assert capsys.readouterr().err == (
-        "odradek pipeline: audit: a master is local[N], spark://HOST:PORT, yarn or k8s://..., not 'there'\n"
+        "odradek pipeline audit: a master is local[N], spark://HOST:PORT, yarn or k8s://..., not 'there'\n"
     )
 
 
@@ -72,16 +104,16 @@ def test_an_archive_that_exists_is_told_before_spark_starts(
 ) -> None:
     monkeypatch.setattr(pipeline, "_spark", lambda *_, **__: pytest.fail("Spark was started"))
     assert main(["pipeline", "archive", str(tmp_path), "--bootstrap-servers", "127.0.0.1:1"]) == 2
-    assert capsys.readouterr().err == f"odradek pipeline: archive: {tmp_path} already exists\n"
+    assert capsys.readouterr().err == f"odradek pipeline archive: {tmp_path} already exists\n"
 
 
-def test_settings_for_spark_are_pairs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert main(["pipeline", "audit", "t", "--log-dir", str(tmp_path), "--conf", "spark.driver.host"]) == 2
-    assert capsys.readouterr().err == ("odradek pipeline: audit: --conf: 'spark.driver.host' is not NAME=VALUE\n")
+def test_settings_for_spark_are_pairs(log_dir: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pipeline", "audit", "t", "--log-dir", log_dir, "--conf", "spark.driver.host"]) == 2
+    assert capsys.readouterr().err == ("odradek pipeline audit: --conf: 'spark.driver.host' is not NAME=VALUE\n")
 
 
 def test_what_spark_says_of_pandas_is_not_shown(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    log_dir: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A warning that is not left out is an error in a test."""
 
@@ -91,8 +123,8 @@ def test_what_spark_says_of_pandas_is_not_shown(
         raise ValueError("a session")
 
     monkeypatch.setattr(session, "build_session", build_session)
-    assert main(["pipeline", "audit", "t", "--log-dir", "/nowhere"]) == 2
-    assert capsys.readouterr().err == "odradek pipeline: audit: a session\n"
+    assert main(["pipeline", "audit", "t", "--log-dir", log_dir]) == 2
+    assert capsys.readouterr().err == "odradek pipeline audit: a session\n"
 
 
 @pytest.mark.kafka(topics={"main_topic": 2, "failed_topic": 1})
@@ -103,11 +135,11 @@ def test_retry_without_its_topics_is_told_in_one_line(
     retry = ["pipeline", "retry", "--handler", "json:loads", *words]
     assert main([*retry, "--no-create-topics"]) == 2
     missing = "no topic retry_1m_topic, retry_2m_topic: create them, or let the job do it"
-    assert capsys.readouterr().err == f"odradek pipeline: retry: {missing}\n"
+    assert capsys.readouterr().err == f"odradek pipeline retry: {missing}\n"
     assert main([*retry, "--main-topic", "absent"]) == 2
-    assert capsys.readouterr().err == "odradek pipeline: retry: no topic absent\n"
+    assert capsys.readouterr().err == "odradek pipeline retry: no topic absent\n"
     assert main(["pipeline", "replay-failed", *words, "--failed-topic", "gone"]) == 2
-    assert capsys.readouterr().err == "odradek pipeline: replay-failed: no topic gone\n"
+    assert capsys.readouterr().err == "odradek pipeline replay-failed: no topic gone\n"
 
 
 @pytest.mark.kafka(topics={"main_topic": 1})
@@ -124,7 +156,7 @@ def test_retry_creates_nothing_without_spark(
     words = ["--bootstrap-servers", kafka_broker.bootstrap_servers, "--checkpoint", str(tmp_path)]
     assert main(["pipeline", "retry", "--handler", "json:loads", *words]) == 2
     said = capsys.readouterr()
-    assert (said.out, said.err) == ("", "odradek pipeline: retry: needs pyspark\n")
+    assert (said.out, said.err) == ("", "odradek pipeline retry: needs pyspark\n")
     assert list(kafka_broker.topics) == ["main_topic"]
 
 
@@ -211,28 +243,28 @@ def test_no_number_of_partitions(count: str, capsys: pytest.CaptureFixture[str])
     ],
 )
 def test_the_cause_of_what_spark_wrapped_up_is_one_line(
-    said: str, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    log_dir: str, said: str, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError(said)
 
     monkeypatch.setattr(pipeline, "_spark", fail)
-    assert main(["pipeline", "audit", "t", "--log-dir", "/nowhere"]) == 2
-    assert capsys.readouterr().err == f"odradek pipeline: audit: {told}\n"
+    assert main(["pipeline", "audit", "t", "--log-dir", log_dir]) == 2
+    assert capsys.readouterr().err == f"odradek pipeline audit: {told}\n"
 
 
 def test_a_folder_that_may_not_be_read_is_told_in_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    log_dir: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", "/logs")
 
     monkeypatch.setattr(pipeline, "_spark", fail)
-    assert main(["pipeline", "audit", "t", "--log-dir", "/logs"]) == 2
-    assert capsys.readouterr().err == "odradek pipeline: audit: [Errno 13] Permission denied: '/logs'\n"
+    assert main(["pipeline", "audit", "t", "--log-dir", log_dir]) == 2
+    assert capsys.readouterr().err == "odradek pipeline audit: /logs: Permission denied\n"
 
 
-def test_a_bug_in_a_worker_is_told_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_in_a_worker_is_told_in_full(log_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError(
             "odradek.pipeline.batch_errors.BatchFailedError: Traceback (most recent call last):\n  1 / 0"
@@ -240,7 +272,7 @@ def test_a_bug_in_a_worker_is_told_in_full(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(pipeline, "_spark", fail)
     with pytest.raises(RuntimeError):
-        main(["pipeline", "audit", "t", "--log-dir", "/nowhere"])
+        main(["pipeline", "audit", "t", "--log-dir", log_dir])
 
 
 @pytest.mark.kafka(topics={"in": 1})
@@ -331,6 +363,6 @@ def test_the_page_of_a_retry_job_that_fails_has_the_reason(
     words = ["--bootstrap-servers", kafka_broker.bootstrap_servers, "--checkpoint", str(tmp_path / "state")]
     assert main(["pipeline", "retry", "--handler", "json:loads", "--report", str(page), *words]) == 2
     said = capsys.readouterr()
-    assert said.err == "odradek pipeline: retry: main_topic-0: the topic is gone\n"
+    assert said.err == "odradek pipeline retry: main_topic-0: the topic is gone\n"
     assert said.out.splitlines()[-1] == f"report: {page}"
     assert "<li>FAILED: main_topic-0: the topic is gone</li>" in page.read_text()

@@ -63,7 +63,10 @@ def places(kafka: RealKafka) -> list[LogPlace]:
 
 def test_broker_log_directory_and_connector_show_the_same_records(spark: Any, kafka: RealKafka) -> None:
     live, files = (
-        sorted(place.read(spark, ["codecs", "txn"]).drop("headers").collect(), key=lambda row: row[:3])
+        sorted(
+            place.read(spark, ["codecs", "txn"], includeControl="true").drop("headers").collect(),
+            key=lambda row: row[:3],
+        )
         for place in places(kafka)
     )
     assert live == files
@@ -74,7 +77,7 @@ def test_broker_log_directory_and_connector_show_the_same_records(spark: Any, ka
     columns = ["topic", "partition", "offset", "timestamp", "key", "value", "headers"]
     expected = sorted(connector.load().select(*columns).collect(), key=lambda row: row[:3])
     for place in places(kafka):
-        ours = place.read(spark, ["codecs", "txn"], columns=columns, isolation="read_committed", includeControl="false")
+        ours = place.read(spark, ["codecs", "txn"], columns=columns, isolation="read_committed")
         found = sorted(ours.collect(), key=lambda row: row[:3])
         assert [row[:6] for row in found] == [row[:6] for row in expected]
         # The connector shows null where a record has no headers.
@@ -142,7 +145,7 @@ def test_a_journey_through_the_retry_topics(spark: Any, kafka: RealKafka, tmp_pa
     assert (message.key(), message.value()) == (b"key", b"bad")
     headers = dict(message.headers() or [])
     assert (headers["mine"], headers["retry_number"], headers["retry_error"]) == (b"1", b"2", b"ValueError: attempt 2")
-    place, committed = LogPlace(path=str(kafka.log_dir)), {"isolation": "read_committed", "includeControl": "false"}
+    place, committed = LogPlace(path=str(kafka.log_dir)), {"isolation": "read_committed"}
     rows = place.read(spark, policy.output_topics, columns=["topic", "value"], **committed).collect()
     assert sorted((row.topic, bytes(row.value)) for row in rows) == [
         ("failed_topic", b"bad"),

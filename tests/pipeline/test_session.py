@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -150,3 +152,13 @@ def test_a_connector_that_spark_does_not_find_is_told(monkeypatch: pytest.Monkey
         session.build_session()
     with pytest.raises(errors.PySparkRuntimeError):
         session.build_session(kafka=False)
+
+
+def test_the_warning_of_each_start_of_spark_stays_away_and_all_else_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
+    said = "echo 'WARNING: Using incubator modules: jdk.incubator.vector' >&2; echo 'no such JVM' >&2; false"
+    with pytest.raises(subprocess.CalledProcessError), session._without_a_warning():  # it waits for the last lines then
+        subprocess.run(["sh", "-c", said], check=True)
+    assert capfd.readouterr().err == "no such JVM\n"
+    with session._without_a_warning():
+        os.write(2, b"a line\n")
+    assert os.write(2, b"later\n") == 6

@@ -89,7 +89,8 @@ def shown(row: Any) -> tuple[Any, ...]:
 
 
 def test_kafkas_log_directory_equals_kafkas_dump(spark: Any, golden_log_dir: Path, golden_dump: Path) -> None:
-    rows = odradek_rows(spark).load(str(golden_log_dir)).selectExpr("*", "unix_millis(timestamp) as millis").collect()
+    stored = odradek_rows(spark, includeControl=True).load(str(golden_log_dir))
+    rows = stored.selectExpr("*", "unix_millis(timestamp) as millis").collect()
     found: dict[str, list[tuple[Any, ...]]] = {}
     for row in sorted(rows, key=lambda each: each.offset):
         found.setdefault(f"{row.topic}-{row.partition}", []).append(shown(row))
@@ -161,10 +162,11 @@ def test_rows_of_small_segments_share_an_arrow_batch(golden_log_dir: Path, recor
 
 
 def test_read_committed_of_a_folder_leaves_out_what_was_aborted(spark: Any, golden_log_dir: Path) -> None:
-    options = {"subscribe": "d-txn", "includeControl": "false"}
+    options = {"subscribe": "d-txn"}
     raw = odradek_rows(spark, **options).load(str(golden_log_dir)).orderBy("offset").collect()
     committed = odradek_rows(spark, **options, isolation="read_committed").load(str(golden_log_dir)).collect()
-    controls = odradek_rows(spark, subscribe="d-txn").load(str(golden_log_dir)).where("control is not null").collect()
+    marked = odradek_rows(spark, **options, includeControl=True).load(str(golden_log_dir))
+    controls = marked.where("control is not null").collect()
     kept = []
     for row in raw:
         ends = [each for each in controls if each.producer_id == row.producer_id and each.offset > row.offset]
@@ -199,10 +201,11 @@ def test_an_empty_topic_has_no_rows(spark: Any, kafka_broker: odradek.KafkaBroke
 def test_read_committed_of_a_live_broker(spark: Any, kafka_broker: odradek.KafkaBroker) -> None:
     produce_transaction(kafka_broker, "in", ["kept"], commit=True)
     produce_transaction(kafka_broker, "in", ["dropped"], commit=False)
-    committed = from_broker(spark, kafka_broker, "in", isolation="read_committed", includeControl="false").load()
+    committed = from_broker(spark, kafka_broker, "in", isolation="read_committed").load()
     assert [bytes(row.value) for row in committed.collect()] == [b"kept"]
-    raw = from_broker(spark, kafka_broker, "in").load().orderBy("offset").collect()
+    raw = from_broker(spark, kafka_broker, "in", includeControl=True).load().orderBy("offset").collect()
     assert [row.control for row in raw] == [None, "commit", None, "abort"]
+    assert from_broker(spark, kafka_broker, "in").load().count() == 2, "as many rows as records"
 
 
 @pytest.mark.kafka(topics={"in": 2})

@@ -37,7 +37,7 @@ def test_defaults() -> None:
     options = SourceOptions.parse({"path": "x"})
     assert (options.starting, options.ending) == ("earliest", "latest")
     assert (options.from_ms, options.until_ms, options.records_per_task) == (None, None, None)
-    assert (options.read_committed, options.control) == (False, True)
+    assert (options.read_committed, options.control) == (False, False)
     assert (options.fail_on_data_loss, options.push_filters) == (True, False)
 
 

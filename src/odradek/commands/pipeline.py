@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import logging
 import re
 import shlex
 import sys
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odradek.client_config_file import add_client_config, client_options, client_security
-from odradek.commands import CommandError, CommandParser
+from odradek.commands import CommandError, CommandParser, os_error_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -145,15 +146,23 @@ def run(arguments: argparse.Namespace) -> int:
 
     expected = (PipelineUnavailable, ValueError, OSError, KafkaError, CorruptDataError)
     job: Callable[[argparse.Namespace], int] = arguments.run_job
+    # What it logs of a call that Ctrl-C breaks off, by the root logger.
+    logging.getLogger().addFilter(_not_of_py4j)
     try:
         return job(arguments)
     except expected as error:
-        raise CommandError(f"{arguments.job}: {error}") from None
+        raise CommandError(os_error_text(error) if isinstance(error, OSError) else str(error)) from None
     except Exception as error:
         reason = _reason(error)
         if reason is None:
             raise
-        raise CommandError(f"{arguments.job}: {reason}") from None
+        raise CommandError(reason) from None
+    finally:
+        logging.getLogger().removeFilter(_not_of_py4j)
+
+
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    return "py4j" not in record.pathname
 
 
 _REASONS = (
@@ -299,10 +308,13 @@ def _session(arguments: argparse.Namespace) -> Iterator[SparkSession]:
         yield spark
 
 
-def _place(arguments: argparse.Namespace) -> LogPlace:
-    from odradek.pipeline.jobs.logs import LogPlace
+def _place(arguments: argparse.Namespace, *topics: str) -> LogPlace:
+    """Where the job reads. A folder or a topic that is not there is told before Spark starts."""
+    from odradek.pipeline.jobs.logs import LogPlace, check_topics
 
-    return LogPlace(arguments.log_dir, arguments.bootstrap_servers, client_options(arguments.client_config))
+    place = LogPlace(arguments.log_dir, arguments.bootstrap_servers, client_options(arguments.client_config))
+    check_topics(place, topics)
+    return place
 
 
 def _jars(arguments: argparse.Namespace) -> int:
@@ -457,7 +469,8 @@ def _retries(arguments: argparse.Namespace) -> int:
     from odradek.pipeline.jobs.retry import wall_clock_ms
 
     check_report(arguments.report)
-    policy, place = _policy(arguments), _place(arguments)
+    policy = _policy(arguments)
+    place = _place(arguments, policy.main_topic)
     with _session(arguments) as spark:
         return _show_tables(arguments, retries.run(spark, place, policy, wall_clock_ms()))
 
@@ -532,7 +545,7 @@ def _transactions(arguments: argparse.Namespace) -> int:
     from odradek.pipeline.jobs import transactions
 
     check_report(arguments.report)
-    place = _place(arguments)
+    place = _place(arguments, *(arguments.topic or ()))
     _say_if_missing(place, transactions.STATE_TOPIC, "transaction")
     with _session(arguments) as spark:
         return _show_tables(arguments, transactions.run(spark, place, arguments.topic))
@@ -552,7 +565,7 @@ def _audit(arguments: argparse.Namespace) -> int:
     from odradek.pipeline.jobs.report import verdict_sections
 
     check_report(arguments.report)
-    place = _place(arguments)
+    place = _place(arguments, *filter(None, (arguments.topic, arguments.target)))
     with _session(arguments) as spark:
         verdict = audit.run(
             spark,
@@ -575,7 +588,7 @@ def _report(arguments: argparse.Namespace) -> int:
 
     arguments.report = arguments.file
     check_report(arguments.report)
-    place = _place(arguments)
+    place = _place(arguments, *(arguments.topic or ()))
     facts = []
     if refused := report.reportable(place).refused:
         facts.append(f"left out, as the user may not read them: {', '.join(refused)}")
@@ -594,7 +607,7 @@ def _archive(arguments: argparse.Namespace) -> int:
     check_report(arguments.report)
     if Path(arguments.folder.removeprefix("file:")).exists():
         raise FileExistsError(f"{arguments.folder} already exists")
-    place, what = _place(arguments), (arguments.folder, arguments.topic)
+    place, what = _place(arguments, *(arguments.topic or ())), (arguments.folder, arguments.topic)
     committed = not arguments.uncommitted
     with _session(arguments) as spark:
         count = archive(spark, place, *what, read_committed=committed)

@@ -191,5 +191,5 @@ def test_without_rights_there_is_no_report(
 ) -> None:
     assert main(command_as(kafka_broker, "bob", tmp_path)) == 2
     said = "the user may read no topic: a report takes the rights to describe and to read topics"
-    assert capsys.readouterr().err == f"odradek pipeline: report: {said}\n"
+    assert capsys.readouterr().err == f"odradek pipeline report: {said}\n"
     assert not (tmp_path / "report.html").exists()

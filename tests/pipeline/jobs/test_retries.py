@@ -99,4 +99,4 @@ def test_retries_from_the_command_line(
     assert main(words) == 0
     assert "|main/0/1|key of main/0/1|" in capsys.readouterr().out
     assert main([*words, "--main-topic", "absent"]) == 2
-    assert capsys.readouterr().err == "odradek pipeline: retries: no topic absent\n"
+    assert capsys.readouterr().err == "odradek pipeline retries: no topic absent\n"

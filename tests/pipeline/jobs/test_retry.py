@@ -554,7 +554,7 @@ def test_a_right_that_is_missing_is_told_in_one_line(
     words += ["--checkpoint", str(tmp_path / "checkpoint"), "--kafka", "transactionalId=other", "--once"]
     assert main(["pipeline", "retry", "--handler", f"{app}:handle", *words]) == 2
     line = capsys.readouterr().err
-    assert line.startswith(f"odradek pipeline: retry: {told}")
+    assert line.startswith(f"odradek pipeline retry: {told}")
     assert line.count("\n") == 1
     assert stored(kafka_broker, "failed_topic") == []
 
