@@ -24,7 +24,7 @@ class Certificates:
     def __init__(self, host: str) -> None:
         """`host` is the address that the broker listens on; localhost is always in the certificate.
 
-        Raises RuntimeError if trustme is not installed.
+        Raises ImportError if trustme is not installed.
         """
         self._authority = _new_authority()
         names = _ALWAYS if host in _WILD or host in _ALWAYS else (*_ALWAYS, host)
@@ -80,7 +80,7 @@ def _new_authority() -> CA:
     try:
         from trustme import CA
     except ImportError as missing:
-        raise RuntimeError(
+        raise ImportError(
             "Security(tls=True) makes certificates with trustme, which is not installed: "
             "pip install 'odradek[security]'"
         ) from missing

@@ -267,7 +267,7 @@ class Secured:
     """The `Security` of one broker, with its certificates. The broker's settings own it."""
 
     def __init__(self, security: Security, host: str, port: int) -> None:
-        """Raises RuntimeError if certificates are needed and trustme is not installed."""
+        """Raises ImportError if certificates are needed and trustme is not installed."""
         self.security = security
         self._host, self._port = host, port
         self._certificates: Certificates | None = None

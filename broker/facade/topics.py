@@ -212,7 +212,8 @@ class TopicView:
         def look() -> TopicInfo:
             found = self._cluster.topics.get(self.name)
             if found is None:
-                raise KeyError(f"no topic {self.name!r}")
+                names = [each.name for each in self._cluster.topics.all()]
+                raise KeyError(f"no topic {self.name!r}{did_you_mean(self.name, names)}")
             return topic_info(found, self._cluster.image)
 
         return self._look(look)

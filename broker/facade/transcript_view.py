@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack, overload
 
-from odradek.broker.facade.thread_bridge import BrokerClosedError, blocking_settled, trio_settled
+from odradek.broker.facade.thread_bridge import BrokerClosedError, blocking_settled, in_event_loop, trio_settled
 from odradek.broker.requests.exchange import RawExchange
 from odradek.broker.transcript.recorded_request import RecordedRequest, TranscriptReader
 from odradek.broker.transcript.request_list import Conditions, Requests
@@ -121,9 +121,10 @@ class RequestWait:
 
     def _too_late(self, timeout_s: float) -> TimeoutError:
         last = Requests(self._reader.read(list(self._cluster.recent.entries.copy())[-_SHOWN:]), self._reader)
+        others = f"the last of all:\n{last}" if last else "no request at all has been served"
         return TimeoutError(
-            f"{len(self._found)} of {self._count} requests with {self._selection} after {timeout_s:g} s; "
-            f"the last of all:\n{last}"
+            f"{len(self._found)} of {self._count} requests with {self._selection} after {timeout_s:g} s"
+            f"{in_event_loop()}; {others}"
         )
 
     # -- in the broker's thread

@@ -115,12 +115,18 @@ class TrioVerbs(Broker):
     def _undone_by(self, change: Callable[[], None], undo: Callable[[], None]) -> Pending[TrioUndo]:
         async def make() -> TrioUndo:
             await self._call(change)
-            return TrioUndo(lambda: self._always(undo))
+            return TrioUndo(lambda: self._always(undo), _verb(change))
 
         return Pending(make())
 
     def _pending(self, function: Callable[[], C]) -> Pending[C]:
         return Pending(self._call(function))
+
+
+def _verb(change: Callable[[], None]) -> str:
+    """The verb that makes a change, for the repr of its undo: a function inside of it, or a class of its own."""
+    outer, inside, _ = change.__qualname__.partition(".<locals>")
+    return outer.rpartition(".")[2] if inside else outer.partition(".")[0]
 
 
 class BlockingVerbs(Broker):
@@ -141,7 +147,7 @@ class BlockingVerbs(Broker):
 
     def _undone_by(self, change: Callable[[], None], undo: Callable[[], None]) -> Undo:
         self._call(change)
-        return Undo(lambda: self._call(undo))
+        return Undo(lambda: self._call(undo), _verb(change))
 
     def _pending(self, function: Callable[[], T]) -> T:
         return self._call(function)

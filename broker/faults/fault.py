@@ -121,6 +121,7 @@ class Fault:
         "_passed",
         "_registry_request",
         "_waiting",
+        "_was_set",
         "answer",
         "api",
         "client_id",
@@ -193,6 +194,7 @@ class Fault:
         self._hits = 0
         self._counted: Callable[[], int] | None = None
         self._lock = threading.Lock()
+        self._was_set = False
         self._waiting: list[tuple[int, Future[None]]] = []
         if sum((self.answer is not None, drop, lose, cut)) > 1:
             raise ValueError("a fault does one of answer, drop, lose, cut")
@@ -317,7 +319,8 @@ class Fault:
 
     def late(self, count: int, timeout: float) -> TimeoutError:
         """The error of a wait for `count` hits that was in vain."""
-        return TimeoutError(f"{self!r} was met by {self.hits} requests in {timeout} s, not by {count}")
+        unset = "" if self._was_set else "; it was never set: broker.set_faults(fault)"
+        return TimeoutError(f"{self!r} was met by {self.hits} requests in {timeout:g} s, not by {count}{unset}")
 
 
 def _session(context: RequestContext, request: Any) -> Iterable[tuple[str, int]]:
@@ -379,6 +382,7 @@ def checked_faults(faults: Iterable[Any], nodes: Iterable[int] | None) -> list[F
         elif fault.node is not None and known is not None and fault.node not in known:
             raise ValueError(f"{fault!r}: no node {fault.node}; the cluster has {', '.join(map(str, known))}")
         else:
+            fault._was_set = True
             chosen.append(fault)
     return chosen
 

@@ -73,6 +73,15 @@ def test_wait_in_a_loop(kafka_broker):
 
     asyncio.run(main())
 """
+MESSAGES = {
+    "test_wait_for_records": "topic 'orders' has 1 of 2 records after 0.01 s (read_uncommitted; orders-",
+    "test_wait_for_a_group": "group 'shipping' does not exist after 0.01 s: nobody has joined it, and nothing was",
+    "test_wait_for_a_request": "after 0.01 s; no request at all has been served",
+    "test_wait_for_a_fault": "was met by 0 requests in 0.01 s, not by 1; it was never set: broker.set_faults(fault)",
+    "test_records_of_a_typing_error": "no topic 'ordrs' (did you mean 'orders'?)",
+    "test_marker": "the broker of @pytest.mark.kafka does not start: a cluster needs at least one node: 0",
+    "test_wait_in_a_loop": "its partitions are empty); the wait has blocked the running event loop: await asyncio.to",
+}
 OWN_FRAMES = ["pytest.py", "facade", "thread_bridge", "concurrent", "During handling", "direct cause"]
 
 
@@ -91,6 +100,7 @@ def test_a_failure_shows_the_tests_line_and_the_message(failures: dict[str, str]
     for name, shown in failures.items():
         lines = shown.splitlines()
         assert len(lines) <= (26 if name == "test_wait_in_a_loop" else 15), shown  # with the frames of asyncio.run
+        assert MESSAGES.get(name, "") in shown
         assert not [each for each in OWN_FRAMES if each in shown], shown
         if name != "test_marker":
             assert any(line.startswith("E  ") for line in lines)

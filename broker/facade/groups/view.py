@@ -16,6 +16,7 @@ from odradek.broker.facade.groups.info import (
     SharePartitionInfo,
     TopicPartition,
 )
+from odradek.broker.facade.thread_bridge import in_event_loop
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
@@ -153,11 +154,14 @@ def condition_of(condition: Condition | None, members: int | None, partitions: i
 
 def late(info: GroupInfo, timeout_s: float) -> TimeoutError:
     """The error for a wait that timed out, with the state of the group."""
+    if info.state == DEAD.value:
+        why = "nobody has joined it, and nothing was committed for it"
+        return TimeoutError(f"group {info.group_id!r} does not exist after {timeout_s:g} s: {why}{in_event_loop()}")
     members = ", ".join(member.member_id for member in info.members) or "none"
     return TimeoutError(
         f"group {info.group_id!r} after {timeout_s:g} s: {info.state}, generation {info.generation}, "
         f"members: {members}, assigned: {named(info.assignments) or 'none'}, "
-        f"missing: {named(info.unassigned) or 'none'}"
+        f"missing: {named(info.unassigned) or 'none'}{in_event_loop()}"
     )
 
 

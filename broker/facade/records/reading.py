@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.broker.config.definition import did_you_mean
 from odradek.broker.facade.records.record import Isolation, StoredRecord
 from odradek.protocol.control import EndTxnMarker, parse_control_record
 from odradek.protocol.read_committed import committed_batches
@@ -37,7 +38,7 @@ def bounds_of(
         raise ValueError(f"isolation={isolation!r}: expected read_uncommitted or read_committed")
     found = topics.get(topic)
     if found is None:
-        raise KeyError(f"no topic {topic!r}")
+        raise KeyError(f"no topic {topic!r}{did_you_mean(topic, [each.name for each in topics.all()])}")
     chosen = [each for each in found.partitions if partition is None or each.index == partition]
     if not chosen:
         raise KeyError(f"topic {topic!r} has no partition {partition}")

@@ -13,7 +13,7 @@ import trio
 
 from odradek.broker.facade.records.reading import Bounds, bounds_of, read_records
 from odradek.broker.facade.records.record import Isolation, StoredRecord
-from odradek.broker.facade.thread_bridge import BrokerClosedError, trio_settled
+from odradek.broker.facade.thread_bridge import BrokerClosedError, in_event_loop, trio_settled
 from odradek.broker.facade.topics import find_partition, find_topic
 from odradek.broker.partitions.waiters import Waiter
 
@@ -124,11 +124,11 @@ class RecordWait:
     def _last_look(self) -> None:
         if self._look() is None:
             return
-        counts = ", ".join(f"{self._topic}-{index}: {count}" for index, count in sorted(self._counts.items()))
+        counts = ", ".join(f"{self._topic}-{index}: {count}" for index, count in sorted(self._counts.items()) if count)
         total = sum(self._counts.values())
         raise TimeoutError(
             f"topic {self._topic!r} has {total} of {self._count} records after {self._timeout_s:g} s "
-            f"({self._isolation}; {counts})"
+            f"({self._isolation}; {counts or 'its partitions are empty'}){in_event_loop()}"
         )
 
     # -- in the broker's thread

@@ -44,7 +44,7 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         return real(name, *rest, **more)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(RuntimeError, match=r"pip install 'odradek\[security\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'odradek\[security\]'"):
         Certificates("127.0.0.1")
 
 

@@ -33,7 +33,7 @@ def test_a_pending_change_is_awaited_or_ends_with_its_block() -> None:
         with pytest.raises(ValueError, match="mine"):
             async with Pending(make()) as undo:
                 raise ValueError("mine")
-        assert repr(undo) == "<TrioUndo: done>"
+        assert repr(undo) == "<TrioUndo: undone>"
         assert done == ["made", "back"] * 2
 
     trio.run(main)
@@ -84,7 +84,7 @@ def test_a_change_is_made_when_it_is_awaited_and_taken_back_at_the_end_of_a_bloc
         async with odradek.open_broker(nodes=3) as broker:
             up = broker.bootstrap_servers
             async with broker.kill_node(2) as undo:
-                assert repr(undo) == "<TrioUndo>"
+                assert repr(undo) == "<TrioUndo of kill_node: not undone yet>"
                 assert broker.bootstrap_servers != up
             assert broker.bootstrap_servers == up
             pending = broker.stop_node(3)

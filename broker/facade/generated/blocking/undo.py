@@ -15,13 +15,15 @@ class Undo:
     The object may be dropped; then the change stays.
     """
 
-    __slots__ = ("_undo",)
+    __slots__ = ("_of", "_undo")
 
-    def __init__(self, undo: Callable[[], None]) -> None:
+    def __init__(self, undo: Callable[[], None], of: str = "") -> None:
         self._undo: Callable[[], None] | None = undo
+        self._of = of
 
     def __repr__(self) -> str:
-        return "<Undo: done>" if self._undo is None else "<Undo>"
+        of = f" of {self._of}" if self._of else ""
+        return f"<{type(self).__name__}{of}: {'undone' if self._undo is None else 'not undone yet'}>"
 
     def undo(self) -> None:
         """Undo the change. A second call does nothing."""
