@@ -6,8 +6,10 @@ They do not wait; `broker.topic(...).wait()` and `broker.group("g").wait(...)` d
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from odradek.protocol.shown import printable
@@ -26,23 +28,34 @@ def assert_records(
     values: Sequence[Any] = _ANY,
     *,
     keys: Sequence[Any] = _ANY,
+    headers: Sequence[Any] = _ANY,
     partition: int | None = None,
     in_order: bool = True,
     isolation: Isolation = "read_committed",
 ) -> None:
     """The topic holds exactly these records, as a consumer that reads committed records sees them.
 
-    Values and keys are bytes, text (compared as UTF-8) or None. Order counts within a partition; `in_order=False` where
-    several partitions may have shared them.
+    Values and keys are bytes, text (compared as UTF-8) or None; dicts and lists are compared with the record's JSON.
+    Headers are those of each record: ``{"source": "web"}``. Order counts within a partition; `in_order=False` where
+    several partitions may have shared them. No records at all: ``assert_records(broker, "orders", [])``.
     """
+    from odradek.broker.facade.records.record import header_pairs
+
     found = list(broker.records(topic, partition, isolation=isolation))
     for name, wanted, have in (
         ("values", values, [record.value for record in found]),
         ("keys", keys, [record.key for record in found]),
+        ("headers", headers, [record.headers for record in found]),
     ):
         if wanted is _ANY:
             continue
-        expected = [_bytes(each) for each in wanted]
+        expected: list[Any]
+        if name == "headers":
+            expected = [tuple(header_pairs(each)) for each in wanted]
+        elif any(isinstance(each, dict | list) for each in wanted):
+            expected, have = [_json(each) for each in wanted], [_json_in(each) for each in have]
+        else:
+            expected = [_bytes(each) for each in wanted]
         if (expected == have) if in_order else (Counter(expected) == Counter(have)):
             continue
         if Counter(expected) == Counter(have):
@@ -50,7 +63,7 @@ def assert_records(
         missing = list((Counter(expected) - Counter(have)).elements())
         surplus = list((Counter(have) - Counter(expected)).elements())
         lines = [f"missing: {_few(missing)}"] if missing else []
-        lines += [f"not expected: {_few(surplus)}"] if surplus else []
+        lines += [f"not expected: {_few(surplus, partial(_where, found, have))}"] if surplus else []
         _fail(
             f"{_place(topic, partition)} holds {len(have)} records ({isolation}), not these {len(expected)} {name}",
             [*lines, *_both(expected, have)],
@@ -140,7 +153,8 @@ def assert_exactly_once(
     lines = [f"lost: {_few(lost)}"] if lost else []
     for value in twice[:_SHOWN]:
         if value in expected:
-            lines.append(f"{have[value]} times: {value!r} at {_where(found, value)}")
+            places = _where(found, [each.value for each in found], value)
+            lines.append(f"{have[value]} times: {value!r} at {places}")
     lines += [f"not expected: {_few(other)}"] if other else []
     _fail(f"topic {topic!r} ({isolation}) has not each of {expected.total()} values exactly once", lines)
 
@@ -167,8 +181,8 @@ def _place(topic: str, partition: int | None) -> str:
     return f"topic {topic!r}" if partition is None else f"partition {topic}-{partition}"
 
 
-def _few(values: Sequence[object]) -> str:
-    shown = ", ".join(repr(value) for value in values[:_SHOWN])
+def _few(values: Sequence[object], where: Callable[[object], str] | None = None) -> str:
+    shown = ", ".join(f"{value!r} at {where(value)}" if where else repr(value) for value in values[:_SHOWN])
     return f"{shown}, and {len(values) - _SHOWN} more" if len(values) > _SHOWN else shown
 
 
@@ -176,5 +190,19 @@ def _both(expected: Sequence[object], have: Sequence[object]) -> list[str]:
     return [f"expected: {_few(expected)}", f"found:    {_few(have) or 'nothing'}"]
 
 
-def _where(found: Sequence[StoredRecord], value: bytes | None) -> str:
-    return ", ".join(f"{each.topic}-{each.partition}@{each.offset}" for each in found if each.value == value)
+def _where(found: Sequence[StoredRecord], have: Sequence[Any], value: Any) -> str:
+    """Topic, partition and offset of the records that have it."""
+    records = [record for record, each in zip(found, have, strict=True) if each == value]
+    return ", ".join(f"{each.topic}-{each.partition}@{each.offset}" for each in records)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _json_in(value: Any) -> Any:
+    """A record's JSON in one form; the bytes if it has none."""
+    try:
+        return value if value is None else _json(json.loads(value))
+    except ValueError:
+        return value

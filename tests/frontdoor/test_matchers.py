@@ -40,7 +40,7 @@ def test_what_is_as_expected_passes(broker: KafkaBroker) -> None:
         (
             lambda b: matchers.assert_records(b, "orders", ["one", "three"]),
             "topic 'orders' holds 2 records (read_committed), not these 2 values\n  missing: b'three'\n"
-            "  not expected: b'two'\n  expected: b'one', b'three'\n  found:    b'one', b'two'",
+            "  not expected: b'two' at orders-1@0\n  expected: b'one', b'three'\n  found:    b'one', b'two'",
         ),
         (lambda b: matchers.assert_records(b, "orders", ["two", "one"]), "holds these values in another order"),
         (lambda b: matchers.assert_count(b, "orders", 5, partition=0), "partition orders-0 holds 1 records"),
@@ -75,3 +75,14 @@ def test_a_record_that_came_twice_is_told_with_its_places(broker: KafkaBroker) -
 def test_values_are_serialized_before(broker: KafkaBroker) -> None:
     with pytest.raises(TypeError, match="serialize it first"):
         matchers.assert_records(broker, "orders", [1])
+
+
+def test_json_and_headers_are_compared_as_they_are_written(broker: KafkaBroker) -> None:
+    broker.create_topic("carts")
+    matchers.assert_records(broker, "carts", [])
+    broker.produce("carts", '{"items": 2, "who": "a"}', headers={"source": "web"})
+    matchers.assert_records(broker, "carts", [{"who": "a", "items": 2}], headers=[{"source": "web"}])
+    with pytest.raises(AssertionError, match=re.escape("""not expected: '{"items": 2, "who": "a"}' at carts-0@0""")):
+        matchers.assert_records(broker, "carts", [{"who": "b", "items": 2}])
+    with pytest.raises(AssertionError, match=re.escape("not these 1 headers")):
+        matchers.assert_records(broker, "carts", headers=[{"source": "app"}])

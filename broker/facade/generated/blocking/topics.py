@@ -205,7 +205,9 @@ class RecordVerbs(BlockingVerbs):
         transactional_id: str | None = None,
         transaction: TransactionEnd = "commit",
     ) -> RecordMetadata:
-        """Write a record to the leader, as a client with acks=1 would. Waiting consumers receive it.
+        """Write a record to the leader. Waiting consumers receive it.
+
+        It does not wait for followers. A partition with fewer in-sync replicas than ``min.insync.replicas`` refuses it.
 
         Keys and values are bytes, text (encoded as UTF-8), None, or whatever the serializer takes. ``timestamp`` is in
         milliseconds since 1970 and defaults to the broker's time. Without ``partition`` the key decides, as in the Java
