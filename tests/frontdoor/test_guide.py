@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,28 @@ PAGES = [
     "docs/registry.md",
     "docs/versions.md",
 ]
+
+
+ALONE = re.split(r"^## ", (ROOT / "docs/recipes.md").read_text(), flags=re.MULTILINE)[1:]
+"""The sections that are pasted alone."""
+SHIPPED = {"_pytest", "odradek", *sys.stdlib_module_names}
+INSTALLED_AS = {"confluent_kafka": "confluent-kafka"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [*((ROOT / page).read_text() for page in [*PAGES, "docs/state.md", "docs/quotas.md"]), *ALONE],
+    ids=[*PAGES, "docs/state.md", "docs/quotas.md", *(section.partition("\n")[0] for section in ALONE)],
+)
+def test_what_is_pasted_has_all_its_names_and_says_what_to_install(text: str) -> None:
+    code = "\n\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
+    ruff = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F821", "--output-format", "concise", "-"]
+    done = subprocess.run(ruff, input=code, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout
+    imported = set(re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE)) - SHIPPED
+    installs = " ".join(re.findall(r"pip install[^`\n]*(?:`|$)", text, re.MULTILINE))
+    missing = {INSTALLED_AS.get(name, name) for name in imported if INSTALLED_AS.get(name, name) not in installs}
+    assert not missing - {"trio"}, f"nothing says to install {missing}"  # odradek brings trio
 
 
 @pytest.mark.long(*PAGES[1:])
