@@ -29,6 +29,15 @@ def test_links_between_the_documents_lead_somewhere() -> None:
             assert (document.parent / target).exists(), f"{document.relative_to(ROOT)} -> {target}"
 
 
+def test_a_page_links_a_kip_where_it_first_names_it() -> None:
+    generated = {"authorization.md", "configuration.md", "coverage.md", "kafka-suite.md"}
+    for page in [ROOT / "README.md", *ROOT.glob("docs/*.md")]:
+        for number in set(re.findall(r"KIP-(\d+)", page.read_text())) if page.name not in generated else ():
+            first = re.search(rf".?KIP-{number}\b", page.read_text())
+            assert first is not None
+            assert first[0].startswith("["), f"{page.name}: KIP-{number}"
+
+
 def test_frames_are_decoded_as_the_page_on_debugging_shows() -> None:
     page = (ROOT / "docs" / "debugging.md").read_text()
     examples = re.findall(r"\$ echo '(.*)' \| odradek decode (\w+)\n(.*)\n", page)
