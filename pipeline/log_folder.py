@@ -143,7 +143,7 @@ def plan(
     records: int | None = None,
     size: int | None = None,
 ) -> Iterator[SegmentTask]:
-    """A part for each segment that may hold wanted records, or for each so many offsets or bytes of one.
+    """A part for each segment that may hold wanted records, or several parts of one, by offsets or bytes.
 
     Sizes are as exact as the offset index: an entry for every `index.interval.bytes`.
     """
@@ -170,7 +170,7 @@ def plan(
 
 
 def packed(tasks: Iterable[SegmentTask], size: int) -> Iterator[list[SegmentTask]]:
-    """Neighbours of so many bytes together: a task of Spark costs as much as reading some megabytes."""
+    """Group neighbours up to a size: starting a task costs as much as reading some megabytes."""
     waiting: list[SegmentTask] = []
     held = 0
     for task in tasks:
@@ -356,7 +356,7 @@ class _Indexes:
         return self._offsets[before].position if before >= 0 else 0
 
     def cuts(self, first: int, last: int, size: int) -> list[int]:
-        """Offsets from the first on at which parts of at least so many bytes begin."""
+        """The first offsets of parts with at least this many bytes each."""
         found, begun = [first], self.position_of_offset(first)
         for entry in self._offsets:
             # An entry names the last offset of its batch: the next part begins behind it.

@@ -71,7 +71,7 @@ class Stage(NamedTuple):
     """Tasks that are done."""
     tasks: int
     records: int
-    """What these tasks have read, as far as it is known."""
+    """The known part of what these tasks have read."""
 
 
 def running_stages(spark: SparkSession) -> list[Stage]:

@@ -37,13 +37,13 @@ else:
 def check_limit(most: int | None) -> None:
     """OptionError for a limit that Spark cannot keep."""
     if most is not None and not LIMITS_KNOWN:
-        raise OptionError("maxOffsetsPerTrigger: Spark tells a Python source of limits from 4.2 on")
+        raise OptionError("maxOffsetsPerTrigger: needs Spark 4.2")
 
 
 def limited(
     start: Mapping[TopicPartition, int], end: Mapping[TopicPartition, int], most: int
 ) -> dict[TopicPartition, int]:
-    """The ends of a batch of at most so many offsets. Each partition gets its part of them by how far it is behind.
+    """The ends of a batch with a limited number of offsets. A partition's share is in proportion to its backlog.
 
     A partition that is behind gets on by one at least, as long as the limit lets it: none waits for ever.
     """

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 Offsets = dict[TopicPartition, int]
 _PACKED_BYTES = 128 * 1024 * 1024
-"""Small segments are read by one task, up to so many bytes of them: as many as Spark gives a task of files."""
+"""The limit, in bytes, of the small segments that one task reads; Spark's own limit for files."""
 _GO_ON = "set failOnDataLoss to false to go on with what is left"
 
 
@@ -92,7 +92,7 @@ class OdradekDataSource(DataSource):
         if options.max_offsets_per_trigger is not None:
             raise OptionError("maxOffsetsPerTrigger is for streams: a batch reads all")
         if options.push_filters and not hasattr(DataSourceReader, "pushFilters"):
-            raise OptionError("pushFilters: Spark tells a Python source of filters from 4.1 on")
+            raise OptionError("pushFilters needs Spark 4.1")
         kind = NarrowedReader if options.push_filters else BatchReader
         return kind(options, chosen_columns(schema))
 
@@ -147,7 +147,7 @@ class BatchReader(DataSourceReader):
             start = place.resolve(options.starting, bounds)
             end = place.resolve(options.ending, bounds)
             tasks = [Task(works) for works in place.plan(start, end)]
-            return tasks or [Task(())]  # of no tasks Spark makes one that says nothing
+            return tasks or [Task(())]  # Spark turns an empty list into one task without a value
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return read_works(partition.value)
@@ -523,7 +523,7 @@ class _Cluster(_Place):
                 yield [FetchTask(self._servers, wanted, self.options.read_committed, self.options.security)]
 
     def _step(self, key: TopicPartition, size: int) -> int | None:
-        """How many offsets a task reads: as said, or as many as hold so many bytes on the average; None for all."""
+        """Offsets for each task: configured, or estimated from `bytesPerTask`; None for all."""
         if not self.options.bytes_per_task or not size:
             return self.options.records_per_task
         first, last = self._bounds.get(key, (0, 0))

@@ -35,7 +35,7 @@ def test_a_limit_is_used_up_and_never_passed(start: dict, behind: dict, most: in
 def test_a_limit_that_spark_cannot_keep_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_limits, "LIMITS_KNOWN", False)
     check_limit(None)
-    with pytest.raises(OptionError, match=r"maxOffsetsPerTrigger: Spark tells a Python source of limits from 4\.2 on"):
+    with pytest.raises(OptionError, match=r"maxOffsetsPerTrigger: needs Spark 4\.2"):
         check_limit(5)
     monkeypatch.setattr(read_limits, "LIMITS_KNOWN", True)
     check_limit(5)
