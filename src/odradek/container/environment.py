@@ -43,7 +43,7 @@ OTHERS: Mapping[str, str] = {
     f"/{CERTIFICATES[0]} or /{CERTIFICATES[1]} (bitnami).",
     "KAFKA_TLS_CLIENT_AUTH": "`ssl.client.auth` beside it (bitnami).",
     "KAFKA_CERTIFICATE_PASSWORD": "The password of these stores and of the key (bitnami).",
-    "KAFKA_BROKER_ID": "`node.id`, where `KAFKA_NODE_ID` does not stand.",
+    "KAFKA_BROKER_ID": "`node.id`, if `KAFKA_NODE_ID` is not set.",
     "KAFKA_OPTS": "`-Djava.security.auth.login.config=FILE`: log-ins from a JAAS file. The rest is for a JVM.",
     "KAFKA_ADVERTISED_HOST_NAME": "The advertised host, where no listeners are given (wurstmeister).",
     "KAFKA_ADVERTISED_PORT": "The port beside it, by default that of `KAFKA_PORT` (wurstmeister).",
