@@ -72,7 +72,7 @@ def _describe_group(
             answer.topics = _named_topics(ctx, asked.group_id, [t for t in asked.topics if t.topic_name in shown])
             answer.topics += [_hidden_topic(topic) for topic in asked.topics if topic.topic_name not in shown]
     except KafkaError as error:
-        answer.error_code, answer.error_message = error.code, error.message
+        answer.error_code, answer.error_message = error.code, _told(error)
     return answer
 
 

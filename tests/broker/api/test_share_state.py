@@ -8,6 +8,7 @@ import pytest
 
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.generated.messages import describe_share_group_offsets as describe
 from odradek.protocol.generated.messages import initialize_share_group_state as initialize
 from odradek.protocol.generated.messages.alter_share_group_offsets import AlterShareGroupOffsetsRequest
 from odradek.protocol.generated.messages.delete_share_group_offsets import DeleteShareGroupOffsetsRequest
@@ -70,4 +71,16 @@ def test_another_coordinator_of_offsets_says_that_it_is_none(request_class: type
             with WireClient(port=int(address.rpartition(":")[2])) as client:
                 answer = client.request(request_class("g", []))
                 texts[answer.error_code] = answer.error_message
+    assert texts[ErrorCode.NOT_COORDINATOR] == "This is not the correct coordinator."
+
+
+@pytest.mark.long
+def test_another_coordinator_does_not_describe_offsets() -> None:
+    texts = {}
+    request = describe.DescribeShareGroupOffsetsRequest([describe.DescribeShareGroupOffsetsRequestGroup("g", None)])
+    with KafkaBroker(nodes=2) as broker:
+        for address in broker.bootstrap_servers.split(","):
+            with WireClient(port=int(address.rpartition(":")[2])) as client:
+                [group] = client.request(request).groups
+                texts[group.error_code] = group.error_message
     assert texts[ErrorCode.NOT_COORDINATOR] == "This is not the correct coordinator."

@@ -219,6 +219,7 @@ CHANCE: tuple[Known, ...] = (
         "DescribeQuorum/topics/partitions/(leaderEpoch|highWatermark|(currentVoters|observers)/(logEndOffset|last.*Timestamp))",
         "Each cluster counts its metadata log for itself.",
     ),
+    Known("DescribeQuorum/.*", "The controller of the real cluster is a node of its own.", nodes=True),
     Known("(Metadata|DescribeCluster)/controllerId", "A broker beside a controller of its own names any broker."),
     Known("DescribeLogDirs/results/(totalBytes|usableBytes)", "The disk is used by others, too."),
 )
