@@ -484,7 +484,7 @@ def performers(states: Callable[[], Persister], start_of_added: Callable[[], int
     `start_of_added`: see `Release.share_start_of_added_partitions`.
     """
 
-    def initialize(shard: Shard[GroupMachine], effect: InitializeStates) -> None:
+    def initialize(shard: Any, effect: InitializeStates) -> None:
         failed = False
         try:
             for key in keys_of(effect.group_id, effect.places):
@@ -494,7 +494,7 @@ def performers(states: Callable[[], Persister], start_of_added: Callable[[], int
             failed = True
         shard.submit(StatesInitialized(effect.group_id, effect.places, failed=failed))
 
-    def delete(shard: Shard[GroupMachine], effect: DeleteStates) -> None:
+    def delete(shard: Any, effect: DeleteStates) -> None:
         for key in keys_of(effect.group_id, effect.places):
             states().ask_about(DeleteState(key))
         shard.submit(EndDeleteGroup(effect.group_id))
