@@ -23,6 +23,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
+from importlib import import_module
 from typing import Any, final
 
 from odradek.broker.coordinator.group.assignment import (
@@ -109,7 +110,7 @@ def matching(regex: str, topics: Iterable[str]) -> frozenset[str]:
 @text_cache(256)
 def _compiled(regex: str) -> Any:
     try:
-        import re2  # type: ignore[import-untyped, unused-ignore]
+        re2 = import_module("re2")
     except ImportError:
         text = f"SubscribedTopicRegex `{regex}` needs google-re2 beside the broker: pip install 'odradek[regex]'"
         raise KafkaError(ErrorCode.INVALID_REGULAR_EXPRESSION, text) from None

@@ -8,7 +8,7 @@ once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from odradek.broker.coordinator.group.assignment import member_order
 from odradek.broker.coordinator.group.epoch_group import FIRST_EPOCH, fenced, rebalance_key, revocation
@@ -81,7 +81,7 @@ def performers(create: Create) -> dict[type[Effect], Performer]:
     A refusal goes to the group, whose members get it with their next heartbeats.
     """
 
-    def create_internal_topics(shard: Shard[GroupMachine], effect: CreateInternalTopics) -> None:
+    def create_internal_topics(shard: Any, effect: CreateInternalTopics) -> None:
         refusals = create(effect.topics)
         reasons = {
             topic.name: refusal.message or refusal.code.name
