@@ -119,7 +119,7 @@ def main() -> None:
         producer.flush()
         began = broker.clock.now_ms()
         retry = RetryConsumer(broker)
-        while not list(broker.records("failed_topic")):
+        while not broker.records("failed_topic"):
             if retry.all_wait():
                 due = min(when for _, when in retry.paused.values())
                 broker.clock.advance(max(0, due - broker.clock.now_ms()) / 1000)

@@ -40,7 +40,7 @@ def main() -> None:
             before = sum(1 for _ in broker.records("counts"))
             send(broker, text)
             count_what_came(spark, broker, checkpoint)
-            counts = list(broker.records("counts"))[before:]
+            counts = broker.records("counts")[before:]
             counted = [f"{(each.key or b'').decode()} {(each.value or b'').decode()}" for each in counts]
             print(f"{text!r}: {', '.join(sorted(counted))}", flush=True)
         reader = spark.read.format("odradek").option("kafka.bootstrap.servers", broker.bootstrap_servers)
