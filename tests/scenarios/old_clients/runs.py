@@ -199,7 +199,7 @@ def _shown(client: str) -> str:
 
 def _cell(outcome: Outcome) -> str:
     if not outcome:
-        return "not asked"
+        return "not tried"
     works = [name for name in STEPS if " " in outcome.get(name, "")]
     return "all" if len(works) == len(outcome) else ", ".join(works) or "nothing"
 
