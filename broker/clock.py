@@ -6,6 +6,7 @@ which moves it moves everything. Nothing else in the project reads the machine's
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from bisect import bisect_right
@@ -28,6 +29,14 @@ _ROUNDING_S = 1e-6
 
 work_ns: Callable[[], int] = time.perf_counter_ns
 """Nanoseconds of real time from an arbitrary origin, to measure how long work takes. Nothing moves them."""
+
+
+def in_event_loop() -> str:
+    """What an error of a wait adds in a thread whose asyncio loop the wait has blocked; empty elsewhere."""
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None or asyncio._get_running_loop() is None:
+        return ""
+    return "; the wait has blocked the running event loop: await asyncio.to_thread(...) keeps it free"
 
 
 class ClockChange(NamedTuple):

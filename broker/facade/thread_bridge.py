@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, wait
@@ -69,14 +68,6 @@ def _answer(answer: Future[T], function: Callable[[], T]) -> None:
 
 WAIT_TIMEOUT_S = 30.0
 """The default timeout of waits, in seconds."""
-
-
-def in_event_loop() -> str:
-    """What an error of a wait adds in a thread whose asyncio loop the wait has blocked; empty elsewhere."""
-    asyncio = sys.modules.get("asyncio")
-    if asyncio is None or asyncio._get_running_loop() is None:
-        return ""
-    return "; the wait has blocked the running event loop: await asyncio.to_thread(...) keeps it free"
 
 
 async def trio_settled(future: Future[Any], timeout_s: float) -> bool:

@@ -9,7 +9,8 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack, overload
 
-from odradek.broker.facade.thread_bridge import BrokerClosedError, blocking_settled, in_event_loop, trio_settled
+from odradek.broker.clock import in_event_loop
+from odradek.broker.facade.thread_bridge import BrokerClosedError, blocking_settled, trio_settled
 from odradek.broker.requests.exchange import RawExchange
 from odradek.broker.transcript.recorded_request import RecordedRequest, TranscriptReader
 from odradek.broker.transcript.request_list import Conditions, Requests

@@ -11,6 +11,9 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+import trio
+
+from odradek.broker.clock import BrokerClock, in_event_loop
 from odradek.broker.config.definition import did_you_mean
 from odradek.broker.requests.bugs import UserCodeError
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
@@ -21,8 +24,6 @@ from odradek.protocol.file_slice import Part
 
 if TYPE_CHECKING:
     import socket
-
-    from odradek.broker.clock import BrokerClock
 
 
 class HasId(Protocol):
@@ -310,17 +311,24 @@ class Fault:
         return future
 
     def wait(self, count: int = 1, *, timeout: float = 30.0) -> None:
-        """Block until `count` requests have matched; TimeoutError after seconds.
+        """Block until `count` requests have matched; TimeoutError after `timeout` seconds.
 
-        Not for the broker's own thread: with `open_broker`, `await broker.wait(fault)`.
+        RuntimeError in a trio run, which it would stop together with the broker of `open_broker`, and for a broker in
+        another process: `broker.wait` waits there.
         """
+        if trio.lowlevel.in_trio_run():
+            raise RuntimeError("fault.wait() would block the trio run: await broker.wait(fault)")
+        if self._counted is not None:
+            raise RuntimeError("the fault is met in another process: broker.wait(fault) waits for that")
         if not wait([self.when_hit(count)], timeout).done:
             raise self.late(count, timeout)
 
     def late(self, count: int, timeout: float) -> TimeoutError:
         """The error of a wait for `count` hits that was in vain."""
         unset = "" if self._was_set else "; it was never set: broker.set_faults(fault)"
-        return TimeoutError(f"{self!r} was met by {self.hits} requests in {timeout:g} s, not by {count}{unset}")
+        return TimeoutError(
+            f"{self!r} was met by {self.hits} requests in {timeout:g} s, not by {count}{unset}{in_event_loop()}"
+        )
 
 
 def _session(context: RequestContext, request: Any) -> Iterable[tuple[str, int]]:
@@ -365,6 +373,16 @@ class FaultSet:
             if fault.acts:
                 return fault
         return None
+
+
+def check_waited(fault: object) -> None:
+    """TypeError for what `broker.wait` does not wait for; it names the wait that does."""
+    if not isinstance(fault, Fault):
+        name = fault if isinstance(fault, str) else getattr(fault, "name", "orders")
+        raise TypeError(
+            f"broker.wait takes a fault, not {fault!r}; topics, groups and requests have a wait of their own:"
+            f' broker.topic("{name}").wait(1)'
+        )
 
 
 def checked_faults(faults: Iterable[Any], nodes: Iterable[int] | None) -> list[Fault]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from odradek.broker.clock import in_event_loop
 from odradek.broker.config.definition import did_you_mean
 from odradek.broker.coordinator.group.classic.states import DEAD, STABLE
 from odradek.broker.facade.groups.info import (
@@ -16,7 +18,6 @@ from odradek.broker.facade.groups.info import (
     SharePartitionInfo,
     TopicPartition,
 )
-from odradek.broker.facade.thread_bridge import in_event_loop
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
@@ -134,34 +135,50 @@ class GroupWatch:
             self.reached.set_result(info)
 
 
-def condition_of(condition: Condition | None, members: int | None, partitions: int | None) -> Condition:
-    """The condition, or: the group is stable with so many members and partitions assigned; None means any, or all.
+@dataclass(frozen=True, slots=True)
+class Stable:
+    """A condition: the group is stable with so many members and partitions assigned; None means any, or all."""
 
-    Raises TypeError for a condition with numbers.
-    """
-    if condition is not None:
-        if members is not None or partitions is not None:
-            raise TypeError("members and partitions are conditions of their own: check them in the function")
-        return condition
+    members: int | None
+    partitions: int | None
 
-    def stable(info: GroupInfo) -> bool:
-        if info.state != STABLE.value or members not in (None, len(info.members)):
+    def __call__(self, info: GroupInfo) -> bool:
+        if info.state != STABLE.value or self.members not in (None, len(info.members)):
             return False
-        return not info.unassigned if partitions is None else len(info.assignments) == partitions
+        return not info.unassigned if self.partitions is None else len(info.assignments) == self.partitions
 
-    return stable
+    def __str__(self) -> str:
+        members = "" if self.members is None else f"members={self.members}, "
+        return f"Stable, {members}{'all' if self.partitions is None else self.partitions} partitions assigned"
 
 
-def late(info: GroupInfo, timeout_s: float) -> TimeoutError:
-    """The error for a wait that timed out, with the state of the group."""
+def condition_of(condition: Condition | None, members: int | None, partitions: int | None) -> Condition:
+    """The condition, or that the group is stable.
+
+    Raises TypeError for a condition with numbers, and for one that is not a function.
+    """
+    if condition is None:
+        return Stable(members, partitions)
+    if not callable(condition):
+        raise TypeError(f"wait({condition!r}): the first argument is a condition; wait(members=1) waits for a member")
+    if members is not None or partitions is not None:
+        raise TypeError("members and partitions are conditions of their own: check them in the function")
+    return condition
+
+
+def late(info: GroupInfo, timeout_s: float, condition: Condition) -> TimeoutError:
+    """The error for a wait that timed out, with the state of the group and what was waited for."""
+    wanted = condition if isinstance(condition, Stable) else getattr(condition, "__name__", condition)
     if info.state == DEAD.value:
         why = "nobody has joined it, and nothing was committed for it"
-        return TimeoutError(f"group {info.group_id!r} does not exist after {timeout_s:g} s: {why}{in_event_loop()}")
+        return TimeoutError(
+            f"group {info.group_id!r} does not exist after {timeout_s:g} s: {why}; wanted: {wanted}{in_event_loop()}"
+        )
     members = ", ".join(member.member_id for member in info.members) or "none"
     return TimeoutError(
         f"group {info.group_id!r} after {timeout_s:g} s: {info.state}, generation {info.generation}, "
         f"members: {members}, assigned: {named(info.assignments) or 'none'}, "
-        f"missing: {named(info.unassigned) or 'none'}{in_event_loop()}"
+        f"missing: {named(info.unassigned) or 'none'}; wanted: {wanted}{in_event_loop()}"
     )
 
 

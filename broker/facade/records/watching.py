@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import trio
 
+from odradek.broker.clock import in_event_loop
 from odradek.broker.facade.records.reading import Bounds, bounds_of, read_records
 from odradek.broker.facade.records.record import Isolation, StoredRecord
-from odradek.broker.facade.thread_bridge import BrokerClosedError, in_event_loop, trio_settled
+from odradek.broker.facade.thread_bridge import BrokerClosedError, trio_settled
 from odradek.broker.facade.topics import find_partition, find_topic
 from odradek.broker.partitions.waiters import Waiter
 

@@ -23,7 +23,7 @@ from odradek.broker.facade.remote.json_values import decoded, encoded
 from odradek.broker.facade.remote.operations import ForkInfo, ForkOperations, operation_of, over_http
 from odradek.broker.facade.remote.transport import Transport
 from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S
-from odradek.broker.faults.fault import Fault, checked_faults
+from odradek.broker.faults.fault import Fault, check_waited, checked_faults
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
@@ -154,6 +154,7 @@ class RemoteBroker(BlockingBroker):
         fault.count_elsewhere(_Hits(self, len(self._faults) - 1, fault))
 
     def wait(self, fault: Fault, count: int = 1, *, timeout: float = WAIT_TIMEOUT_S) -> None:
+        check_waited(fault)
         number = next((number for number, each in enumerate(self._faults) if each is fault), None)
         if number is None:
             raise ValueError(f"{fault!r} is not in force: set_faults comes first")

@@ -111,7 +111,7 @@ class RemoteGroup(Group):
         end_s = _now_s() + timeout
         while not reached(info := self.info):
             if _now_s() > end_s:
-                raise late(info, timeout)
+                raise late(info, timeout, reached)
             time.sleep(_LOOK_EVERY_S)
         return info
 

@@ -54,6 +54,9 @@ class FaultVerbs(TrioVerbs):
 
     async def wait(self, fault: Fault, count: int = 1, *, timeout: float = WAIT_TIMEOUT_S) -> None:
         """Wait until ``count`` requests have met a fault. Raises TimeoutError, with the number so far."""
+        from odradek.broker.faults.fault import check_waited
+
+        check_waited(fault)
         if not await trio_settled(fault.when_hit(count), timeout):
             raise fault.late(count, timeout)
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import Any
 
 import pytest
 import trio
 
-from odradek.broker.faults.fault import Fault, FaultSet, api_key, check_choice, check_counts, checked_faults, error_code
+from odradek.broker.faults.fault import (
+    Fault,
+    FaultSet,
+    api_key,
+    check_choice,
+    check_counts,
+    check_waited,
+    checked_faults,
+    error_code,
+)
 from odradek.broker.requests.context import CloseConnection, RequestContext
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -164,6 +174,35 @@ def test_waiting_for_a_fault_to_be_met(install: Install) -> None:
         fault.wait(timeout=0)
     heartbeat(cluster)
     fault.wait()
+
+
+def test_a_wait_for_a_fault_refuses_to_block_the_loop_of_its_broker() -> None:
+    async def main() -> None:
+        with pytest.raises(RuntimeError, match=r"would block the trio run: await broker.wait\(fault\)"):
+            Fault("Fetch").wait()
+
+    trio.run(main)
+
+    async def elsewhere() -> None:
+        with pytest.raises(TimeoutError, match=r"blocked the running event loop: await asyncio.to_thread"):
+            Fault("Fetch").wait(timeout=0)
+
+    asyncio.run(elsewhere())
+
+
+def test_a_wait_for_a_fault_of_another_process_names_the_one_that_works() -> None:
+    fault = Fault("Fetch")
+    fault.count_elsewhere(lambda: 1)
+    with pytest.raises(RuntimeError, match=r"another process: broker.wait\(fault\)"):
+        fault.wait()
+
+
+def test_only_faults_are_waited_for() -> None:
+    check_waited(Fault("Fetch"))
+    with pytest.raises(TypeError, match=r'takes a fault, not .parcels.; .*: broker.topic\("parcels"\).wait\(1\)'):
+        check_waited("parcels")
+    with pytest.raises(TypeError, match=r'takes a fault, not 1; .*: broker.topic\("orders"\).wait\(1\)'):
+        check_waited(1)
 
 
 def test_apis_by_name_and_key() -> None:

@@ -44,9 +44,10 @@ class Group(GroupView):
         number to wait for. Share groups are only checked for ``partitions``. Raises TimeoutError, which says what is
         missing, after ``timeout`` seconds.
         """
-        with GroupWatch(self, condition_of(condition, members, partitions)) as reached:
+        wanted = condition_of(condition, members, partitions)
+        with GroupWatch(self, wanted) as reached:
             if not blocking_settled(reached, timeout):
-                raise late(self.info, timeout)
+                raise late(self.info, timeout, wanted)
             return reached.result()
 
     def set_offsets(self, offsets: Mapping[tuple[str, int], int]) -> None:

@@ -219,11 +219,22 @@ def test_all_partitions_are_to_be_assigned_unless_a_number_is_asked_for() -> Non
     assert not condition_of(None, None, None)(replace(STABLE, state="PreparingRebalance"))
     with pytest.raises(TypeError, match="check them in the function"):
         condition_of(lambda info: True, 1, None)
+    with pytest.raises(TypeError, match=r"wait\(1\): the first argument is a condition; wait\(members=1\) waits"):
+        condition_of(1, None, None)  # type: ignore[arg-type]
 
 
 def test_a_wait_in_vain_says_how_the_group_stands() -> None:
-    text = str(late(replace(STABLE, unassigned=(("t", 1),)), 1.5))
-    assert text == "group 'g' after 1.5 s: Stable, generation 1, members: m, assigned: t-0, missing: t-1"
+    text = str(late(replace(STABLE, unassigned=(("t", 1),)), 1.5, condition_of(None, 2, None)))
+    assert text == (
+        "group 'g' after 1.5 s: Stable, generation 1, members: m, assigned: t-0, missing: t-1; "
+        "wanted: Stable, members=2, all partitions assigned"
+    )
+    assert str(condition_of(None, None, 3)) == "Stable, 3 partitions assigned"
+
+    def is_new(info: GroupInfo) -> bool:
+        return info.generation == 1
+
+    assert str(late(STABLE, 1.5, is_new)).endswith("wanted: is_new")
 
 
 KINDS = ("classic", "consumer", "streams", "share")

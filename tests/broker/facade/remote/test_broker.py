@@ -95,6 +95,10 @@ def test_faults_count_there(broker: KafkaBroker, remote: RemoteBroker) -> None:
     assert second.hits == 1
     with pytest.raises(ValueError, match="set_faults comes first"):
         remote.wait(first)
+    with pytest.raises(TypeError, match=r"broker.wait takes a fault"):
+        remote.wait("t")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="the first argument is a condition"):
+        remote.group("g").wait(1)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="`when` is a function of this process"):
         remote.set_faults(odradek.Fault(when=lambda context, request: True))
     with pytest.raises(TypeError, match="Fault objects"):
