@@ -162,7 +162,8 @@ class Broker:
 
         ``start`` is the first offset, by default the start of the log. ``isolation="read_committed"`` leaves out
         records of aborted and open transactions. ``control=True`` includes transaction markers. ``limit`` is the
-        maximum number of records in all partitions together. Raises KeyError for an unknown topic or partition.
+        maximum number of records in all partitions together. Raises KafkaError for an unknown topic or
+        partition.
         """
         from odradek.broker.facade.records.decoded import decoded_records
         from odradek.broker.facade.records.reading import bounds_of, read_records

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.config.definition import did_you_mean
+from odradek.broker.partitions.lookups import check_leader, find_partitions, find_topic
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.uuids import uuid_to_text
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.image import MetadataImage
     from odradek.broker.metadata.registrations import PartitionRegistration
     from odradek.broker.partitions.partition import Partition
-    from odradek.broker.partitions.partition_registry import PartitionRegistry, Topic
+    from odradek.broker.partitions.partition_registry import Topic
 
 
 _KEYS = {"partitions", "replication_factor", "config"}
@@ -110,8 +111,6 @@ def create_topic(cluster: Cluster, name: str, spec: TopicSpec) -> Topic:
 
 def _config_hint(spec: TopicSpec, cluster: Cluster) -> str:
     """Suggestions for misspelt configs of the topic."""
-    from odradek.broker.config.definition import did_you_mean
-
     known = cluster.config.keys.topic
     return "".join(did_you_mean(name, known) for name in spec.config if name not in known)
 
@@ -194,7 +193,7 @@ def _partition_info(partition: Partition, place: PartitionRegistration) -> Parti
 class TopicView:
     """The part of a topic's handle that only looks. Every property takes a new snapshot.
 
-    Looks raise KeyError while the topic does not exist.
+    Looks raise KafkaError (UNKNOWN_TOPIC_OR_PARTITION) while the topic does not exist.
     """
 
     def __init__(self, name: str, cluster: Cluster, look: Call) -> None:
@@ -210,11 +209,7 @@ class TopicView:
         """A snapshot of the topic."""
 
         def look() -> TopicInfo:
-            found = self._cluster.topics.get(self.name)
-            if found is None:
-                names = [each.name for each in self._cluster.topics.all()]
-                raise KeyError(f"no topic {self.name!r}{did_you_mean(self.name, names)}")
-            return topic_info(found, self._cluster.image)
+            return topic_info(find_topic(self._cluster.topics, self.name), self._cluster.image)
 
         return self._look(look)
 
@@ -239,34 +234,6 @@ def _replica_ends(partition: Partition, leaders_end: int) -> dict[int, int]:
     return {node: leaders_end if copy is None else copy.end for node, copy in copies.items()}
 
 
-def find_topic(topics: PartitionRegistry, name: str) -> Topic:
-    """The topic. Raises UNKNOWN_TOPIC_OR_PARTITION, with the nearest name, if it does not exist; never creates it."""
-    topic = topics.get(name)
-    if topic is None:
-        near = did_you_mean(name, [each.name for each in topics.all() if not each.internal])
-        message = f"no topic {name!r}{near}; create_topic({name!r}) makes one"
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
-    return topic
-
-
-def find_partition(topic: Topic, index: int) -> Partition:
-    """The partition. Raises UNKNOWN_TOPIC_OR_PARTITION, with the number of partitions, if it does not exist."""
-    if isinstance(index, bool) or not isinstance(index, int):
-        raise TypeError(f"a partition is a number, not {index!r}")
-    count = len(topic.partitions)
-    if not 0 <= index < count:
-        message = f"topic {topic.name!r} has no partition {index}, it has {count}, counted from 0"
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
-    return topic.partitions[index]
-
-
-def check_leader(partition: Partition) -> None:
-    """Raise LEADER_NOT_AVAILABLE if no node leads the partition."""
-    if partition.leader_id < 0:
-        message = f"{partition.topic.name}-{partition.index} has no leader: no node of its replicas is up"
-        raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, message)
-
-
 def delete_topic(cluster: Cluster, name: str) -> None:
     """Delete a topic with its records and committed offsets."""
     find_topic(cluster.topics, name)
@@ -275,8 +242,7 @@ def delete_topic(cluster: Cluster, name: str) -> None:
 
 def delete_records(cluster: Cluster, name: str, index: int | None, before: int) -> dict[int, int]:
     """Delete records; return the first offset left in each partition. Checks all partitions before it changes one."""
-    topic = find_topic(cluster.topics, name)
-    chosen = topic.partitions if index is None else [find_partition(topic, index)]
+    chosen = find_partitions(cluster.topics, name, index)
     for partition in chosen:
         _check_deletable(partition, before)
     return {partition.index: partition.delete_records(before) for partition in chosen}

@@ -11,6 +11,7 @@ from odradek.broker.controller.commands import AssignReplicas
 from odradek.broker.metadata.registrations import LOST_DIRECTORY
 from odradek.broker.nodes.node_life import halt_node, start_node
 from odradek.broker.partitions.failing_disks import DiskFault, FailingDisks
+from odradek.broker.partitions.lookups import find_partitions
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
@@ -28,7 +29,7 @@ def fail_disk(
     partition: int | None = None,
     offset: int | None = None,
 ) -> None:
-    """Make a node's disk fail; see `WireVerbs.fail_disk`. Raises ValueError or KeyError for what does not exist."""
+    """Make a node's disk fail; see `WireVerbs.fail_disk`. Raises ValueError or KafkaError for what does not exist."""
     if how not in _HOW:
         raise ValueError(f"how={how!r}: expected one of {', '.join(_HOW)}{did_you_mean(str(how), _HOW)}")
     if how == "sync":
@@ -124,13 +125,7 @@ def _node(cluster: Cluster, node_id: int | None, topic: str | None, partition: i
     """The node whose disk fails; it must lead the topic or partition that is given."""
     leaders: Any = None
     if topic is not None:
-        known = cluster.topics.get(topic)
-        if known is None:
-            raise KeyError(f"no topic {topic}{did_you_mean(topic, [each.name for each in cluster.topics.all()])}")
-        if partition is not None and not 0 <= partition < len(known.partitions):
-            raise KeyError(f"no partition {topic}-{partition}")
-        chosen = known.partitions if partition is None else [known.partitions[partition]]
-        leaders = {each.leader_id for each in chosen}
+        leaders = {each.leader_id for each in find_partitions(cluster.topics, topic, partition)}
     if node_id is None:
         candidates = set(cluster.nodes) if leaders is None else leaders
         if len(candidates) != 1:

@@ -11,6 +11,7 @@ import trio
 from odradek.broker.controller.commands import ElectLeaders, MoveLeader
 from odradek.broker.metadata.registrations import NO_LEADER
 from odradek.broker.nodes.node_values import NewValues, changed_values, check_values
+from odradek.broker.partitions.lookups import find_partitions
 from odradek.broker.replication.thawed_leaders import Frozen, leading_still, led_by
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -240,8 +241,9 @@ class LeaderMove:
     def make(self) -> None:
         """Make the node the leader.
 
-        Raises KeyError for an unknown topic or partition, ValueError for a node that cannot lead it.
+        Raises UNKNOWN_TOPIC_OR_PARTITION for an unknown topic or partition, ValueError for a node that cannot lead it.
         """
+        find_partitions(self._cluster.topics, *self._place)
         the_node(self._cluster, self._node_id)
         led = self._cluster.image.partition(*self._place)
         self._before = NO_LEADER if led is None else led.leader
@@ -259,7 +261,7 @@ class LeaderMove:
 def move_leader(cluster: Cluster, topic: str, partition: int, node_id: int) -> None:
     """Make another live replica the leader of a partition.
 
-    Raises KeyError for an unknown topic or partition, ValueError for a node that cannot lead it.
+    Raises UNKNOWN_TOPIC_OR_PARTITION for an unknown topic or partition, ValueError for a node that cannot lead it.
     """
     LeaderMove(cluster, topic, partition, node_id).make()
 
@@ -270,13 +272,10 @@ def elect(
     """Elect the leader of one partition, or of all: the preferred replica, or `node_id`, which must be in sync.
 
     With `unclean`, a partition without a leader gets a live replica that may lack records: the first one, or `node_id`.
-    A partition that has its preferred leader keeps it. Raises KeyError for an unknown topic or partition, ValueError if
-    the election is not possible.
+    A partition that has its preferred leader keeps it. Raises UNKNOWN_TOPIC_OR_PARTITION for an unknown topic or
+    partition, ValueError if the election is not possible.
     """
-    known = cluster.image.topics.get(topic)
-    if known is None:
-        raise KeyError(f"no topic {topic}")
-    places = [(topic, index) for index in ([partition] if partition is not None else range(len(known.partitions)))]
+    places = [(topic, each.index) for each in find_partitions(cluster.topics, topic, partition)]
     if node_id is not None:
         the_node(cluster, node_id)
         for place in places:
@@ -294,19 +293,14 @@ def elect(
                 f"{place[0]}-{place[1]} is led by node {led.leader if led else NO_LEADER}: an unclean election needs "
             )
             text += "a partition without a leader"
-        raise _mistake(error, text)
+        raise ValueError(text)
 
 
 def _ask(cluster: Cluster, command: Command[None]) -> None:
     try:
         cluster.controller.ask(command)
     except KafkaError as error:
-        raise _mistake(error, error.message or error.code.name) from None
-
-
-def _mistake(error: KafkaError, text: str) -> Exception:
-    """The exception that names the user's mistake."""
-    return KeyError(text) if error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else ValueError(text)
+        raise ValueError(error.message or error.code.name) from None
 
 
 def not_frozen(cluster: Cluster, node_id: int) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from odradek.broker.controller.commands import Reassignment, ReassignPartitions
+from odradek.broker.partitions.lookups import find_partitions
 from odradek.broker.partitions.replicas import NOTHING, Lag
-from odradek.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.partitions.partition import Partition
 
 
 def pause_replication(cluster: Cluster, topic: str, partition: int | None, node_id: int) -> None:
@@ -48,8 +47,9 @@ def resume_replication(cluster: Cluster, topic: str, partition: int | None, node
 def reassign(cluster: Cluster, topic: str, partition: int, replicas: Sequence[int]) -> None:
     """Move a partition to other replicas. The reassignment completes when they are in sync, which may be at once.
 
-    Raises KeyError for an unknown topic or partition, ValueError for impossible replicas.
+    Raises UNKNOWN_TOPIC_OR_PARTITION for an unknown topic or partition, ValueError for impossible replicas.
     """
+    find_partitions(cluster.topics, topic, partition)
     _reassign(cluster, topic, partition, list(replicas))
 
 
@@ -63,26 +63,15 @@ def cancel_reassignment(cluster: Cluster, topic: str, partition: int) -> None:
 def _reassign(cluster: Cluster, topic: str, partition: int, replicas: Sequence[int] | None) -> None:
     (error,) = cluster.controller.ask(ReassignPartitions([Reassignment((topic, partition), replicas)]))
     if error is not None:
-        kind = KeyError if error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else ValueError
-        raise kind(error.message)
+        raise ValueError(error.message)
 
 
 def _hold(cluster: Cluster, topic: str, partition: int | None, node_id: int, lag: Lag | None) -> None:
-    for one in _partitions(cluster, topic, partition):
+    for one in find_partitions(cluster.topics, topic, partition):
         if node_id not in cluster.nodes:
             raise ValueError(f"no node {node_id}: the cluster has {', '.join(map(str, cluster.nodes))}")
         if lag is not None and one.leader_id == node_id:
-            raise ValueError(f"node {node_id} leads {topic}-{one.index}: name a follower, one of {list(one.replicas)}")
+            others = ", ".join(str(each) for each in one.replicas if each != node_id)
+            hint = f"name a follower: {others}" if others else "it has no follower"
+            raise ValueError(f"node {node_id} leads {topic}-{one.index}; {hint}")
         cluster.replicator.hold(one, node_id, lag)
-
-
-def _partitions(cluster: Cluster, topic: str, partition: int | None) -> Iterable[Partition]:
-    """One partition, or all of a topic. Raises KeyError if it does not exist."""
-    known = cluster.topics.get(topic)
-    if known is None:
-        raise KeyError(f"no topic {topic}")
-    if partition is None:
-        return known.partitions
-    if not 0 <= partition < len(known.partitions):
-        raise KeyError(f"no partition {topic}-{partition}")
-    return [known.partitions[partition]]

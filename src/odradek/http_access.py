@@ -7,8 +7,10 @@ import hmac
 import importlib
 import ipaddress
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
-from odradek.http_server import HttpError, HttpRequest
+if TYPE_CHECKING:
+    from odradek.http_server import HttpRequest
 
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS", "DELETE")
@@ -40,6 +42,8 @@ class Access:
         no-cors requests). Those three are no JSON, and a request without one is refused if a browser sends it. The
         host keeps out pages whose name was made to resolve to this machine.
         """
+        from odradek.http_server import HttpError  # not at the top: `checked` tells when its package is missing
+
         name = _host_name(request.headers.get("host", ""))
         if self._hosts is not None and name.lower() not in self._hosts:
             raise HttpError(421, f"this server is not {name!r}: use its address")
@@ -51,6 +55,8 @@ class Access:
             self._check_kind(request)
 
     def _check_kind(self, request: HttpRequest) -> None:
+        from odradek.http_server import HttpError
+
         kind, usual = request.content_type, self._kinds[0]
         if kind and kind not in self._kinds:
             hint = "; curl -d needs -H 'Content-Type: ...'" if kind == "application/x-www-form-urlencoded" else ""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -53,6 +55,35 @@ def test_what_cannot_be_served() -> None:
         checked("a server", [], "extra", "kafka", None)
     with pytest.raises(ValueError, match="printable"):
         checked("a server", [], "extra", "localhost", " ")
+
+
+@pytest.mark.long
+def test_what_to_install_is_said_where_the_package_of_http_is_missing() -> None:
+    program = """
+import sys
+sys.modules["h11"] = None  # as if it were not installed
+from odradek import KafkaBroker
+from odradek.__main__ import main
+from odradek.control.server import ControlServer
+for start in (lambda: ControlServer(KafkaBroker()), lambda: KafkaBroker(registry=True).start()):
+    try:
+        start()
+    except ImportError as error:
+        print(error)
+for option in ("--control-port", "--registry-port"):
+    sys.stderr = sys.stdout
+    print(main(["serve", "--port", "0", option, "0"]))
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    told = ran.stdout.splitlines()
+    assert [line.partition(" (")[0] for line in told] == [
+        'a control API needs more: pip install "odradek[control]"',
+        'a schema registry needs more: pip install "odradek[registry]"',
+        'odradek serve: a control API needs more: pip install "odradek[control]"',
+        "2",
+        'odradek serve: a schema registry needs more: pip install "odradek[registry]"',
+        "2",
+    ]
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE"])

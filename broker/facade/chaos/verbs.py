@@ -1,7 +1,8 @@
 """The verbs that a schedule is made of, and what each does to a cluster.
 
 A verb is a function of the cluster and its arguments. It returns what undoes it, or None where nothing is to be undone.
-It raises ValueError or KeyError if it is impossible now (a node is down already, a follower leads meanwhile).
+It raises ValueError, KeyError or KafkaError if it is impossible now (a node is down already, a follower leads
+meanwhile).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit
 from odradek.broker.facade.groups.info import TopicPartition
-from odradek.broker.facade.topics import find_partition, find_topic
+from odradek.broker.partitions.lookups import find_partition, find_topic
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.varint import MAX_STRING_BYTES
 

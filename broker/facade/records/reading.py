@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.broker.config.definition import did_you_mean
 from odradek.broker.facade.records.record import Isolation, StoredRecord
+from odradek.broker.partitions.lookups import find_partitions
 from odradek.protocol.control import EndTxnMarker, parse_control_record
 from odradek.protocol.read_committed import committed_batches
 from odradek.protocol.record_batch import RecordBatch, TimestampType, iter_batches, next_sequence
@@ -33,16 +33,10 @@ class Bounds(NamedTuple):
 def bounds_of(
     topics: PartitionRegistry, topic: str, partition: int | None, isolation: Isolation, start: int | None = None
 ) -> list[Bounds]:
-    """The visible parts of the log from ``start`` on, in the broker's thread. Raises KeyError if there is none."""
+    """The visible parts of the log from ``start`` on, in the broker's thread. Raises as `find_partitions`."""
     if isolation not in ("read_uncommitted", "read_committed"):
         raise ValueError(f"isolation={isolation!r}: expected read_uncommitted or read_committed")
-    found = topics.get(topic)
-    if found is None:
-        raise KeyError(f"no topic {topic!r}{did_you_mean(topic, [each.name for each in topics.all()])}")
-    chosen = [each for each in found.partitions if partition is None or each.index == partition]
-    if not chosen:
-        raise KeyError(f"topic {topic!r} has no partition {partition}")
-    return [_bounds(each, isolation, start or 0) for each in chosen]
+    return [_bounds(each, isolation, start or 0) for each in find_partitions(topics, topic, partition)]
 
 
 def _bounds(partition: Partition, isolation: Isolation, start: int) -> Bounds:

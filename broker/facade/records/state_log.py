@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.broker.facade.records.reading import Bounds, read_records
-from odradek.broker.facade.topics import check_leader
+from odradek.broker.partitions.lookups import check_leader
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record

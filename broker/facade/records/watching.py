@@ -15,7 +15,7 @@ from odradek.broker.clock import in_event_loop
 from odradek.broker.facade.records.reading import Bounds, bounds_of, read_records
 from odradek.broker.facade.records.record import Isolation, StoredRecord
 from odradek.broker.facade.thread_bridge import BrokerClosedError, trio_settled
-from odradek.broker.facade.topics import find_partition, find_topic
+from odradek.broker.partitions.lookups import find_partition, find_partitions, find_topic
 from odradek.broker.partitions.waiters import Waiter
 
 if TYPE_CHECKING:
@@ -136,8 +136,7 @@ class RecordWait:
 
     def _begin(self) -> tuple[Future[None], list[Bounds]]:
         """Watch for the next change, and return the parts of the log to read until then."""
-        topic = find_topic(self._topics, self._topic)
-        chosen = topic.partitions if self._partition is None else [find_partition(topic, self._partition)]
+        chosen = find_partitions(self._topics, self._topic, self._partition)
         return self._watch.begin(chosen, "waited for"), list(self._news())
 
     def _news(self) -> Iterator[Bounds]:
@@ -237,7 +236,7 @@ class RecordFollow:
 
     def _begin(self) -> tuple[Future[None], list[Bounds], int]:
         topic = find_topic(self._topics, self._topic)
-        chosen = topic.partitions if self._partition is None else [find_partition(topic, self._partition)]
+        chosen = find_partitions(self._topics, self._topic, self._partition)
         changed = self._watch.begin(chosen, "followed")
         if topic is not self._followed:
             if self._followed is not None:

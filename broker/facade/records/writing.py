@@ -15,8 +15,8 @@ from odradek.broker.facade.records.record import (
     header_pairs,
     serialized,
 )
-from odradek.broker.facade.topics import check_leader, find_partition, find_topic
 from odradek.broker.metadata.image import TRANSACTION_VERSION
+from odradek.broker.partitions.lookups import check_leader, find_partition, find_topic
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.partitioner import Partitioner

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from odradek import KafkaBroker
-from odradek.protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.generated.messages.metadata import (
     MetadataRequest,
@@ -254,9 +254,9 @@ def test_mistakes_are_named(broker: KafkaBroker, tmp_path: Path) -> None:
         broker.fail_disk()
     with pytest.raises(ValueError, match="no node 9: the cluster has 1, 2, 3"):
         broker.fail_disk(9)
-    with pytest.raises(KeyError, match="no topic tt"):
+    with pytest.raises(KafkaError, match="no topic 'tt'"):
         broker.fail_disk(1, topic="tt")
-    with pytest.raises(KeyError, match="no partition t-7"):
+    with pytest.raises(KafkaError, match="'t' has no partition 7"):
         broker.fail_disk(1, topic="t", partition=7)
     with pytest.raises(ValueError, match="does not lead t-0"):
         broker.fail_disk(leader(broker) % 3 + 1, topic="t", partition=0)

@@ -13,7 +13,7 @@ import pytest
 from odradek import KafkaBroker
 from odradek.broker.config.changes import Assignment, Change
 from odradek.broker.facade.topics import PartitionInfo
-from odradek.protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from odradek.protocol.generated.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from odradek.protocol.generated.messages.describe_quorum import DescribeQuorumRequest, PartitionData, TopicData
@@ -108,7 +108,7 @@ def test_a_leader_moves_to_a_replica_in_sync(broker: KafkaBroker) -> None:
     assert led_by(broker, "spread", 1).leader == target
     with pytest.raises(ValueError, match="no live in-sync replica"):
         broker.topic("single").move_leader(led_by(broker, "single", 1).index, 2)
-    with pytest.raises(KeyError, match="spread-9"):
+    with pytest.raises(KafkaError, match="'spread' has no partition 9"):
         broker.topic("spread").move_leader(9, 1)
 
 
@@ -216,9 +216,9 @@ def test_leaders_are_elected(broker: KafkaBroker) -> None:
     broker.topic("spread").elect()
     assert led_by(broker, "spread", 1).leader == 1
     broker.topic("spread").elect(here.index)
-    with pytest.raises(KeyError, match="no topic nope"):
+    with pytest.raises(KafkaError, match="no topic 'nope'"):
         broker.topic("nope").elect()
-    with pytest.raises(KeyError, match="spread-9"):
+    with pytest.raises(KafkaError, match="'spread' has no partition 9"):
         broker.topic("spread").elect(9)
     with pytest.raises(ValueError, match="no node 7"):
         broker.topic("spread").elect(here.index, node_id=7)

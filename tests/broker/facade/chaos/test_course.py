@@ -43,7 +43,8 @@ def test_what_makes_no_sense_now_is_left_out_with_the_reason(broker: KafkaBroker
 
     assert run.log[1:] == [
         "   2.000 stop_node(2) left out: node 2 is down already",
-        "   3.000 move_leader('nowhere', 0, 1) left out: no partition nowhere-0",
+        "   3.000 move_leader('nowhere', 0, 1) left out: UNKNOWN_TOPIC_OR_PARTITION: no topic 'nowhere'; "
+        "create_topic('nowhere') makes one",
     ]
     assert run.failure is None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import odradek
+from odradek.protocol.errors import KafkaError
 from tests.broker.facade.test_threaded import produce_three
 
 
@@ -20,9 +21,9 @@ def test_records_come_back_decoded() -> None:
         assert [each.offset for each in broker.records("p-data", start=4)] == [4, 5]
         assert list(broker.records("p-data", 1)) == []
         assert len(broker.records("p-data", isolation="read_committed")) == 6
-        with pytest.raises(KeyError, match="no topic"):
+        with pytest.raises(KafkaError, match="no topic"):
             broker.records("nope")
-        with pytest.raises(KeyError, match="no partition 2"):
+        with pytest.raises(KafkaError, match="no partition 2"):
             broker.records("p-data", 2)
         with pytest.raises(ValueError, match="isolation"):
             broker.records("p-data", isolation="dirty")  # type: ignore[arg-type]

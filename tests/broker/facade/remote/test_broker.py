@@ -15,6 +15,7 @@ from odradek import KafkaBroker
 from odradek.broker.facade.client_configs import Client
 from odradek.broker.facade.overview import PageLooks
 from odradek.control.server import ControlServer
+from odradek.protocol.errors import KafkaError
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from odradek.types import RemoteBroker
 from tests.fakes.wire_client import WireClient
@@ -150,7 +151,7 @@ def test_errors_are_those_of_the_broker(remote: RemoteBroker) -> None:
     assert caught.value.code is odradek.ErrorCode.TOPIC_ALREADY_EXISTS
     with pytest.raises(ValueError, match="no node 9"):
         remote.kill_node(9)
-    with pytest.raises(KeyError, match="no topic"):
+    with pytest.raises(KafkaError, match="no topic"):
         remote.records("no")
     with pytest.raises(RuntimeError, match="in another process"):
         _ = remote.cluster
