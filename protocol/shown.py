@@ -23,6 +23,16 @@ def printable(text: str) -> str:
     return "\n".join(map(one_line, text.split("\n")))
 
 
+def counted(number: int, noun: str) -> str:
+    """``1 record``, ``2 records``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def place_name(topic: str, partition: int | None) -> str:
+    """``topic 'orders'``, or ``partition orders-0``."""
+    return f"topic {topic!r}" if partition is None else f"partition {topic}-{partition}"
+
+
 def _escaped(char: str) -> str:
     if char.isprintable():
         return char

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.listeners import address_text
-from odradek.broker.facade.records.record import Isolation, Records
+from odradek.broker.facade.records.record import Isolation, Records, holder_of
 from odradek.broker.facade.topics import TopicInfo, topic_info
 from odradek.broker.requests.bugs import Bug
 from odradek.protocol.partitioner import Partitioner
@@ -176,7 +176,8 @@ class Broker:
         def read() -> Iterator[StoredRecord]:
             return islice(read_records(self._look, topics, topic, bounds, isolation, control), limit)
 
-        return Records(read, lambda: decoded_records(self._cluster.record_schemas, read()))
+        holder = holder_of(topic, partition, isolation, start, limit)
+        return Records(read, lambda: decoded_records(self._cluster.record_schemas, read()), holder)
 
     @property
     def schemas(self) -> list[SchemaInfo]:

@@ -123,9 +123,9 @@ class RequestWait:
     def _too_late(self, timeout_s: float) -> TimeoutError:
         last = Requests(self._reader.read(list(self._cluster.recent.entries.copy())[-_SHOWN:]), self._reader)
         others = f"the last of all:\n{last}" if last else "no request at all has been served"
+        which = f" with {self._selection.text}" if self._selection.text else ""
         return TimeoutError(
-            f"{len(self._found)} of {self._count} requests with {self._selection} after {timeout_s:g} s"
-            f"{in_event_loop()}; {others}"
+            f"{len(self._found)} of {self._count} requests{which} after {timeout_s:g} s{in_event_loop()}; {others}"
         )
 
     # -- in the broker's thread

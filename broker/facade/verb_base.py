@@ -6,6 +6,7 @@ and built on `BlockingVerbs`.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -66,8 +67,19 @@ Steps = Generator[None, None, T]
 """Work in several steps, between which other tasks run. Its return value is the result."""
 
 
+def _named(verbs: type, owner: str) -> None:
+    """Let Python's own errors name the call of the user: ``KafkaBroker.produce()``, not the class of some verbs."""
+    if verbs.__name__.endswith("Verbs"):
+        for name, member in vars(verbs).items():
+            if inspect.isfunction(member):
+                member.__qualname__ = f"{owner}.{name}"
+
+
 class TrioVerbs(Broker):
     """Verbs in the caller's trio run. Each verb is a checkpoint; if it is cancelled there, it does nothing."""
+
+    def __init_subclass__(cls) -> None:
+        _named(cls, "TrioBroker")
 
     async def _call(self, function: Callable[[], T]) -> T:
         await trio.lowlevel.checkpoint()
@@ -124,13 +136,15 @@ class TrioVerbs(Broker):
 
 
 def _verb(change: Callable[[], None]) -> str:
-    """The verb that makes a change, for the repr of its undo: a function inside of it, or a class of its own."""
-    outer, inside, _ = change.__qualname__.partition(".<locals>")
-    return outer.rpartition(".")[2] if inside else outer.partition(".")[0]
+    """The verb that makes a change, for the repr of its undo. The change is a lambda of it."""
+    return change.__qualname__.partition(".<locals>")[0].rpartition(".")[2]
 
 
 class BlockingVerbs(Broker):
     """Verbs for any thread but the broker's own."""
+
+    def __init_subclass__(cls) -> None:
+        _named(cls, "KafkaBroker")
 
     def _call(self, function: Callable[[], T]) -> T:
         return self._look(function)

@@ -13,6 +13,7 @@ from odradek.broker.requests.recent_requests import LONGEST_KEPT_TEXT
 from odradek.broker.transcript.recorded_request import Facts, RecordedRequest
 from odradek.protocol.apis import API_BY_NAME
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.shown import counted
 
 
 class Conditions(TypedDict, total=False):
@@ -55,7 +56,10 @@ class Requests(Sequence[RecordedRequest]):
     def __getitem__(self, index: int | slice) -> RecordedRequest | Requests:
         if isinstance(index, slice):
             return Requests(self._requests[index], self._facts)
-        return self._requests[index]
+        try:
+            return self._requests[index]
+        except IndexError:
+            raise IndexError(f"the list holds {counted(len(self), 'request')}") from None
 
     def filter(self, api: str | None = None, **conditions: Unpack[Conditions]) -> Requests:
         """The requests of an API, a topic, ...: see `Conditions`. ValueError for unknown names of APIs or errors."""
@@ -126,7 +130,11 @@ class Selection:
         state: str | None = None,
         since: float | None = None,
         when: Callable[[RecordedRequest], object] | None = None,
+        **unknown: object,
     ) -> None:
+        for name in unknown:
+            known = Conditions.__annotations__
+            raise TypeError(f"no condition is called {name!r}{did_you_mean(name, known)}; there are {', '.join(known)}")
         if api is not None and api not in _API_KEYS:
             near = did_you_mean(api, _API_KEYS)
             raise ValueError(f"no API is called {api!r}{near}; names are as in `odradek coverage`")
@@ -158,11 +166,9 @@ class Selection:
             "error": self._error,
             "state": state,
             "since": since,
+            "when": getattr(when, "__name__", when),
         }
         self.text = ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
-
-    def __str__(self) -> str:
-        return self.text or "any request"
 
     def matches(self, recorded: RecordedRequest) -> bool:
         """Whether the request meets all conditions. The cheap ones are checked first."""

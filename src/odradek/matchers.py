@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from odradek.protocol.shown import printable
+from odradek.protocol.shown import counted, place_name, printable
 
 if TYPE_CHECKING:
     from odradek.broker.facade.broker import Broker
@@ -59,15 +59,13 @@ def assert_records(
         if (expected == have) if in_order else (Counter(expected) == Counter(have)):
             continue
         if Counter(expected) == Counter(have):
-            _fail(f"{_place(topic, partition)} holds these {name} in another order", _both(expected, have))
+            _fail(f"{place_name(topic, partition)} holds these {name} in another order", _both(expected, have))
         missing = list((Counter(expected) - Counter(have)).elements())
         surplus = list((Counter(have) - Counter(expected)).elements())
         lines = [f"missing: {_few(missing)}"] if missing else []
         lines += [f"not expected: {_few(surplus, partial(_where, found, have))}"] if surplus else []
-        _fail(
-            f"{_place(topic, partition)} holds {len(have)} records ({isolation}), not these {len(expected)} {name}",
-            [*lines, *_both(expected, have)],
-        )
+        held = f"{place_name(topic, partition)} holds {counted(len(have), 'record')} ({isolation})"
+        _fail(f"{held}, not these {len(expected)} {name}", [*lines, *_both(expected, have)])
 
 
 def assert_count(
@@ -81,11 +79,14 @@ def assert_count(
     """The topic holds so many records."""
     have = sum(1 for _ in broker.records(topic, partition, isolation=isolation))
     if have != count:
-        _fail(f"{_place(topic, partition)} holds {have} records ({isolation}), not {count}", [])
+        _fail(f"{place_name(topic, partition)} holds {counted(have, 'record')} ({isolation}), not {count}", [])
 
 
 def assert_committed(broker: Broker, group: str, offsets: Mapping[tuple[str, int], int]) -> None:
     """The group has committed exactly these offsets: ``{("orders", 0): 5}``."""
+    from odradek.broker.facade.groups.info import check_places
+
+    check_places(offsets)
     info = broker.groups.get(group)
     if info is None:
         known = ", ".join(sorted(broker.groups)) or "there is none"
@@ -175,10 +176,6 @@ def _bytes(value: Any) -> bytes | None:
     if isinstance(value, str):
         return value.encode()
     raise TypeError(f"a value is bytes, text or None, not {value!r}: serialize it first")
-
-
-def _place(topic: str, partition: int | None) -> str:
-    return f"topic {topic!r}" if partition is None else f"partition {topic}-{partition}"
 
 
 def _few(values: Sequence[object], where: Callable[[object], str] | None = None) -> str:

@@ -10,7 +10,7 @@ from types import TracebackType
 _OWN = "odradek"
 _BELOW = frozenset({"concurrent", "contextlib", "functools", "http", "outcome", "socket", "ssl", "threading", "trio"})
 """Packages whose frames say nothing to a user if odradek called them."""
-BUGS = (AttributeError, NameError, IndexError, RecursionError)
+BUGS = (AttributeError, NameError, RecursionError)
 """Errors that no call of odradek raises on purpose."""
 
 

@@ -43,7 +43,10 @@ def test_what_is_as_expected_passes(broker: KafkaBroker) -> None:
             "  not expected: b'two' at orders-1@0\n  expected: b'one', b'three'\n  found:    b'one', b'two'",
         ),
         (lambda b: matchers.assert_records(b, "orders", ["two", "one"]), "holds these values in another order"),
-        (lambda b: matchers.assert_count(b, "orders", 5, partition=0), "partition orders-0 holds 1 records"),
+        (
+            lambda b: matchers.assert_count(b, "orders", 5, partition=0),
+            "partition orders-0 holds 1 record (read_committed), not 5",
+        ),
         (
             lambda b: matchers.assert_committed(b, "g", {("orders", 0): 2, ("orders", 1): 1}),
             "group 'g' has committed other offsets\n  orders-0: committed 0, expected 2\n"

@@ -58,6 +58,10 @@ def test_records_of_a_typing_error(kafka_broker):
     assert list(kafka_broker.records("ordrs"))
 
 
+def test_a_record_that_is_not_there(kafka_broker):
+    assert kafka_broker.records("orders")[0]
+
+
 @pytest.mark.kafka(nodes=0)
 def test_marker(kafka_broker):
     pass
@@ -79,6 +83,7 @@ MESSAGES = {
     "test_wait_for_a_request": "after 0.01 s; no request at all has been served",
     "test_wait_for_a_fault": "was met by 0 requests in 0.01 s, not by 1; it was never set: broker.set_faults(fault)",
     "test_records_of_a_typing_error": "no topic 'ordrs' (did you mean 'orders'?)",
+    "test_a_record_that_is_not_there": "IndexError: topic 'orders' holds 0 records",
     "test_marker": "the broker of @pytest.mark.kafka does not start: a cluster needs at least one node: 0",
     "test_wait_in_a_loop": "its partitions are empty); the wait has blocked the running event loop: await asyncio.to",
 }
@@ -90,7 +95,7 @@ def failures(pytester: pytest.Pytester) -> dict[str, str]:
     """What pytest shows of each failure above the sections of what was captured."""
     pytester.makepyfile(FAILURES)
     result = pytester.runpytest("-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:asyncio")
-    result.assert_outcomes(failed=11, errors=1)
+    result.assert_outcomes(failed=12, errors=1)
     parts = re.split(r"^_{3,} (\S.*?) _{3,}$", result.stdout.str(), flags=re.MULTILINE)
     shown = (re.split(r"^-{3,} .* -{3,}$|^={3,}", part, flags=re.MULTILINE)[0].strip("\n") for part in parts[2::2])
     return dict(zip((name.split()[-1] for name in parts[1::2]), shown, strict=True))
@@ -114,9 +119,16 @@ def test_all_frames_are_shown_if_asked_for(pytester: pytest.Pytester) -> None:
 
 
 def test_a_bug_in_odradek_keeps_its_frames(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile("def test_it(kafka_broker):\n    kafka_broker.group('g').set_offsets(5)\n")
+    pytester.makepyfile(
+        """
+def test_it(kafka_broker, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(kafka_broker, "_cluster", None)
+        kafka_broker.records("orders")
+"""
+    )
     result = pytester.runpytest("-q", "-p", "no:cacheprovider")
-    assert "offsets.py" in result.stdout.str()
+    assert "facade/broker.py" in result.stdout.str()
 
 
 def test_a_group_of_errors_and_what_is_behind_an_error_are_shortened(pytester: pytest.Pytester) -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from odradek.protocol.shown import one_line, printable
+from odradek.protocol.shown import counted, one_line, place_name, printable
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,8 @@ def test_json_stays_what_it_is() -> None:
     value = {"a\x9b\x7f": ["\u202e\ud800", "\U000e0041\n"]}
     assert json.loads(one_line(json.dumps(value, ensure_ascii=False))) == value
     assert json.loads(printable(json.dumps(value, ensure_ascii=False, indent=2))) == value
+
+
+def test_numbers_and_places_read_as_words() -> None:
+    assert [counted(number, "record") for number in (0, 1, 2)] == ["0 records", "1 record", "2 records"]
+    assert (place_name("orders", None), place_name("orders", 0)) == ("topic 'orders'", "partition orders-0")

@@ -4,8 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 TopicPartition = tuple[str, int]
+
+
+def is_place(value: Any) -> bool:
+    """Whether it is a topic and the number of a partition."""
+    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str) and type(value[1]) is int
+
+
+def check_places(offsets: object) -> None:
+    """TypeError unless it is a mapping whose keys are a topic and the number of a partition each."""
+    if not isinstance(offsets, Mapping):
+        raise TypeError(f'{offsets!r}: expected offsets such as {{("orders", 0): 5}}')
+    for key in offsets:
+        if not is_place(key):
+            topic = key if isinstance(key, str) else "orders"
+            raise TypeError(f'{key!r}: a key is (topic, partition), such as ("{topic}", 0)')
+
 
 TaskMap = Mapping[str, tuple[int, ...]]
 """Partitions by subtopology id."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit
-from odradek.broker.facade.groups.info import TopicPartition
+from odradek.broker.facade.groups.info import TopicPartition, check_places
 from odradek.broker.partitions.lookups import find_partition, find_topic
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.varint import MAX_STRING_BYTES
@@ -20,6 +20,7 @@ def set_offsets(cluster: Cluster, group_id: str, offsets: Mapping[TopicPartition
     """Commit offsets as an admin client does, in the broker's thread. Raises KafkaError if the coordinator refuses."""
     if len(group_id.encode(errors="replace")) > MAX_STRING_BYTES:  # no answer could tell of the group
         raise ValueError(f"a group id has {MAX_STRING_BYTES} bytes at most")
+    check_places(offsets)
     stored = [_offset(cluster.topics, place, offset) for place, offset in offsets.items()]
     groups = cluster.groups
     groups.topic.ensure()

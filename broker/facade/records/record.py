@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 from odradek.protocol.records import RecordHeader
+from odradek.protocol.shown import counted, place_name
 
 if TYPE_CHECKING:
     from odradek.broker.schemas.record_schemas import Decoded
@@ -54,15 +55,24 @@ class DecodedRecord:
     value: Decoded | None
 
 
+def holder_of(
+    topic: str, partition: int | None, isolation: Isolation, start: int | None = None, limit: int | None = None
+) -> str:
+    """What holds the records that `records` and `wait` give, for an error."""
+    part = "" if start is None and limit is None else "the part read of "
+    return f"{part}{place_name(topic, partition)}{'' if isolation == 'read_uncommitted' else f' ({isolation})'}"
+
+
 class Listed(Sequence[T]):
     """A list that is read when it is used.
 
     A loop and ``bool`` read no further than they get, and keep nothing. An index, ``len`` and ``==`` read everything,
-    once. It equals any list with the same items.
+    once. It equals any list with the same items. ``holder`` is what holds them, for the error of an index.
     """
 
-    def __init__(self, read: Callable[[], Iterator[T]]) -> None:
+    def __init__(self, read: Callable[[], Iterator[T]], holder: str) -> None:
         self._read = read
+        self._holder = holder
         self._items: list[T] | None = None
 
     def _all(self) -> list[T]:
@@ -84,7 +94,10 @@ class Listed(Sequence[T]):
     @overload
     def __getitem__(self, index: slice) -> list[T]: ...
     def __getitem__(self, index: int | slice) -> T | list[T]:
-        return self._all()[index]
+        try:
+            return self._all()[index]
+        except IndexError:
+            raise IndexError(f"{self._holder} holds {counted(len(self), 'record')}") from None
 
     def __eq__(self, other: object) -> bool:
         return self._all() == list(other) if isinstance(other, list | Listed) else NotImplemented
@@ -100,14 +113,14 @@ class Records(Listed[StoredRecord]):
     """Records of a topic, partition after partition, in offset order: a list that is read when it is used."""
 
     def __init__(
-        self, read: Callable[[], Iterator[StoredRecord]], decode: Callable[[], Iterator[DecodedRecord]]
+        self, read: Callable[[], Iterator[StoredRecord]], decode: Callable[[], Iterator[DecodedRecord]], holder: str
     ) -> None:
-        super().__init__(read)
+        super().__init__(read, holder)
         self._decode = decode
 
     def decoded(self) -> Sequence[DecodedRecord]:
         """The records with key and value decoded by the schemas that ``set_schema`` has set."""
-        return Listed(self._decode)
+        return Listed(self._decode, self._holder)
 
 
 Serializer = Callable[[Any], bytes | None]

@@ -83,7 +83,7 @@ class RecordWait:
         timeout_s: float,
     ) -> None:
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-            raise ValueError(f"count={count!r}: expected 0 or more records")
+            raise ValueError(f"records={count!r}: expected 0 or more records")
         self._call = call
         self._topics = topics
         self._topic = topic

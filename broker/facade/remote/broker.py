@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.overview import PageLooks
-from odradek.broker.facade.records.record import DecodedRecord, Isolation, Records, Serializer, Writing
+from odradek.broker.facade.records.record import DecodedRecord, Isolation, Records, Serializer, Writing, holder_of
 from odradek.broker.facade.remote.handles import (
     RemoteClock,
     RemoteGroup,
@@ -118,7 +118,8 @@ class RemoteBroker(BlockingBroker):
             found = self._remote.ask(operation_of(PageLooks, "decoded_records"), None, given)
             return (decoded(DecodedRecord, each, "records", strict=False) for each in found)
 
-        return records_of(self._remote.ask(operation_of(BlockingBroker, "records"), None, given), decode)
+        found = self._remote.ask(operation_of(BlockingBroker, "records"), None, given)
+        return records_of(found, decode, holder_of(topic, partition, isolation, start, limit))
 
     def fork(self, data_dir: str | Path | None = None) -> RemoteFork:
         """A second broker in the other process, which begins with the state of this one.

@@ -24,6 +24,7 @@ from odradek.broker.facade.records.record import (
     StoredRecord,
     TransactionEnd,
     header_pairs,
+    holder_of,
     serialized,
 )
 from odradek.broker.facade.remote.json_values import decoded
@@ -57,10 +58,10 @@ class RemoteClock(BrokerClock):
 _LOOK_EVERY_S = 0.02
 
 
-def records_of(found: list[Any], decode: Callable[[], Iterator[DecodedRecord]]) -> Records:
-    """The records that an answer lists."""
+def records_of(found: list[Any], decode: Callable[[], Iterator[DecodedRecord]], holder: str) -> Records:
+    """The records that an answer lists; ``holder`` holds them."""
     records = [decoded(StoredRecord, each, "records", strict=False) for each in found]
-    return Records(lambda: iter(records), decode)
+    return Records(lambda: iter(records), decode, holder)
 
 
 @over_http(Topic)
@@ -83,7 +84,8 @@ class RemoteTopic(Topic):
         given = {"records": records, "partition": partition, "isolation": isolation, "timeout": timeout}
         found = self._remote.ask(operation_of(Topic, "wait"), self.name, given)
         again = self._broker.records
-        return records_of(found, lambda: iter(again(self.name, partition, isolation=isolation).decoded()))
+        place = holder_of(self.name, partition, isolation)
+        return records_of(found, lambda: iter(again(self.name, partition, isolation=isolation).decoded()), place)
 
 
 @over_http(Group)

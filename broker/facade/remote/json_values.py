@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from odradek.broker.config.definition import did_you_mean
+from odradek.broker.facade.groups.info import is_place
 from odradek.broker.faults.fault import Fault
 from odradek.broker.faults.wire_fault import WireFault
 from odradek.broker.requests.bugs import Bug
@@ -97,11 +98,6 @@ def _structure(value: Any) -> Any:
 
 def _properties(owner: type) -> list[str]:
     return [name for base in owner.__mro__ for name, member in vars(base).items() if isinstance(member, property)]
-
-
-def is_place(value: Any) -> bool:
-    """Whether it is a topic and the number of a partition."""
-    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str) and type(value[1]) is int
 
 
 def _encoded_key(key: Any) -> str:

@@ -77,7 +77,7 @@ class TrioTopic(TopicView):
         from odradek.broker.nodes.node_life import LeaderMove
 
         move = LeaderMove(self._cluster, self.name, partition, node_id)
-        return self._broker._undone_by(move.make, move.take_back)
+        return self._broker._undone_by(lambda: move.make(), lambda: move.take_back())
 
     async def elect(self, partition: int | None = None, *, node_id: int | None = None, unclean: bool = False) -> None:
         """Elect the leader of one partition, or of all: the preferred replica, or the in-sync replica on ``node_id``.
@@ -253,4 +253,4 @@ class SchemaVerbs(TrioVerbs):
         if it is down already.
         """
         registry = self._schema_registry
-        return self._undone_by(registry.stop, registry.resume)
+        return self._undone_by(lambda: registry.stop(), lambda: registry.resume())

@@ -25,6 +25,11 @@ def test_the_nearest_name_is_suggested_whatever_its_case() -> None:
     assert did_you_mean("produce", KNOWN) == " (did you mean 'Produce'?)"
 
 
+def test_the_beginning_of_a_name_is_near() -> None:
+    assert did_you_mean("NOT_LEADER", KNOWN) == " (did you mean 'NOT_LEADER_OR_FOLLOWER'?)"
+    assert did_you_mean("not_", KNOWN) == ""
+
+
 def test_nothing_is_suggested_when_nothing_is_near() -> None:
     assert did_you_mean("zzz", KNOWN) == ""
 

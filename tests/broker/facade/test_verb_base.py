@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 import inspect
-from collections.abc import Generator
+import re
+from collections.abc import Callable, Generator
 
 import pytest
 import trio
@@ -150,3 +151,25 @@ def test_everything_shows_what_it_is() -> None:
     with odradek.KafkaBroker() as broker:
         assert repr(broker.group("g")) == "<Group 'g'>"
         assert repr(broker.clock).startswith("<BrokerClock 2")
+
+
+@pytest.mark.parametrize(
+    ("verb", "call"),
+    [
+        (odradek.types.BlockingBroker.produce, "KafkaBroker.produce()"),
+        (odradek.types.BlockingBroker.hold, "KafkaBroker.hold()"),
+        (odradek.types.TrioBroker.hold, "TrioBroker.hold()"),
+    ],
+)
+def test_an_unknown_argument_is_told_with_the_call_of_the_user(verb: Callable[..., object], call: str) -> None:
+    with pytest.raises(TypeError, match=f"^{re.escape(call)} got an unexpected keyword argument 'topik'"):
+        verb(None, topik="orders")
+
+
+def test_an_undo_names_its_verb() -> None:
+    with odradek.KafkaBroker(nodes=2, topics={"t": 1}, config={"default.replication.factor": 2}) as broker:
+        moved = next(each for each in (1, 2) if each != broker.topic("t").partitions[0].leader)
+        with broker.topic("t").move_leader(0, moved) as undo:
+            assert repr(undo) == "<Undo of move_leader: not undone yet>"
+        with broker.requests.follow(lambda request: None) as undo:
+            assert repr(undo) == "<Undo of follow: not undone yet>"

@@ -131,7 +131,19 @@ def test_mistakes_are_told(conditions: dict[str, Any], text: str) -> None:
 
 
 def test_it_says_what_it_is() -> None:
-    assert str(Selection("Fetch", topic="orders", error=ErrorCode.NOT_COORDINATOR)) == (
+    assert Selection("Fetch", topic="orders", error=ErrorCode.NOT_COORDINATOR).text == (
         "api='Fetch', topic='orders', error='NOT_COORDINATOR'"
     )
-    assert str(Selection()) == "any request"
+    assert Selection(when=repr).text == "when='repr'"
+    assert Selection().text == ""
+
+
+def test_an_unknown_condition_is_told_in_the_words_of_the_caller() -> None:
+    with pytest.raises(TypeError, match=r"^no condition is called 'topik' .did you mean 'topic'.*; there are topic, "):
+        some().filter(topik="orders")  # type: ignore[call-arg]
+
+
+def test_a_request_that_is_not_there_is_told_with_the_number_of_those_that_are() -> None:
+    assert some()[-1].api == "Metadata"
+    with pytest.raises(IndexError, match="the list holds 4 requests"):
+        _ = some()[4]

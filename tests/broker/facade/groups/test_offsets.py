@@ -36,6 +36,11 @@ def test_offsets_that_make_no_sense_are_refused_together() -> None:
             with pytest.raises(KafkaError) as caught:
                 broker.group("g").set_offsets({("t", 0): 0, place: 0})
             assert caught.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        with pytest.raises(TypeError, match=r"5: expected offsets such as {\(.orders., 0\): 5}"):
+            broker.group("g").set_offsets(5)  # type: ignore[arg-type]
+        for key in ("t", 0, ("t",), ("t", "0")):
+            with pytest.raises(TypeError, match=r"a key is \(topic, partition\), such as \(\"(t|orders)\", 0\)"):
+                broker.group("g").set_offsets({key: 5})  # type: ignore[dict-item]
         with pytest.raises(ValueError, match="a group id has 32767 bytes at most"):
             broker.group("é" * 16_384).set_offsets({("t", 0): 0})
         assert broker.groups == {}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.facade.records.record import header_pairs, serialized
+from odradek.broker.facade.records.record import Listed, header_pairs, holder_of, serialized
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,11 @@ def test_what_cannot_be_written_is_refused() -> None:
 def test_headers_by_name_or_as_pairs() -> None:
     assert header_pairs({"a": "1", "b": None}) == (("a", b"1"), ("b", None))
     assert header_pairs([("a", b"1"), ("a", b"2")]) == (("a", b"1"), ("a", b"2"))
+
+
+def test_an_index_beyond_the_records_is_told_with_their_number() -> None:
+    (one,) = listed = Listed(lambda: iter(["a"]), holder_of("orders", None, "read_uncommitted"))
+    assert (one, listed[0], listed[3:]) == ("a", "a", [])
+    with pytest.raises(IndexError, match=r"^topic 'orders' holds 1 record$"):
+        _ = listed[1]
+    assert holder_of("orders", 0, "read_committed", 5) == "the part read of partition orders-0 (read_committed)"

@@ -99,7 +99,7 @@ def test_what_makes_no_sense_is_refused(broker: KafkaBroker) -> None:
         broker.topic("u").wait(1)
     with pytest.raises(KafkaError, match="no partition 2"):
         broker.topic("t").wait(1, partition=2)
-    with pytest.raises(ValueError, match="count=-1: expected 0 or more records"):
+    with pytest.raises(ValueError, match="records=-1: expected 0 or more records"):
         broker.topic("t").wait(-1)
 
 
