@@ -156,14 +156,14 @@ class Broker:
     ) -> Records:
         """The records that a topic holds now, partition after partition, in offset order.
 
-        It is a list that is read when it is used: `assert broker.records("orders")` reads one record, a loop keeps
-        none, and ``len``, ``==`` and an index read everything. ``broker.records("orders").decoded()`` has the keys and
-        values decoded by the schemas that `set_schema` has set.
-
         ``start`` is the first offset, by default the start of the log. ``isolation="read_committed"`` leaves out
         records of aborted and open transactions. ``control=True`` includes transaction markers. ``limit`` is the
         maximum number of records in all partitions together. Raises KafkaError for an unknown topic or
         partition.
+
+        In Python it is a list that is read when it is used: `assert broker.records("orders")` reads one record, a loop
+        keeps none, and ``len``, ``==`` and an index read everything. ``broker.records("orders").decoded()`` has the
+        keys and values decoded by the schemas that `set_schema` has set.
         """
         from odradek.broker.facade.records.decoded import decoded_records
         from odradek.broker.facade.records.reading import bounds_of, read_records

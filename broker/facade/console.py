@@ -54,7 +54,7 @@ class Console:
         self._look = look
 
     def admin(self, api: AdminApi, body: dict[str, Any], *, node: int | None = None) -> dict[str, Any]:
-        """Answer a request of Kafka's protocol, as JSON in the form of Kafka's own tools; `odradek codec` shows it.
+        """Answer a request of Kafka's protocol, as JSON in the form of Kafka's own tools and of `odradek decode`.
 
         The request has the newest version. It needs no rights, meets no fault, and is in no transcript. ``node``: which
         one is asked; by default the first that is up. Raises ProtocolError for a body of another shape, ValueError for

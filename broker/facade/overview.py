@@ -251,7 +251,7 @@ class PageLooks:
         control: bool = False,
         limit: int | None = None,
     ) -> Sequence[DecodedRecord]:
-        """The same as `Broker.records`, with key and value decoded by the schemas that `set_schema` has set."""
+        """The same as `records`, each as its ``record``, and its ``key`` and ``value`` decoded by their schemas."""
         found = self._broker.records(topic, partition, start=start, isolation=isolation, control=control, limit=limit)
         return found.decoded()
 

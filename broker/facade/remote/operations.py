@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import typing
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -78,8 +79,8 @@ NOT_SERVED: dict[str, str] = {
     "BlockingBroker.cluster": "the cluster itself, for code in the broker's own thread",
     "BlockingBroker.clock": "its methods are under /v1/clock",
     "BlockingBroker.requests": "GET /v1/requests has them, /v1/requests/stream the ones to come",
-    "BlockingBroker.group": "its properties and methods are under /v1/groups/{id}",
-    "BlockingBroker.topic": "its properties and methods are under /v1/topics/{id}",
+    "BlockingBroker.group": "its properties and methods are under /v1/groups/{group}",
+    "BlockingBroker.topic": "its properties and methods are under /v1/topics/{topic}",
     "BrokerClock.attach": "for the broker's own trio run",
     "BrokerClock.current_time": "seconds from an arbitrary origin, for trio",
     "BrokerClock.deadline_to_sleep_time": "for trio",
@@ -114,11 +115,19 @@ class Parameter:
         return self.hint if self.hint in HANDLES else None
 
 
+PLACE = re.compile(r"/\{(\w+)\}")
+"""Where a path names one of many owners."""
+_BLOCK = re.compile(r"``(?:async )?with``[^.]*\.\s*")
+_PYTHON = "In Python"
+_PARTITION = re.compile(r'\("(\w+)", (\d+)\)')
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One thing that can be asked for: ``GET`` looks, ``POST`` waits or changes.
 
-    ``owner``: whose ``member`` it is. ``path`` has ``{id}`` where one of many owners is meant.
+    ``owner``: whose ``member`` it is. ``path`` has ``{id}``, ``{topic}`` or ``{group}`` where one of many owners is
+    meant. ``doc``: what the member does, without what only Python has.
     """
 
     owner: type
@@ -137,7 +146,7 @@ class Operation:
     @property
     def name(self) -> str:
         """Its name on the command line: ``kill-node``, ``clock advance``."""
-        return self.path.removeprefix("/v1/").replace("/{id}", "").replace("/", " ")
+        return PLACE.sub("", self.path.removeprefix("/v1/")).replace("/", " ")
 
 
 @functools.cache
@@ -148,8 +157,8 @@ def operations() -> tuple[Operation, ...]:
         *_of(PageLooks, "/v1", PageLooks),
         *_of(Console, "/v1", None),
         *_of(BrokerClock, "/v1/clock", None),
-        *_of(Group, "/v1/groups/{id}", GroupView),
-        *_of(Topic, "/v1/topics/{id}", TopicView),
+        *_of(Group, "/v1/groups/{group}", GroupView),
+        *_of(Topic, "/v1/topics/{topic}", TopicView),
         *_of(ForkOperations, "/v1", None),
         *_of(Transcript, "/v1/requests", TranscriptView),
         *(each for owner in OPERATED for each in _of(owner, f"/v1/{HANDLES[owner]}/{{id}}", None)),
@@ -188,8 +197,14 @@ def _of(owner: type, path: str, looks: type | None) -> Iterator[Operation]:
             path if (owner, name) == (Transcript, "filter") else f"{path}/{name.replace('_', '-')}",
             tuple(_parameters(function, hints)),
             hints.get("return"),
-            inspect.getdoc(member) or "",
+            _doc_over_http(inspect.getdoc(member) or ""),
         )
+
+
+def _doc_over_http(doc: str) -> str:
+    """A docstring without sentences on ``with`` and paragraphs that begin with "In Python"; partitions as in JSON."""
+    paragraphs = (_BLOCK.sub("", each).rstrip() for each in doc.split("\n\n") if not each.startswith(_PYTHON))
+    return _PARTITION.sub(r'"\1-\2"', "\n\n".join(filter(None, paragraphs)))
 
 
 def _parameters(function: Any, hints: dict[str, Any]) -> Iterator[Parameter]:

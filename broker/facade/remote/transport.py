@@ -13,7 +13,7 @@ from odradek.broker.facade.generated.blocking.coordinators import TransactionHol
 from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.groups.info import LagUnknownError
 from odradek.broker.facade.remote.json_values import RemoteError, RemoteHandle, decoded, encoded
-from odradek.broker.facade.remote.operations import HANDLES, Operation, operation_of, over_http
+from odradek.broker.facade.remote.operations import HANDLES, PLACE, Operation, operation_of, over_http
 from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -80,7 +80,7 @@ class Transport:
 
     def ask(self, operation: Operation, identity: str | None, arguments: dict[str, Any]) -> Any:
         """The answer's JSON; raises the error that it tells of, BrokerClosedError if nobody answers."""
-        path = operation.path.replace("{id}", quote(identity or "", safe=""))
+        path = PLACE.sub(f"/{quote(identity or '', safe='')}", operation.path)
         patience_s = min(arguments.get("timeout") or 0.0, _LONGEST_WAIT_S)
         if "timeout" in arguments:
             arguments = {**arguments, "timeout": patience_s}

@@ -33,13 +33,15 @@ class TrioGroup(GroupView):
         partitions: int | None = None,
         timeout: float = WAIT_TIMEOUT_S,
     ) -> GroupInfo:
-        """Wait until the group is stable with all partitions assigned, or until ``condition(info)`` is true.
+        """Wait until the group is stable with all partitions assigned.
 
-        It is checked after everything that the coordinator does. ``members`` is the number of members of the stable
-        group. All partitions of the subscribed topics must be assigned, so a generation of a cooperative rebalance that
-        only revokes partitions does not count. For an assignor that leaves partitions out, ``partitions`` is the exact
-        number to wait for. Share groups are only checked for ``partitions``. Raises TimeoutError, which says what is
-        missing, after ``timeout`` seconds.
+        ``members`` is the number of members of the stable group. All partitions of the subscribed topics must be
+        assigned, so a generation of a cooperative rebalance that only revokes partitions does not count. For an
+        assignor that leaves partitions out, ``partitions`` is the exact number to wait for. Share groups are only
+        checked for ``partitions``. Raises TimeoutError, which says what is missing, after ``timeout`` seconds.
+
+        In Python it can wait until ``condition(info)`` is true instead, which is checked after everything that the
+        coordinator does.
         """
         wanted = condition_of(condition, members, partitions)
         with GroupWatch(self, wanted) as reached:

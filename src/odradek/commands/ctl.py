@@ -6,6 +6,7 @@ import argparse
 import http.client
 import json
 import os
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
@@ -15,6 +16,7 @@ from odradek.protocol.shown import one_line, printable
 
 _PATIENCE_S = 3600.0
 _LINES = "application/x-ndjson"
+_PLACE = re.compile(r"/\{(\w+)\}")
 _USUAL = "http://127.0.0.1:9090"
 
 
@@ -54,10 +56,21 @@ class _Operation(NamedTuple):
     doc: str
 
     @property
+    def place(self) -> str | None:
+        """What the path names: TOPIC, GROUP or ID; None where there is one of it."""
+        found = _PLACE.search(self.path)
+        return found[1].upper() if found else None
+
+    @property
     def usage(self) -> str:
         """The words to type; what may be left out is in brackets."""
         values = [each.upper() if each in self.needed else f"[{each}]" for each in self.schemas]
-        return " ".join([*self.name, *(["ID"] if "{id}" in self.path else []), *values])
+        return " ".join([self.start, *values])
+
+    @property
+    def start(self) -> str:
+        """The name, and what it names."""
+        return " ".join([*self.name, *([self.place] if self.place else [])])
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -76,10 +89,10 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"usage: odradek ctl {chosen.usage}\n\n{chosen.doc}")
         return 0
     path = chosen.path
-    if "{id}" in path:
+    if chosen.place:
         if not words:
-            raise CommandError(f"{' '.join(chosen.name)} needs an id")
-        path = path.replace("{id}", quote(words.pop(0), safe=""))
+            raise CommandError(f"{' '.join(chosen.name)} needs {chosen.place}: odradek ctl {chosen.usage}")
+        path = _PLACE.sub(f"/{quote(words.pop(0), safe='')}", path)
     given = _given(chosen, words)
     if chosen.method == "GET" and given:
         path += "?" + urlencode({name: _query_text(value) for name, value in given.items()})
@@ -96,7 +109,7 @@ def _operations(document: dict[str, Any]) -> list[_Operation]:
     found = []
     for path, methods in document["paths"].items():
         for method, told in methods.items():
-            name = tuple(path.removeprefix("/v1/").replace("/{id}", "").split("/"))
+            name = tuple(_PLACE.sub("", path.removeprefix("/v1/")).split("/"))
             body = told.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
             query = [each for each in told.get("parameters", []) if each["in"] == "query"]
             schemas = {**{each["name"]: each["schema"] for each in query}, **body.get("properties", {})}
@@ -107,13 +120,26 @@ def _operations(document: dict[str, Any]) -> list[_Operation]:
 
 def _chosen(operations: list[_Operation], words: list[str]) -> tuple[_Operation, list[str]]:
     """The operation that the words begin with, and the words behind it."""
+    by_name = {each.name: each for each in operations}
+    meant = by_name.get((words[0], *words[2:3]))
+    if meant is not None and meant.place and tuple(words[:2]) not in by_name:
+        raise CommandError(f"the operation comes first: odradek ctl {meant.usage}")
     for each in sorted(operations, key=lambda operation: -len(operation.name)):
         if tuple(words[: len(each.name)]) == each.name:
             return each, list(words[len(each.name) :])
     from odradek.broker.config.definition import did_you_mean
 
-    nearest = did_you_mean(words[0], {each.name[0] for each in operations})
+    parts = _parts(words[0])
+    inside = [each for each in operations if len(each.name) > 1 and parts <= _parts(*each.name)]
+    fewest = min((len(_parts(*each.name)) for each in inside), default=0)
+    likely = " or ".join(f"'{each.start}'" for each in inside if len(_parts(*each.name)) == fewest)
+    nearest = f" (did you mean {likely}?)" if likely else did_you_mean(words[0], {each.name[0] for each in operations})
     raise CommandError(f"no operation is called {words[0]}{nearest}; `odradek ctl` alone lists them")
+
+
+def _parts(*names: str) -> set[str]:
+    """The words of a name, as `delete-topic` has them in common with `topics delete`."""
+    return {part.removesuffix("s") for name in names for part in name.split("-")}
 
 
 def _given(operation: _Operation, words: list[str]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import sys
 from importlib import import_module
 
 from odradek.protocol.errors import KafkaError
-from odradek.tools.options import COMMANDS, KAFKA, ToolError, parse
+from odradek.tools.options import COMMANDS, KAFKA, ToolError, dashed, parse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +33,9 @@ def run(arguments: argparse.Namespace) -> int:
             print(KAFKA)
             return 0
         if "help" in options:
-            print(f"{name}, as odradek knows it. Flags: {command.flags}. With a value: {command.values}.")
+            print(f"{name}, as odradek knows it\n")
+            lines = [*map(dashed, command.flags.split()), *(f"{dashed(each)} VALUE" for each in command.values.split())]
+            print("\n".join(f"  {each}" for each in sorted(lines)))
             return 0
         module, _, function = command.function.partition(":")
         status: int = getattr(import_module(f"odradek.tools.{module}"), function)(options)

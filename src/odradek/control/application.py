@@ -106,7 +106,7 @@ class Application:
                     arguments = partial(of_query, operation, dict(request.query))
                 else:
                     arguments = partial(of_body, operation, await request.body(_MAX_BODY_BYTES))
-                identity = names.get("id")
+                identity = next(iter(names.values()), None)
                 if operation.waits:
                     wait = partial(self._calls.wait, operation, identity, await self._in_thread(arguments))
                     result = await request.attended(wait)

@@ -16,7 +16,7 @@ from odradek.broker.facade.generated.blocking.coordinators import Group
 from odradek.broker.facade.generated.blocking.topics import Topic
 from odradek.broker.facade.records.record import Records, StoredRecord
 from odradek.broker.facade.remote.json_values import encoded, fields_of
-from odradek.broker.facade.remote.operations import HANDLES, Operation, Parameter, operations
+from odradek.broker.facade.remote.operations import HANDLES, PLACE, Operation, Parameter, operations
 from odradek.broker.transcript.request_list import Requests
 from odradek.control.streams import STREAMS
 
@@ -167,7 +167,7 @@ def _described(operation: Operation, schemas: Schemas) -> dict[str, Any]:
         "description": operation.doc,
         "responses": {"200": _answer(operation, schemas), **_errors(operation)},
     }
-    places = [_of_path(operation)] if "{id}" in operation.path else []
+    places = [_of_path(operation, name) for name in PLACE.findall(operation.path)]
     if operation.method == "GET":
         places += [_of_query(each, schemas) for each in operation.parameters]
     elif operation.parameters:
@@ -194,10 +194,10 @@ def _errors(operation: Operation) -> dict[str, Any]:
     return {str(status): {"description": text, "content": content} for status, text in ERRORS.items()}
 
 
-def _of_path(operation: Operation) -> dict[str, Any]:
+def _of_path(operation: Operation, name: str) -> dict[str, Any]:
     """The id of a handle; of a group or a topic it is any text."""
     kind = {"minLength": 1} if operation.owner in (Group, Topic) else {"pattern": "^[A-Za-z0-9._-]+$"}
-    return {"name": "id", "in": "path", "required": True, "schema": {"type": "string", **kind}}
+    return {"name": name, "in": "path", "required": True, "schema": {"type": "string", **kind}}
 
 
 def _of_query(parameter: Parameter, schemas: Schemas) -> dict[str, Any]:

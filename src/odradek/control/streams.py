@@ -50,8 +50,8 @@ RECORDS = replace(
         Parameter("starts", str | None, None),
         Parameter("contains", str, ""),
     ),
-    doc="Records of a topic as they come, as `decoded_records` has them: a line of JSON for each, until the reader "
-    "hangs up.\n\n"
+    doc="Records of a topic as they come, as `decoded-records` has them: for each a line of JSON, "
+    '{"record": ..., "key": ..., "value": ...}, until the reader hangs up.\n\n'
     "`start`: begin at this offset, else with what comes from now on. `latest`: begin so many offsets before the end "
     'of each partition, and give no more of one at a time; {"left_out": n} says how many offsets were passed over. '
     '`limit`: end after so many records. `starts`: begin at these offsets of the partitions 0, 1, ... ("7,0,12").\n\n'

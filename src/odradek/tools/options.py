@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -146,7 +147,7 @@ def parse(command: str, words: Sequence[str]) -> Options:
                 raise ToolError(f"Option {name} requires an argument")
             options.given.setdefault(name, []).append(value if equals else waiting.pop(0))
         else:
-            shown = " ".join(f"--{each}" for each in sorted(flags | values))
+            shown = " ".join(map(dashed, sorted(flags | values)))
             raise ToolError(f"{name} is not a recognized option\nThis {command} is odradek's. It knows {shown}")
     if options.given.keys() & {"help", "version"}:
         return options
@@ -154,6 +155,11 @@ def parse(command: str, words: Sequence[str]) -> Options:
         if name not in options and not (name == "bootstrap-server" and "broker-list" in options):
             raise ToolError(f'Missing required argument "[{name}]"')
     return options
+
+
+def dashed(name: str) -> str:
+    """An option as it is typed."""
+    return f"-{name}" if len(name) == 1 else f"--{name}"
 
 
 def action(options: Options, *names: str) -> str:
@@ -182,6 +188,7 @@ def connect(options: Options, chosen: ClientSecurity, *, patience_s: float = _PA
         client = ClusterClient(bootstrap, security=chosen)
     except ValueError as error:
         raise ToolError(str(error)) from None
+    told = False
     while True:
         try:
             client.topics([])
@@ -191,4 +198,7 @@ def connect(options: Options, chosen: ClientSecurity, *, patience_s: float = _PA
         except ConnectionError as error:
             if time.monotonic() > deadline:
                 raise ToolError(f"Timed out waiting for a node assignment: {error}") from None
+            if not told and patience_s:
+                print(f"No node answers at {bootstrap} yet; waiting up to {patience_s:g} s.", file=sys.stderr)
+            told = True
         time.sleep(0.1)

@@ -59,7 +59,7 @@ def test_alone_it_lists_what_there_is(ctl: Run) -> None:
     status, out, _ = ctl()
     assert status == 0
     assert "kill-node NODE_ID\n    Take a node down like a crash" in out
-    assert "groups wait ID [members] [partitions] [timeout]" in out
+    assert "groups wait GROUP [members] [partitions] [timeout]" in out
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,20 @@ def test_alone_it_lists_what_there_is(ctl: Run) -> None:
         (("kill-node", "two"), "node_id: expected a whole number, not 'two'"),
         (("kill-node", "1", "2"), "too many values: odradek ctl kill-node NODE_ID"),
         (("kill-node",), "kill-node needs node_id"),
-        (("groups", "info"), "groups info needs an id"),
+        (("groups", "info"), "groups info needs GROUP: odradek ctl groups info GROUP"),
+        (
+            ("delete-topic", "t"),
+            "no operation is called delete-topic (did you mean 'topics delete TOPIC'?); `odradek ctl` alone lists them",
+        ),
+        (
+            ("set-offsets", "g"),
+            "no operation is called set-offsets (did you mean 'groups set-offsets GROUP'?); "
+            "`odradek ctl` alone lists them",
+        ),
+        (
+            ("topics", "t", "wait", "1"),
+            "the operation comes first: odradek ctl topics wait TOPIC RECORDS [partition] [isolation] [timeout]",
+        ),
         (("heal", "--token", "wrong"), "the token is missing or wrong: Authorization: Bearer TOKEN"),
         (("heal", "--at", "https://x"), "--at https://x: expected http://HOST:PORT"),
     ],
@@ -108,3 +121,8 @@ def test_lines_of_a_stream_come_as_they_are_said(broker: odradek.KafkaBroker) ->
 
 def test_a_stream_that_is_refused_is_one_line(ctl: Run) -> None:
     assert ctl("records", "stream", "nowhere")[0] == 2
+
+
+def test_help_says_what_is_typed_here(ctl: Run) -> None:
+    assert '``{"orders-0": 5}``' in ctl("groups", "set-offsets", "--help")[1]
+    assert "condition" not in ctl("groups", "wait", "--help")[1]

@@ -55,3 +55,20 @@ def test_every_reference_leads_somewhere_and_it_is_json() -> None:
     text = json.dumps(document())
     known = document()["components"]["schemas"]
     assert set(re.findall(r"#/components/schemas/(\w+)", text)) <= known.keys()
+
+
+def test_what_is_told_holds_over_http() -> None:
+    text = json.dumps(document()["paths"])
+    assert not re.findall(r"``(?:async )?with``|In Python|await |condition\(|broker\.\w+\(|\(\\\"\w+\\\", \d", text)
+    assert set(re.findall(r"`odradek (\w+)", text)) == {"decode"}
+
+
+def test_owners_are_called_what_they_are() -> None:
+    found = {
+        parameter["name"]
+        for methods in document()["paths"].values()
+        for each in methods.values()
+        for parameter in each.get("parameters", [])
+        if parameter["in"] == "path"
+    }
+    assert found == {"topic", "group", "id"}

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import odradek
-from odradek.tools.options import COMMANDS, Options, ToolError, parse
+from odradek.client_security.options import ClientSecurity
+from odradek.tools.options import COMMANDS, Options, ToolError, connect, parse
 from tests.frontdoor.tools.running import run
 
 
@@ -56,9 +57,18 @@ def test_an_unknown_command_is_refused(capsys: pytest.CaptureFixture[str]) -> No
 def test_version_and_help_need_no_broker(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("kafka-topics.sh --version") == 0
     assert run("kafka-topics --help") == 0
-    version, text = capsys.readouterr().out.splitlines()
+    version, *lines = capsys.readouterr().out.splitlines()
     assert version == "4.4.0"
-    assert "if-not-exists" in text
+    assert {"  --if-not-exists", "  --topic VALUE"} <= set(lines)
+    assert run("nc --help") == 0
+    assert capsys.readouterr().out.splitlines()[2:] == ["  -v", "  -w VALUE", "  -z"]
+
+
+def test_a_command_says_at_once_that_it_waits(capsys: pytest.CaptureFixture[str]) -> None:
+    options = parse("kafka-topics", ["--list", "--bootstrap-server", "127.0.0.1:1"])
+    with pytest.raises(ToolError, match="Timed out waiting for a node assignment"):
+        connect(options, ClientSecurity(), patience_s=0.01)
+    assert capsys.readouterr().err == "No node answers at 127.0.0.1:1 yet; waiting up to 0.01 s.\n"
 
 
 def test_numbers_and_pairs_must_be_such() -> None:
