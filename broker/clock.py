@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from math import inf, ulp
+from numbers import Real
 from typing import NamedTuple
 
 import trio
@@ -29,6 +30,12 @@ _ROUNDING_S = 1e-6
 
 work_ns: Callable[[], int] = time.perf_counter_ns
 """Nanoseconds of real time from an arbitrary origin, to measure how long work takes. Nothing moves them."""
+
+
+def check_number(name: str, value: object) -> None:
+    """TypeError unless an argument is a number."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name}={value!r}: expected a number")
 
 
 def in_event_loop() -> str:
@@ -144,6 +151,8 @@ class BrokerClock(trio.abc.Clock):
         From another thread the call returns when the broker has acted on every timer that came due and waits again
         (at most five seconds of real time, if clients keep it busy).
         """
+        for name, given in (("seconds", seconds), ("minutes", minutes), ("hours", hours), ("days", days)):
+            check_number(name, given)
         step = seconds + 60 * minutes + 3600 * hours + 86400 * days
         if not 0 <= step < inf:
             raise ValueError(f"a clock only moves forward: {step} s")
@@ -302,6 +311,8 @@ class BrokerClock(trio.abc.Clock):
 
 
 def _check_ms(now_ms: int | None) -> None:
+    if now_ms is not None:
+        check_number("ms", now_ms)
     if now_ms is not None and not 0 <= now_ms <= _LAST_MS:
         raise ValueError(f"{now_ms} ms: this clock shows times from 1970 to the year 9999")
 

@@ -10,6 +10,8 @@ from typing import Any, Protocol, TypeVar
 
 import trio
 
+from odradek.broker.clock import check_number
+
 T = TypeVar("T")
 
 
@@ -72,6 +74,7 @@ WAIT_TIMEOUT_S = 30.0
 
 async def trio_settled(future: Future[Any], timeout_s: float) -> bool:
     """Wait in trio until the future has a result. Returns False on timeout."""
+    check_number("timeout", timeout_s)
     done = trio.Event()
     token = trio.lowlevel.current_trio_token()
 
@@ -89,4 +92,5 @@ async def trio_settled(future: Future[Any], timeout_s: float) -> bool:
 
 def blocking_settled(future: Future[Any], timeout_s: float) -> bool:
     """Block until the future has a result. Returns False on timeout."""
+    check_number("timeout", timeout_s)
     return bool(wait([future], timeout=None if timeout_s == math.inf else timeout_s).done)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.config.definition import did_you_mean
-from odradek.broker.partitions.lookups import check_leader, find_partitions, find_topic
+from odradek.broker.partitions.lookups import check_leader, check_name, find_partitions, find_topic
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.uuids import uuid_to_text
 
@@ -30,6 +30,12 @@ class TopicSpec:
     partitions: int = 1
     replication_factor: int = -1
     config: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """TypeError unless the numbers are whole ones."""
+        for name, number in (("partitions", self.partitions), ("replication_factor", self.replication_factor)):
+            if isinstance(number, bool) or not isinstance(number, int):
+                raise TypeError(f"{name}={number!r}: expected a whole number")
 
     @classmethod
     def of(cls, value: int | Mapping[str, Any] | TopicSpec) -> TopicSpec:
@@ -78,8 +84,10 @@ def topic_specs(topics: Topics) -> dict[str, TopicSpec]:
 def config_texts(config: Mapping[str, Any]) -> dict[str, str]:
     """Config values as text, as in Kafka's files: ``True`` becomes ``true``, a list is joined by commas.
 
-    Raises ValueError for None.
+    Raises TypeError for anything but a mapping, ValueError for None.
     """
+    if not isinstance(config, Mapping):
+        raise TypeError(f"config={config!r}: expected values by name")
     for name, value in config.items():
         if value is None:
             raise ValueError(f"config {name} is None: leave it out for its default")
@@ -96,6 +104,7 @@ def _config_text(value: Any) -> str:
 
 def create_topic(cluster: Cluster, name: str, spec: TopicSpec) -> Topic:
     """Create a topic, in the broker's thread. Raises KafkaError, which names the topic, if Kafka would refuse it."""
+    check_name("topic", name)
     try:
         return cluster.create_topic(
             name,
@@ -197,6 +206,7 @@ class TopicView:
     """
 
     def __init__(self, name: str, cluster: Cluster, look: Call) -> None:
+        check_name("topic", name)
         self.name = name
         self._cluster = cluster
         self._look = look

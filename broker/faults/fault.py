@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import trio
 
-from odradek.broker.clock import BrokerClock, in_event_loop
+from odradek.broker.clock import BrokerClock, check_number, in_event_loop
 from odradek.broker.config.definition import did_you_mean
 from odradek.broker.requests.bugs import UserCodeError
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
@@ -302,6 +302,7 @@ class Fault:
 
     def when_hit(self, count: int) -> Future[None]:
         """Has a result as soon as `count` requests have matched."""
+        check_number("count", count)
         future: Future[None] = Future()
         with self._lock:
             if self._hits < count:
@@ -320,6 +321,7 @@ class Fault:
             raise RuntimeError("fault.wait() would block the trio run: await broker.wait(fault)")
         if self._counted is not None:
             raise RuntimeError("the fault is met in another process: broker.wait(fault) waits for that")
+        check_number("timeout", timeout)
         if not wait([self.when_hit(count)], timeout).done:
             raise self.late(count, timeout)
 

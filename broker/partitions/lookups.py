@@ -12,8 +12,15 @@ if TYPE_CHECKING:
     from odradek.broker.partitions.partition_registry import PartitionRegistry, Topic
 
 
+def check_name(what: str, name: object) -> None:
+    """TypeError unless a name is text."""
+    if not isinstance(name, str):
+        raise TypeError(f"{what} {name!r}: a name is text")
+
+
 def find_topic(topics: PartitionRegistry, name: str) -> Topic:
     """The topic. Raises UNKNOWN_TOPIC_OR_PARTITION, with the nearest name, if it does not exist; never creates it."""
+    check_name("topic", name)
     topic = topics.get(name)
     if topic is None:
         near = did_you_mean(name, [each.name for each in topics.all() if not each.internal])

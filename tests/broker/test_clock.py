@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -324,3 +325,9 @@ def test_it_shows_no_time_outside_of_the_years_1970_to_9999(now_ms: int) -> None
     assert clock.now_ms() == 253_402_300_799_999
     clock.set_ms(0, frozen=True)
     assert clock.now_ms() == 0
+
+
+def test_only_numbers_move_a_clock() -> None:
+    for wrong in ("1", None, True):
+        with pytest.raises(TypeError, match=re.escape(f"minutes={wrong!r}: expected a number")):
+            BrokerClock().advance(minutes=wrong)  # type: ignore[arg-type]

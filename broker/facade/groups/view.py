@@ -18,6 +18,7 @@ from odradek.broker.facade.groups.info import (
     SharePartitionInfo,
     TopicPartition,
 )
+from odradek.broker.partitions.lookups import check_name
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
@@ -30,6 +31,7 @@ class GroupView:
     """The part of a group's handle that only looks. Every property takes a new snapshot."""
 
     def __init__(self, group_id: str, cluster: Cluster, look: Call) -> None:
+        check_name("group", group_id)
         self.group_id = group_id
         self._cluster = cluster
         self._look = look

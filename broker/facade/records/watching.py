@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import trio
 
-from odradek.broker.clock import in_event_loop
+from odradek.broker.clock import check_number, in_event_loop
 from odradek.broker.facade.records.reading import Bounds, bounds_of, read_records
 from odradek.broker.facade.records.record import Isolation, StoredRecord
 from odradek.broker.facade.thread_bridge import BrokerClosedError, trio_settled
@@ -84,6 +84,7 @@ class RecordWait:
     ) -> None:
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:
             raise ValueError(f"records={count!r}: expected 0 or more records")
+        check_number("timeout", timeout_s)
         self._call = call
         self._topics = topics
         self._topic = topic

@@ -30,6 +30,7 @@ from odradek.broker.facade.records.record import (
 from odradek.broker.facade.remote.json_values import decoded
 from odradek.broker.facade.remote.operations import operation_of, over_http
 from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S
+from odradek.broker.partitions.lookups import check_name
 from odradek.broker.transcript.recorded_request import RecordedRequest
 from odradek.broker.transcript.request_list import Conditions, Requests, load_transcript
 
@@ -69,6 +70,7 @@ class RemoteTopic(Topic):
     """The same as `Topic`, over HTTP."""
 
     def __init__(self, broker: BlockingBroker, remote: Transport, name: str) -> None:
+        check_name("topic", name)
         self.name = self._identity = name
         self._broker = broker
         self._remote = remote
@@ -93,6 +95,7 @@ class RemoteGroup(Group):
     """The same as `Group`, over HTTP."""
 
     def __init__(self, group_id: str, remote: Transport) -> None:
+        check_name("group", group_id)
         self.group_id = self._identity = group_id
         self._remote = remote
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.controller.commands import Adopt
 from odradek.broker.controller.machine import MAX_BATCH_RECORDS
-from odradek.broker.facade.state.snapshot import PartitionKey, faults_of, forked_into, opened
+from odradek.broker.facade.state.snapshot import PartitionKey, Snapshot, faults_of, forked_into, opened
 from odradek.broker.metadata.image_diff import records_between
 from odradek.broker.nodes.added_nodes import add_node, keep_nodes, unregister
 from odradek.broker.nodes.links import mend_all
@@ -30,7 +30,6 @@ from odradek.storage.backend import StorageError
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.controller.snapshot_files import RestoredLogs
-    from odradek.broker.facade.state.snapshot import Snapshot
     from odradek.broker.partitions.partition import Partition
     from odradek.protocol.message import MetadataRecord
 
@@ -39,7 +38,9 @@ _WHY = "the broker goes back to a snapshot"
 
 
 def restore(cluster: Cluster, snapshot: Snapshot) -> None:
-    """Return to a snapshot of this cluster. Raises ValueError for a snapshot of another one."""
+    """Return to a snapshot of this cluster. Raises TypeError for anything else, ValueError for that of another one."""
+    if not isinstance(snapshot, Snapshot):
+        raise TypeError(f"restore({snapshot!r}): expected what broker.snapshot() returned")
     if not snapshot.is_of(cluster):
         raise ValueError("this snapshot is of another broker: fork() takes a state to another one")
     go_to(cluster, snapshot)

@@ -6,6 +6,7 @@ import gc
 import inspect
 import re
 from collections.abc import Callable, Generator
+from typing import Any
 
 import pytest
 import trio
@@ -173,3 +174,31 @@ def test_an_undo_names_its_verb() -> None:
             assert repr(undo) == "<Undo of move_leader: not undone yet>"
         with broker.requests.follow(lambda request: None) as undo:
             assert repr(undo) == "<Undo of follow: not undone yet>"
+
+
+WRONG_TYPES: dict[str, Callable[[Any], object]] = {
+    "partitions='3': expected a whole number": lambda broker: broker.create_topic("x", "3"),
+    "config=3: expected values by name": lambda broker: broker.create_topic("x", config=3),
+    "topic None: a name is text": lambda broker: broker.create_topic(None),
+    "topic 3: a name is text": lambda broker: broker.topic(3),
+    "topic 4: a name is text": lambda broker: broker.produce(4, "x"),
+    "topic 5: a name is text": lambda broker: broker.records(5),
+    "group None: a name is text": lambda broker: broker.group(None),
+    "seconds='1': expected a number": lambda broker: broker.clock.advance("1"),
+    "hours=None: expected a number": lambda broker: broker.clock.advance(hours=None),
+    "ms='1': expected a number": lambda broker: broker.clock.set_ms("1"),
+    "timeout='a': expected a number": lambda broker: broker.topic("t").wait(1, timeout="a"),
+    "timeout='b': expected a number": lambda broker: broker.group("g").wait(timeout="b"),
+    "timeout='c': expected a number": lambda broker: broker.requests.wait(timeout="c"),
+    "timeout='d': expected a number": lambda broker: broker.wait(odradek.Fault(), timeout="d"),
+    "timeout='e': expected a number": lambda broker: odradek.Fault().wait(timeout="e"),  # type: ignore[arg-type]
+    "count='2': expected a number": lambda broker: broker.wait(odradek.Fault(), "2"),
+    "restore(3): expected what broker.snapshot() returned": lambda broker: broker.restore(3),
+}
+
+
+def test_an_argument_of_the_wrong_type_is_told_in_one_line() -> None:
+    with odradek.KafkaBroker(topics={"t": 1}) as broker:
+        for text, call in WRONG_TYPES.items():
+            with pytest.raises(TypeError, match=f"^{re.escape(text)}$"):
+                call(broker)

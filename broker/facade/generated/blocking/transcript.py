@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Unpack
 
+from odradek.broker.clock import check_number
 from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S
 from odradek.broker.facade.transcript_view import RequestWait, TranscriptView, Watcher
@@ -39,6 +40,7 @@ class Transcript(TranscriptView):
         Requests that were served before count, too; requests that wait for their answer do not. Raises TimeoutError,
         with the last requests, after ``timeout`` seconds.
         """
+        check_number("timeout", timeout)
         selection = Selection(api, **conditions)
         with RequestWait(self._cluster, self._broker._look, self._reader, selection, count) as waiting:
             return waiting.blocking_wait(timeout)
