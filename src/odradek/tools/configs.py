@@ -42,8 +42,7 @@ _SOURCES = {
     4: "STATIC_BROKER_CONFIG",
     5: "DEFAULT_CONFIG",
 }
-_MECHANISMS = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
-_NUMBERS = {name: number for number, name in _MECHANISMS.items()}
+_HASHES = {kind.mechanism: kind for kind in SCRAM_HASHES.values()}
 _PAIR = re.compile(r"\s*([^=,]+)=(\[[^\]]*\]|[^,]*)(?:,|$)")
 
 
@@ -160,24 +159,27 @@ def _users(client: ClusterClient, options: Options, name: str | None) -> None:
             if user.error_code != ErrorCode.RESOURCE_NOT_FOUND:
                 check(user.error_code, user.error_message)
                 shown = ", ".join(
-                    f"{_MECHANISMS.get(each.mechanism, 'UNKNOWN')}=iterations={each.iterations}"
-                    for each in user.credential_infos
+                    f"{_mechanism(each.mechanism)}=iterations={each.iterations}" for each in user.credential_infos
                 )
                 print(f"SCRAM credential configs for user-principal '{user.user}' are {shown}")
         return
     added = [_credential(name or "", mechanism, value) for mechanism, value in _scram(options).items()]
     deleted = _deleted(options)
     _only_scram(deleted)
-    deletions = [ScramCredentialDeletion(name or "", _NUMBERS[mechanism]) for mechanism in deleted]
+    deletions = [ScramCredentialDeletion(name or "", _HASHES[mechanism].number) for mechanism in deleted]
     for user in client.ask(AlterUserScramCredentialsRequest(deletions, added)).results:
         check(user.error_code, user.error_message)
     print(f"Completed updating config for user {name}.")
 
 
+def _mechanism(number: int) -> str:
+    return SCRAM_HASHES[number].mechanism if number in SCRAM_HASHES else "UNKNOWN"
+
+
 def _only_scram(names: Iterable[str]) -> None:
     for name in names:
-        if name not in _NUMBERS:
-            raise ToolError(f"{name}: of users this kafka-configs is odradek's and knows {', '.join(_NUMBERS)}")
+        if name not in _HASHES:
+            raise ToolError(f"{name}: of users this kafka-configs is odradek's and knows {', '.join(_HASHES)}")
 
 
 def _scram(options: Options) -> dict[str, str]:
@@ -192,9 +194,9 @@ def _credential(name: str, mechanism: str, value: str) -> ScramCredentialUpserti
     if "password" not in parts or set(parts) - {"password", "iterations"}:
         raise ToolError(f"{mechanism}: expected [iterations=N,password=PASSWORD]")
     iterations, salt = int(parts.get("iterations", _ITERATIONS)), token_bytes(16)
-    kind = next(each for each in SCRAM_HASHES.values() if each.mechanism == mechanism)
+    kind = _HASHES[mechanism]
     salted = salted_password(parts["password"], salt, iterations, kind)
-    return ScramCredentialUpsertion(name, _NUMBERS[mechanism], iterations, salt, salted)
+    return ScramCredentialUpsertion(name, kind.number, iterations, salt, salted)
 
 
 def _keep_users(options: Options, kind: str, name: str | None) -> int:

@@ -12,7 +12,8 @@ from odradek.pipeline.cluster_client import EARLIEST, LATEST, ClusterClient, Fet
 from odradek.protocol.compression import Codec
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
-from odradek.protocol.partitioner import murmur2
+from odradek.protocol.partitioner import Partitioner
+from odradek.protocol.read_committed import AbortedTransactions
 from odradek.protocol.record_batch import RecordBatch, build_batch, iter_batches
 from odradek.protocol.records import Record
 from odradek.tools.membership import Membership
@@ -51,13 +52,14 @@ def producer(options: Options) -> int:
     file = "command-config" if "command-config" in options else "producer.config"
     with connect(options, security(options, file, "producer-property", "command-property")) as client:
         partitions = _partitions(client, topic, _PATIENCE_S)
+        by_key = Partitioner()
         # Records without a key stay together, as in a batch of Kafka's.
         keyless = random.choice(partitions)
         for number, line in enumerate(sys.stdin.buffer, 1):
             record = reader.record(line.rstrip(b"\r\n"), number)
-            partition = (
-                keyless if record.key is None else partitions[(murmur2(record.key) & 0x7FFFFFFF) % len(partitions)]
-            )
+            partition = keyless
+            if record.key is not None:
+                partition = partitions[by_key.partition(topic, record.key, len(partitions))]
             try:
                 client.produce(topic, partition, build_batch([record], codec=codec))
             except KafkaError as error:
@@ -237,14 +239,9 @@ class _Following:
             yield from self._read(partition, fetched)
 
     def _read(self, partition: int, fetched: Fetched) -> Iterator[tuple[RecordBatch, int, Record]]:
-        aborted = sorted(fetched.aborted, key=lambda pair: pair[1], reverse=True)
-        open_ids: set[int] = set()
+        transactions = AbortedTransactions(fetched.aborted)
         for batch in iter_batches(fetched.records):
-            while aborted and aborted[-1][1] <= batch.last_offset:
-                open_ids.add(aborted.pop()[0])
-            if batch.is_control:
-                open_ids.discard(batch.producer_id)
-            elif not (batch.is_transactional and batch.producer_id in open_ids):
+            if not (transactions.hide(batch) or batch.is_control):
                 for record in batch.records():
                     if record.offset >= self.positions[partition]:
                         self.positions[partition] = record.offset + 1

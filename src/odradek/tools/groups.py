@@ -12,11 +12,8 @@ from odradek.pipeline.cluster_client import EARLIEST, GROUP, LATEST, ClusterClie
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.delete_groups import DeleteGroupsRequest
 from odradek.protocol.generated.messages.metadata import MetadataRequest
-from odradek.protocol.generated.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
+from odradek.protocol.generated.messages.offset_commit import OffsetCommitRequest
+from odradek.tools.membership import commit
 from odradek.tools.options import Options, ToolError, action, connect, security
 from odradek.why import ClusterReader
 
@@ -176,7 +173,7 @@ def _reset(client: ClusterClient, situation: Situation, name: str, options: Opti
     }[goal]
     found = {place: min(max(wanted[place], first[place]), last[place]) for place in places}
     if "execute" in options:
-        _commit(client, name, found)
+        commit(client, OffsetCommitRequest(name), 8, found)
     rows = [(name, topic, str(partition), str(at)) for (topic, partition), at in sorted(found.items())]
     _table([("GROUP", "TOPIC", "PARTITION", "NEW-OFFSET"), *rows], (15, 15, 10, 0))
     return 0
@@ -193,15 +190,3 @@ def _scope(client: ClusterClient, before: Iterable[tuple[str, int]], options: Op
         known = client.topics([topic])[topic]
         for partition in map(int, listed.split(",")) if listed else known:
             yield topic, partition
-
-
-def _commit(client: ClusterClient, name: str, found: dict[tuple[str, int], int]) -> None:
-    topics: dict[str, list[OffsetCommitRequestPartition]] = {}
-    for (topic, partition), at in found.items():
-        topics.setdefault(topic, []).append(OffsetCommitRequestPartition(partition, at))
-    asked = OffsetCommitRequest(
-        name, topics=[OffsetCommitRequestTopic(topic, partitions=parts) for topic, parts in topics.items()]
-    )
-    client.ask_coordinator(
-        GROUP, name, asked, 8, lambda answer: [each.error_code for topic in answer.topics for each in topic.partitions]
-    )

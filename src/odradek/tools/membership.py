@@ -19,6 +19,23 @@ _REBALANCE_MS = 60_000
 _LEAVE = -1
 
 
+def commit(
+    client: ClusterClient, request: OffsetCommitRequest, version: int, offsets: Mapping[tuple[str, int], int]
+) -> None:
+    """Commit offsets by topic and partition, for the group and the member of a request that has none yet."""
+    topics: dict[str, list[OffsetCommitRequestPartition]] = {}
+    for (topic, partition), at in offsets.items():
+        topics.setdefault(topic, []).append(OffsetCommitRequestPartition(partition, at))
+    request.topics = [OffsetCommitRequestTopic(topic, partitions=parts) for topic, parts in topics.items()]
+    client.ask_coordinator(
+        GROUP,
+        request.group_id,
+        request,
+        version,
+        lambda answer: [each.error_code for topic in answer.topics for each in topic.partitions],
+    )
+
+
 class Membership:
     """Joins with the first `beat`. KafkaError for what the coordinator refuses."""
 
@@ -62,14 +79,9 @@ class Membership:
 
     def commit(self, positions: Mapping[int, int]) -> None:
         """Commit what is read next of each partition."""
-        parts = [OffsetCommitRequestPartition(partition, at) for partition, at in positions.items() if at >= 0]
-        if parts and self._epoch > 0:
-            topics = [OffsetCommitRequestTopic(self._topic, partitions=parts)]
-            asked = OffsetCommitRequest(self._group, self._epoch, self._member, topics=topics)
-            self._client.ask_coordinator(
-                GROUP, self._group, asked, 9,
-                lambda answer: [each.error_code for topic in answer.topics for each in topic.partitions],
-            )  # fmt: skip
+        offsets = {(self._topic, partition): at for partition, at in positions.items() if at >= 0}
+        if offsets and self._epoch > 0:
+            commit(self._client, OffsetCommitRequest(self._group, self._epoch, self._member), 9, offsets)
 
     def leave(self) -> None:
         """Give the partitions back."""
