@@ -202,13 +202,6 @@ class DeleteStates(Effect):
         self.places = places
 
 
-class TopicRefusal(NamedTuple):
-    """The reason why the states of a topic are not deleted."""
-
-    code: ErrorCode
-    text: str
-
-
 JOIN = 0
 """The epoch with which a member joins."""
 LEAVE = -1
