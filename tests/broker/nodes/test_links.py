@@ -49,15 +49,6 @@ def test_a_node_that_is_down_refuses_by_itself(two_nodes: KafkaBroker) -> None:
         two_nodes.refuse_connections(3)
 
 
-@pytest.fixture
-def broker() -> Iterator[KafkaBroker]:
-    topic = {"partitions": 1, "replication_factor": 3}
-    with KafkaBroker(nodes=3, topics={"t": topic}, config={"replica.lag.time.max.ms": 3000}) as running:
-        running.clock.freeze()
-        yield running
-        assert not running.bugs, running.bugs[0]
-
-
 def partition(broker: KafkaBroker) -> PartitionInfo:
     return broker.topics["t"].partitions[0]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,14 +11,6 @@ from odradek.broker.facade.topics import PartitionInfo
 from odradek.protocol.errors import KafkaError
 
 ALL = {"partitions": 1, "replication_factor": 3}
-
-
-@pytest.fixture
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(nodes=3, topics={"t": ALL}, config={"replica.lag.time.max.ms": 3000}) as running:
-        running.clock.freeze()
-        yield running
-        assert not running.bugs, running.bugs[0]
 
 
 def partition(broker: KafkaBroker) -> PartitionInfo:
