@@ -45,6 +45,12 @@ def test_a_test_that_is_alone_counts_neither_as_a_test_nor_as_passed() -> None:
     ]
 
 
+def test_a_test_that_fails_on_kafka_too_is_not_worse_and_any_other_is() -> None:
+    before = {"tests": 2, "passed": 2}
+    now = {"tests": 2, "passed": 0, "wrong": {"a": "on a busy machine"}, "fails": {"b": "expected: <1> but was: <2>"}}
+    assert table.worse("org.example.SomeTest", now, before) == ["SomeTest.b: expected: <1> but was: <2>"]
+
+
 def test_a_class_has_a_row_if_kafka_has_disabled_all_its_tests() -> None:
     disabled = [Result(name, "disabled", "", "", 0.0, "") for name in "ab"]
     found = table.entry("org.example.SomeTest", "kafka-tools", disabled, 1.0)
