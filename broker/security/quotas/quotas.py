@@ -216,16 +216,18 @@ _MAX_INT = (1 << 31) - 1
 class AddressQuotas:
     """New connections by address, for each node separately. Without a quota none is counted."""
 
-    __slots__ = ("_default", "_limits", "_rates", "_window")
+    __slots__ = ("_addresses", "_default", "_limits", "_rates", "_window")
 
     def __init__(self, window: Window) -> None:
         self._window = window
+        self._addresses: dict[str, str] = {}
         self._limits: dict[str, int] = {}
         self._default: int | None = None
         self._rates: dict[int, Counters[Rate]] = {}
 
     def change(self, quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> bool:
         """Replace the quotas. Returns whether there are any for addresses."""
+        known, self._addresses = self._addresses, {}
         self._limits, self._default = {}, None
         for entity, values in quotas.items():
             if len(entity) != 1 or entity[0][0] != "ip" or CONNECTION not in values:
@@ -235,7 +237,8 @@ class AddressQuotas:
             if name is None:
                 self._default = limit
             else:
-                self._limits[_address_of(name)] = limit
+                address = self._addresses[name] = known.get(name) or _address_of(name)
+                self._limits[address] = limit
         return bool(self._limits) or self._default is not None
 
     def delay_ms(self, node_id: int, host: str, now_ms: int) -> int:
@@ -263,7 +266,7 @@ class AddressQuotas:
 
 
 def _address_of(name: str) -> str:
-    """The address of a quota. A name is looked up again, as it was when the quota was set."""
+    """The address of a new quota. A name is looked up again, as it was when the quota was set."""
     try:
         return resolved(name)
     except OSError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import socket
 from math import inf, nan
 from typing import Any
 
@@ -186,6 +187,24 @@ def test_an_address_has_many_names(name: str) -> None:
     quotas = quotas_of({name: nan, None: 5.0})
     assert 1000 in (quotas.delay_ms(1, address, NOW_MS) for address in ("127.0.0.1", "0:0:0:0:0:0:0:1"))
     assert quotas.delay_ms(1, "10.0.0.7", NOW_MS) == 0
+
+
+def test_a_name_is_looked_up_once_until_its_quota_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def look_up(name: str, port: None, **options: Any) -> list[Any]:
+        asked.append(name)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.0.0.1", 0))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    quotas = quotas_of({"client.example": 1.0})
+    one: QuotaEntity = (("ip", "client.example"),)
+    assert quotas.change({one: {"connection_creation_rate": 2.0}, (("ip", None),): {"connection_creation_rate": 3.0}})
+    assert asked == ["client.example"]
+    quotas.change({})
+    quotas.change({one: {"connection_creation_rate": nan}})
+    assert asked == ["client.example"] * 2
+    assert quotas.delay_ms(1, "10.0.0.1", NOW_MS) == 1000
 
 
 def test_what_is_no_quota_of_addresses_does_not_count() -> None:
