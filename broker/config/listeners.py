@@ -13,6 +13,8 @@ from odradek.broker.config.definition import ConfigError
 _ENDPOINT = r"(?P<name>.*)://\[?(?P<host>[0-9a-zA-Z\-%._:]*)\]?:(?P<port>[0-9]+)"
 _LARGEST_PORT = 65_535
 _PROTOCOL_MAP = "listener.security.protocol.map"
+LOOPBACK: Mapping[str, str] = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
+"""The hosts that mean every address, and where a program on the same machine reaches who listens there."""
 
 
 class SecurityProtocol(StrEnum):

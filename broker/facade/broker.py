@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.config.listeners import address_text
+from odradek.broker.config.listeners import LOOPBACK, address_text
 from odradek.broker.facade.records.record import Isolation, Records, holder_of
 from odradek.broker.facade.topics import TopicInfo, topic_info
 from odradek.broker.requests.bugs import Bug
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from odradek.broker.security.denials import Denial
     from odradek.broker.telemetry.otlp import ClientMetric
     from odradek.broker.telemetry.pushes import TelemetryPush
-
-_LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
-"""A broker that listens everywhere is reached from here at these addresses."""
 
 
 class Broker:
@@ -86,7 +83,7 @@ class Broker:
         if not any(listener in node.endpoints for node in self._cluster.nodes.values()):
             raise KeyError(listener)
         endpoints = [node.endpoints[listener] for node in self._cluster.up_nodes() if listener in node.endpoints]
-        return ",".join(address_text(*each.address_for(_LOOPBACK.get(each.host))) for each in endpoints)
+        return ",".join(address_text(*each.address_for(LOOPBACK.get(each.host))) for each in endpoints)
 
     @property
     def schema_registry_url(self) -> str:

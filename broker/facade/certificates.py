@@ -8,11 +8,12 @@ import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from odradek.broker.config.listeners import LOOPBACK
+
 if TYPE_CHECKING:
     from trustme import CA, LeafCert
 
 _ALWAYS = ("localhost", "127.0.0.1", "::1")
-_WILD = {"", "0.0.0.0", "::"}
 
 
 class Certificates:
@@ -27,7 +28,7 @@ class Certificates:
         Raises ImportError if trustme is not installed.
         """
         self._authority = _new_authority()
-        names = _ALWAYS if host in _WILD or host in _ALWAYS else (*_ALWAYS, host)
+        names = _ALWAYS if host in LOOPBACK or host in _ALWAYS else (*_ALWAYS, host)
         self._server = self._authority.issue_cert(*names)
         self._users: dict[str, tuple[Path, Path]] = {}
         self._folder = tempfile.mkdtemp(prefix="odradek-certificates-")

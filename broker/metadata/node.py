@@ -6,7 +6,7 @@ import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from odradek.broker.config.listeners import Listener, SecurityProtocol
+from odradek.broker.config.listeners import LOOPBACK, Listener, SecurityProtocol
 from odradek.broker.releases.release import Release, release_of
 from odradek.protocol.message import ZERO_UUID
 
@@ -14,12 +14,11 @@ if TYPE_CHECKING:
     from odradek.broker.config.listener_layout import NodeListeners
 
 PLAINTEXT = "PLAINTEXT"
-_EVERYWHERE = ("", "0.0.0.0", "::")
 
 
 def reachable_host(host: str) -> str:
     """A host that others can dial: this machine's name for one that means every address."""
-    return socket.gethostname() if host in _EVERYWHERE else host
+    return socket.gethostname() if host in LOOPBACK else host
 
 
 class Endpoint:

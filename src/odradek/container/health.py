@@ -7,17 +7,16 @@ broker that wants a client's certificate refuses the check's TLS handshake: it a
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from odradek.broker.config.definition import ConfigError
+from odradek.broker.config.listeners import LOOPBACK, SecurityProtocol, parse_listener, parse_protocols
 from odradek.client_security.options import ClientSecurity, TlsOptions
 from odradek.container.environment import EnvironmentRefused, read_environment
 from odradek.wire_client import TlsError, WireClient
 
-_LISTENER = re.compile(r"([\w.-]+)://\[?([^,]*?)\]?:(\d+)(?:,|$)")
-_WILDCARDS = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
 _TIMEOUT_S = 4.0
 _TLS = ClientSecurity("SSL", TlsOptions(verify=False, check_hostname=False))
 
@@ -31,24 +30,24 @@ class Address(NamedTuple):
 
 
 def client_listener(configs: Mapping[str, str]) -> Address | None:
-    """The first listener of a broker's configs that is no controller's, in the clear if there is one; None without."""
-    protocols = dict(re.findall(r"([\w.-]+):(\w+)", configs.get("listener.security.protocol.map", "")))
-    controllers = configs.get("controller.listener.names", "CONTROLLER").replace(" ", "").split(",")
-    found = [
-        Address(_WILDCARDS.get(host, host), int(port), protocols.get(name, name).endswith("SSL"))
-        for name, host, port in _LISTENER.findall(configs["listeners"])
-        if name not in controllers
-    ]
+    """The first listener of a broker's configs that is no controller's, in the clear if there is one; None without.
+
+    ConfigError for a listener without a protocol.
+    """
+    protocols = {**SecurityProtocol.__members__, **parse_protocols(configs.get("listener.security.protocol.map", ""))}
+    controllers = configs.get("controller.listener.names", "CONTROLLER").upper().replace(" ", "").split(",")
+    texts = [text.strip() for text in configs["listeners"].split(",")]
+    listeners = [parse_listener(text, protocols) for text in texts if text.partition(":")[0].upper() not in controllers]
+    found = [Address(LOOPBACK.get(each.host, each.host), each.port, each.protocol.tls) for each in listeners]
     return min(found, key=lambda address: address.tls, default=None)
 
 
 def main() -> int:
     try:
-        configs = read_environment(os.environ).configs
-    except EnvironmentRefused as error:
+        address = client_listener(read_environment(os.environ).configs)
+    except (EnvironmentRefused, ConfigError) as error:
         print(error, file=sys.stderr)
         return 1
-    address = client_listener(configs)
     if address is None:
         print("no listener is for clients", file=sys.stderr)
         return 1

@@ -21,7 +21,7 @@ from tests.scenarios.authority import Authority
     ("listeners", "protocols", "address"),
     [
         ("PLAINTEXT://:9092", "", ("127.0.0.1", 9092, False)),
-        ("PLAINTEXT://broker:29092,PLAINTEXT_HOST://0.0.0.0:9092", "", ("broker", 29092, False)),
+        ("A://broker:29092, B://0.0.0.0:9092", "A:plaintext, b:PLAINTEXT", ("broker", 29092, False)),
         ("IN://0.0.0.0:1,OUT://[::]:2", "IN:SASL_SSL,OUT:SASL_PLAINTEXT", ("::1", 2, False)),
         ("CONTROLLER://:1,A://[::1]:2", "CONTROLLER:PLAINTEXT,A:PLAINTEXT", ("::1", 2, False)),
         ("SSL://here:1", "", ("here", 1, True)),
@@ -31,6 +31,14 @@ from tests.scenarios.authority import Authority
 def test_the_first_listener_of_clients(listeners: str, protocols: str, address: tuple[str, int, bool] | None) -> None:
     configs = {"listeners": listeners, "listener.security.protocol.map": protocols}
     assert client_listener(configs) == address
+
+
+def test_a_listener_without_a_protocol_is_not_healthy(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KAFKA_LISTENERS", "PLAINTEXT_HOST://:9092")
+    assert health.main() == 1
+    assert capsys.readouterr().err == "No security protocol defined for listener PLAINTEXT_HOST\n"
 
 
 @contextlib.contextmanager
