@@ -1,17 +1,14 @@
 """Which clients a client-metrics subscription is for: the config `match` (KIP-714).
 
 The value is a list of `selector=pattern`. All patterns must match the client's whole attribute. Of two patterns with
-one selector the last counts, as in Kafka.
-
-A client may set such a pattern, and matching runs in the broker's one thread. So google-re2 matches, in time that grows
-with the text, where it is installed (extra ``regex``); Python's own `re` can be kept busy for ever.
+one selector the last counts, as in Kafka. `odradek.protocol.patterns` matches them.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+
+from odradek.protocol.patterns import Pattern, PatternError, PatternNeedsRe2Error, compile_pattern
 
 CLIENT_INSTANCE_ID = "client_instance_id"
 CLIENT_ID = "client_id"
@@ -30,13 +27,6 @@ SELECTORS = frozenset(
         CLIENT_SOURCE_PORT,
     }
 )
-
-
-class Pattern(Protocol):
-    """A compiled pattern."""
-
-    def fullmatch(self, string: str, /) -> object | None:
-        """A match with the whole text, if there is one."""
 
 
 Selectors = Mapping[str, Pattern]
@@ -59,28 +49,12 @@ def parse_selectors(patterns: Iterable[str]) -> Selectors:
         if len(parts) != 2 or selector not in SELECTORS:
             raise IllegalSelectorError(f"Illegal client matching pattern: {pattern}")
         try:
-            found[selector] = _compiled(parts[1].strip())
-        except ValueError:
+            found[selector] = compile_pattern(parts[1].strip())
+        except PatternNeedsRe2Error as error:
+            raise IllegalSelectorError(f"Illegal client matching pattern: {pattern}: {error}") from None
+        except PatternError:
             raise IllegalSelectorError(f"Illegal client matching pattern: {pattern}") from None
     return found
-
-
-def _compiled(pattern: str) -> Pattern:
-    """ValueError for a pattern that the engine does not take."""
-    engine: Any
-    options: dict[str, Any]
-    try:
-        import re2  # type: ignore[import-untyped]
-    except ImportError:
-        engine, options = re, {}
-    else:
-        engine, options = re2, {"options": re2.Options()}
-        options["options"].log_errors = False
-    try:
-        compiled: Pattern = engine.compile(pattern, **options)
-    except engine.error as error:
-        raise ValueError(str(error)) from None
-    return compiled
 
 
 def matches(selectors: Selectors, attributes: Mapping[str, str | None]) -> bool:

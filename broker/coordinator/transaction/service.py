@@ -5,8 +5,6 @@ Patterns of transactional ids are RE2 syntax and match whole ids (ListTransactio
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections.abc import Callable, Collection, Container, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
@@ -44,6 +42,7 @@ from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.runtime.shard import Shard, ShardState
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.patterns import PatternError, compile_pattern
 from odradek.protocol.record_batch import FORMAT_OF_BATCHES
 from odradek.storage.partition_log import AppendOrigin
 
@@ -403,48 +402,6 @@ async def _refusals_later(asked: Asked, support: Support) -> Refusals:
     return _refusals(await asked.errors(), support)
 
 
-# Syntax that Python's `re` accepts and RE2 does not: look-around, back references, atomic groups, conditionals,
-# comments, possessive quantifiers, and \Z.
-_NOT_RE2 = re.compile(r"\(\?(?:[=!>(#]|<[=!]|P[=>])|\\[1-9Zk]|[*+?}]\+")
-_POSIX_CLASSES = {
-    "alnum": "0-9A-Za-z",
-    "alpha": "A-Za-z",
-    "ascii": "\\x00-\\x7f",
-    "blank": "\\t ",
-    "cntrl": "\\x00-\\x1f\\x7f",
-    "digit": "0-9",
-    "graph": "!-~",
-    "lower": "a-z",
-    "print": " -~",
-    "punct": "!-/:-@\\[-`{-~",
-    "space": "\\t\\n\\x0b\\f\\r ",
-    "upper": "A-Z",
-    "word": "0-9A-Za-z_",
-    "xdigit": "0-9A-Fa-f",
-}
-_NAMED_GROUP = re.compile(r"\(\?<(\w+)>")
-_POSIX_CLASS = re.compile(r"\[:(\w+):\]")
-_QUOTED = re.compile(r"\\Q(.*?)(?:\\E|$)", re.DOTALL)
-
-
-def compile_id_pattern(pattern: str) -> re.Pattern[str]:
-    """The pattern, for `fullmatch`; INVALID_REGULAR_EXPRESSION if it is invalid.
-
-    Unicode classes (`\\p{...}`) are refused too: `re` has none.
-    """
-    text = _QUOTED.sub(lambda found: re.escape(found[1]), pattern)
-    if _NOT_RE2.search(text.replace("\\\\", "")):
-        raise KafkaError(ErrorCode.INVALID_REGULAR_EXPRESSION, f"not an RE2 expression: {pattern}")
-    text = _NAMED_GROUP.sub(r"(?P<\1>", text)
-    text = _POSIX_CLASS.sub(lambda found: _POSIX_CLASSES.get(found[1], found[0]), text).replace("\\z", "\\Z")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # "[[": only a hint about what `re` may become
-            return re.compile(text, re.ASCII)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise KafkaError(ErrorCode.INVALID_REGULAR_EXPRESSION, f"{pattern}: {error}") from error
-
-
 def select_transactions(
     transactions: TransactionService,
     node: HasId,
@@ -460,7 +417,10 @@ def select_transactions(
     Empty filters, a negative duration and an empty pattern let all pass. Raises COORDINATOR_LOAD_IN_PROGRESS while a
     coordinator loads, INVALID_REGULAR_EXPRESSION for a bad pattern.
     """
-    pattern = compile_id_pattern(id_pattern) if id_pattern else None
+    try:
+        pattern = compile_pattern(id_pattern) if id_pattern else None
+    except PatternError as error:
+        raise KafkaError(ErrorCode.INVALID_REGULAR_EXPRESSION, f"{id_pattern}: {error}") from None
     known = {name: TransactionState.from_label(name) for name in states}
     wanted = set(known.values()) - {None}
     ids = set(producer_ids)

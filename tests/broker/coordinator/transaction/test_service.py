@@ -14,7 +14,6 @@ import trio
 from odradek import KafkaBroker, open_broker
 from odradek.broker.coordinator.transaction.service import (
     MarkerWriter,
-    compile_id_pattern,
     coordinated_by,
     is_gone,
     select_transactions,
@@ -513,54 +512,6 @@ def test_a_marker_for_offsets_goes_through_the_group_coordinator(plane: DataPlan
     assert asked == [(3, PRODUCER, False)]
 
 
-@pytest.mark.parametrize(
-    ("pattern", "matching", "other"),
-    [
-        ("app-.*", "app-1", "my-app-1"),
-        (".*", "", None),
-        ("a|b", "b", "ab"),
-        ("[[:alpha:]]+", "abc", "abc1"),
-        (r"\Qa.b\E.", "a.bc", "axbc"),
-        (r"\d+", "12", "١٢"),
-        (r"x\z", "x", "x\n"),
-        ("(?i)abc", "ABC", "ABCD"),
-        ("(?P<name>a)b", "ab", "a"),
-        ("(?<name>a)b", "ab", "a"),
-        ("(?:a)b", "ab", "a"),
-        (r"a\\Z", "a\\Z", "a"),
-        ("a{2,3}?", "aa", "a"),
-    ],
-)
-def test_whole_ids_are_matched(pattern: str, matching: str, other: str | None) -> None:
-    compiled = compile_id_pattern(pattern)
-    assert compiled.fullmatch(matching)
-    assert other is None or not compiled.fullmatch(other)
-
-
-@pytest.mark.parametrize(
-    "pattern",
-    [
-        "([",
-        "a**",
-        "*a",
-        "(?=a)",
-        "(?!a)",
-        "(?<=a)b",
-        "(?<!a)b",
-        r"(a)\1",
-        "(?P<n>a)(?P=n)",
-        "(?>a)",
-        "a++",
-        "(?#x)",
-        r"a\Z",
-    ],
-)
-def test_what_re2_does_not_know_is_refused(pattern: str) -> None:
-    with pytest.raises(KafkaError) as caught:
-        compile_id_pattern(pattern)
-    assert caught.value.code is ErrorCode.INVALID_REGULAR_EXPRESSION
-
-
 def begin(broker: BlockingBroker, transactional_id: str, *, partitions: bool = True) -> int:
     """A transaction of that id, begun if it has a partition; its producer id."""
 
@@ -589,6 +540,13 @@ def selected(broker: BlockingBroker, **filters: object) -> list[str]:
 
     ids: list[str] = broker._call(look)
     return ids
+
+
+def test_a_pattern_that_backtracks_keeps_nobody_waiting() -> None:
+    pytest.importorskip("re2")
+    with KafkaBroker(topics={"t": 1}) as broker:
+        begin(broker, "a" * 20_000)
+        assert selected(broker, id_pattern="(a+)+b") == []
 
 
 def test_filters() -> None:

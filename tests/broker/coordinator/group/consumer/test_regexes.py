@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from odradek.broker.coordinator.group.consumer import progress as regexes
 from odradek.broker.coordinator.group.consumer.progress import check_regex, matching
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.scenarios.regex_patterns import TOPICS
@@ -65,15 +62,3 @@ def test_a_pattern_has_a_length() -> None:
     with pytest.raises(KafkaError, match=r"longer than 65536 characters\.$") as caught:
         check_regex("a" * 65_537)
     assert len(caught.value.message or "") < 250
-
-
-def test_without_google_re2(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "re2", None)
-    compiled: Any = regexes._compiled
-    compiled.cache_clear()
-    with pytest.raises(KafkaError) as caught:
-        check_regex("a.*")
-    assert caught.value.code is ErrorCode.INVALID_REGULAR_EXPRESSION
-    assert caught.value.message == (
-        "SubscribedTopicRegex `a.*` needs google-re2 beside the broker: pip install 'odradek[regex]'"
-    )
