@@ -12,18 +12,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from odradek.broker.api.group_admin import HIDDEN_TOPICS, by_coordinator, describable, require_topics, visible_topics
-from odradek.broker.api.group_requests import check_text, invalid, is_offered, require_read
+from odradek.broker.api.group_admin import HIDDEN_TOPICS, by_coordinator, describable, require_topics
+from odradek.broker.api.group_requests import check_text, invalid, is_offered, require_read, sender_of
 from odradek.broker.config.broker_config import CONSUMER_ASSIGNORS
 from odradek.broker.controller.feature_levels import GROUP_VERSION
-from odradek.broker.coordinator.group.consumer.group import ConsumerGroup, ConsumerGroupHeartbeat, HeartbeatReply
+from odradek.broker.coordinator.group.consumer.group import ConsumerGroup, ConsumerGroupHeartbeat
 from odradek.broker.coordinator.group.consumer.progress import preferred_assignor
 from odradek.broker.coordinator.group.consumer.records import LEAVING, Member
 from odradek.broker.coordinator.group.epoch_group import AWAY
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
-from odradek.broker.requests.parked_request import Later, later
+from odradek.broker.requests.parked_request import Later, awaited
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.consumer_group_describe import Assignment as DescribedAssignment
@@ -35,10 +35,8 @@ from odradek.protocol.generated.messages.consumer_group_describe import (
 from odradek.protocol.generated.messages.consumer_group_describe import Member as DescribedMember
 from odradek.protocol.generated.messages.consumer_group_describe import TopicPartitions as DescribedPartitions
 from odradek.protocol.generated.messages.consumer_group_heartbeat import (
-    Assignment,
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
-    ResponseTopicPartitions,
 )
 
 _OWN_MEMBER_ID_FROM: Final = 1
@@ -60,37 +58,8 @@ def consumer_group_heartbeat(
     if request.subscribed_topic_names:
         require_topics(ctx, request.subscribed_topic_names)
     _check(ctx, request)
-    owned = request.topic_partitions
-    command = ConsumerGroupHeartbeat(
-        request.group_id,
-        request.member_id,
-        request.member_epoch,
-        instance_id=request.instance_id,
-        rack_id=request.rack_id,
-        rebalance_timeout_ms=request.rebalance_timeout_ms,
-        topics=request.subscribed_topic_names,
-        regex=request.subscribed_topic_regex,
-        server_assignor=request.server_assignor,
-        owned=None if owned is None else {row.topic_id: row.partitions for row in owned},
-        client_id=ctx.client_id or "",
-        host=f"/{ctx.connection.peer_host}",
-        api_version=ctx.api_version,
-        visible=None if ctx.authorizer is None else visible_topics(ctx),
-    )
-    return later(ctx.services.groups().begin(request.group_id, command, ctx.node), _heartbeat_response)
-
-
-def _heartbeat_response(reply: HeartbeatReply) -> ConsumerGroupHeartbeatResponse:
-    assignment = None
-    if reply.assignment is not None:
-        rows = [ResponseTopicPartitions(topic_id, sorted(own)) for topic_id, own in reply.assignment.items()]
-        assignment = Assignment(rows)
-    return ConsumerGroupHeartbeatResponse(
-        member_id=reply.member_id,
-        member_epoch=reply.member_epoch,
-        heartbeat_interval_ms=reply.heartbeat_interval_ms,
-        assignment=assignment,
-    )
+    command = ConsumerGroupHeartbeat(request, sender_of(ctx))
+    return awaited(ctx.services.groups().begin(request.group_id, command, ctx.node))
 
 
 def _check_served(ctx: RequestContext) -> None:

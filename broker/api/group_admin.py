@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from odradek.broker.coordinator.group.classic.group import ClassicGroup, Member
 from odradek.broker.coordinator.group.classic.states import DEAD, STABLE
-from odradek.broker.coordinator.group.commands import DeleteGroup, Visible
+from odradek.broker.coordinator.group.commands import DeleteGroup
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS as GROUP_TOPIC
 from odradek.broker.requests.access import ByItem
@@ -71,13 +71,6 @@ def require_topics(ctx: RequestContext, names: Sequence[str] | None) -> None:
     """TOPIC_AUTHORIZATION_FAILED unless the client may see all of these topics, as its member subscribes to them."""
     if names and len(ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, names)) < len(set(names)):
         raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-
-
-def visible_topics(ctx: RequestContext) -> Visible | None:
-    """The check whether the client may see a topic; None without an authorizer."""
-    if ctx.authorizer is None:
-        return None
-    return lambda names: ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, names, tell=False)
 
 
 def _describe(ctx: RequestContext, group_id: str) -> DescribedGroup:

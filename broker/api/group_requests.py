@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Final, TypeVar
 
+from odradek.broker.coordinator.group.commands import Sender, Visible
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -22,6 +23,18 @@ def may_read(ctx: RequestContext, group_id: str) -> bool:
 def require_read(ctx: RequestContext, group_id: str) -> None:
     """GROUP_AUTHORIZATION_FAILED unless the client may take part in the group."""
     ctx.require(_READ, _GROUP, group_id)
+
+
+def sender_of(ctx: RequestContext) -> Sender:
+    """The client of a request, as the group coordinator knows it."""
+    return Sender(ctx.client_id or "", f"/{ctx.connection.peer_host}", ctx.api_version, visible_topics(ctx))
+
+
+def visible_topics(ctx: RequestContext) -> Visible | None:
+    """The check which topics the client may see; None without an authorizer."""
+    if ctx.authorizer is None:
+        return None
+    return lambda names: ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, names, tell=False)
 
 
 def is_offered(ctx: RequestContext, protocol: str) -> bool:

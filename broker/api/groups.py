@@ -15,8 +15,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from odradek.broker.api.group_admin import visible_topics
-from odradek.broker.api.group_requests import may_read, require_read
+from odradek.broker.api.group_requests import may_read, require_read, visible_topics
 from odradek.broker.coordinator.group.classic.group import (
     Heartbeat,
     JoinGroup,

@@ -154,6 +154,15 @@ def later(
     return _ReplyWait(reply, answer, refused) if isinstance(reply, ReplySlot) else answer(reply)
 
 
+def awaited(reply: T | ReplySlot[T], refused: Callable[[KafkaError], T] | None = None) -> T | Later:
+    """The same for a coordinator that replies with the answer itself."""
+    return _ReplyWait(reply, _itself, refused) if isinstance(reply, ReplySlot) else reply
+
+
+def _itself(response: Any) -> Any:
+    return response
+
+
 class _ReplyWait(Parked):
     """A request that waits for one reply of a coordinator. The coordinator replies even if the client has gone."""
 

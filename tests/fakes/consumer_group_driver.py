@@ -7,14 +7,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from odradek.broker.coordinator.group.commands import MetadataChanged
-from odradek.broker.coordinator.group.consumer.group import ConsumerGroup, ConsumerGroupHeartbeat, HeartbeatReply
+from odradek.broker.coordinator.group.commands import MetadataChanged, Sender
+from odradek.broker.coordinator.group.consumer.group import ConsumerGroup, ConsumerGroupHeartbeat
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import GroupSettings, fixed_configs
 from odradek.broker.coordinator.group.topics import TopicFacts
 from odradek.broker.runtime.machine import Command, Effect
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    TopicPartitions,
+)
 from odradek.protocol.uuids import uuid_to_text
 from tests.fakes.clocks import clock_at
 from tests.fakes.group_driver import START_MS
@@ -107,11 +112,32 @@ class ConsumerDriver:
         self.shard.fire_due()
         return reply
 
-    def beat(self, member_id: str, epoch: int, **options: Any) -> HeartbeatReply:
-        reply: HeartbeatReply = self.ask(ConsumerGroupHeartbeat("g", member_id, epoch, host="/h", **options))
-        return reply
+    def beat(
+        self,
+        member_id: str,
+        epoch: int,
+        *,
+        topics: Sequence[str] | None = None,
+        owned: Mapping[bytes, Iterable[int]] | None = None,
+        regex: str | None = None,
+        client_id: str = "",
+        **options: Any,
+    ) -> ConsumerGroupHeartbeatResponse:
+        request = ConsumerGroupHeartbeatRequest(
+            "g",
+            member_id,
+            epoch,
+            subscribed_topic_names=None if topics is None else list(topics),
+            subscribed_topic_regex=regex,
+            topic_partitions=None if owned is None else [TopicPartitions(t, list(own)) for t, own in owned.items()],
+            **options,
+        )
+        response: ConsumerGroupHeartbeatResponse = self.ask(ConsumerGroupHeartbeat(request, Sender(client_id, "/h", 1)))
+        return response
 
-    def join(self, member_id: str, topics: Sequence[str] | None = ("t",), **options: Any) -> HeartbeatReply:
+    def join(
+        self, member_id: str, topics: Sequence[str] | None = ("t",), **options: Any
+    ) -> ConsumerGroupHeartbeatResponse:
         return self.beat(member_id, 0, topics=topics, owned={}, **{"rebalance_timeout_ms": 30_000, **options})
 
     def refusal(self, member_id: str, epoch: int, **options: Any) -> tuple[ErrorCode, str]:
@@ -168,8 +194,7 @@ class Client:
         self.topics = topics
         self.epoch = 0
         self.owned = self._given = set()
-        options = {"rebalance_timeout_ms": 30_000, "topics": topics, "owned": {}}
-        self._take(self.driver.beat(self.member_id, 0, instance_id=self.instance_id, **options))
+        self._take(self.driver.join(self.member_id, topics, instance_id=self.instance_id))
 
     def beat(self, *, lost: bool = False, slow: bool = False) -> None:
         """One heartbeat; a client that is fenced gives up everything and joins anew.
@@ -208,12 +233,19 @@ class Client:
         self.driver.beat(self.member_id, epoch, instance_id=self.instance_id)
         self.owned = set()
 
-    def _take(self, reply: HeartbeatReply, *, slow: bool = False) -> None:
+    def _take(self, reply: ConsumerGroupHeartbeatResponse, *, slow: bool = False) -> None:
         self.epoch = reply.member_epoch
-        if reply.assignment is not None:
-            self._given = {(topic_id, index) for topic_id, own in reply.assignment.items() for index in own}
+        if (assigned := given(reply)) is not None:
+            self._given = {(topic_id, index) for topic_id, own in assigned.items() for index in own}
         if not slow:
             self.owned = self._given
+
+
+def given(response: ConsumerGroupHeartbeatResponse) -> dict[bytes, tuple[int, ...]] | None:
+    """The assignment in a response by topic id; None without one."""
+    if response.assignment is None:
+        return None
+    return {row.topic_id: tuple(row.partitions) for row in response.assignment.topic_partitions}
 
 
 def by_topic(places: Iterable[Place]) -> dict[bytes, list[int]]:

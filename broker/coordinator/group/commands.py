@@ -1,14 +1,14 @@
-"""The group types, and the commands that groups of every type understand.
+"""The group types, and the commands that groups of every type understand. Commands of one type are beside its group.
 
-Replies are the contents of the answers; errors are raised as `KafkaError`. Commands of one type are beside
-its group.
+The command of a request has the wire's message and who sent it; its reply is the wire's response. Errors are raised as
+`KafkaError`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from enum import Enum
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, final
 
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.native import mypyc_attr
@@ -27,6 +27,31 @@ Visible = Callable[[Iterable[str]], frozenset[str]]
 """Returns those of some topics that a client may see."""
 Forbidden = Callable[[Sequence[str]], Sequence[str]]
 """Returns those of some topics that a client may not create."""
+
+
+@final
+@mypyc_attr(acyclic=True)
+class Sender:
+    """The client of a request. `host`: its address, as Kafka shows it.
+
+    `visible`: which of some topics it may see; `forbidden`: which it may not create. None without an authorizer.
+    """
+
+    __slots__ = ("api_version", "client_id", "forbidden", "host", "visible")
+
+    def __init__(
+        self,
+        client_id: str,
+        host: str,
+        api_version: int,
+        visible: Visible | None = None,
+        forbidden: Forbidden | None = None,
+    ) -> None:
+        self.client_id = client_id
+        self.host = host
+        self.api_version = api_version
+        self.visible = visible
+        self.forbidden = forbidden
 
 
 @mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)

@@ -7,7 +7,7 @@ Only replay changes the group. A member may commit with an older epoch for parti
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Final, final
+from typing import Any, ClassVar, Final
 
 from odradek.broker.coordinator.group.assignment import (
     MemberOrder,
@@ -23,6 +23,7 @@ from odradek.broker.coordinator.group.commands import (
     CommitOffsets,
     GroupCommand,
     GroupType,
+    Sender,
     TxnOffsetCommit,
     Visible,
 )
@@ -53,6 +54,10 @@ from odradek.broker.coordinator.group.records import known_key, record_type_of, 
 from odradek.broker.coordinator.group.topics import StoredTopics
 from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
 from odradek.protocol.generated.stored.consumer_group_current_member_assignment import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -86,102 +91,47 @@ from odradek.protocol.native import mypyc_attr
 from odradek.protocol.primitives import ZERO_UUID
 
 
-@final
-@mypyc_attr(acyclic=True)
-class HeartbeatReply:
-    """The reply to a heartbeat. ``assignment``: None if it has not changed."""
-
-    __slots__ = ("assignment", "heartbeat_interval_ms", "member_epoch", "member_id")
-
-    def __init__(
-        self,
-        member_id: str,
-        member_epoch: int,
-        heartbeat_interval_ms: int = 0,
-        assignment: Partitions | None = None,
-    ) -> None:
-        self.member_id = member_id
-        self.member_epoch = member_epoch
-        self.heartbeat_interval_ms = heartbeat_interval_ms
-        self.assignment = assignment
-
-
 @mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
 class ConsumerGroupHeartbeat(GroupCommand):
     """A member joins (epoch 0), gives a sign of life, reports its partitions, or leaves (epoch -1, static members for a
     while: -2).
 
-    None, and -1 for the rebalance timeout, stand for "unchanged". ``host``: the client's address. ``visible``: which
-    of some topics the client may see, None for all; its patterns match no others.
+    None, and -1 for the rebalance timeout, stand for "unchanged".
     """
 
     home: ClassVar[GroupType | None] = GroupType.CONSUMER
-    __slots__ = (
-        "api_version",
-        "client_id",
-        "host",
-        "instance_id",
-        "member_epoch",
-        "member_id",
-        "owned",
-        "rack_id",
-        "rebalance_timeout_ms",
-        "regex",
-        "server_assignor",
-        "topics",
-        "visible",
-    )
-    reply: HeartbeatReply
+    __slots__ = ("request", "sender")
+    reply: ConsumerGroupHeartbeatResponse
 
-    def __init__(
-        self,
-        group_id: str,
-        member_id: str,
-        member_epoch: int,
-        *,
-        instance_id: str | None = None,
-        rack_id: str | None = None,
-        rebalance_timeout_ms: int = -1,
-        topics: Sequence[str] | None = None,
-        regex: str | None = None,
-        server_assignor: str | None = None,
-        owned: Mapping[bytes, Sequence[int]] | None = None,
-        client_id: str = "",
-        host: str = "",
-        api_version: int = 1,
-        visible: Visible | None = None,
-    ) -> None:
-        self.group_id = group_id
-        self.member_id = member_id
-        self.member_epoch = member_epoch
-        self.instance_id = instance_id
-        self.rack_id = rack_id
-        self.rebalance_timeout_ms = rebalance_timeout_ms
-        self.topics = topics
-        self.regex = regex
-        self.server_assignor = server_assignor
-        self.owned = owned
-        self.client_id = client_id
-        self.host = host
-        self.api_version = api_version
-        self.visible = visible
+    def __init__(self, request: ConsumerGroupHeartbeatRequest, sender: Sender) -> None:
+        self.group_id = request.group_id
+        self.request = request
+        self.sender = sender
+
+    @property
+    def owned(self) -> Mapping[bytes, Sequence[int]] | None:
+        """The partitions that the member owns by topic id; None if they are unchanged."""
+        rows = self.request.topic_partitions
+        return None if rows is None else {row.topic_id: row.partitions for row in rows}
 
     @property
     def says_nothing(self) -> bool:
         """Whether it has nothing about the member except the instance id and the partitions that it owns."""
+        request = self.request
         return (
-            self.topics is None
-            and self.regex is None
-            and self.rack_id is None
-            and self.server_assignor is None
-            and self.rebalance_timeout_ms == -1
+            request.subscribed_topic_names is None
+            and request.subscribed_topic_regex is None
+            and request.rack_id is None
+            and request.server_assignor is None
+            and request.rebalance_timeout_ms == -1
         )
 
     @property
     def is_full(self) -> bool:
         """Whether it has all fields, as from a member that is unsure whether the coordinator knows them."""
-        tells_topics = self.topics is not None or self.regex is not None
-        return self.rebalance_timeout_ms != -1 and tells_topics and self.owned is not None
+        request = self.request
+        tells_topics = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
+        return request.rebalance_timeout_ms != -1 and tells_topics and request.topic_partitions is not None
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -32,7 +32,6 @@ from odradek.broker.coordinator.group.consumer.group import (
     ConsumerGroup,
     ConsumerGroupHeartbeat,
     ConsumerStep,
-    HeartbeatReply,
     ResolveRegexes,
     join_key,
     sync_key,
@@ -41,6 +40,7 @@ from odradek.broker.coordinator.group.consumer.migration import Migration
 from odradek.broker.coordinator.group.consumer.progress import (
     Change,
     GroupEpochs,
+    Owned,
     Progress,
     RegexChange,
     check_epoch,
@@ -81,6 +81,12 @@ from odradek.broker.coordinator.group.settings import ConsumerConfigs, GroupSett
 from odradek.broker.runtime.machine import Cancel, Command, Effect, Outcome, R, Schedule, make_outcome
 from odradek.protocol.consumer_protocol import ConsumerProtocolSubscription, decode_subscription
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
+from odradek.protocol.generated.messages.consumer_group_heartbeat import (
+    Assignment,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    ResponseTopicPartitions,
+)
 from odradek.protocol.generated.stored.consumer_group_metadata import ConsumerGroupMetadataKey
 
 logger = logging.getLogger(__name__)
@@ -130,94 +136,96 @@ class ConsumerKind(EpochKind):
 
     # -- heartbeats
 
-    def heartbeat(self, command: ConsumerGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
+    def heartbeat(self, command: ConsumerGroupHeartbeat, now_ms: int) -> Outcome[ConsumerGroupHeartbeatResponse]:
         """Decide on a heartbeat: a member joins with epoch 0 and leaves with a negative one."""
         unchanged = self._unchanged(command, now_ms)
         if unchanged is not None:
             return unchanged
-        if command.member_epoch <= LEAVING:
-            return self._leave(command, now_ms)
-        group_id = command.group_id
-        configs = self.configs
+        request = command.request
+        if request.member_epoch <= LEAVING:
+            return self._leave(request, now_ms)
+        group_id, owned = command.group_id, command.owned
         step = self._step(command, now_ms)
-        check_room(step.group, command.member_id, configs.max_size)
-        member_id = command.member_id or self.new_id()
-        before = self._member(step, command, member_id)
+        check_room(step.group, request.member_id, self.configs.max_size)
+        member_id = request.member_id or self.new_id()
+        before = self._member(step, request, member_id, owned)
         after = _updated(before, command)
-        change = Change(before, after)
-        member = self.progress.advance(step, change, command.owned, bump_unresolved=False)
+        member = self.progress.advance(step, Change(before, after), owned, bump_unresolved=False)
         step.effects.append(self._session(group_id, member_id))
-        tells = command.member_epoch == 0 or command.is_full or member.assigned != before.assigned
-        reply = HeartbeatReply(
-            member_id,
-            member.epoch,
-            configs.heartbeat_interval_ms(group_id),
-            without_epochs(member.assigned) if tells else None,
-        )
-        return step.outcome(reply, self._groups)
+        tells = request.member_epoch == 0 or command.is_full or member.assigned != before.assigned
+        return step.outcome(self._response(group_id, member, _assignment(member) if tells else None), self._groups)
 
-    def _unchanged(self, command: ConsumerGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply] | None:
+    def _response(
+        self, group_id: str, member: Member, assignment: Assignment | None = None
+    ) -> ConsumerGroupHeartbeatResponse:
+        return ConsumerGroupHeartbeatResponse(
+            member_id=member.member_id,
+            member_epoch=member.epoch,
+            heartbeat_interval_ms=self.configs.heartbeat_interval_ms(group_id),
+            assignment=assignment,
+        )
+
+    def _unchanged(
+        self, command: ConsumerGroupHeartbeat, now_ms: int
+    ) -> Outcome[ConsumerGroupHeartbeatResponse] | None:
         """The outcome of a heartbeat that says nothing new, of a member that has its whole assignment: most of them.
 
         A fast path: `heartbeat` would give the same result.
         """
-        group_id = command.group_id
+        group_id, request = command.group_id, command.request
         group = self._groups.get(group_id)
         if not isinstance(group, ConsumerGroup):
             return None
-        member = group.members.get(command.member_id)
+        member = group.members.get(request.member_id)
         if (
             member is None
-            or member.epoch != command.member_epoch
+            or member.epoch != request.member_epoch
             or not command.says_nothing
             or not _is_same(member, command)
             or not group.rests(member, now_ms)
         ):
             return None
-        instance_id = command.instance_id
+        instance_id = request.instance_id
         if instance_id is not None and group.static_ids.get(instance_id) != member.member_id:
             return None
-        reply = HeartbeatReply(member.member_id, member.epoch, self.configs.heartbeat_interval_ms(group_id))
-        return make_outcome(reply=reply, effects=(self._session(group_id, member.member_id),))
+        return make_outcome(
+            reply=self._response(group_id, member), effects=(self._session(group_id, member.member_id),)
+        )
 
     # -- group and member
 
     def _step(self, command: ConsumerGroupHeartbeat, now_ms: int) -> ConsumerStep:
         """A step of the group. A first member creates the group, also from an empty or a classic one."""
-        group = self._groups.get(command.group_id)
+        group_id, epoch, visible = command.group_id, command.request.member_epoch, command.sender.visible
+        group = self._groups.get(group_id)
         if isinstance(group, ConsumerGroup):
-            return ConsumerStep(group, now_ms, visible=command.visible)
+            return ConsumerStep(group, now_ms, visible=visible)
         if group is None:
-            if command.member_epoch:
-                text = f"Consumer group {command.group_id} not found."
-                raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text)
-            return ConsumerStep(self._new_group(command.group_id), now_ms, visible=command.visible)
-        if command.member_epoch == 0 and isinstance(group, ClassicGroup):
+            if epoch:
+                raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
+            return ConsumerStep(self._new_group(group_id), now_ms, visible=visible)
+        if epoch == 0 and isinstance(group, ClassicGroup):
             if not group.is_empty:
                 return self.migration.upgrade(group, now_ms)
-            group_id, tombstones = command.group_id, group.tombstones()
-            step = ConsumerStep(self._new_group(group_id), now_ms, tombstones, visible=command.visible)
+            step = ConsumerStep(self._new_group(group_id), now_ms, group.tombstones(), visible=visible)
             step.effects += group.on_removed()
             return step
-        raise self.other_kind(command.group_id)
+        raise self.other_kind(group_id)
 
-    def _member(self, step: ConsumerStep, command: ConsumerGroupHeartbeat, member_id: str) -> Member:
-        group, epoch = step.group, command.member_epoch
-        if command.instance_id is not None:
-            return self._static_member(step, command, member_id, command.instance_id)
-        member = group.members.get(member_id)
-        if member is None:
-            member = Member(member_id) if epoch == 0 else group.member(member_id)
-        check_epoch(member, epoch, command.owned, rejoins=self.configs.release.rejoins_by_epoch)
-        return member
-
-    def _static_member(
-        self, step: ConsumerStep, command: ConsumerGroupHeartbeat, member_id: str, instance_id: str
+    def _member(
+        self, step: ConsumerStep, request: ConsumerGroupHeartbeatRequest, member_id: str, owned: Owned | None
     ) -> Member:
-        group = step.group
-        if command.member_epoch:
-            member: Member = group.requesting(member_id, instance_id)
-            check_epoch(member, command.member_epoch, command.owned, rejoins=False)
+        group, epoch, instance_id = step.group, request.member_epoch, request.instance_id
+        member: Member | None
+        if instance_id is None:
+            member = group.members.get(member_id)
+            if member is None:
+                member = Member(member_id) if epoch == 0 else group.member(member_id)
+            check_epoch(member, epoch, owned, rejoins=self.configs.release.rejoins_by_epoch)
+            return member
+        if epoch:
+            member = group.requesting(member_id, instance_id)
+            check_epoch(member, epoch, owned, rejoins=False)
             return member
         present: Member | None = group.static_member(instance_id)
         if present is None:
@@ -228,22 +236,20 @@ class ConsumerKind(EpochKind):
 
     # -- members that go
 
-    def _leave(self, command: ConsumerGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
-        """Let a member leave. A static one may leave for a while, and keeps its place for the session timeout."""
-        group: ConsumerGroup = self._existing(command.group_id)
-        member: Member = group.requesting(command.member_id, command.instance_id)
-        if command.instance_id is not None and command.member_epoch == AWAY:
-            return self._go_away(group, member, now_ms)
-        return self.remove(group, [member], HeartbeatReply(command.member_id, command.member_epoch), now_ms)
+    def _leave(self, request: ConsumerGroupHeartbeatRequest, now_ms: int) -> Outcome[ConsumerGroupHeartbeatResponse]:
+        """Let a member leave. A static one may leave for a while, and keeps its place for the session timeout.
 
-    def _go_away(self, group: ConsumerGroup, member: Member, now_ms: int) -> Outcome[HeartbeatReply]:
-        """Let a static member leave for a while. Its partitions count as assigned in epoch 0 from now on, so that its
-        successor may commit them.
+        The partitions of such a member count as assigned in epoch 0 from now on, so that its successor may commit them.
         """
+        group: ConsumerGroup = self._existing(request.group_id)
+        member: Member = group.requesting(request.member_id, request.instance_id)
+        response = ConsumerGroupHeartbeatResponse(member_id=request.member_id, member_epoch=request.member_epoch)
+        if request.instance_id is None or request.member_epoch != AWAY:
+            return self.remove(group, [member], response, now_ms)
         kept = {topic_id: dict.fromkeys(partitions, 0) for topic_id, partitions in member.assigned.items()}
         away = with_progress(member, AWAY, member.previous_epoch, member.state, kept, NOTHING)
         step = ConsumerStep(group, now_ms, [current_record(group.group_id, away)])
-        return step.outcome(HeartbeatReply(member.member_id, AWAY), self._groups)
+        return step.outcome(response, self._groups)
 
     def _expire(self, group: ConsumerGroup, member: Member, now_ms: int) -> Outcome[None]:
         return self.remove(group, [member], None, now_ms)
@@ -335,26 +341,33 @@ def _is_same(member: Member, command: ConsumerGroupHeartbeat) -> bool:
     """Whether the heartbeat is from the member's client id, host and instance, and the member has the consumer
     protocol.
     """
+    instance_id = command.request.instance_id
     return (
-        member.client_id == command.client_id
-        and member.client_host == command.host
-        and (command.instance_id is None or command.instance_id == member.instance_id)
+        member.client_id == command.sender.client_id
+        and member.client_host == command.sender.host
+        and (instance_id is None or instance_id == member.instance_id)
         and member.classic is None
     )
 
 
+def _assignment(member: Member) -> Assignment:
+    rows = [ResponseTopicPartitions(topic_id, sorted(own)) for topic_id, own in member.assigned.items()]
+    return Assignment(rows)
+
+
 def _updated(member: Member, command: ConsumerGroupHeartbeat) -> Member:
     """The member with the fields of the heartbeat; None and -1 change nothing."""
-    topics, regex, assignor = command.topics, command.regex, command.server_assignor
-    timeout_ms = command.rebalance_timeout_ms
     if command.says_nothing and _is_same(member, command):
         return member
+    request = command.request
+    topics, regex, assignor = request.subscribed_topic_names, request.subscribed_topic_regex, request.server_assignor
+    timeout_ms = request.rebalance_timeout_ms
     decoded = Member(
         member.member_id,
-        member.instance_id if command.instance_id is None else command.instance_id,
-        member.rack_id if command.rack_id is None else command.rack_id,
-        command.client_id,
-        command.host,
+        member.instance_id if request.instance_id is None else request.instance_id,
+        member.rack_id if request.rack_id is None else request.rack_id,
+        command.sender.client_id,
+        command.sender.host,
         member.topics if topics is None else sorted_names(topics),
         member.regex if regex is None else regex,
         member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
