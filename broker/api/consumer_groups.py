@@ -10,9 +10,10 @@ The rules are the group coordinator's (`odradek.broker.coordinator.group.consume
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Final
 
-from odradek.broker.api.group_admin import HIDDEN_TOPICS, by_coordinator, describable, require_topics
+from odradek.broker.api.group_admin import describe_groups_of_kind, require_topics
 from odradek.broker.api.group_requests import check_text, invalid, is_offered, require_read, sender_of
 from odradek.broker.config.broker_config import CONSUMER_ASSIGNORS
 from odradek.broker.controller.feature_levels import GROUP_VERSION
@@ -113,31 +114,10 @@ def consumer_group_describe(
 ) -> ConsumerGroupDescribeResponse:
     """Epochs, and members with their assignments and targets."""
     _check_served(ctx)
-    shown, hidden = describable(ctx, request.group_ids)
-    refused = [DescribedGroup(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED, group_id=each) for each in hidden]
-    without_id = [DescribedGroup(error_code=ErrorCode.INVALID_GROUP_ID) for group_id in shown if not group_id]
-    groups = [_describe(ctx, group_id) for group_id in by_coordinator(ctx, filter(None, shown))]
-    if request.include_authorized_operations:
-        for group in groups:
-            if group.error_code == ErrorCode.NONE:
-                group.authorized_operations = ctx.operations(Resource.GROUP, group.group_id)
-    if ctx.authorizer is not None:
-        groups = _without_hidden_topics(ctx, groups)
-    return ConsumerGroupDescribeResponse(groups=[*refused, *without_id, *groups])
-
-
-def _without_hidden_topics(ctx: RequestContext, groups: list[DescribedGroup]) -> list[DescribedGroup]:
-    """Leave out groups whose members have a topic that the client may not see."""
-    topics = [_assigned_topics(group) for group in groups]
-    shown = ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, sorted(set().union(*topics)))
-    return [
-        group
-        if names <= shown
-        else DescribedGroup(
-            error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, error_message=HIDDEN_TOPICS, group_id=group.group_id
-        )
-        for group, names in zip(groups, topics, strict=True)
-    ]
+    groups = describe_groups_of_kind(
+        ctx, request, ConsumerGroup, DescribedGroup, partial(_describe, ctx), _assigned_topics
+    )
+    return ConsumerGroupDescribeResponse(groups=groups)
 
 
 def _assigned_topics(group: DescribedGroup) -> set[str]:
@@ -149,15 +129,9 @@ def _assigned_topics(group: DescribedGroup) -> set[str]:
     }
 
 
-def _describe(ctx: RequestContext, group_id: str) -> DescribedGroup:
-    try:
-        group = ctx.services.groups().machine_for(group_id, ctx.node).groups.existing(group_id)
-        if not isinstance(group, ConsumerGroup):
-            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
-    except KafkaError as error:
-        return DescribedGroup(error_code=error.code, error_message=error.message, group_id=group_id)
+def _describe(ctx: RequestContext, group: ConsumerGroup) -> DescribedGroup:
     return DescribedGroup(
-        group_id=group_id,
+        group_id=group.group_id,
         group_state=group.state_name,
         group_epoch=group.epoch,
         assignment_epoch=group.assignment_epoch,

@@ -9,11 +9,13 @@ A group's protocol, and its members' subscriptions, show only while it is stable
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from odradek.broker.coordinator.group.classic.group import ClassicGroup, Member
 from odradek.broker.coordinator.group.classic.states import DEAD, STABLE
 from odradek.broker.coordinator.group.commands import DeleteGroup
+from odradek.broker.coordinator.group.epoch_group import EpochGroup
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS as GROUP_TOPIC
 from odradek.broker.requests.access import ByItem
@@ -37,7 +39,8 @@ from odradek.protocol.generated.messages.describe_groups import (
 from odradek.protocol.generated.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from odradek.protocol.java_maps import hash_of_partition, hash_of_text, java_order
 
-HIDDEN_TOPICS = "The group has described topic(s) that the client is not authorized to describe."
+D = TypeVar("D", bound=Any)
+
 _REFUSED = ErrorCode.GROUP_AUTHORIZATION_FAILED
 _NOT_FOUND_FROM = 6
 _OPERATIONS_ON_CONFIGS = 1 << Operation.DESCRIBE_CONFIGS | 1 << Operation.ALTER_CONFIGS
@@ -65,6 +68,56 @@ def describable(ctx: RequestContext, group_ids: Iterable[str]) -> tuple[list[str
     for group_id in group_ids:
         (shown if ctx.allows(Operation.DESCRIBE, Resource.GROUP, group_id) else hidden).append(group_id)
     return shown, hidden
+
+
+def describe_groups_of_kind(
+    ctx: RequestContext,
+    request: Any,
+    kind: type[EpochGroup],
+    row: type[D],
+    show: Callable[[Any], D],
+    topics_of: Callable[[D], set[str]],
+    *,
+    hidden_topics: str = "The group has described topic(s) that the client is not authorized to describe.",
+    texts: Mapping[ErrorCode, str] | None = None,
+) -> list[D]:
+    """The rows of ConsumerGroupDescribe, ShareGroupDescribe or StreamsGroupDescribe, in Kafka's order.
+
+    `show` makes the row of a group, and `topics_of` names the topics in it: the client must be allowed to see all of
+    them. `texts`: of errors that have none.
+    """
+
+    def refused(code: ErrorCode, group_id: str, text: str | None = None) -> D:
+        made: D = row(error_code=code, error_message=text, group_id=group_id)
+        return made
+
+    def described(group_id: str) -> D:
+        try:
+            group = ctx.services.groups().machine_for(group_id, ctx.node).groups.existing(group_id)
+            if not isinstance(group, kind):
+                text = f"Group {group_id} is not a {kind.protocol_type} group."
+                raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text)
+        except KafkaError as error:
+            return refused(error.code, group_id, error.message or (texts or {}).get(error.code))
+        shown: D = show(group)
+        return shown
+
+    shown, hidden = describable(ctx, request.group_ids)
+    first = [refused(_REFUSED, group_id) for group_id in hidden]
+    first += [refused(ErrorCode.INVALID_GROUP_ID, "") for group_id in shown if not group_id]
+    groups = [described(group_id) for group_id in by_coordinator(ctx, filter(None, shown))]
+    if request.include_authorized_operations:
+        for group in groups:
+            if group.error_code == ErrorCode.NONE:
+                group.authorized_operations = ctx.operations(Resource.GROUP, group.group_id)
+    if ctx.authorizer is not None:
+        topics = [topics_of(group) for group in groups]
+        visible = ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, sorted(set().union(*topics)))
+        groups = [
+            group if names <= visible else refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED, group.group_id, hidden_topics)
+            for group, names in zip(groups, topics, strict=True)
+        ]
+    return first + groups
 
 
 def require_topics(ctx: RequestContext, names: Sequence[str] | None) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from odradek.broker.api.group_admin import by_coordinator, describable, require_topics
+from odradek.broker.api.group_admin import describe_groups_of_kind, require_topics
 from odradek.broker.api.group_requests import check_text, invalid, is_offered, require_read
 from odradek.broker.controller.feature_levels import STREAMS_VERSION
 from odradek.broker.coordinator.group.commands import Forbidden
@@ -53,7 +53,6 @@ _STATIC_LEAVING = -2
 _ACCEPTABLE_RECOVERY_LAG = 10_000
 _NO_DESCRIPTION, _DESCRIBED = 1, 3
 """The statuses of a topology description (KIP-1331) that somebody asks for; 2 is for a plugin that fails."""
-_HIDDEN_TOPICS = "The described group uses topics that the client is not authorized to describe."
 
 
 # -- StreamsGroupHeartbeat
@@ -321,46 +320,26 @@ def streams_group_describe(
 ) -> d.StreamsGroupDescribeResponse:
     """Epochs, topology, and members with their tasks and target tasks."""
     _check_served(ctx)
-    shown, hidden = describable(ctx, request.group_ids)
-    refused = [d.DescribedGroup(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED, group_id=each) for each in hidden]
-    without_id = [d.DescribedGroup(error_code=ErrorCode.INVALID_GROUP_ID) for each in shown if not each]
-    described = request.include_topology_description
-    groups = [_describe(ctx, group_id, described) for group_id in by_coordinator(ctx, filter(None, shown))]
-    if request.include_authorized_operations:
-        for group in groups:
-            if group.error_code == ErrorCode.NONE:
-                group.authorized_operations = ctx.operations(Resource.GROUP, group.group_id)
-    if ctx.authorizer is not None:
-        groups = _without_hidden_topics(ctx, groups)
-    return d.StreamsGroupDescribeResponse(groups=[*refused, *without_id, *groups])
+    groups = describe_groups_of_kind(
+        ctx,
+        request,
+        StreamsGroup,
+        d.DescribedGroup,
+        partial(_describe, with_description=request.include_topology_description),
+        _declared_topics,
+        hidden_topics="The described group uses topics that the client is not authorized to describe.",
+    )
+    return d.StreamsGroupDescribeResponse(groups=groups)
 
 
-def _without_hidden_topics(ctx: RequestContext, groups: list[d.DescribedGroup]) -> list[d.DescribedGroup]:
-    """Leave out groups whose topology has a topic that the client may not see."""
-    topics = [
-        {name for each in (group.topology.subtopologies or () if group.topology else ()) for name in _names(each)}
-        for group in groups
-    ]
-    shown = ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, sorted(set().union(*topics)))
-    return [
-        group
-        if names <= shown
-        else d.DescribedGroup(
-            error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, error_message=_HIDDEN_TOPICS, group_id=group.group_id
-        )
-        for group, names in zip(groups, topics, strict=True)
-    ]
+def _declared_topics(group: d.DescribedGroup) -> set[str]:
+    subtopologies = (group.topology.subtopologies or ()) if group.topology else ()
+    return {name for each in subtopologies for name in _names(each)}
 
 
-def _describe(ctx: RequestContext, group_id: str, with_description: bool) -> d.DescribedGroup:
-    try:
-        group = ctx.services.groups().machine_for(group_id, ctx.node).groups.existing(group_id)
-        if not isinstance(group, StreamsGroup):
-            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a streams group.")
-    except KafkaError as error:
-        return d.DescribedGroup(error_code=error.code, error_message=error.message, group_id=group_id)
+def _describe(group: StreamsGroup, *, with_description: bool) -> d.DescribedGroup:
     answer = d.DescribedGroup(
-        group_id=group_id,
+        group_id=group.group_id,
         group_state=group.state_name,
         group_epoch=group.epoch,
         assignment_epoch=group.assignment_epoch,

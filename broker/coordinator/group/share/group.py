@@ -18,7 +18,7 @@ from odradek.broker.coordinator.group.assignment import (
     stored_order,
     timeline_order,
 )
-from odradek.broker.coordinator.group.commands import GroupCommand, GroupType
+from odradek.broker.coordinator.group.commands import GroupCommand, GroupType, Sender
 from odradek.broker.coordinator.group.epoch_group import (
     EMPTY,
     FIRST_EPOCH,
@@ -32,6 +32,10 @@ from odradek.broker.coordinator.group.groups import ExpiryBasis
 from odradek.broker.coordinator.group.records import encode_key, new_record
 from odradek.broker.runtime.machine import Effect, NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages.share_group_heartbeat import (
+    ShareGroupHeartbeatRequest,
+    ShareGroupHeartbeatResponse,
+)
 from odradek.protocol.generated.stored import share_group_current_member_assignment as current
 from odradek.protocol.generated.stored import share_group_state_partition_metadata as states
 from odradek.protocol.generated.stored import share_group_target_assignment_member as target
@@ -63,42 +67,20 @@ class ShareGroupCommand(GroupCommand):
     home: ClassVar[GroupType | None] = GroupType.SHARE
 
 
-class HeartbeatReply(NamedTuple):
-    """The reply to a heartbeat; ``assigned`` is None if it has not changed."""
-
-    member_epoch: int
-    heartbeat_interval_ms: int
-    assigned: Partitions | None
-
-
 @mypyc_attr(allow_interpreted_subclasses=True)
 class ShareGroupHeartbeat(ShareGroupCommand):
     """A heartbeat of a member: it joins with epoch 0 and leaves with epoch -1.
 
-    ``rack_id`` and ``topics`` are None when they are as before.
+    The rack and the topics are None when they are as before.
     """
 
-    __slots__ = ("client_host", "client_id", "member_epoch", "member_id", "rack_id", "topics")
-    reply: HeartbeatReply
+    __slots__ = ("request", "sender")
+    reply: ShareGroupHeartbeatResponse
 
-    def __init__(
-        self,
-        group_id: str,
-        member_id: str,
-        member_epoch: int,
-        *,
-        client_id: str,
-        client_host: str,
-        rack_id: str | None = None,
-        topics: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(group_id)
-        self.member_id = member_id
-        self.member_epoch = member_epoch
-        self.client_id = client_id
-        self.client_host = client_host
-        self.rack_id = rack_id
-        self.topics = topics
+    def __init__(self, request: ShareGroupHeartbeatRequest, sender: Sender) -> None:
+        super().__init__(request.group_id)
+        self.request = request
+        self.sender = sender
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -29,7 +29,6 @@ from odradek.broker.coordinator.group.share.group import (
     EndDeleteGroup,
     EndDeleteOffsets,
     ForgetDeletedTopics,
-    HeartbeatReply,
     InitializeStates,
     Places,
     ShareGroup,
@@ -62,6 +61,12 @@ from odradek.broker.runtime.machine import (
 )
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages.share_group_heartbeat import (
+    Assignment,
+    ShareGroupHeartbeatRequest,
+    ShareGroupHeartbeatResponse,
+    TopicPartitions,
+)
 from odradek.protocol.generated.stored.share_group_member_metadata import ShareGroupMemberMetadataKey
 from odradek.protocol.generated.stored.share_group_metadata import ShareGroupMetadataKey
 from odradek.protocol.java_hash_table import HashTable, slots_to_hold
@@ -112,50 +117,51 @@ class ShareKind(EpochKind):
 
     # -- heartbeats
 
-    def heartbeat(self, command: ShareGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
+    def heartbeat(self, command: ShareGroupHeartbeat, now_ms: int) -> Outcome[ShareGroupHeartbeatResponse]:
         """A member joins, sends a heartbeat or leaves."""
         unchanged = self._unchanged(command)
         if unchanged is not None:
             return unchanged
-        if command.member_epoch == LEAVE:
-            return self._leave(command)
-        group = self._group_for(command)
-        member = self._member_for(group, command)
+        request = command.request
+        if request.member_epoch == LEAVE:
+            return self._leave(request)
+        group = self._group_for(request)
+        member = self._member_for(group, request)
         work = _Heartbeat(self._topics, self.configs, group, member, command, now_ms)
         return work.outcome(self._session(group.group_id, member.member_id))
 
-    def _unchanged(self, command: ShareGroupHeartbeat) -> Outcome[HeartbeatReply] | None:
+    def _unchanged(self, command: ShareGroupHeartbeat) -> Outcome[ShareGroupHeartbeatResponse] | None:
         """The outcome of a heartbeat that says nothing new, of a member that has its whole assignment: most of them.
 
         A fast path: `heartbeat` would give the same result.
         """
-        group_id = command.group_id
+        group_id, request = command.group_id, command.request
         group = self._groups.get(group_id)
         if not isinstance(group, ShareGroup):
             return None
-        member = group.members.get(command.member_id)
+        member = group.members.get(request.member_id)
         if (
             member is None
-            or member.epoch != command.member_epoch
-            or command.topics is not None
-            or command.rack_id is not None
-            or member.client_id != command.client_id
-            or member.client_host != command.client_host
+            or member.epoch != request.member_epoch
+            or request.subscribed_topic_names is not None
+            or request.rack_id is not None
+            or member.client_id != command.sender.client_id
+            or member.client_host != command.sender.host
             or not group.rests(member)
         ):
             return None
-        reply = HeartbeatReply(member.epoch, self.configs.heartbeat_interval_ms(group_id), None)
-        return make_outcome(reply=reply, effects=(self._session(group_id, member.member_id),))
+        response = _response(group_id, member, self.configs)
+        return make_outcome(reply=response, effects=(self._session(group_id, member.member_id),))
 
     def _expire(self, group: ShareGroup, member: ShareMember, now_ms: int) -> Outcome[None]:
         return make_outcome(self._without(group, member.member_id), effects=[GroupChanged(group.group_id)])
 
-    def _leave(self, command: ShareGroupHeartbeat) -> Outcome[HeartbeatReply]:
-        group: ShareGroup = self._existing(command.group_id)
-        group.member(command.member_id)
-        effects = [Cancel(session_key(group.group_id, command.member_id)), GroupChanged(group.group_id)]
-        records = self._without(group, command.member_id)
-        return make_outcome(records, reply=HeartbeatReply(LEAVE, 0, None), effects=effects)
+    def _leave(self, request: ShareGroupHeartbeatRequest) -> Outcome[ShareGroupHeartbeatResponse]:
+        group: ShareGroup = self._existing(request.group_id)
+        member_id = group.member(request.member_id).member_id
+        effects = [Cancel(session_key(group.group_id, member_id)), GroupChanged(group.group_id)]
+        response = ShareGroupHeartbeatResponse(member_id=member_id, member_epoch=LEAVE)
+        return make_outcome(self._without(group, member_id), reply=response, effects=effects)
 
     def _without(self, group: ShareGroup, member_id: str) -> list[NewRecord]:
         topics = group.topics_with(None, without=member_id)
@@ -174,21 +180,21 @@ class ShareKind(EpochKind):
             raise self.other_kind(group_id)
         return group
 
-    def _group_for(self, command: ShareGroupHeartbeat) -> ShareGroup:
-        if command.member_epoch != JOIN and self._groups.get(command.group_id) is None:
-            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Share group {command.group_id} not found.")
-        group = self._group_or_new(command.group_id)
+    def _group_for(self, request: ShareGroupHeartbeatRequest) -> ShareGroup:
+        if request.member_epoch != JOIN and self._groups.get(request.group_id) is None:
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Share group {request.group_id} not found.")
+        group = self._group_or_new(request.group_id)
         limit = self.configs.max_size
-        if len(group.members) >= limit and command.member_id not in group.members:
+        if len(group.members) >= limit and request.member_id not in group.members:
             text = f"The share group has reached its maximum capacity of {limit} members."
             raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED, text)
         return group
 
-    def _member_for(self, group: ShareGroup, command: ShareGroupHeartbeat) -> ShareMember:
-        epoch = command.member_epoch
+    def _member_for(self, group: ShareGroup, request: ShareGroupHeartbeatRequest) -> ShareMember:
+        epoch = request.member_epoch
         if epoch == JOIN:
-            return group.members.get(command.member_id) or ShareMember(command.member_id)
-        member = group.member(command.member_id)
+            return group.members.get(request.member_id) or ShareMember(request.member_id)
+        member = group.member(request.member_id)
         if epoch in (member.epoch, member.previous_epoch):
             return member
         word = "greater" if epoch > member.epoch else "smaller"
@@ -351,8 +357,8 @@ class _Heartbeat:
         self._records: list[NewRecord] = []
         self._names = dict(group.subscribed)
 
-    def outcome(self, session: Schedule) -> Outcome[HeartbeatReply]:
-        group, command, before = self._group, self._command, self._before
+    def outcome(self, session: Schedule) -> Outcome[ShareGroupHeartbeatResponse]:
+        group, request, before = self._group, self._command.request, self._before
         member = self._updated()
         epoch, bumped = self._decide_epoch(member)
         target_epoch, target = self._decide_target(member, epoch)
@@ -362,18 +368,21 @@ class _Heartbeat:
             effects.append(GroupChanged(group.group_id))
         effects += self._begin_states(epoch)
         group.complete = not self._records and group.assignment_epoch >= group.epoch
-        told = command.member_epoch == JOIN or command.topics is not None or member.assigned != before.assigned
-        interval = self._configs.heartbeat_interval_ms(group.group_id)
-        reply = HeartbeatReply(member.epoch, interval, member.assigned if told else None)
-        return make_outcome(self._records, reply=reply, effects=effects)
+        names_topics = request.subscribed_topic_names is not None
+        response = _response(group.group_id, member, self._configs)
+        if request.member_epoch == JOIN or names_topics or member.assigned != before.assigned:
+            rows = [TopicPartitions(topic_id, list(indexes)) for topic_id, indexes in member.assigned.items()]
+            response.assignment = Assignment(rows)
+        return make_outcome(self._records, reply=response, effects=effects)
 
     def _updated(self) -> ShareMember:
-        command, before = self._command, self._before
+        request, sender, before = self._command.request, self._command.sender, self._before
+        topics = request.subscribed_topic_names
         member = before._replace(
-            rack_id=before.rack_id if command.rack_id is None else command.rack_id,
-            client_id=command.client_id,
-            client_host=command.client_host,
-            topics=before.topics if command.topics is None else frozenset(command.topics),
+            rack_id=before.rack_id if request.rack_id is None else request.rack_id,
+            client_id=sender.client_id,
+            client_host=sender.host,
+            topics=before.topics if topics is None else frozenset(topics),
         )
         if member != before or before.member_id not in self._group.members:
             self._records.append(member_record(self._group.group_id, member))
@@ -456,6 +465,14 @@ class _Heartbeat:
     def _topic_ids(self, names: Iterable[str]) -> dict[str, TopicFacts]:
         found = {name: self._topics.named(name) for name in names}
         return {name: facts for name, facts in found.items() if facts is not None}
+
+
+def _response(group_id: str, member: ShareMember, configs: EpochConfigs) -> ShareGroupHeartbeatResponse:
+    return ShareGroupHeartbeatResponse(
+        member_id=member.member_id,
+        member_epoch=member.epoch,
+        heartbeat_interval_ms=configs.heartbeat_interval_ms(group_id),
+    )
 
 
 def _only(partitions: Partitions, topic_ids: Set[bytes]) -> Partitions:

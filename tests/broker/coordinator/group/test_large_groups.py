@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-from odradek.broker.coordinator.group.share.group import ShareGroupHeartbeat
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.broker.coordinator.group.share.driver import ShareDriver
 from tests.broker.coordinator.group.streams.driver import PLAIN, StreamsDriver
@@ -76,7 +75,7 @@ def test_whoever_is_too_many_is_refused_and_nothing_is_kept_of_it() -> None:
         consumer.join(f"m{number}")
     records = (len(share.log), streams.journal.end_offset, consumer.journal.end_offset)
     for number in range(100, 10_000):
-        late = ShareGroupHeartbeat("g", f"m{number}", 0, client_id="c", client_host="/h", topics=("t",))
+        late = share.heartbeat(f"m{number}", 0, "t")
         with pytest.raises(KafkaError, match="maximum capacity of 100 members") as refused:
             share.ask(late)
         assert refused.value.code is ErrorCode.GROUP_MAX_SIZE_REACHED

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
+from odradek.broker.coordinator.group.commands import Sender
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import fixed_configs
 from odradek.broker.coordinator.group.share import group as c
 from odradek.broker.coordinator.group.share.group import ShareGroup
 from odradek.broker.coordinator.group.topics import TopicFacts
 from odradek.broker.runtime.machine import Command, LogRecord, Outcome
+from odradek.protocol.generated.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 
 TOPIC = bytes(15) + b"\1"
 OTHER = bytes(15) + b"\2"
@@ -37,6 +39,14 @@ class Topics:
 
     def names(self) -> list[str]:
         return list(self.facts)
+
+
+class Told(NamedTuple):
+    """What a heartbeat is answered; ``assigned`` by topic id, None if it has not changed."""
+
+    member_epoch: int
+    heartbeat_interval_ms: int
+    assigned: dict[bytes, tuple[int, ...]] | None
 
 
 class ShareDriver:
@@ -75,14 +85,19 @@ class ShareDriver:
     def replay(self, record: LogRecord) -> None:
         self.machine.replay(record)
 
-    def beat(
-        self, member: str, epoch: int, *topics: str, group: str = "g", rack: str | None = None
-    ) -> c.HeartbeatReply:
-        command = c.ShareGroupHeartbeat(
-            group, member, epoch, client_id="c", client_host="/h", rack_id=rack, topics=topics or None
-        )
-        reply: c.HeartbeatReply = self.ask(command).reply
-        return reply
+    def beat(self, member: str, epoch: int, *topics: str, group: str = "g", rack: str | None = None) -> Told:
+        response = self.ask(self.heartbeat(member, epoch, *topics, group=group, rack=rack)).reply
+        given = None
+        if response.assignment is not None:
+            given = {row.topic_id: tuple(row.partitions) for row in response.assignment.topic_partitions}
+        return Told(response.member_epoch, response.heartbeat_interval_ms, given)
+
+    @staticmethod
+    def heartbeat(
+        member: str, epoch: int, *topics: str, group: str = "g", rack: str | None = None
+    ) -> c.ShareGroupHeartbeat:
+        request = ShareGroupHeartbeatRequest(group, member, epoch, rack, list(topics) or None)
+        return c.ShareGroupHeartbeat(request, Sender("c", "/h", 1))
 
     def settle(self, *members: str) -> None:
         """Heartbeats until nothing comes of them."""
