@@ -13,27 +13,25 @@ first one answered with REBALANCE_IN_PROGRESS (Kafka never answers it).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
-from odradek.broker.api.group_requests import may_read, require_read, visible_topics
+from odradek.broker.api.group_requests import may_read, require_read, sender_of
 from odradek.broker.coordinator.group.classic.group import (
     Heartbeat,
     JoinGroup,
-    JoinReply,
     LeaveGroup,
     SyncGroup,
-    SyncReply,
     join_refused,
 )
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
-from odradek.broker.requests.parked_request import Later, later
-from odradek.broker.runtime.replies import ReplySlot
+from odradek.broker.requests.parked_request import Later, awaited, later
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from odradek.protocol.generated.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
+from odradek.protocol.generated.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from odradek.protocol.generated.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
 from odradek.protocol.generated.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
@@ -50,51 +48,25 @@ _LEAVE_BATCHED_FROM: Final = 3
 def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse | Later:
     """Join a group; the answer comes when the join phase ends."""
     if not may_read(ctx, request.group_id):
-        return _join_response(ctx, join_refused("", ErrorCode.GROUP_AUTHORIZATION_FAILED))
-    session = request.session_timeout_ms
-    command = JoinGroup(
-        request.group_id,
-        request.member_id,
-        instance_id=request.group_instance_id,
-        client_id=ctx.client_id or "",
-        host=f"/{ctx.connection.peer_host}",
-        protocol_type=request.protocol_type,
-        protocols=tuple((p.name, bytes(p.metadata)) for p in request.protocols),
-        session_timeout_ms=session,
-        rebalance_timeout_ms=session if ctx.api_version == 0 else request.rebalance_timeout_ms,
-        api_version=ctx.api_version,
-        visible=visible_topics(ctx),
-    )
+        return _joined(ctx, join_refused("", ErrorCode.GROUP_AUTHORIZATION_FAILED))
     if not request.group_id:
-        return _join_response(ctx, join_refused(request.member_id, ErrorCode.INVALID_GROUP_ID))
+        return _joined(ctx, join_refused(request.member_id, ErrorCode.INVALID_GROUP_ID))
+    command = JoinGroup(request, sender_of(ctx))
     try:
         reply = ctx.services.groups().begin(request.group_id, command, ctx.node)
     except KafkaError as error:
-        return _join_response(ctx, join_refused("", error.code))
-    return later(
-        reply,
-        lambda told: _join_response(ctx, told),
-        lambda late: _join_response(ctx, join_refused("", late.code)),
-    )
+        return _join_refused(ctx, error)
+    return later(reply, partial(_joined, ctx), partial(_join_refused, ctx))
 
 
-def _join_response(ctx: RequestContext, reply: JoinReply) -> JoinGroupResponse:
-    protocol_name = reply.protocol_name or None
-    if protocol_name is None and ctx.api_version < _JOIN_NULL_PROTOCOL_FROM:
-        protocol_name = ""
-    return JoinGroupResponse(
-        error_code=reply.error_code,
-        generation_id=reply.generation_id,
-        protocol_type=reply.protocol_type,
-        protocol_name=protocol_name,
-        leader=reply.leader,
-        skip_assignment=reply.skip_assignment,
-        member_id=reply.member_id,
-        members=[
-            JoinGroupResponseMember(member_id=member_id, group_instance_id=instance_id, metadata=metadata)
-            for member_id, instance_id, metadata in reply.members
-        ],
-    )
+def _joined(ctx: RequestContext, response: JoinGroupResponse) -> JoinGroupResponse:
+    if not response.protocol_name:
+        response.protocol_name = "" if ctx.api_version < _JOIN_NULL_PROTOCOL_FROM else None
+    return response
+
+
+def _join_refused(ctx: RequestContext, error: KafkaError) -> JoinGroupResponse:
+    return _joined(ctx, join_refused("", error.code))
 
 
 @handles(
@@ -109,25 +81,7 @@ def sync_group(ctx: RequestContext, request: SyncGroupRequest) -> SyncGroupRespo
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     require_read(ctx, request.group_id)
     _check_group_id(request.group_id)
-    command = SyncGroup(
-        request.group_id,
-        request.member_id,
-        request.generation_id,
-        instance_id=request.group_instance_id,
-        protocol_type=request.protocol_type,
-        protocol_name=request.protocol_name,
-        assignments={a.member_id: bytes(a.assignment) for a in request.assignments},
-    )
-    return later(ctx.services.groups().begin(request.group_id, command, ctx.node), _sync_response)
-
-
-def _sync_response(reply: SyncReply) -> SyncGroupResponse:
-    return SyncGroupResponse(
-        error_code=reply.error_code,
-        protocol_type=reply.protocol_type,
-        protocol_name=reply.protocol_name,
-        assignment=reply.assignment,
-    )
+    return awaited(ctx.services.groups().begin(request.group_id, SyncGroup(request), ctx.node))
 
 
 @handles(HeartbeatRequest, access=ByItem((Operation.READ, Resource.GROUP)))
@@ -135,18 +89,11 @@ def heartbeat(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatRespon
     """Keep a member's session, and learn of a rebalance."""
     require_read(ctx, request.group_id)
     _check_group_id(request.group_id)
-    command = Heartbeat(request.group_id, request.member_id, request.generation_id, request.group_instance_id)
     try:
-        code = ctx.services.groups().begin(request.group_id, command, ctx.node)
+        reply = ctx.services.groups().begin(request.group_id, Heartbeat(request), ctx.node)
     except KafkaError as error:
         return _refused_heartbeat(error)
-    if isinstance(code, ReplySlot):
-        return later(code, _told, _refused_heartbeat)
-    return HeartbeatResponse(error_code=code)
-
-
-def _told(code: ErrorCode) -> HeartbeatResponse:
-    return HeartbeatResponse(error_code=code)
+    return awaited(reply, _refused_heartbeat)
 
 
 def _refused_heartbeat(error: KafkaError) -> HeartbeatResponse:

@@ -10,18 +10,27 @@ from odradek.broker.clock import BrokerClock
 from odradek.broker.coordinator.group.classic.group import (
     Heartbeat,
     JoinGroup,
-    JoinReply,
     LeaveGroup,
     SyncGroup,
-    SyncReply,
 )
-from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit
+from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit, Sender
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.broker.runtime.machine import Command, Effect
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.runtime.shard import Shard, ShardState
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
+from odradek.protocol.generated.messages.join_group import (
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    JoinGroupResponse,
+)
+from odradek.protocol.generated.messages.sync_group import (
+    SyncGroupRequest,
+    SyncGroupRequestAssignment,
+    SyncGroupResponse,
+)
 from odradek.protocol.primitives import ZERO_UUID
 from tests.fakes.clocks import clock_at
 from tests.fakes.journal import FakeJournal
@@ -29,6 +38,42 @@ from tests.fakes.journal import FakeJournal
 START_MS = 1_800_000_000_000
 SUBSCRIPTION = b"\0\0" + b"\0\0\0\1" + b"\0\1t" + b"\0\0\0\0"
 """A consumer's subscription to topic "t"."""
+
+
+def join_group(
+    group_id: str,
+    member_id: str,
+    protocols: Sequence[tuple[str, bytes]],
+    *,
+    instance_id: str | None = None,
+    session_timeout_ms: int = 45_000,
+    rebalance_timeout_ms: int = 300_000,
+    protocol_type: str = "consumer",
+    client_id: str = "c",
+    host: str = "",
+    version: int = 3,
+) -> JoinGroup:
+    """A JoinGroup of a consumer."""
+    rows = [JoinGroupRequestProtocol(name, metadata) for name, metadata in protocols]
+    request = JoinGroupRequest(
+        group_id, session_timeout_ms, rebalance_timeout_ms, member_id, instance_id, protocol_type, rows
+    )
+    return JoinGroup(request, Sender(client_id, host, version))
+
+
+def sync_group(
+    group_id: str,
+    member_id: str,
+    generation: int,
+    assignments: dict[str, bytes] | None = None,
+    *,
+    instance_id: str | None = None,
+    protocol_type: str | None = None,
+    protocol_name: str | None = None,
+) -> SyncGroup:
+    """A SyncGroup, with the leader's assignments."""
+    rows = [SyncGroupRequestAssignment(*row) for row in (assignments or {}).items()]
+    return SyncGroup(SyncGroupRequest(group_id, generation, member_id, instance_id, protocol_type, protocol_name, rows))
 
 
 class SteppedClock(BrokerClock):
@@ -114,36 +159,25 @@ class GroupDriver:
 
     # -- members
 
-    def join(self, member_id: str = "", group_id: str = "g", **options: Any) -> ReplySlot[JoinReply]:
+    def join(self, member_id: str = "", group_id: str = "g", **options: Any) -> ReplySlot[JoinGroupResponse]:
         """A consumer joins; ``version`` 3 = without being told its member id first."""
         names: Sequence[str] = options.pop("protocols", ("range",))
-        options.setdefault("protocols_", tuple((name, SUBSCRIPTION) for name in names))
-        return self.submit(
-            JoinGroup(
-                group_id,
-                member_id,
-                protocols=options.pop("protocols_"),
-                api_version=options.pop("version", 3),
-                client_id=options.pop("client_id", "c"),
-                host="/127.0.0.1",
-                **options,
-            )
-        )
+        protocols = options.pop("protocols_", tuple((name, SUBSCRIPTION) for name in names))
+        return self.submit(join_group(group_id, member_id, protocols, host="/127.0.0.1", **options))
 
     def sync(
         self, member_id: str, generation: int, assignments: dict[str, bytes] | None = None, **options: Any
-    ) -> ReplySlot[SyncReply]:
+    ) -> ReplySlot[SyncGroupResponse]:
         """A consumer wants its assignment."""
-        return self.submit(
-            SyncGroup(options.pop("group_id", "g"), member_id, generation, assignments=assignments, **options)
-        )
+        return self.submit(sync_group(options.pop("group_id", "g"), member_id, generation, assignments, **options))
 
-    def beat(self, member_id: str, generation: int, **options: Any) -> ErrorCode:
+    def beat(self, member_id: str, generation: int, instance_id: str | None = None, group_id: str = "g") -> ErrorCode:
         """A heartbeat's answer, errors included."""
         from odradek.protocol.errors import KafkaError
 
         try:
-            return self.shard.ask_now(Heartbeat(options.pop("group_id", "g"), member_id, generation, **options))
+            request = HeartbeatRequest(group_id, generation, member_id, instance_id)
+            return ErrorCode(self.shard.ask_now(Heartbeat(request)).error_code)
         except KafkaError as error:
             return error.code
 

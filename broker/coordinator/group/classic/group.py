@@ -1,6 +1,6 @@
 """A group of the classic protocol: its commands, its members, its state and what it permits.
 
-Refused commands raise `KafkaError`; JoinReply and SyncReply contain their errors.
+Refused commands raise `KafkaError`, but the responses to JoinGroup and SyncGroup contain their errors.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from copy import copy
 from enum import Enum
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from odradek.broker.coordinator.group.classic.records import StoredGroup, StoredMember, encode_group_key
 from odradek.broker.coordinator.group.classic.states import (
@@ -28,59 +28,32 @@ from odradek.broker.coordinator.group.commands import (
     FenceMember,
     GroupCommand,
     GroupType,
+    Sender,
     TxnOffsetCommit,
-    Visible,
 )
 from odradek.broker.coordinator.group.groups import ExpiryBasis, Group, GroupChanged
 from odradek.broker.runtime.machine import Cancel, Effect, NewRecord, Schedule
 from odradek.protocol.consumer_protocol import subscribed_topics
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.generated.messages.join_group import (
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinGroupResponseMember,
+)
+from odradek.protocol.generated.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from odradek.protocol.java_maps import hash_of_text, java_order
 from odradek.protocol.native import mypyc_attr
 
 
-class JoinedMember(NamedTuple):
-    """A member as the leader gets it."""
-
-    member_id: str
-    group_instance_id: str | None
-    metadata: bytes
+def join_refused(member_id: str, error: ErrorCode) -> JoinGroupResponse:
+    """The response to a refused JoinGroup; `member_id` is "" where Kafka does not repeat it."""
+    return JoinGroupResponse(error_code=error, protocol_name=None, member_id=member_id)
 
 
-class JoinReply(NamedTuple):
-    """A generation as one of its members gets it, or an error with a member id.
-
-    `members` has all members for the leader, and is empty for others. With `skip_assignment` the leader need not
-    assign.
-    """
-
-    error_code: ErrorCode = ErrorCode.NONE
-    member_id: str = ""
-    generation_id: int = -1
-    protocol_type: str | None = None
-    protocol_name: str | None = None
-    leader: str = ""
-    members: tuple[JoinedMember, ...] = ()
-    skip_assignment: bool = False
-
-
-class SyncReply(NamedTuple):
-    """The assignment of one member, or an error."""
-
-    error_code: ErrorCode = ErrorCode.NONE
-    protocol_type: str | None = None
-    protocol_name: str | None = None
-    assignment: bytes = b""
-
-
-def join_refused(member_id: str, error: ErrorCode) -> JoinReply:
-    """The reply to a refused JoinGroup; `member_id` is "" where Kafka does not repeat it."""
-    return JoinReply(error, member_id)
-
-
-def sync_refused(error: ErrorCode) -> SyncReply:
-    """The reply to a refused SyncGroup."""
-    return SyncReply(error)
+def sync_refused(error: ErrorCode) -> SyncGroupResponse:
+    """The response to a refused SyncGroup."""
+    return SyncGroupResponse(error_code=error)
 
 
 Protocols = tuple[tuple[str, bytes], ...]
@@ -89,52 +62,23 @@ Protocols = tuple[tuple[str, bytes], ...]
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class JoinGroup(GroupCommand):
-    """Join, or join again. Parked until the join phase ends. `host` is the client's address.
-
-    `visible`: which of some topics the client may see, None for all; a group of the consumer protocol asks.
-    """
+    """Join, or join again. Parked until the join phase ends."""
 
     home: ClassVar[GroupType | None] = GroupType.CLASSIC
-    __slots__ = (
-        "api_version",
-        "client_id",
-        "host",
-        "instance_id",
-        "member_id",
-        "protocol_type",
-        "protocols",
-        "rebalance_timeout_ms",
-        "session_timeout_ms",
-        "visible",
-    )
-    reply: JoinReply
+    __slots__ = ("protocols", "request", "sender")
+    reply: JoinGroupResponse
 
-    def __init__(
-        self,
-        group_id: str,
-        member_id: str,
-        *,
-        instance_id: str | None = None,
-        client_id: str = "",
-        host: str = "",
-        protocol_type: str = "consumer",
-        protocols: Protocols = (),
-        session_timeout_ms: int = 45_000,
-        rebalance_timeout_ms: int = 300_000,
-        api_version: int = 9,
-        visible: Visible | None = None,
-    ) -> None:
-        self.group_id = group_id
-        self.member_id = member_id
-        self.instance_id = instance_id
-        self.client_id = client_id
-        self.host = host
-        self.protocol_type = protocol_type
-        self.protocols = protocols
-        self.session_timeout_ms = session_timeout_ms
-        self.rebalance_timeout_ms = rebalance_timeout_ms
-        self.api_version = api_version
-        self.visible = visible
+    def __init__(self, request: JoinGroupRequest, sender: Sender) -> None:
+        self.group_id = request.group_id
+        self.request = request
+        self.sender = sender
+        self.protocols: Protocols = tuple((p.name, bytes(p.metadata)) for p in request.protocols)
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """Milliseconds. In version 0 it is the session timeout."""
+        request = self.request
+        return request.session_timeout_ms if self.sender.api_version == 0 else request.rebalance_timeout_ms
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -142,49 +86,25 @@ class SyncGroup(GroupCommand):
     """Bring (leader) and fetch the assignment. Parked until the leader has brought it."""
 
     home: ClassVar[GroupType | None] = GroupType.CLASSIC
-    __slots__ = (
-        "assignments",
-        "generation_id",
-        "instance_id",
-        "member_id",
-        "protocol_name",
-        "protocol_type",
-    )
-    reply: SyncReply
+    __slots__ = ("request",)
+    reply: SyncGroupResponse
 
-    def __init__(
-        self,
-        group_id: str,
-        member_id: str,
-        generation_id: int,
-        *,
-        instance_id: str | None = None,
-        protocol_type: str | None = None,
-        protocol_name: str | None = None,
-        assignments: dict[str, bytes] | None = None,
-    ) -> None:
-        self.group_id = group_id
-        self.member_id = member_id
-        self.generation_id = generation_id
-        self.instance_id = instance_id
-        self.protocol_type = protocol_type
-        self.protocol_name = protocol_name
-        self.assignments = assignments or {}
+    def __init__(self, request: SyncGroupRequest) -> None:
+        self.group_id = request.group_id
+        self.request = request
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Heartbeat(GroupCommand):
-    """A member's sign of life. The reply is NONE or REBALANCE_IN_PROGRESS."""
+    """A member's sign of life. The response has NONE or REBALANCE_IN_PROGRESS."""
 
     home: ClassVar[GroupType | None] = GroupType.CLASSIC
-    __slots__ = ("generation_id", "instance_id", "member_id")
-    reply: ErrorCode
+    __slots__ = ("request",)
+    reply: HeartbeatResponse
 
-    def __init__(self, group_id: str, member_id: str, generation_id: int, instance_id: str | None = None) -> None:
-        self.group_id = group_id
-        self.member_id = member_id
-        self.generation_id = generation_id
-        self.instance_id = instance_id
+    def __init__(self, request: HeartbeatRequest) -> None:
+        self.group_id = request.group_id
+        self.request = request
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -746,22 +666,26 @@ class ClassicGroup(Roster):
             return self.is_consumer_group
         return topic in self.subscribed_topics
 
-    def join_reply(self, member_id: str) -> JoinReply:
-        """The JoinGroup reply for a member of the present generation. The leader's contains all members."""
-        return JoinReply(
-            ErrorCode.NONE,
-            member_id,
-            self.generation,
-            self.protocol_type,
-            self.protocol,
-            self.leader or "",
-            self.joined_members() if member_id == self.leader else (),
+    def join_response(self, member_id: str) -> JoinGroupResponse:
+        """The response to JoinGroup for a member of the present generation. The leader's contains all members."""
+        protocol = self.protocol or ""
+        leads = member_id == self.leader
+        return JoinGroupResponse(
+            generation_id=self.generation,
+            protocol_type=self.protocol_type,
+            protocol_name=self.protocol,
+            leader=self.leader or "",
+            member_id=member_id,
+            members=[
+                JoinGroupResponseMember(m.member_id, m.instance_id, m.metadata(protocol)) for m in self.in_map_order()
+            ]
+            if leads
+            else [],
         )
 
-    def joined_members(self) -> tuple[JoinedMember, ...]:
-        """All members, as the leader gets them."""
-        protocol = self.protocol or ""
-        return tuple(JoinedMember(m.member_id, m.instance_id, m.metadata(protocol)) for m in self.in_map_order())
+    def sync_response(self, assignment: bytes) -> SyncGroupResponse:
+        """The response to SyncGroup for a member of the present generation."""
+        return SyncGroupResponse(protocol_type=self.protocol_type, protocol_name=self.protocol, assignment=assignment)
 
 
 def _commit_time(offset: CommittedOffset) -> int:

@@ -16,13 +16,10 @@ from odradek.broker.coordinator.group.classic.group import (
     EndJoinPhaseIfAll,
     ExpireSync,
     Heartbeat,
-    JoinedMember,
     JoinGroup,
-    JoinReply,
     LeaveGroup,
     Member,
     SyncGroup,
-    SyncReply,
     join_refused,
     session_key,
     sync_refused,
@@ -47,6 +44,9 @@ from odradek.broker.coordinator.group.groups import GroupChanged, KindContext, g
 from odradek.broker.coordinator.group.offsets import StoredOffsets
 from odradek.broker.runtime.machine import Answer, Cancel, Command, Effect, LogRecord, Outcome, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages.heartbeat import HeartbeatResponse
+from odradek.protocol.generated.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
+from odradek.protocol.generated.messages.sync_group import SyncGroupResponse
 
 _log = logging.getLogger("odradek.broker.coordinator.group")
 
@@ -163,14 +163,15 @@ class ClassicKind:
 
     # -- JoinGroup
 
-    def join(self, command: JoinGroup, now_ms: int) -> Outcome[JoinReply]:
+    def join(self, command: JoinGroup, now_ms: int) -> Outcome[JoinGroupResponse]:
         """A member joins. The group is created for an unknown member, and stored at once, even if joining fails.
 
         Only a static member that takes its place waits until others have the record.
         """
-        timeout = command.session_timeout_ms
+        request = command.request
+        timeout = request.session_timeout_ms
         if not self._settings.min_session_timeout_ms <= timeout <= self._settings.max_session_timeout_ms:
-            return make_outcome(reply=join_refused(command.member_id, ErrorCode.INVALID_SESSION_TIMEOUT), waits=False)
+            return make_outcome(reply=join_refused(request.member_id, ErrorCode.INVALID_SESSION_TIMEOUT), waits=False)
         changes = Changes(now_ms)
         changes.waits = False
         present = self._groups.get(command.group_id)
@@ -178,8 +179,8 @@ class ClassicKind:
             return self._join_group(present, command, changes)
         if present is not None and not (present.is_empty and present.group_type in _GIVE_WAY):
             return make_outcome(reply=join_refused("", ErrorCode.INCONSISTENT_GROUP_PROTOCOL), waits=False)
-        if command.member_id:
-            return make_outcome(reply=join_refused(command.member_id, _UNKNOWN), waits=False)
+        if request.member_id:
+            return make_outcome(reply=join_refused(request.member_id, _UNKNOWN), waits=False)
         if present is not None:
             changes.records += present.tombstones()
             changes.effects += present.on_removed()
@@ -197,18 +198,19 @@ class ClassicKind:
         changes.then = take_in
         return group
 
-    def _join_group(self, group: ClassicGroup, command: JoinGroup, changes: Changes) -> Outcome[JoinReply]:
-        member_id = command.member_id
+    def _join_group(self, group: ClassicGroup, command: JoinGroup, changes: Changes) -> Outcome[JoinGroupResponse]:
+        request = command.request
+        member_id = request.member_id
         if not self._has_room(group, member_id):
             return self._refuse_for_size(group, member_id, changes)
-        if not group.supports(command.protocol_type, command.protocols):
+        if not group.supports(request.protocol_type, command.protocols):
             return changes.answered(join_refused(member_id, ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
         if not member_id:
             return self._join_new(group, command, changes)
-        if member_id in group.pending_join and command.instance_id is None:
+        if member_id in group.pending_join and request.group_instance_id is None:
             return self._add(group, command, member_id, changes)
         try:
-            member = group.validate_member(member_id, command.instance_id)
+            member = group.validate_member(member_id, request.group_instance_id)
         except KafkaError as error:
             return changes.answered(join_refused(member_id, error.code))
         return self._join_again(group, member, command, changes)
@@ -226,7 +228,7 @@ class ClassicKind:
             return (member is not None and member.join_ticket is not None) or group.awaiting_join < limit
         return member is not None or len(group.members) < limit
 
-    def _refuse_for_size(self, group: ClassicGroup, member_id: str, changes: Changes) -> Outcome[JoinReply]:
+    def _refuse_for_size(self, group: ClassicGroup, member_id: str, changes: Changes) -> Outcome[JoinGroupResponse]:
         member = group.members.get(member_id)
         if member is not None:
             self._rebalance.drop_member(group, member, changes)
@@ -237,30 +239,34 @@ class ClassicKind:
 
     # -- members without an id
 
-    def _join_new(self, group: ClassicGroup, command: JoinGroup, changes: Changes) -> Outcome[JoinReply]:
-        if command.instance_id is not None:
-            member_id = f"{command.instance_id}-{self._new_id()}"
-            old = group.members.get(group.static_members.get(command.instance_id, ""))
+    def _join_new(self, group: ClassicGroup, command: JoinGroup, changes: Changes) -> Outcome[JoinGroupResponse]:
+        request = command.request
+        if request.group_instance_id is not None:
+            member_id = f"{request.group_instance_id}-{self._new_id()}"
+            old = group.members.get(group.static_members.get(request.group_instance_id, ""))
             if old is not None:
                 return self._return(group, old, member_id, command, changes)
             return self._add(group, command, member_id, changes)
-        member_id = f"{command.client_id}-{self._new_id()}"
-        if command.api_version < KNOWN_MEMBER_ID_FROM:
+        member_id = f"{command.sender.client_id}-{self._new_id()}"
+        if command.sender.api_version < KNOWN_MEMBER_ID_FROM:
             return self._add(group, command, member_id, changes)
         group.pending_join[member_id] = None
         expiry = FenceMember(group.group_id, member_id)
-        changes.effects.append(Schedule(session_key(group.group_id, member_id), command.session_timeout_ms, expiry))
+        changes.effects.append(Schedule(session_key(group.group_id, member_id), request.session_timeout_ms, expiry))
         return changes.answered(join_refused(member_id, ErrorCode.MEMBER_ID_REQUIRED))
 
-    def _add(self, group: ClassicGroup, command: JoinGroup, member_id: str, changes: Changes) -> Outcome[JoinReply]:
+    def _add(
+        self, group: ClassicGroup, command: JoinGroup, member_id: str, changes: Changes
+    ) -> Outcome[JoinGroupResponse]:
+        request = command.request
         member = Member(
             group.group_id,
             member_id,
-            command.instance_id,
-            command.client_id,
-            command.host,
+            request.group_instance_id,
+            command.sender.client_id,
+            command.sender.host,
             command.rebalance_timeout_ms,
-            command.session_timeout_ms,
+            request.session_timeout_ms,
             command.protocols,
         )
         member.is_new = True
@@ -268,9 +274,9 @@ class ClassicKind:
         if group.join_phase is not None:
             group.join_phase.somebody_came = True
         if not group.members:
-            group.protocol_type = command.protocol_type
+            group.protocol_type = request.protocol_type
         group.add(member)
-        _log.info("group %s: member %s joins from %s", group.group_id, member_id, command.host)
+        _log.info("group %s: member %s joins from %s", group.group_id, member_id, command.sender.host)
         self._rebalance.expect_heartbeat(member, changes, self._settings.new_member_join_timeout_ms)
         self._await_join_phase(group.rules.join.new, group, changes)
         return changes.parked(ticket)
@@ -279,14 +285,14 @@ class ClassicKind:
 
     def _join_again(
         self, group: ClassicGroup, member: Member, command: JoinGroup, changes: Changes
-    ) -> Outcome[JoinReply]:
+    ) -> Outcome[JoinGroupResponse]:
         unchanged = member.protocols == command.protocols
         action = group.rules.join.of_member(leads=group.leader == member.member_id, unchanged=unchanged)
         if action is JoinAction.UNKNOWN:
             return changes.answered(join_refused(member.member_id, _UNKNOWN))
         if action is JoinAction.TELL_AGAIN:
-            return changes.answered(group.join_reply(member.member_id))
-        group.update(member, command.protocols, command.session_timeout_ms, command.rebalance_timeout_ms)
+            return changes.answered(group.join_response(member.member_id))
+        group.update(member, command.protocols, command.request.session_timeout_ms, command.rebalance_timeout_ms)
         ticket = next(self._tickets)
         before = group.await_join(member, ticket)
         if before is not None:
@@ -306,7 +312,7 @@ class ClassicKind:
 
     def _return(
         self, group: ClassicGroup, old: Member, member_id: str, command: JoinGroup, changes: Changes
-    ) -> Outcome[JoinReply]:
+    ) -> Outcome[JoinGroupResponse]:
         """A static member has rejoined without its member id (KIP-345): the new id replaces the old one.
 
         In a stable group whose protocol stays the same, other members notice nothing: only the generation's record
@@ -326,17 +332,17 @@ class ClassicKind:
 
     def _take_place(
         self, group: ClassicGroup, old: Member, member_id: str, command: JoinGroup, changes: Changes
-    ) -> Outcome[JoinReply]:
+    ) -> Outcome[JoinGroupResponse]:
         leads = group.leader == old.member_id
         stored = _with_replaced(group, old, member_id, command)
-        reply = JoinReply(
-            ErrorCode.NONE, member_id, group.generation, group.protocol_type, group.protocol, group.leader or ""
-        )
-        if command.api_version >= SKIP_ASSIGNMENT_FROM:
-            reply = reply._replace(leader=stored.leader or "", skip_assignment=leads)
+        response = group.join_response(member_id)
+        if command.sender.api_version >= SKIP_ASSIGNMENT_FROM:
+            response.leader = stored.leader or ""
+            response.skip_assignment = leads
             if leads:
-                members = tuple(JoinedMember(m.member_id, m.instance_id, m.subscription) for m in stored.members)
-                reply = reply._replace(members=members)
+                response.members = [
+                    JoinGroupResponseMember(m.member_id, m.instance_id, m.subscription) for m in stored.members
+                ]
 
         def replace() -> Sequence[Effect]:
             after = Changes(changes.now_ms)
@@ -347,7 +353,7 @@ class ClassicKind:
         changes.records.append(group_record(group.group_id, stored))
         changes.then = replace
         changes.waits = True
-        return changes.answered(reply)
+        return changes.answered(response)
 
     def _swap(self, group: ClassicGroup, old: Member, member_id: str, command: JoinGroup, changes: Changes) -> Member:
         new = group.replace_static(old, member_id)
@@ -356,7 +362,7 @@ class ClassicKind:
             changes.effects.append(Answer(old.join_ticket, join_refused(old.member_id, ErrorCode.FENCED_INSTANCE_ID)))
         if old.sync_ticket is not None:
             changes.effects.append(Answer(old.sync_ticket, sync_refused(ErrorCode.FENCED_INSTANCE_ID)))
-        group.update(new, command.protocols, command.session_timeout_ms, command.rebalance_timeout_ms)
+        group.update(new, command.protocols, command.request.session_timeout_ms, command.rebalance_timeout_ms)
         group.note_subscriptions()
         return new
 
@@ -368,18 +374,19 @@ class ClassicKind:
 
     # -- SyncGroup
 
-    def sync(self, command: SyncGroup, now_ms: int) -> Outcome[SyncReply]:
+    def sync(self, command: SyncGroup, now_ms: int) -> Outcome[SyncGroupResponse]:
         """Give a member its assignment. The leader brings all of them; they are stored before any member gets one."""
+        request = command.request
         group = self._find(command.group_id)
         if group is None:
             return make_outcome(reply=sync_refused(_UNKNOWN), waits=False)
         try:
-            member = group.validate_member(command.member_id, command.instance_id)
+            member = group.validate_member(request.member_id, request.group_instance_id)
         except KafkaError as error:
             return make_outcome(reply=sync_refused(error.code), waits=False)
-        if command.generation_id != group.generation:
+        if request.generation_id != group.generation:
             return make_outcome(reply=sync_refused(ErrorCode.ILLEGAL_GENERATION), waits=False)
-        if _differs(command.protocol_type, group.protocol_type) or _differs(command.protocol_name, group.protocol):
+        if _differs(request.protocol_type, group.protocol_type) or _differs(request.protocol_name, group.protocol):
             return make_outcome(reply=sync_refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL), waits=False)
         leads = group.leader == member.member_id
         action = group.rules.sync_leader if leads else group.rules.sync_follower
@@ -390,12 +397,12 @@ class ClassicKind:
         changes = Changes(now_ms)
         self._rebalance.has_synced(group, member.member_id, changes)
         if action is SyncAction.GIVE:
-            return changes.answered(self._rebalance.assignment_of(group, member))
+            return changes.answered(group.sync_response(member.assignment))
         if action is SyncAction.STORE:
             return self._store_assignment(group, member, command, changes)
         return self._wait_for_leader(member, changes)
 
-    def _wait_for_leader(self, member: Member, changes: Changes) -> Outcome[SyncReply]:
+    def _wait_for_leader(self, member: Member, changes: Changes) -> Outcome[SyncGroupResponse]:
         before, member.sync_ticket = member.sync_ticket, next(self._tickets)
         if before is not None:
             changes.effects.append(Answer(before, sync_refused(ErrorCode.REBALANCE_IN_PROGRESS)))
@@ -403,8 +410,8 @@ class ClassicKind:
 
     def _store_assignment(
         self, group: ClassicGroup, leader: Member, command: SyncGroup, changes: Changes
-    ) -> Outcome[SyncReply]:
-        assignments = command.assignments
+    ) -> Outcome[SyncGroupResponse]:
+        assignments = {row.member_id: bytes(row.assignment) for row in command.request.assignments}
         stored = group.to_stored()
         members = tuple(m._replace(assignment=assignments.get(m.member_id, b"")) for m in stored.members)
         changes.records.append(group_record(group.group_id, stored._replace(members=members)))
@@ -418,9 +425,9 @@ class ClassicKind:
 
         changes.then = hand_out
         own = assignments.get(leader.member_id, b"")
-        return changes.answered(SyncReply(ErrorCode.NONE, group.protocol_type, group.protocol, own))
+        return changes.answered(group.sync_response(own))
 
-    def assignment_refused(self, command: SyncGroup, error: ErrorCode, now_ms: int) -> Outcome[SyncReply]:
+    def assignment_refused(self, command: SyncGroup, error: ErrorCode, now_ms: int) -> Outcome[SyncGroupResponse]:
         """Answer waiting members with the error of an assignment that the log refused, and begin another rebalance."""
         group = self._find(command.group_id)
         changes = Changes(now_ms)
@@ -433,23 +440,24 @@ class ClassicKind:
         """The assignment was not committed in time, and the waiting members got an error."""
         group = self._find(command.group_id)
         changes = Changes(now_ms)
-        if group is not None and group.state is STABLE and group.generation == command.generation_id:
+        if group is not None and group.state is STABLE and group.generation == command.request.generation_id:
             self._rebalance.fail_assignment(group, ErrorCode.COORDINATOR_NOT_AVAILABLE, changes)
             self._rebalance.begin(group, changes)
         return changes.effects
 
     # -- Heartbeat, LeaveGroup
 
-    def heartbeat(self, command: Heartbeat, now_ms: int) -> Outcome[ErrorCode]:
+    def heartbeat(self, command: Heartbeat, now_ms: int) -> Outcome[HeartbeatResponse]:
         """Restart the member's session timer."""
+        request = command.request
         group = self._find(command.group_id)
         if group is None:
             raise KafkaError(_UNKNOWN)
-        member = group.validate_member(command.member_id, command.instance_id)
-        if command.generation_id != group.generation:
+        member = group.validate_member(request.member_id, request.group_instance_id)
+        if request.generation_id != group.generation:
             raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
         return make_outcome(
-            reply=group.rules.heartbeat,
+            reply=HeartbeatResponse(error_code=group.rules.heartbeat),
             effects=(Schedule(member.session_key, member.session_timeout_ms, member.expiry),),
         )
 
@@ -549,7 +557,7 @@ def _with_replaced(group: ClassicGroup, old: Member, member_id: str, command: Jo
         member_id=member_id,
         subscription=metadata,
         rebalance_timeout_ms=command.rebalance_timeout_ms,
-        session_timeout_ms=command.session_timeout_ms,
+        session_timeout_ms=command.request.session_timeout_ms,
     )
     return stored._replace(
         leader=member_id if group.leader == old.member_id else group.leader,

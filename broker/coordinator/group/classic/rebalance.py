@@ -23,10 +23,8 @@ from odradek.broker.coordinator.group.classic.group import (
     EndJoinPhaseIfAll,
     ExpireSync,
     JoinPhase,
-    JoinReply,
     JoinStage,
     Member,
-    SyncReply,
     join_refused,
     session_key,
     sync_refused,
@@ -42,6 +40,8 @@ from odradek.broker.coordinator.group.groups import GroupChanged
 from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.broker.runtime.machine import Answer, Cancel, Effect, NewRecord, Outcome, Pause, R, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.generated.messages.join_group import JoinGroupResponse
+from odradek.protocol.generated.messages.sync_group import SyncGroupResponse
 
 
 class Changes:
@@ -170,17 +170,17 @@ class Rebalance:
             changes.records.append(group_record(group.group_id, group.to_stored()))
             return
         for member in group.members.values():
-            self.answer_join(group, member, group.join_reply(member.member_id), changes)
+            self.answer_join(group, member, group.join_response(member.member_id), changes)
             self.expect_heartbeat(member, changes)
             member.is_new = False
         command = ExpireSync(group.group_id, group.generation)
         changes.effects.append(Schedule(_sync_timer(group), group.rebalance_timeout_ms, command))
 
-    def answer_join(self, group: ClassicGroup, member: Member, reply: JoinReply, changes: Changes) -> None:
+    def answer_join(self, group: ClassicGroup, member: Member, response: JoinGroupResponse, changes: Changes) -> None:
         """Answer the member's JoinGroup if it waits."""
         ticket = group.stop_awaiting_join(member)
         if ticket is not None:
-            changes.effects.append(Answer(ticket, reply))
+            changes.effects.append(Answer(ticket, response))
 
     # -- the assignment
 
@@ -189,11 +189,7 @@ class Rebalance:
         group.state_timestamp = changes.now_ms
         changes.effects.append(GroupChanged(group.group_id))
         for member in group.members.values():
-            self.answer_sync(member, self.assignment_of(group, member), changes)
-
-    def assignment_of(self, group: ClassicGroup, member: Member) -> SyncReply:
-        """The SyncGroup reply for a member."""
-        return SyncReply(ErrorCode.NONE, group.protocol_type, group.protocol, member.assignment)
+            self.answer_sync(member, group.sync_response(member.assignment), changes)
 
     def fail_assignment(self, group: ClassicGroup, error: ErrorCode, changes: Changes) -> None:
         """Answer the members that wait with an error: this generation gets no assignment."""
@@ -201,11 +197,11 @@ class Rebalance:
             member.assignment = b""
             self.answer_sync(member, sync_refused(error), changes)
 
-    def answer_sync(self, member: Member, reply: SyncReply, changes: Changes) -> None:
+    def answer_sync(self, member: Member, response: SyncGroupResponse, changes: Changes) -> None:
         """Answer the member's waiting SyncGroup, if any, and restart its session, which did not run meanwhile."""
         if member.sync_ticket is None:
             return
-        changes.effects.append(Answer(member.sync_ticket, reply))
+        changes.effects.append(Answer(member.sync_ticket, response))
         member.sync_ticket = None
         self.expect_heartbeat(member, changes)
 

@@ -17,10 +17,8 @@ from odradek.broker.coordinator.group.classic.group import (
     ClassicGroup,
     Heartbeat,
     JoinGroup,
-    JoinReply,
     LeaveGroup,
     SyncGroup,
-    SyncReply,
     join_refused,
     sync_refused,
 )
@@ -87,6 +85,9 @@ from odradek.protocol.generated.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
     ResponseTopicPartitions,
 )
+from odradek.protocol.generated.messages.heartbeat import HeartbeatResponse
+from odradek.protocol.generated.messages.join_group import JoinGroupResponse
+from odradek.protocol.generated.messages.sync_group import SyncGroupResponse
 from odradek.protocol.generated.stored.consumer_group_metadata import ConsumerGroupMetadataKey
 
 logger = logging.getLogger(__name__)
@@ -126,7 +127,7 @@ class ConsumerKind(EpochKind):
         """See `GroupKind`: nothing has changed, and the client gets Kafka's choice of error."""
         code = group_error(error.code)
         if isinstance(command, classic.JoinGroup):
-            return make_outcome(reply=join_refused(command.member_id, code))
+            return make_outcome(reply=join_refused(command.request.member_id, code))
         if isinstance(command, classic.SyncGroup):
             return make_outcome(reply=sync_refused(code))
         raise KafkaError(code) from error
@@ -398,21 +399,26 @@ class ClassicMembers:
 
     # -- joining
 
-    def join(self, command: JoinGroup, now_ms: int) -> Outcome[JoinReply]:
+    def join(self, command: JoinGroup, now_ms: int) -> Outcome[JoinGroupResponse]:
         """A classic member joins, or joins again to continue its reconciliation. It is answered at once."""
-        timeout_ms = command.session_timeout_ms
+        request = command.request
+        timeout_ms = request.session_timeout_ms
         if not self._settings.min_session_timeout_ms <= timeout_ms <= self._settings.max_session_timeout_ms:
-            return make_outcome(reply=join_refused(command.member_id, ErrorCode.INVALID_SESSION_TIMEOUT))
+            return make_outcome(reply=join_refused(request.member_id, ErrorCode.INVALID_SESSION_TIMEOUT))
         group = self._group(command.group_id)
         if not self._progress.configs.mixes:
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-        member_id = command.member_id or self._kind.new_id()
+        member_id = request.member_id or self._kind.new_id()
         check_room(group, member_id, self._progress.configs.max_size)
         self._check_protocols(group, command)
-        if not command.member_id and command.instance_id is None and command.api_version >= _MEMBER_ID_REQUIRED_FROM:
+        if (
+            not request.member_id
+            and request.group_instance_id is None
+            and command.sender.api_version >= _MEMBER_ID_REQUIRED_FROM
+        ):
             return make_outcome(reply=join_refused(member_id, ErrorCode.MEMBER_ID_REQUIRED))
-        step = ConsumerStep(group, now_ms, visible=command.visible)
-        replaced: Member | None = group.static_member(command.instance_id)
+        step = ConsumerStep(group, now_ms, visible=command.sender.visible)
+        replaced: Member | None = group.static_member(request.group_instance_id)
         before = self._member(step, command, member_id)
         subscription = _subscription(command)
         after = _joined(before, command, subscription)
@@ -422,28 +428,29 @@ class ClassicMembers:
         member = self._progress.advance(step, Change(before, after), owned, bump_unresolved=True)
         step.effects += self._expect_sync(group.group_id, member, command)
         step.later.append(lambda live: live.asked_to_join.discard(member_id))
-        return step.outcome(_join_reply(member), self._groups)
+        return step.outcome(_join_response(member), self._groups)
 
     def _check_protocols(self, group: ConsumerGroup, command: JoinGroup) -> None:
         """Check that all classic members of the group have a protocol in common."""
         names = {name for name, _ in command.protocols}
         supported = any(group.classic_protocols.get(name, 0) == group.classic_members for name in names)
-        if command.protocol_type != CONSUMER_PROTOCOL or not supported:
+        if command.request.protocol_type != CONSUMER_PROTOCOL or not supported:
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
     def _member(self, step: ConsumerStep, command: JoinGroup, member_id: str) -> Member:
+        request = command.request
         group = step.group
-        if command.instance_id is None:
+        if request.group_instance_id is None:
             return group.members.get(member_id) or Member(member_id)
-        present: Member | None = group.static_member(command.instance_id)
-        if not command.member_id:
+        present: Member | None = group.static_member(request.group_instance_id)
+        if not request.member_id:
             return Member(member_id) if present is None else replace_static(step, present, member_id)
-        member: Member = group.requesting(member_id, command.instance_id)
+        member: Member = group.requesting(member_id, request.group_instance_id)
         return member
 
     def _join_last(
         self, step: ConsumerStep, change: Change, replaced: Member, subscription: ConsumerProtocolSubscription
-    ) -> Outcome[JoinReply]:
+    ) -> Outcome[JoinGroupResponse]:
         """The last member of the consumer protocol gives way: the group becomes a classic one.
 
         Its members keep their assignments unless the group's topics have changed.
@@ -462,7 +469,7 @@ class ClassicMembers:
         staying = [m for m in group.members.values() if m.member_id != replaced.member_id]
         stored_ids = [member.member_id if m == replaced.member_id else m for m in group.members]
         heirs = {member.member_id: replaced.member_id}
-        reply = _join_reply(member)
+        reply = _join_response(member)
         return self._migration.to_classic(step, [*staying, member], stored_ids, heirs, reply, rebalance=rebalance)
 
     def _owned(self, subscription: ConsumerProtocolSubscription) -> dict[bytes, list[int]]:
@@ -478,18 +485,19 @@ class ClassicMembers:
         expiry = FenceMember(group_id, member_id)
         return [
             Cancel(join_key(group_id, member_id)),
-            session(group_id, member_id, command.session_timeout_ms),
+            session(group_id, member_id, command.request.session_timeout_ms),
             Schedule(sync_key(group_id, member_id), command.rebalance_timeout_ms, expiry),
         ]
 
     # -- syncing
 
-    def sync(self, command: SyncGroup, now_ms: int) -> Outcome[SyncReply]:
+    def sync(self, command: SyncGroup, now_ms: int) -> Outcome[SyncGroupResponse]:
         """A classic member fetches its assignment."""
+        request = command.request
         group = self._group(command.group_id)
         try:
-            member, classic = self._classic_member(group, command.member_id, command.instance_id)
-            if command.generation_id != member.epoch:
+            member, classic = self._classic_member(group, request.member_id, request.group_instance_id)
+            if request.generation_id != member.epoch:
                 raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
             _check_protocol(classic, command)
         except KafkaError as error:
@@ -499,9 +507,9 @@ class ClassicMembers:
             effects = self._ask_to_join(group, member)
             return make_outcome(reply=sync_refused(ErrorCode.REBALANCE_IN_PROGRESS), effects=effects)
         metadata = classic.protocols[0][1]
-        reply = SyncReply(
-            protocol_type=command.protocol_type,
-            protocol_name=command.protocol_name,
+        reply = SyncGroupResponse(
+            protocol_type=request.protocol_type,
+            protocol_name=request.protocol_name,
             assignment=self._migration.assignment_bytes(without_epochs(member.assigned), metadata),
         )
         alive = session(group_id, member_id, classic.session_timeout_ms)
@@ -509,18 +517,19 @@ class ClassicMembers:
 
     # -- heartbeats and departures
 
-    def heartbeat(self, command: Heartbeat, now_ms: int) -> Outcome[ErrorCode]:
+    def heartbeat(self, command: Heartbeat, now_ms: int) -> Outcome[HeartbeatResponse]:
         """A heartbeat of a classic member. It must join again if it has partitions to revoke or to take."""
+        request = command.request
         group = self._group(command.group_id)
-        member, classic = self._classic_member(group, command.member_id, command.instance_id)
-        if command.generation_id != member.epoch:
+        member, classic = self._classic_member(group, request.member_id, request.group_instance_id)
+        if request.generation_id != member.epoch:
             raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
         group_id, member_id = group.group_id, member.member_id
         effects: list[Effect] = [session(group_id, member_id, classic.session_timeout_ms)]
         if not _must_join(group, member):
-            return make_outcome(reply=ErrorCode.NONE, effects=effects)
+            return make_outcome(reply=HeartbeatResponse(), effects=effects)
         effects += self._ask_to_join(group, member)
-        return make_outcome(reply=ErrorCode.REBALANCE_IN_PROGRESS, effects=effects)
+        return make_outcome(reply=HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS), effects=effects)
 
     def leave(self, command: LeaveGroup, now_ms: int) -> Outcome[list[ErrorCode]]:
         """Members leave by member id, or are removed by instance id, whatever protocol they speak."""
@@ -577,24 +586,25 @@ def _subscription(command: JoinGroup) -> ConsumerProtocolSubscription:
 
 
 def _joined(member: Member, command: JoinGroup, subscription: ConsumerProtocolSubscription) -> Member:
+    request = command.request
     timeout_ms = command.rebalance_timeout_ms
     decoded = Member(
         member.member_id,
-        instance_id=member.instance_id if command.instance_id is None else command.instance_id,
+        instance_id=member.instance_id if request.group_instance_id is None else request.group_instance_id,
         rack_id=subscription.rack_id or member.rack_id,
         rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
         topics=sorted_names(subscription.topics),
-        client_id=command.client_id,
-        client_host=command.host,
+        client_id=command.sender.client_id,
+        client_host=command.sender.host,
         server_assignor=member.server_assignor,
-        classic=ClassicMember(command.session_timeout_ms, command.protocols),
+        classic=ClassicMember(request.session_timeout_ms, command.protocols),
     )
     return with_progress_of(decoded, member)
 
 
-def _join_reply(member: Member) -> JoinReply:
+def _join_response(member: Member) -> JoinGroupResponse:
     assert member.classic is not None
-    return JoinReply(
+    return JoinGroupResponse(
         generation_id=member.epoch,
         protocol_type=CONSUMER_PROTOCOL,
         protocol_name=member.classic.protocols[0][0],
@@ -603,9 +613,10 @@ def _join_reply(member: Member) -> JoinReply:
 
 
 def _check_protocol(classic: ClassicMember, command: SyncGroup) -> None:
-    if command.protocol_type not in (None, CONSUMER_PROTOCOL):
+    request = command.request
+    if request.protocol_type not in (None, CONSUMER_PROTOCOL):
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-    if command.protocol_name not in (None, classic.protocols[0][0]):
+    if request.protocol_name not in (None, classic.protocols[0][0]):
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
 

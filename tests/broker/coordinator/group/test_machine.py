@@ -27,6 +27,7 @@ from odradek.broker.coordinator.group.machine import GroupMachine, follow
 from odradek.broker.coordinator.group.records import decode_key, encode_key, encode_value
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages.heartbeat import HeartbeatResponse
 from odradek.protocol.generated.stored.consumer_group_metadata import (
     ConsumerGroupMetadataKey,
     ConsumerGroupMetadataValue,
@@ -131,7 +132,7 @@ class CrowdKind:
         return make_outcome(records, reply=f"epoch {epoch}")
 
     def classic_beat(self, command: Heartbeat, now_ms: int) -> Outcome[Any]:
-        return make_outcome(reply=E.REBALANCE_IN_PROGRESS)
+        return make_outcome(reply=HeartbeatResponse(error_code=E.REBALANCE_IN_PROGRESS))
 
     def replay(self, record_type: int, record: LogRecord) -> None:
         assert record_type == 3

@@ -10,15 +10,17 @@ import trio
 import trio.lowlevel
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.coordinator.group.classic.group import Heartbeat, JoinGroup, SyncGroup
+from odradek.broker.coordinator.group.classic.group import Heartbeat
 from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.service import GroupService, read_settings
 from odradek.broker.runtime.shard import ShardState
 from odradek.protocol.compression import Codec
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
 from odradek.protocol.primitives import ZERO_UUID
 from odradek.protocol.record_batch import iter_batches
+from tests.fakes.group_driver import join_group, sync_group
 from tests.fakes.nodes import set_node_up
 
 
@@ -69,15 +71,15 @@ async def test_a_moved_leader_loads_the_group_from_the_log() -> None:
         service: GroupService = cluster.groups
         service.topic.ensure()
         before = cluster.nodes[service.leader_for("g")]
-        joined = await service.shard_for("g").ask(JoinGroup("g", "", protocols=(("range", b""),), api_version=3))
-        await service.shard_for("g").ask(SyncGroup("g", joined.member_id, 1, assignments={joined.member_id: b"x"}))
+        joined = await service.shard_for("g").ask(join_group("g", "", [("range", b"")]))
+        await service.shard_for("g").ask(sync_group("g", joined.member_id, 1, {joined.member_id: b"x"}))
         commit(cluster, "h", 7)
         commit(cluster, "g-simple", 8)
         waiting: list[ErrorCode] = []
 
         async def late() -> None:
             try:
-                await service.shard_for("g", before).ask(JoinGroup("g", "", protocols=(("range", b""),), api_version=3))
+                await service.shard_for("g", before).ask(join_group("g", "", [("range", b"")]))
             except KafkaError as error:
                 waiting.append(error.code)
 
@@ -89,11 +91,14 @@ async def test_a_moved_leader_loads_the_group_from_the_log() -> None:
         after = cluster.nodes[service.leader_for("g")]
         assert after.id != before.id
         with pytest.raises(KafkaError) as caught:
-            service.ask_now("g", Heartbeat("g", joined.member_id, 1), before)
+            service.ask_now("g", Heartbeat(HeartbeatRequest("g", 1, joined.member_id)), before)
         assert caught.value.code is ErrorCode.NOT_COORDINATOR
         while service.shard_for("g").state is ShardState.LOADING:
             await trio.lowlevel.checkpoint()
-        assert service.ask_now("g", Heartbeat("g", joined.member_id, 1), after) is ErrorCode.NONE
+        assert (
+            service.ask_now("g", Heartbeat(HeartbeatRequest("g", 1, joined.member_id)), after).error_code
+            == ErrorCode.NONE
+        )
         assert (committed(cluster, "h"), committed(cluster, "g-simple")) == (7, 8)
 
 

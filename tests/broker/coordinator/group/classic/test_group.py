@@ -50,7 +50,7 @@ def test_a_refused_join_names_no_generation_and_no_protocol() -> None:
     reply = join_refused("m", ErrorCode.UNKNOWN_MEMBER_ID)
     assert (reply.error_code, reply.member_id) == (ErrorCode.UNKNOWN_MEMBER_ID, "m")
     assert (reply.generation_id, reply.protocol_type, reply.protocol_name, reply.leader) == (-1, None, None, "")
-    assert reply.members == ()
+    assert reply.members == []
     assert not reply.skip_assignment
 
 

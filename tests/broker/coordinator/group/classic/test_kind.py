@@ -83,7 +83,7 @@ def test_who_joins_must_fit_the_group(driver: GroupDriver) -> None:
 def test_an_unchanged_member_is_told_its_generation_again(driver: GroupDriver) -> None:
     leader, follower = driver.stable(2)
     answer = driver.join(follower).result()
-    assert (answer.generation_id, answer.leader, answer.members) == (2, leader, ())
+    assert (answer.generation_id, answer.leader, answer.members) == (2, leader, [])
     assert driver.state() == "Stable"
     assert not driver.join(follower, protocols=("range", "new")).done
     assert driver.state() == "PreparingRebalance"
@@ -118,7 +118,7 @@ def test_a_static_member_comes_back_without_a_rebalance(driver: GroupDriver) -> 
     answer = driver.join(instance_id="i", version=5).result()
     assert (answer.error_code, answer.generation_id, answer.member_id) == (E.NONE, 1, "i-2")
     assert answer.leader == old, "so that it takes itself for a follower and does not assign"
-    assert answer.members == ()
+    assert answer.members == []
     assert driver.state() == "Stable"
     assert driver.sync("i-2", 1).result().assignment == b"all"
     stored = driver.machine.classic.stored["g"]

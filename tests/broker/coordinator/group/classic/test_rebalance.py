@@ -66,7 +66,7 @@ def test_all_members_join_again_when_one_more_comes(driver: GroupDriver) -> None
     answer = again.result()
     assert (answer.generation_id, answer.leader, len(answer.members)) == (2, leader, 2)
     assert other.result().leader == leader
-    assert other.result().members == ()
+    assert other.result().members == []
 
 
 def test_members_that_do_not_join_again_are_out(driver: GroupDriver) -> None:

@@ -129,7 +129,7 @@ class Scene:
             E.REBALANCE_IN_PROGRESS: SyncAction.REJOIN,
             E.UNKNOWN_MEMBER_ID: SyncAction.UNKNOWN,
         }
-        return codes[slot.result().error_code]
+        return codes[ErrorCode(slot.result().error_code)]
 
     def heartbeat(self) -> ErrorCode:
         return self.driver.beat(self.follower, self.generation)

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.coordinator.group.classic.group import JoinGroup
 from odradek.broker.coordinator.group.consumer.records import MemberState
 from odradek.broker.coordinator.group.epoch_group import AWAY
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.consumer_group_driver import ConsumerDriver, given, hard_state
+from tests.fakes.group_driver import join_group
 from tests.fakes.steps import steps
 
 E = ErrorCode
@@ -304,8 +304,8 @@ def test_a_classic_member_without_topics_is_reckoned_among_equals(
     driver.beat("m-b", 3)
     driver.beat("m-a", -1)
     for said in ("", member_id):
-        nothing = (("range", b"\0\0" + b"\0\0\0\0" + b"\xff\xff\xff\xff"),)
-        driver.ask(JoinGroup("g", said, host="/h", protocol_type="consumer", protocols=nothing, api_version=9))
+        nothing = [("range", b"\0\0" + b"\0\0\0\0" + b"\xff\xff\xff\xff")]
+        driver.ask(join_group("g", said, nothing, client_id="", host="/h", version=9))
     held = [driver.group.target.of(each).get(owned_id(driver, "t"), ()) for each in ("m-b", member_id)]
     assert tuple(map(sorted, held)) == targets
     assert driver.beat("m-b", 3).member_epoch == (4 if targets is _HALF else 3)

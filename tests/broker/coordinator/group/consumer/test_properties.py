@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from odradek.broker.coordinator.group.classic.group import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
+from odradek.broker.coordinator.group.classic.group import Heartbeat, LeaveGroup
 from odradek.broker.coordinator.group.epoch_group import AWAY
 from odradek.protocol.consumer_protocol import (
     ConsumerProtocolSubscription,
@@ -17,8 +17,10 @@ from odradek.protocol.consumer_protocol import (
     encode_subscription,
 )
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
 from tests.fakes.consumer_group_driver import Client, ConsumerDriver, Place, hard_state
 from tests.fakes.examples import examples
+from tests.fakes.group_driver import join_group, sync_group
 
 TOPICS = ("t", "u", "v")
 NAMES = ("a", "b", "c", "d")
@@ -53,18 +55,20 @@ class ClassicClient:
                 rows.setdefault(facts.name, []).append(index)
         owned = [OwnedPartitions(name, indexes) for name, indexes in rows.items()]
         metadata = encode_subscription(ConsumerProtocolSubscription(list(topics), None, owned), 1)
-        command = JoinGroup(
+        command = join_group(
             "g",
             self.member_id,
-            protocols=(("cooperative-sticky", metadata),),
+            [("cooperative-sticky", metadata)],
+            client_id="",
             session_timeout_ms=10_000,
             rebalance_timeout_ms=30_000,
+            version=9,
         )
         joined = self.driver.ask(command)
-        assert joined.error_code is ErrorCode.NONE, joined
+        assert joined.error_code == ErrorCode.NONE, joined
         self.generation = joined.generation_id
-        synced = self.driver.ask(SyncGroup("g", self.member_id, self.generation))
-        if synced.error_code is ErrorCode.NONE:
+        synced = self.driver.ask(sync_group("g", self.member_id, self.generation))
+        if synced.error_code == ErrorCode.NONE:
             assignment, _ = decode_assignment(synced.assignment)
             places = {
                 (self._id(row.topic), index) for row in assignment.assigned_partitions for index in row.partitions
@@ -81,11 +85,11 @@ class ClassicClient:
 
     def beat(self, *, lost: bool = False, slow: bool = False) -> None:
         try:
-            code = self.driver.ask(Heartbeat("g", self.member_id, self.generation))
+            code = self.driver.ask(Heartbeat(HeartbeatRequest("g", self.generation, self.member_id))).error_code
         except KafkaError as error:
             code = error.code
-        if code is not ErrorCode.NONE:
-            if code is not ErrorCode.REBALANCE_IN_PROGRESS:
+        if code != ErrorCode.NONE:
+            if code != ErrorCode.REBALANCE_IN_PROGRESS:
                 self.owned = set()
             self.join(*self.topics)
 
