@@ -14,13 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from odradek.broker.api.group_admin import describe_groups_of_kind, require_topics
-from odradek.broker.api.group_requests import check_text, invalid, is_offered, require_read
+from odradek.broker.api.group_requests import check_text, invalid, is_offered, require_read, sender_of
 from odradek.broker.controller.feature_levels import STREAMS_VERSION
 from odradek.broker.coordinator.group.commands import Forbidden
 from odradek.broker.coordinator.group.settings import StreamsConfigs
-from odradek.broker.coordinator.group.streams import topology as t
 from odradek.broker.coordinator.group.streams.group import (
-    HeartbeatReply,
     StreamsGroup,
     StreamsGroupHeartbeat,
     UpdateDescription,
@@ -28,12 +26,8 @@ from odradek.broker.coordinator.group.streams.group import (
 from odradek.broker.coordinator.group.streams.records import (
     JOINING,
     LEAVING,
-    Endpoint,
     Member,
-    Owned,
     Target,
-    TaskOffsets,
-    in_map_order,
 )
 from odradek.broker.coordinator.group.streams.topology import Description, GlobalStore, Node, internal_error
 from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS, check_topic_name
@@ -43,14 +37,13 @@ from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
 from odradek.broker.requests.parked_request import Later, later
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
-from odradek.protocol.errors import ErrorCode, KafkaError, as_value
+from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages import streams_group_describe as d
 from odradek.protocol.generated.messages import streams_group_heartbeat as h
 from odradek.protocol.generated.messages import streams_group_topology_description_update as u
 from odradek.protocol.generated.stored import streams_group_topology as stored
 
 _STATIC_LEAVING = -2
-_ACCEPTABLE_RECOVERY_LAG = 10_000
 _NO_DESCRIPTION, _DESCRIBED = 1, 3
 """The statuses of a topology description (KIP-1331) that somebody asks for; 2 is for a plugin that fails."""
 
@@ -82,38 +75,17 @@ def streams_group_heartbeat(
         _check_unsupported(request)
     _check_regexes(request)
     _check(request)
-    endpoint = request.user_endpoint
-    tags, topology, fault = None, None, None
-    try:
-        if request.client_tags is not None:
-            tags = tuple(sorted(_unique((tag.key, tag.value) for tag in request.client_tags).items()))
-        if request.topology is not None:
-            topology = _topology(request.topology)
-    except KafkaError as error:
-        fault = as_value(error)
-    command = StreamsGroupHeartbeat(
-        request.group_id,
-        request.member_id,
-        request.member_epoch,
-        instance_id=request.instance_id,
-        offsets=_offsets(request.task_offsets),
-        end_offsets=_offsets(request.task_end_offsets),
-        rack_id=request.rack_id,
-        rebalance_timeout_ms=request.rebalance_timeout_ms,
-        topology=topology,
-        owned=_owned(request),
-        process_id=request.process_id,
-        endpoint=None if endpoint is None else Endpoint(endpoint.host, endpoint.port),
-        client_tags=tags,
-        fault=fault,
-        shutdown=request.shutdown_application,
-        endpoint_epoch=request.endpoint_information_epoch,
-        client_id=ctx.client_id or "",
-        host=f"/{ctx.connection.peer_host}",
-        forbidden=_forbidden_topics(ctx),
-        speaks_v1=ctx.api_version >= 1,
-    )
-    return later(ctx.services.groups().begin(request.group_id, command, ctx.node), partial(_response, release))
+    sender = sender_of(ctx)
+    sender.forbidden = _forbidden_topics(ctx)
+    reply = ctx.services.groups().begin(request.group_id, StreamsGroupHeartbeat(request, sender), ctx.node)
+    return later(reply, partial(_with_interval, release))
+
+
+def _with_interval(release: Release, response: h.StreamsGroupHeartbeatResponse) -> h.StreamsGroupHeartbeatResponse:
+    """With the interval in which the member sends offsets of its tasks; one that leaves need not know it."""
+    if response.member_epoch >= 0:
+        response.task_offset_interval_ms = release.task_offset_interval_ms
+    return response
 
 
 def _check_served(ctx: RequestContext) -> None:
@@ -218,94 +190,6 @@ def _check_first(request: h.StreamsGroupHeartbeatRequest) -> None:
             if topic.partitions != 0:
                 text = f"Changelog topic {topic.name} must have an undefined partition count, but it is set to"
                 raise KafkaError(ErrorCode.STREAMS_INVALID_TOPOLOGY, f"{text} {topic.partitions}.")
-
-
-def _unique(rows: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Rows by key; a key that comes twice is an error that Kafka does not explain."""
-    rows = list(rows)
-    by_key = dict(rows)
-    if len(by_key) < len(rows):
-        raise internal_error()
-    return by_key
-
-
-def _topology(topology: h.Topology) -> t.Topology:
-    subtopologies = {each.subtopology_id: _subtopology(each) for each in topology.subtopologies}
-    if topology.epoch < 0 or len(subtopologies) < len(topology.subtopologies):
-        raise internal_error()
-    return t.Topology(topology.epoch, subtopologies)
-
-
-def _subtopology(each: h.Subtopology) -> stored.Subtopology:
-    """The subtopology in the form in which the log has it."""
-    return stored.Subtopology(
-        each.subtopology_id,
-        each.source_topics,
-        each.source_topic_regex,
-        [_topic(topic) for topic in each.state_changelog_topics],
-        each.repartition_sink_topics,
-        [_topic(topic) for topic in each.repartition_source_topics],
-        [
-            stored.CopartitionGroup(topics.source_topics, topics.source_topic_regex, topics.repartition_source_topics)
-            for topics in each.copartition_groups
-        ],
-    )
-
-
-def _topic(topic: h.TopicInfo) -> stored.TopicInfo:
-    configs = [stored.TopicConfig(row.key, row.value) for row in topic.topic_configs]
-    return stored.TopicInfo(topic.name, topic.partitions, topic.replication_factor, configs)
-
-
-def _offsets(rows: Sequence[h.TaskOffset] | None) -> TaskOffsets | None:
-    return None if rows is None else tuple((row.subtopology_id, row.partition, row.offset) for row in rows)
-
-
-def _owned(request: h.StreamsGroupHeartbeatRequest) -> Owned | None:
-    active, standby, warmup = request.active_tasks, request.standby_tasks, request.warmup_tasks
-    if active is None or standby is None or warmup is None:
-        return None
-    return Owned(_tasks(active), _tasks(standby), _tasks(warmup))
-
-
-def _tasks(rows: Sequence[h.TaskIds]) -> dict[str, list[int]]:
-    tasks: dict[str, list[int]] = {}
-    for row in rows:
-        tasks.setdefault(row.subtopology_id, []).extend(row.partitions)
-    return tasks
-
-
-def _response(release: Release, reply: HeartbeatReply) -> h.StreamsGroupHeartbeatResponse:
-    left = reply.member_epoch < 0  # such a member needs to know nothing of its tasks
-    response = h.StreamsGroupHeartbeatResponse(
-        member_id=reply.member_id,
-        member_epoch=reply.member_epoch,
-        heartbeat_interval_ms=reply.heartbeat_interval_ms,
-        task_offset_interval_ms=0 if left else release.task_offset_interval_ms,
-        acceptable_recovery_lag=-1 if left else _ACCEPTABLE_RECOVERY_LAG,
-        status=[h.Status(status.code, status.detail) for status in reply.statuses],
-        endpoint_information_epoch=reply.endpoint_epoch,
-        topology_description_required=reply.wants_description,
-    )
-    assigned = reply.assigned
-    if assigned is not None:
-        response.active_tasks = _task_ids(assigned.active)
-        response.standby_tasks = _task_ids(assigned.standby)
-        response.warmup_tasks = _task_ids(assigned.warmup)
-    if reply.endpoints is not None:
-        response.partitions_by_user_endpoint = [
-            h.EndpointToPartitions(
-                h.ResponseEndpoint(each.endpoint.host, each.endpoint.port),
-                [h.TopicPartition(topic, list(partitions)) for topic, partitions in each.active],
-                [h.TopicPartition(topic, list(partitions)) for topic, partitions in each.standby],
-            )
-            for each in reply.endpoints
-        ]
-    return response
-
-
-def _task_ids(tasks: Mapping[str, Iterable[int]]) -> list[h.ResponseTaskIds]:
-    return [h.ResponseTaskIds(name, sorted(tasks[name])) for name in in_map_order(tasks)]
 
 
 # -- StreamsGroupDescribe

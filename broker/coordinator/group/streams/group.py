@@ -7,16 +7,16 @@ active since then (KIP-1251); a fetch has to name the present epoch.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from odradek.broker.coordinator.group.assignment import count_down, count_up, timeline_order
 from odradek.broker.coordinator.group.commands import (
     CommitOffsets,
-    Forbidden,
     GroupCommand,
     GroupType,
     MemberCommand,
     OffsetToCommit,
+    Sender,
     TxnOffsetCommit,
 )
 from odradek.broker.coordinator.group.epoch_group import (
@@ -34,7 +34,6 @@ from odradek.broker.coordinator.group.streams.records import (
     NO_TARGET,
     NOTHING_HELD,
     Endpoint,
-    EndpointPartitions,
     Held,
     Member,
     MemberState,
@@ -55,6 +54,11 @@ from odradek.broker.coordinator.group.streams.topology import (
 )
 from odradek.broker.runtime.machine import Cancel, Effect, NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages.streams_group_heartbeat import (
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
+    TaskIds,
+)
 from odradek.protocol.generated.stored import streams_group_current_member_assignment as current
 from odradek.protocol.generated.stored import streams_group_member_metadata as metadata
 from odradek.protocol.generated.stored import streams_group_metadata as group_metadata
@@ -64,120 +68,59 @@ from odradek.protocol.generated.stored import streams_group_topology as stored_t
 from odradek.protocol.native import mypyc_attr
 
 
-class HeartbeatReply(NamedTuple):
-    """The reply to a heartbeat.
-
-    ``assigned``: None if it has not changed. ``endpoints``: None if the member knows them. ``wants_description``: the
-    member is to send a description of the topology.
-    """
-
-    member_id: str
-    member_epoch: int
-    heartbeat_interval_ms: int = 0
-    statuses: Sequence[Status] = ()
-    assigned: Held | None = None
-    endpoint_epoch: int = 0
-    endpoints: Sequence[EndpointPartitions] | None = None
-    wants_description: bool = False
-
-
 @mypyc_attr(allow_interpreted_subclasses=True)
 class StreamsGroupHeartbeat(GroupCommand):
-    """A member joins (epoch 0), lives, tells what it owns, or leaves (epoch -1).
+    """A member joins (epoch 0), lives, tells what it owns, or leaves (epoch -1, a static member for a while: -2).
 
-    None, and -1 for the rebalance timeout, stand for "unchanged". ``host``: the client's address. ``shutdown``: the
-    whole application is to end. ``endpoint_epoch``: of the endpoints that the member knows. ``forbidden``: which of
-    some internal topics the client may not create; None for none. ``offsets`` and ``end_offsets``: up to where the
-    member has restored its tasks, and where their changelogs end. ``fault``: what is wrong with its tags or its
-    topology, which counts once the member is known. ``speaks_v1``: the member's version has the tags that it lacks, and
-    requests for a description of the topology.
+    None, and -1 for the rebalance timeout, stand for "unchanged".
     """
 
     home: ClassVar[GroupType | None] = GroupType.STREAMS
-    __slots__ = (
-        "client_id",
-        "client_tags",
-        "end_offsets",
-        "endpoint",
-        "endpoint_epoch",
-        "fault",
-        "forbidden",
-        "host",
-        "instance_id",
-        "member_epoch",
-        "member_id",
-        "offsets",
-        "owned",
-        "process_id",
-        "rack_id",
-        "rebalance_timeout_ms",
-        "shutdown",
-        "speaks_v1",
-        "topology",
-    )
-    reply: HeartbeatReply
+    __slots__ = ("request", "sender")
+    reply: StreamsGroupHeartbeatResponse
 
-    def __init__(
-        self,
-        group_id: str,
-        member_id: str,
-        member_epoch: int,
-        *,
-        instance_id: str | None = None,
-        rack_id: str | None = None,
-        rebalance_timeout_ms: int = -1,
-        topology: Topology | None = None,
-        offsets: TaskOffsets | None = None,
-        end_offsets: TaskOffsets | None = None,
-        owned: Owned | None = None,
-        process_id: str | None = None,
-        endpoint: Endpoint | None = None,
-        client_tags: tuple[tuple[str, str], ...] | None = None,
-        fault: KafkaError | None = None,
-        shutdown: bool = False,
-        endpoint_epoch: int = 0,
-        client_id: str = "",
-        host: str = "",
-        forbidden: Forbidden | None = None,
-        speaks_v1: bool = False,
-    ) -> None:
-        self.group_id = group_id
-        self.member_id = member_id
-        self.member_epoch = member_epoch
-        self.instance_id = instance_id
-        self.offsets = offsets
-        self.end_offsets = end_offsets
-        self.rack_id = rack_id
-        self.rebalance_timeout_ms = rebalance_timeout_ms
-        self.topology = topology
-        self.owned = owned
-        self.process_id = process_id
-        self.endpoint = endpoint
-        self.client_tags = client_tags
-        self.fault = fault
-        self.shutdown = shutdown
-        self.endpoint_epoch = endpoint_epoch
-        self.client_id = client_id
-        self.host = host
-        self.forbidden = forbidden
-        self.speaks_v1 = speaks_v1
+    def __init__(self, request: StreamsGroupHeartbeatRequest, sender: Sender) -> None:
+        self.group_id = request.group_id
+        self.request = request
+        self.sender = sender
+
+    @property
+    def speaks_v1(self) -> bool:
+        """Whether its version has the tags that the member lacks, and requests for a description of the topology."""
+        return self.sender.api_version >= 1
+
+    @property
+    def owned(self) -> Owned | None:
+        """The tasks that the member owns; None if they are unchanged."""
+        request = self.request
+        active, standby, warmup = request.active_tasks, request.standby_tasks, request.warmup_tasks
+        if active is None or standby is None or warmup is None:
+            return None
+        return Owned(_owned_tasks(active), _owned_tasks(standby), _owned_tasks(warmup))
 
     @property
     def says_nothing(self) -> bool:
         """Whether it says nothing of the member, apart from where it is and which endpoints it knows."""
+        request = self.request
         return (
-            self.owned is None
-            and self.offsets is None
-            and self.end_offsets is None
-            and self.topology is None
-            and self.endpoint is None
-            and self.client_tags is None
-            and self.fault is None
-            and self.process_id is None
-            and self.rack_id is None
-            and self.rebalance_timeout_ms == -1
-            and not self.shutdown
+            request.active_tasks is None
+            and request.task_offsets is None
+            and request.task_end_offsets is None
+            and request.topology is None
+            and request.user_endpoint is None
+            and request.client_tags is None
+            and request.process_id is None
+            and request.rack_id is None
+            and request.rebalance_timeout_ms == -1
+            and not request.shutdown_application
         )
+
+
+def _owned_tasks(rows: Iterable[TaskIds]) -> dict[str, list[int]]:
+    tasks: dict[str, list[int]] = {}
+    for row in rows:
+        tasks.setdefault(row.subtopology_id, []).extend(row.partitions)
+    return tasks
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

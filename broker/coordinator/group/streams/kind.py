@@ -7,7 +7,7 @@ asked for it again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -28,7 +28,6 @@ from odradek.broker.coordinator.group.settings import TAGS, StreamsConfigs
 from odradek.broker.coordinator.group.streams.group import (
     REPLAYS,
     EndInitialDelay,
-    HeartbeatReply,
     StoreDescription,
     StreamsGroup,
     StreamsGroupHeartbeat,
@@ -47,12 +46,14 @@ from odradek.broker.coordinator.group.streams.progress import (
 from odradek.broker.coordinator.group.streams.records import (
     JOINING,
     NOTHING_HELD,
+    Endpoint,
     Member,
     MemberState,
     TaskOffsets,
     current_record,
     endpoints,
     epoch_record,
+    in_map_order,
     member_record,
     member_tombstones,
     target_epoch_record,
@@ -76,11 +77,13 @@ from odradek.broker.runtime.machine import (
     make_outcome,
 )
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages import streams_group_heartbeat as h
 from odradek.protocol.generated.stored.streams_group_metadata import StreamsGroupMetadataKey
 from odradek.protocol.generated.stored.streams_group_topology import StreamsGroupTopologyKey
 
 _FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 30_000, 3_600_000
 """How long nobody else is asked for a description: twice as long each time. Kafka varies it by a fifth."""
+_ACCEPTABLE_RECOVERY_LAG = 10_000
 _RETRY_HEARTBEATS = 2
 """Internal topics that could not be created are tried again after this many heartbeat intervals."""
 
@@ -119,109 +122,109 @@ class StreamsKind(EpochKind):
 
     # -- heartbeats
 
-    def heartbeat(self, command: StreamsGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
+    def heartbeat(self, command: StreamsGroupHeartbeat, now_ms: int) -> Outcome[h.StreamsGroupHeartbeatResponse]:
         """A member joins with epoch 0, leaves with a negative one, and lives with any other."""
         unchanged = self._unchanged(command, now_ms)
         if unchanged is not None:
             return unchanged
-        if command.member_epoch < JOINING:
-            return self._leave(command, now_ms)
-        step = self._step(command, now_ms)
+        request = command.request
+        if request.member_epoch < JOINING:
+            return self._leave(request, now_ms)
+        step = self._step(request, now_ms)
         before = self._member(step, command)
         member = _updated(before, command)
-        if command.member_epoch == JOINING and self.configs.release.tells_changed_endpoints:
-            member = member._replace(endpoint=command.endpoint)
+        if request.member_epoch == JOINING and self.configs.release.tells_changed_endpoints:
+            member = member._replace(endpoint=_endpoint(request))
         configs = self.configs.assignment_configs(command.group_id)
         ready = self._bring_up_to_date(step, command, before, member, configs)
-        _check_offsets(command.offsets)
-        _check_offsets(command.end_offsets)
-        step.group.soft.note_offsets(command.member_id, command.offsets, command.end_offsets)
+        offsets, end_offsets = _offsets(request.task_offsets), _offsets(request.task_end_offsets)
+        step.group.soft.note_offsets(request.member_id, offsets, end_offsets)
         epoch, target = self._progress.target(step, member, step.epoch, ready.configured, configs)
         after = self._progress.reconciled(step, member, epoch, target, command.owned)
-        self._keep_alive(step, command)
+        self._keep_alive(step, request)
         try:
-            reply = self._reply(step, command, before, after, ready.configured)
+            response = self._response(step, command, before, after, ready.configured)
         except KafkaError:
             begins = epoch > step.group.assignment_epoch and ready.configured.subtopologies is None
             if begins and self.configs.release.keeps_refused_assignments:
                 step.group.soft.taskless_epoch = epoch
             raise
-        return step.outcome(reply, self._groups)
+        return step.outcome(response, self._groups)
 
-    def _unchanged(self, command: StreamsGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply] | None:
+    def _unchanged(
+        self, command: StreamsGroupHeartbeat, now_ms: int
+    ) -> Outcome[h.StreamsGroupHeartbeatResponse] | None:
         """The outcome of a heartbeat that says nothing new, of a member that has its whole assignment: most of them.
 
         A fast path: `heartbeat` would give the same result.
         """
+        request = command.request
         group = self._groups.get(command.group_id)
         if not isinstance(group, StreamsGroup):
             return None
-        member = group.members.get(command.member_id)
+        member = group.members.get(request.member_id)
         if (
             member is None
-            or member.epoch != command.member_epoch
+            or member.epoch != request.member_epoch
             or not command.says_nothing
-            or command.instance_id not in (None, member.instance_id)
+            or request.instance_id not in (None, member.instance_id)
             or self._missing_tags(command, member)
-            or member.client_id != command.client_id
-            or member.client_host != command.host
-            or command.endpoint_epoch != group.soft.endpoint_epoch
+            or member.client_id != command.sender.client_id
+            or member.client_host != command.sender.host
+            or request.endpoint_information_epoch != group.soft.endpoint_epoch
             or not group.rests(member)
             or self._wants_description(group, command, now_ms)
             or group.assignment_configs != self.configs.assignment_configs(command.group_id)
         ):
             return None
-        group_id, member_id = command.group_id, member.member_id
+        group_id = command.group_id
         interval_ms = self.configs.heartbeat_interval_ms(group_id)
-        reply = HeartbeatReply(member_id, member.epoch, interval_ms, endpoint_epoch=command.endpoint_epoch)
-        return make_outcome(reply=reply, effects=(self._session(group_id, member_id),))
+        response = _told(member, interval_ms, request.endpoint_information_epoch)
+        return make_outcome(reply=response, effects=(self._session(group_id, member.member_id),))
 
     # -- group and member
 
-    def _step(self, command: StreamsGroupHeartbeat, now_ms: int) -> StreamsStep:
+    def _step(self, request: h.StreamsGroupHeartbeatRequest, now_ms: int) -> StreamsStep:
         """A step of the group. A first member creates the group, also in place of an empty classic one."""
-        group_id = command.group_id
+        group_id = request.group_id
         group = self._groups.get(group_id)
         if isinstance(group, StreamsGroup):
-            if command.member_epoch == JOINING and not self._has_room(group, command):
+            if request.member_epoch == JOINING and not self._has_room(group, request):
                 check_room(group, self.configs.max_size)
             return StreamsStep(group, now_ms)
-        if group is None and command.member_epoch:
+        if group is None and request.member_epoch:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Streams group {group_id} not found.")
         step = StreamsStep(self._new_group(group_id), now_ms, is_new=True)
         if group is not None:
-            if command.member_epoch or not isinstance(group, ClassicGroup) or not group.is_empty:
+            if request.member_epoch or not isinstance(group, ClassicGroup) or not group.is_empty:
                 raise self.other_kind(group_id)
             step.records += group.tombstones()
             step.effects += group.on_removed()
         check_room(step.group, self.configs.max_size)
         return step
 
-    def _has_room(self, group: StreamsGroup, command: StreamsGroupHeartbeat) -> bool:
+    def _has_room(self, group: StreamsGroup, request: h.StreamsGroupHeartbeatRequest) -> bool:
         """Whether the group, which may be full, has a place for this member already."""
         if not self.configs.release.has_static_streams_members:
             return False
-        static = command.instance_id is not None and group.static_member(command.instance_id) is not None
-        return static or command.member_id in group.members
+        return group.static_member(request.instance_id) is not None or request.member_id in group.members
 
     def _member(self, step: StreamsStep, command: StreamsGroupHeartbeat) -> Member:
-        group = step.group
-        if command.instance_id is not None:
-            return self._static_member(step, command, command.instance_id)
-        member = group.members.get(command.member_id)
+        group, member_id, epoch = step.group, command.request.member_id, command.request.member_epoch
+        if command.request.instance_id is not None:
+            return self._static_member(step, command, command.request.instance_id)
+        member = group.members.get(member_id)
         if member is None:
-            if command.member_epoch != JOINING:
-                return group.member(command.member_id)
-            return Member(command.member_id)
-        check_epoch(member, command.member_epoch, command.owned)
+            return Member(member_id) if epoch == JOINING else group.member(member_id)
+        check_epoch(member, epoch, command.owned)
         return member
 
     def _static_member(self, step: StreamsStep, command: StreamsGroupHeartbeat, instance_id: str) -> Member:
         """The member with the instance id, which may have come back with another member id; or a new one."""
-        group, member_id = step.group, command.member_id
-        if command.member_epoch != JOINING:
+        group, member_id, epoch = step.group, command.request.member_id, command.request.member_epoch
+        if epoch != JOINING:
             member: Member = group.requesting(member_id, instance_id)
-            check_epoch(member, command.member_epoch, command.owned)
+            check_epoch(member, epoch, command.owned)
             return member
         present: Member | None = group.static_member(instance_id)
         if present is None:
@@ -301,24 +304,21 @@ class StreamsKind(EpochKind):
 
     # -- the answer
 
-    def _keep_alive(self, step: StreamsStep, command: StreamsGroupHeartbeat) -> None:
-        member_id = command.member_id
-        step.effects.append(self._session(command.group_id, member_id))
-        soft = step.group.soft
-        if command.shutdown and soft.shutdown_by is None:
-            soft.shutdown_by = member_id
+    def _keep_alive(self, step: StreamsStep, request: h.StreamsGroupHeartbeatRequest) -> None:
+        step.effects.append(self._session(request.group_id, request.member_id))
+        _note_shutdown(step.group, request)
 
-    def _reply(
+    def _response(
         self,
         step: StreamsStep,
         command: StreamsGroupHeartbeat,
         before: Member,
         after: Member,
         configured: ConfiguredTopology,
-    ) -> HeartbeatReply:
+    ) -> h.StreamsGroupHeartbeatResponse:
         group, soft = step.group, step.group.soft
         interval_ms = self.configs.heartbeat_interval_ms(group.group_id)
-        tells = command.member_epoch == JOINING or after.assigned != before.assigned
+        tells = command.request.member_epoch == JOINING or after.assigned != before.assigned
         changed = tells
         if self.configs.release.tells_changed_endpoints:
             changed = after.assigned != before.assigned
@@ -328,7 +328,7 @@ class StreamsKind(EpochKind):
         if changed and after.endpoint is not None:
             soft.endpoint_epoch += 1
         known = None
-        if soft.endpoint_epoch != command.endpoint_epoch:
+        if soft.endpoint_epoch != command.request.endpoint_information_epoch:
             gone = (after.member_id, step.replaced)
             others = [member for member in group.in_map_order() if member.member_id not in gone]
             known = endpoints([*others, after], configured, self._topics)
@@ -346,19 +346,18 @@ class StreamsKind(EpochKind):
         )
         if wants_description:
             step.later.append(partial(_note_request, step.now_ms))
-        return HeartbeatReply(
-            after.member_id,
-            after.epoch,
-            interval_ms,
-            step.statuses,
-            after.assigned if tells else None,
-            0 if step.is_new else soft.endpoint_epoch,
-            known,
-            wants_description,
-        )
+        response = _told(after, interval_ms, 0 if step.is_new else soft.endpoint_epoch)
+        response.status = [h.Status(status.code, status.detail) for status in step.statuses]
+        response.partitions_by_user_endpoint = known
+        response.topology_description_required = wants_description
+        if tells:
+            response.active_tasks = _task_ids(after.assigned.active)
+            response.standby_tasks = _task_ids(after.assigned.standby)
+            response.warmup_tasks = _task_ids(after.assigned.warmup)
+        return response
 
     def _wants_description(self, group: StreamsGroup, command: StreamsGroupHeartbeat, now_ms: int) -> bool:
-        topology = group.topology or command.topology
+        topology = group.topology or command.request.topology
         return command.speaks_v1 and topology is not None and self._description_is_wanted(group, topology.epoch, now_ms)
 
     def _missing_tags(self, command: StreamsGroupHeartbeat, member: Member) -> list[str]:
@@ -371,24 +370,24 @@ class StreamsKind(EpochKind):
 
     # -- members that go
 
-    def _leave(self, command: StreamsGroupHeartbeat, now_ms: int) -> Outcome[HeartbeatReply]:
-        """A member leaves; on its way out it may ask for the end of the application."""
-        group: StreamsGroup = self._existing(command.group_id)
-        if command.shutdown and group.soft.shutdown_by is None:
-            group.soft.shutdown_by = command.member_id
-        member: Member = group.requesting(command.member_id, command.instance_id)
-        if command.instance_id is not None and command.member_epoch == AWAY:
-            return self._go_away(group, member, now_ms)
-        return self._remove(group, member, HeartbeatReply(command.member_id, command.member_epoch), now_ms)
+    def _leave(self, request: h.StreamsGroupHeartbeatRequest, now_ms: int) -> Outcome[h.StreamsGroupHeartbeatResponse]:
+        """A member leaves, a static one perhaps for a while; on its way out it may ask for the end of the application.
 
-    def _go_away(self, group: StreamsGroup, member: Member, now_ms: int) -> Outcome[HeartbeatReply]:
-        """Its tasks count as assigned in epoch 0 from now on, so that its successor may commit their offsets."""
+        The tasks of a member that leaves for a while count as assigned in epoch 0 from now on, so that its successor
+        may commit their offsets.
+        """
+        group: StreamsGroup = self._existing(request.group_id)
+        _note_shutdown(group, request)
+        member: Member = group.requesting(request.member_id, request.instance_id)
+        response = h.StreamsGroupHeartbeatResponse(member_id=request.member_id, member_epoch=request.member_epoch)
+        if request.instance_id is None or request.member_epoch != AWAY:
+            return self._remove(group, member, response, now_ms)
         held = member.assigned
         kept = {subtopology: dict.fromkeys(partitions, 0) for subtopology, partitions in held.active.items()}
         away = member._replace(epoch=AWAY, assigned=held._replace(active=kept), revoking=NOTHING_HELD)
         step = StreamsStep(group, now_ms)
         step.records.append(current_record(group.group_id, away))
-        return step.outcome(HeartbeatReply(member.member_id, AWAY), self._groups)
+        return step.outcome(response, self._groups)
 
     def _expire(self, group: StreamsGroup, member: Member, now_ms: int) -> Outcome[None]:
         return self._remove(group, member, None, now_ms)
@@ -477,30 +476,67 @@ def _matters(before: Member, after: Member) -> bool:
     )
 
 
-def _check_offsets(offsets: TaskOffsets | None) -> None:
+def _told(member: Member, interval_ms: int, endpoint_epoch: int) -> h.StreamsGroupHeartbeatResponse:
+    """The response to a member that lives; the handler knows how often it is to send offsets of its tasks."""
+    return h.StreamsGroupHeartbeatResponse(
+        member_id=member.member_id,
+        member_epoch=member.epoch,
+        heartbeat_interval_ms=interval_ms,
+        acceptable_recovery_lag=_ACCEPTABLE_RECOVERY_LAG,
+        endpoint_information_epoch=endpoint_epoch,
+    )
+
+
+def _task_ids(tasks: Mapping[str, Iterable[int]]) -> list[h.ResponseTaskIds]:
+    return [h.ResponseTaskIds(name, sorted(tasks[name])) for name in in_map_order(tasks)]
+
+
+def _note_shutdown(group: StreamsGroup, request: h.StreamsGroupHeartbeatRequest) -> None:
+    if request.shutdown_application and group.soft.shutdown_by is None:
+        group.soft.shutdown_by = request.member_id
+
+
+def _offsets(rows: Sequence[h.TaskOffset] | None) -> TaskOffsets | None:
+    """Offsets of tasks; INVALID_REQUEST for a task that comes twice."""
+    if rows is None:
+        return None
     seen: set[tuple[str, int]] = set()
-    for subtopology, partition, _ in offsets or ():
-        if (subtopology, partition) in seen:
-            text = f"Task offsets contain a duplicate entry for subtopology {subtopology} and partition {partition}."
+    for row in rows:
+        task = row.subtopology_id, row.partition
+        if task in seen:
+            text = f"Task offsets contain a duplicate entry for subtopology {task[0]} and partition {task[1]}."
             raise KafkaError(ErrorCode.INVALID_REQUEST, text)
-        seen.add((subtopology, partition))
+        seen.add(task)
+    return tuple((row.subtopology_id, row.partition, row.offset) for row in rows)
+
+
+def _tags(rows: Sequence[h.KeyValue]) -> tuple[tuple[str, str], ...]:
+    """The tags of a client; a key that comes twice is an error that Kafka does not explain."""
+    by_key = {row.key: row.value for row in rows}
+    if len(by_key) < len(rows):
+        raise internal_error()
+    return tuple(sorted(by_key.items()))
+
+
+def _endpoint(request: h.StreamsGroupHeartbeatRequest) -> Endpoint | None:
+    sent = request.user_endpoint
+    return None if sent is None else Endpoint(sent.host, sent.port)
 
 
 def _updated(member: Member, command: StreamsGroupHeartbeat) -> Member:
-    """The member with the fields of the heartbeat; None and -1 change nothing. Raises the heartbeat's fault."""
-    if command.fault is not None:
-        raise command.fault.again()
-    timeout_ms, topology = command.rebalance_timeout_ms, command.topology
+    """The member with the fields of the heartbeat; None and -1 change nothing."""
+    request = command.request
+    timeout_ms, topology, tags = request.rebalance_timeout_ms, request.topology, request.client_tags
     return member._replace(
-        instance_id=member.instance_id if command.instance_id is None else command.instance_id,
-        rack_id=member.rack_id if command.rack_id is None else command.rack_id,
+        instance_id=member.instance_id if request.instance_id is None else request.instance_id,
+        rack_id=member.rack_id if request.rack_id is None else request.rack_id,
         rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
         topology_epoch=member.topology_epoch if topology is None else topology.epoch,
-        client_id=command.client_id,
-        client_host=command.host,
-        process_id=member.process_id if command.process_id is None else command.process_id,
-        client_tags=member.client_tags if command.client_tags is None else command.client_tags,
-        endpoint=member.endpoint if command.endpoint is None else command.endpoint,
+        client_id=command.sender.client_id,
+        client_host=command.sender.host,
+        process_id=member.process_id if request.process_id is None else request.process_id,
+        client_tags=member.client_tags if tags is None else _tags(tags),
+        endpoint=_endpoint(request) or member.endpoint,
     )
 
 

@@ -45,6 +45,7 @@ from odradek.broker.coordinator.group.streams.topology import (
     TopicStatus,
     Topology,
     configure,
+    declared,
     internal_error,
 )
 from odradek.broker.coordinator.group.topics import TopicCache
@@ -159,7 +160,8 @@ class Topologies:
 
     def declared(self, step: StreamsStep, command: StreamsGroupHeartbeat) -> Topology:
         """The group's topology; the first member that declares one initialises it."""
-        present, asked = step.group.topology, command.topology
+        present, sent = step.group.topology, command.request.topology
+        asked = None if sent is None else declared(sent)
         if present is None:
             if asked is None:
                 raise internal_error()
@@ -204,7 +206,8 @@ class Topologies:
         if problem is None:
             return
         missing = configured.missing
-        forbidden = command.forbidden([topic.name for topic in missing]) if command.forbidden and missing else []
+        check = command.sender.forbidden
+        forbidden = check([topic.name for topic in missing]) if check and missing else []
         if forbidden:
             detail = f"{problem.detail}; Unauthorized to CREATE on topics {', '.join(forbidden)}."
             step.statuses.append(problem._replace(detail=detail))

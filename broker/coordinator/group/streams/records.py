@@ -23,6 +23,11 @@ from odradek.broker.coordinator.group.streams.topology import (
 )
 from odradek.broker.coordinator.group.topics import TopicSource
 from odradek.broker.runtime.machine import NewRecord
+from odradek.protocol.generated.messages.streams_group_heartbeat import (
+    EndpointToPartitions,
+    ResponseEndpoint,
+    TopicPartition,
+)
 from odradek.protocol.generated.stored import streams_group_current_member_assignment as current
 from odradek.protocol.generated.stored import streams_group_member_metadata as metadata
 from odradek.protocol.generated.stored import streams_group_metadata as group
@@ -162,33 +167,21 @@ class Member(NamedTuple):
         return self.state is MemberState.STABLE and self.epoch == epoch
 
 
-TopicPartitions = tuple[str, tuple[int, ...]]
-"""A topic and some of its partitions."""
-
-
-class EndpointPartitions(NamedTuple):
-    """The source partitions of the tasks of one member."""
-
-    endpoint: Endpoint
-    active: Sequence[TopicPartitions]
-    standby: Sequence[TopicPartitions]
-
-
 def endpoints(
     members: Iterable[Member], configured: ConfiguredTopology, topics: TopicSource
-) -> list[EndpointPartitions]:
-    """The partitions of all members with an endpoint. KafkaError while topics are missing or do not fit."""
+) -> list[EndpointToPartitions]:
+    """The source partitions of all members with an endpoint. KafkaError while topics are missing or do not fit."""
     return [_of_member(member, member.endpoint, configured, topics) for member in members if member.endpoint]
 
 
 def _of_member(
     member: Member, endpoint: Endpoint, configured: ConfiguredTopology, topics: TopicSource
-) -> EndpointPartitions:
+) -> EndpointToPartitions:
     subtopologies = configured.subtopologies
     if subtopologies is None:
         raise internal_error()
-    return EndpointPartitions(
-        endpoint,
+    return EndpointToPartitions(
+        ResponseEndpoint(endpoint.host, endpoint.port),
         _partitions(member.assigned.active, subtopologies, topics),
         _partitions(member.assigned.standby, subtopologies, topics),
     )
@@ -196,8 +189,8 @@ def _of_member(
 
 def _partitions(
     tasks: Mapping[str, Iterable[int]], subtopologies: Mapping[str, ConfiguredSubtopology], topics: TopicSource
-) -> list[TopicPartitions]:
-    rows: list[TopicPartitions] = []
+) -> list[TopicPartition]:
+    rows: list[TopicPartition] = []
     for subtopology in in_map_order(tasks):
         configured = subtopologies.get(subtopology)
         if configured is None:
@@ -207,7 +200,7 @@ def _partitions(
             facts = topics.named(topic)
             if facts is None:
                 raise internal_error()
-            rows.append((topic, tuple(partitions[: facts.partitions])))
+            rows.append(TopicPartition(topic, partitions[: facts.partitions]))
     return rows
 
 

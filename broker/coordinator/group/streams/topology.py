@@ -15,7 +15,13 @@ from typing import NamedTuple, TypeVar
 from odradek.broker.coordinator.group.topics import TopicSource
 from odradek.broker.metadata.topic_name_rules import check_topic_name
 from odradek.protocol.errors import ErrorCode, KafkaError
-from odradek.protocol.generated.stored.streams_group_topology import Subtopology, TopicInfo
+from odradek.protocol.generated.messages import streams_group_heartbeat as h
+from odradek.protocol.generated.stored.streams_group_topology import (
+    CopartitionGroup,
+    Subtopology,
+    TopicConfig,
+    TopicInfo,
+)
 from odradek.protocol.java_hash_table import HashTable
 from odradek.protocol.java_maps import hash_of_text, java_order
 
@@ -50,6 +56,34 @@ class Topology(NamedTuple):
     def readers(self) -> dict[str, str]:
         """Source topics and the id of the subtopology that reads each."""
         return {topic: each.subtopology_id for each in self.in_map_order() for topic in sources_of(each)}
+
+
+def declared(topology: h.Topology) -> Topology:
+    """The topology that a member declares. UNKNOWN_SERVER_ERROR without a text where Kafka does not explain it."""
+    subtopologies = {each.subtopology_id: _as_stored(each) for each in topology.subtopologies}
+    if topology.epoch < 0 or len(subtopologies) < len(topology.subtopologies):
+        raise internal_error()
+    return Topology(topology.epoch, subtopologies)
+
+
+def _as_stored(each: h.Subtopology) -> Subtopology:
+    return Subtopology(
+        each.subtopology_id,
+        each.source_topics,
+        each.source_topic_regex,
+        [_stored_topic(topic) for topic in each.state_changelog_topics],
+        each.repartition_sink_topics,
+        [_stored_topic(topic) for topic in each.repartition_source_topics],
+        [
+            CopartitionGroup(topics.source_topics, topics.source_topic_regex, topics.repartition_source_topics)
+            for topics in each.copartition_groups
+        ],
+    )
+
+
+def _stored_topic(topic: h.TopicInfo) -> TopicInfo:
+    configs = [TopicConfig(row.key, row.value) for row in topic.topic_configs]
+    return TopicInfo(topic.name, topic.partitions, topic.replication_factor, configs)
 
 
 class TopicStatus(IntEnum):

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from odradek.broker.coordinator.group.commands import MetadataChanged
+from odradek.broker.coordinator.group.commands import MetadataChanged, Sender
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import fixed_configs
-from odradek.broker.coordinator.group.streams.group import HeartbeatReply, StreamsGroup, StreamsGroupHeartbeat
+from odradek.broker.coordinator.group.streams.group import StreamsGroup, StreamsGroupHeartbeat
 from odradek.broker.coordinator.group.streams.progress import CreateInternalTopics
-from odradek.broker.coordinator.group.streams.records import Owned
-from odradek.broker.coordinator.group.streams.topology import Topology
+from odradek.broker.coordinator.group.streams.records import Endpoint, Owned
+from odradek.broker.coordinator.group.streams.topology import Status, TopicStatus, Topology
 from odradek.broker.coordinator.group.topics import TopicFacts
 from odradek.broker.runtime.machine import Command, Effect
 from odradek.broker.runtime.shard import Shard, ShardState
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages import streams_group_heartbeat as h
 from odradek.protocol.generated.stored.streams_group_topology import Subtopology, TopicInfo
 from tests.fakes.clocks import clock_at
 from tests.fakes.group_driver import START_MS
@@ -56,6 +57,90 @@ def owned(tasks: Mapping[str, Sequence[int]] | Sequence[int] | None, standby: Se
         return None
     active = tasks if isinstance(tasks, Mapping) else ({"0": tasks} if tasks else {})
     return Owned(active, {"0": standby} if standby else {}, {})
+
+
+def heartbeat(
+    group_id: str,
+    member_id: str,
+    epoch: int,
+    *,
+    host: str = "",
+    client_id: str = "",
+    topology: Topology | None = None,
+    owned: Owned | None = None,
+    endpoint: Endpoint | None = None,
+    endpoint_epoch: int = 0,
+    shutdown: bool = False,
+    **options: Any,
+) -> StreamsGroupHeartbeat:
+    """A heartbeat; ``options``: further fields of the request."""
+    active, standby, warmup = (None, None, None) if owned is None else (_rows(role) for role in owned)
+    request = h.StreamsGroupHeartbeatRequest(
+        group_id,
+        member_id,
+        epoch,
+        endpoint_epoch,
+        topology=None if topology is None else _sent(topology),
+        active_tasks=active,
+        standby_tasks=standby,
+        warmup_tasks=warmup,
+        user_endpoint=None if endpoint is None else h.Endpoint(*endpoint),
+        shutdown_application=shutdown,
+        **options,
+    )
+    return StreamsGroupHeartbeat(request, Sender(client_id, host, 0))
+
+
+def _rows(tasks: Mapping[str, Sequence[int]]) -> list[h.TaskIds]:
+    return [h.TaskIds(name, list(partitions)) for name, partitions in tasks.items()]
+
+
+def _sent(topology: Topology) -> h.Topology:
+    def topics(rows: Sequence[TopicInfo]) -> list[h.TopicInfo]:
+        return [h.TopicInfo(each.name, each.partitions, each.replication_factor) for each in rows]
+
+    subtopologies = [
+        h.Subtopology(
+            each.subtopology_id,
+            each.source_topics,
+            each.source_topic_regex,
+            topics(each.state_changelog_topics),
+            each.repartition_sink_topics,
+            topics(each.repartition_source_topics),
+        )
+        for each in topology.subtopologies.values()
+    ]
+    return h.Topology(topology.epoch, subtopologies)
+
+
+class Told(NamedTuple):
+    """What a heartbeat is answered. ``assigned``: None if it has not changed."""
+
+    member_id: str
+    member_epoch: int
+    statuses: list[Status]
+    assigned: Owned | None
+    endpoint_epoch: int
+    endpoints: list[h.EndpointToPartitions] | None
+
+
+def told(reply: Any) -> Any:
+    """The reply to a command, that to a heartbeat as `Told`."""
+    if not isinstance(reply, h.StreamsGroupHeartbeatResponse):
+        return reply
+    assigned = None
+    if reply.active_tasks is not None and reply.standby_tasks is not None and reply.warmup_tasks is not None:
+        active, standby, warmup = reply.active_tasks, reply.standby_tasks, reply.warmup_tasks
+        assigned = Owned(*({row.subtopology_id: row.partitions for row in role} for role in (active, standby, warmup)))
+    statuses = [Status(TopicStatus(row.status_code), row.status_detail) for row in reply.status or ()]
+    return Told(
+        reply.member_id,
+        reply.member_epoch,
+        statuses,
+        assigned,
+        reply.endpoint_information_epoch,
+        reply.partitions_by_user_endpoint,
+    )
 
 
 class StreamsDriver:
@@ -108,25 +193,25 @@ class StreamsDriver:
         return group
 
     def ask(self, command: Command[Any]) -> Any:
-        return self.shard.ask_now(command)
+        return told(self.shard.ask_now(command))
 
-    def beat(self, member_id: str, epoch: int, **options: Any) -> HeartbeatReply:
+    def beat(self, member_id: str, epoch: int, **options: Any) -> Told:
         options["owned"] = owned(options.pop("active", None), options.pop("standby", ()))
         group_id = options.pop("group_id", "g")
-        reply: HeartbeatReply = self.ask(StreamsGroupHeartbeat(group_id, member_id, epoch, host="/h", **options))
+        reply: Told = self.ask(heartbeat(group_id, member_id, epoch, host="/h", **options))
         return reply
 
-    def join(self, member_id: str, topology: Topology = PLAIN, **options: Any) -> HeartbeatReply:
-        reply: HeartbeatReply = self.ask(self.joining(member_id, topology, **options))
+    def join(self, member_id: str, topology: Topology = PLAIN, **options: Any) -> Told:
+        reply: Told = self.ask(self.joining(member_id, topology, **options))
         return reply
 
     @staticmethod
     def joining(member_id: str, topology: Topology = PLAIN, **options: Any) -> StreamsGroupHeartbeat:
         defaults: dict[str, Any] = {"rebalance_timeout_ms": 30_000, "process_id": f"p-{member_id}"}
         told = {**defaults, **options, "topology": topology, "owned": owned(()), "host": "/h"}
-        return StreamsGroupHeartbeat("g", member_id, 0, **told)
+        return heartbeat("g", member_id, 0, **told)
 
-    def leave(self, member_id: str, **options: Any) -> HeartbeatReply:
+    def leave(self, member_id: str, **options: Any) -> Told:
         return self.beat(member_id, -1, **options)
 
     def error(self, command: Command[Any]) -> tuple[ErrorCode, str | None]:
@@ -140,7 +225,7 @@ class StreamsDriver:
     def attempt(self, command: Command[Any], *refusals: ErrorCode) -> Any:
         """The reply, or None for one of these refusals; any other is the test's failure."""
         try:
-            return self.shard.ask_now(command)
+            return told(self.shard.ask_now(command))
         except KafkaError as error:
             if error.code not in refusals:
                 raise
@@ -165,13 +250,13 @@ class StreamsDriver:
     def epoch(self, member_id: str) -> int:
         return self.group.members[member_id].epoch
 
-    def honest_beat(self, member_id: str) -> HeartbeatReply:
+    def honest_beat(self, member_id: str) -> Told:
         """A heartbeat of a member that owns exactly what it was assigned."""
         member = self.group.members[member_id]
         active = {name: list(tasks) for name, tasks in member.assigned.active.items()}
         standby = {name: list(tasks) for name, tasks in member.assigned.standby.items()}
-        command = StreamsGroupHeartbeat("g", member_id, member.epoch, host="/h", owned=Owned(active, standby, {}))
-        reply: HeartbeatReply = self.ask(command)
+        command = heartbeat("g", member_id, member.epoch, host="/h", owned=Owned(active, standby, {}))
+        reply: Told = self.ask(command)
         return reply
 
     def settle(self) -> None:

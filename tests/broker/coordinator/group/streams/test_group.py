@@ -15,7 +15,6 @@ from odradek.broker.coordinator.group.streams.group import (
     REPLAYS,
     Holders,
     StreamsGroup,
-    StreamsGroupHeartbeat,
     StreamsStep,
     initial_delay_key,
 )
@@ -25,7 +24,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.stored import streams_group_current_member_assignment as current
 from odradek.protocol.message import ZERO_UUID
 from odradek.protocol.stored import decode_group_record
-from tests.broker.coordinator.group.streams.driver import COUNTING, PLAIN
+from tests.broker.coordinator.group.streams.driver import COUNTING, PLAIN, heartbeat
 from tests.broker.coordinator.group.streams.test_records import MEMBER
 
 
@@ -273,7 +272,7 @@ def test_soft_state_changes_on_the_group_that_then_lives() -> None:
 
 
 def test_where_a_member_is_and_which_endpoints_it_knows_is_no_news() -> None:
-    assert StreamsGroupHeartbeat("g", "m", 3, client_id="c", host="/h", endpoint_epoch=4).says_nothing
+    assert heartbeat("g", "m", 3, client_id="c", host="/h", endpoint_epoch=4).says_nothing
 
 
 @pytest.mark.parametrize(
@@ -282,7 +281,7 @@ def test_where_a_member_is_and_which_endpoints_it_knows_is_no_news() -> None:
         {"owned": Owned({}, {}, {})},
         {"topology": PLAIN},
         {"endpoint": Endpoint("h", 1)},
-        {"client_tags": ()},
+        {"client_tags": []},
         {"process_id": "p"},
         {"rack_id": "r"},
         {"rebalance_timeout_ms": 1},
@@ -290,7 +289,7 @@ def test_where_a_member_is_and_which_endpoints_it_knows_is_no_news() -> None:
     ],
 )
 def test_all_else_is_news(news: dict[str, Any]) -> None:
-    assert not StreamsGroupHeartbeat("g", "m", 3, **news).says_nothing
+    assert not heartbeat("g", "m", 3, **news).says_nothing
 
 
 def replay(group: StreamsGroup, *records: NewRecord) -> StreamsGroup:

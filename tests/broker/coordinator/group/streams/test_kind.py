@@ -18,7 +18,6 @@ from odradek.broker.coordinator.group.commands import DeleteGroup, ExpireRevocat
 from odradek.broker.coordinator.group.records import encode_key
 from odradek.broker.coordinator.group.streams.group import (
     StreamsGroup,
-    StreamsGroupHeartbeat,
 )
 from odradek.broker.coordinator.group.streams.progress import CreateInternalTopics
 from odradek.broker.coordinator.group.streams.records import Endpoint, Owned
@@ -28,7 +27,7 @@ from odradek.broker.runtime.machine import LogRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.stored.streams_group_metadata import StreamsGroupMetadataKey
 from odradek.protocol.generated.stored.streams_group_topology import Subtopology, TopicInfo
-from tests.broker.coordinator.group.streams.driver import COUNTING, PLAIN, StreamsDriver, durable
+from tests.broker.coordinator.group.streams.driver import COUNTING, PLAIN, StreamsDriver, durable, heartbeat
 from tests.broker.coordinator.group.test_conversations import PatientClock
 from tests.fakes.vectors import recorded
 from tests.scenarios.topology_descriptions import (
@@ -156,7 +155,7 @@ def test_a_settled_member_hears_of_what_has_changed_since() -> None:
     assert driver.beat("a", 2).member_epoch == 3
     driver.settle()
     assert len(driver.tasks()["a"][0]) == 6
-    driver.ask(StreamsGroupHeartbeat("g", "a", 3, host="/elsewhere"))
+    driver.ask(heartbeat("g", "a", 3, host="/elsewhere"))
     assert driver.group.members["a"].client_host == "/elsewhere"
     driver.settle()
     epoch = driver.group.epoch
@@ -182,9 +181,9 @@ def test_a_refused_append_changes_nothing() -> None:
     driver.topics.put("t", 6)
     driver.change_topic("t", 6)
     driver.journal.refuse = KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
-    beat = StreamsGroupHeartbeat("g", "a", 2, host="/h")
+    beat = heartbeat("g", "a", 2, host="/h")
     assert driver.error(beat)[0] is ErrorCode.COORDINATOR_NOT_AVAILABLE
-    assert driver.error(StreamsGroupHeartbeat("g", "b", 0, topology=PLAIN))[0] is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert driver.error(heartbeat("g", "b", 0, topology=PLAIN))[0] is ErrorCode.COORDINATOR_NOT_AVAILABLE
     driver.journal.refuse = None
     assert driver.group.epoch == 2
     assert driver.beat("a", 2).member_epoch == 3
@@ -195,7 +194,7 @@ def test_a_refused_append_changes_nothing() -> None:
 def test_a_new_group_that_could_not_be_stored_does_not_wait() -> None:
     driver = StreamsDriver({"group.streams.initial.rebalance.delay.ms": "1000"})
     driver.journal.refuse = KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
-    joining = StreamsGroupHeartbeat("g", "a", 0, topology=PLAIN, owned=Owned({}, {}, {}), rebalance_timeout_ms=1)
+    joining = heartbeat("g", "a", 0, topology=PLAIN, owned=Owned({}, {}, {}), rebalance_timeout_ms=1)
     assert driver.error(joining)[0] is ErrorCode.COORDINATOR_NOT_AVAILABLE
     driver.journal.refuse = None
     assert driver.shard.timers.next_due_ms() is None or driver.machine.group("g") is None
@@ -214,12 +213,12 @@ def test_end_points_are_numbered_anew_after_a_load() -> None:
     told = driver.beat("a", 3, endpoint_epoch=known)
     assert told.endpoint_epoch == 0
     assert told.endpoints is not None
-    assert {each.endpoint.port for each in told.endpoints} == {1, 2}
+    assert {each.user_endpoint.port for each in told.endpoints} == {1, 2}
 
 
 def test_other_kinds_are_no_streams_groups() -> None:
     driver = StreamsDriver()
-    unknown = driver.error(StreamsGroupHeartbeat("g", "a", 3))
+    unknown = driver.error(heartbeat("g", "a", 3))
     assert unknown == (ErrorCode.GROUP_ID_NOT_FOUND, "Streams group g not found.")
     driver.join("a")
     left = driver.ask(LeaveGroup("g", [("a", None)]))
@@ -240,7 +239,7 @@ def test_a_member_leaves() -> None:
 
 def test_leaving_what_is_not_there() -> None:
     driver = StreamsDriver()
-    leaving = StreamsGroupHeartbeat("g", "x", -1)
+    leaving = heartbeat("g", "x", -1)
     assert driver.error(leaving) == (ErrorCode.GROUP_ID_NOT_FOUND, "Group g not found.")
     driver.join("a")
     assert driver.error(leaving) == (ErrorCode.UNKNOWN_MEMBER_ID, "Member x is not a member of group g.")
@@ -431,7 +430,7 @@ class Members(RuleBasedStateMachine):
             active = {name: sorted(tasks) for name, tasks in client.active.items()} if not gives_up else {}
         standby: dict[str, list[int]] = {} if gives_up else {n: sorted(t) for n, t in client.standby.items()}
         owned = None if active is None else Owned(active, standby, {})
-        beat = StreamsGroupHeartbeat("g", member, client.epoch, owned=owned, host="/h")
+        beat = heartbeat("g", member, client.epoch, owned=owned, host="/h")
         reply = self.driver.attempt(beat, ErrorCode.FENCED_MEMBER_EPOCH, *GONE)
         if reply is None:
             del self.clients[member]
@@ -441,7 +440,7 @@ class Members(RuleBasedStateMachine):
     @rule(member=members)
     def leave(self, member: str) -> None:
         if self.clients.pop(member, None) is not None:
-            self.driver.attempt(StreamsGroupHeartbeat("g", member, -1), *GONE)
+            self.driver.attempt(heartbeat("g", member, -1), *GONE)
 
     @rule(ms=st.sampled_from([300, 1_000, 2_500, 46_000]))
     def wait(self, ms: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.coordinator.group.streams.group import Holders, StreamsGroup, StreamsGroupHeartbeat, TopicsRefused
+from odradek.broker.coordinator.group.streams.group import Holders, StreamsGroup, TopicsRefused
 from odradek.broker.coordinator.group.streams.progress import (
     CreateInternalTopics,
     check_epoch,
@@ -28,7 +28,7 @@ from odradek.broker.releases.release import release_of
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.stored.streams_group_topology import Subtopology, TopicInfo
 from odradek.protocol.stored import decode_group_record
-from tests.broker.coordinator.group.streams.driver import COUNTING, PLAIN, StreamsDriver, Topics, owned
+from tests.broker.coordinator.group.streams.driver import COUNTING, PLAIN, StreamsDriver, Topics, heartbeat, owned
 
 MEMBER = Member("m", 5, 4, assigned=Held({"0": {0: 5, 1: 3}}))
 
@@ -79,7 +79,7 @@ def test_the_first_member_declares_it() -> None:
     told = driver.join("b", PLAIN._replace(epoch=1))
     text = "The member's topology epoch 1 is behind the group's topology epoch 2."
     assert [(status.code, status.detail) for status in told.statuses] == [(0, text)]
-    assert driver.error(StreamsGroupHeartbeat("h", "a", 0))[0] is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert driver.error(heartbeat("h", "a", 0))[0] is ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def test_refused_topics_are_tried_again_after_a_while() -> None:
@@ -124,7 +124,7 @@ def test_other_groups_ask_for_a_refused_topic_themselves() -> None:
     driver.join("a", COUNTING)
     driver.ask(TopicsRefused("g", {"counts-changelog": "no"}, 1_000))
     driver.effects.clear()
-    driver.ask(StreamsGroupHeartbeat("other", "a", 0, topology=COUNTING))
+    driver.ask(heartbeat("other", "a", 0, topology=COUNTING))
     assert [effect.group_id for effect in driver.effects if isinstance(effect, CreateInternalTopics)] == ["other"]
 
 

@@ -69,9 +69,11 @@ def test_source_partitions_of_active_and_standby_tasks() -> None:
     configured = configure(WIDE, topics)
     member = Member("m", endpoint=Endpoint("h", 1), assigned=Held({"0": {0: 1, 2: 1}}, {"0": frozenset({1})}))
     (told,) = endpoints([member, Member("n")], configured, topics)
-    assert told.endpoint == ("h", 1)
-    assert sorted(told.active) == [("t", (0, 2)), ("u", (0,))]
-    assert sorted(told.standby) == [("t", (1,)), ("u", (1,))]  # as Kafka: cut only where tasks outnumber partitions
+    assert (told.user_endpoint.host, told.user_endpoint.port) == ("h", 1)
+    roles = (told.active_partitions, told.standby_partitions)
+    active, standby = (sorted((row.topic, row.partitions) for row in rows) for rows in roles)
+    assert active == [("t", [0, 2]), ("u", [0])]
+    assert standby == [("t", [1]), ("u", [1])]  # as Kafka: cut only where tasks outnumber partitions
 
 
 def test_topics_that_do_not_allow_to_say() -> None:
