@@ -29,14 +29,14 @@ from odradek.broker.config.node_config import (
 from odradek.broker.config.quorum_config import AUTO_JOIN, quorum_of
 from odradek.broker.config.quorum_config import Quorum as QuorumRoles
 from odradek.broker.config.requirements import check_cordons, check_requirements
-from odradek.broker.controller.commands import Adopt, NewTopic
 from odradek.broker.controller.controller import Controller, Publisher
 from odradek.broker.controller.feature_levels import UNSTABLE_APIS_ENABLE, features_at_start
+from odradek.broker.controller.machine import adopt
 from odradek.broker.controller.membership import Membership
 from odradek.broker.controller.metadata_log import MemoryMetadataLog
 from odradek.broker.controller.publishers import BrokerConfigPublisher, announce
 from odradek.broker.controller.quorum import Quorum
-from odradek.broker.controller.topic_control import check_new_partitions
+from odradek.broker.controller.topic_control import NewTopic, check_new_partitions
 from odradek.broker.coordinator.service import Surroundings
 from odradek.broker.coordinator_set import CoordinatorSet
 from odradek.broker.lane import Lane, PlainLane
@@ -431,7 +431,7 @@ class Cluster:
         records = records_of_topic(
             name, topic_id, placed, configs or {}, directory_of=lambda node: directory_of(self.image, node)
         )
-        self.controller.ask(Adopt(records))
+        self.controller.ask(adopt, records)
         return self.topics.by_name(name)
 
     def ensure_topic(self, name: str) -> Topic:
@@ -450,7 +450,7 @@ class Cluster:
         With a log directory: once it is open.
         """
         if (user.name, user.mechanism) not in self.image.scram:
-            self.controller.ask(Adopt([user]))
+            self.controller.ask(adopt, [user])
 
     # -- life
 

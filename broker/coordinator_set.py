@@ -6,9 +6,9 @@ from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from odradek.broker.config.broker_config import DEFAULT_PERSISTER, BrokerConfig
-from odradek.broker.controller.commands import CreateTopics, NewTopic
 from odradek.broker.controller.controller import Controller
 from odradek.broker.controller.feature_levels import SHARE_VERSION
+from odradek.broker.controller.topic_control import NewTopic, create_topics
 from odradek.broker.coordinator.service import InternalTopic, Surroundings
 from odradek.broker.metadata.image import TRANSACTION_VERSION
 from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
@@ -96,7 +96,7 @@ class CoordinatorSet:
             )
             for topic in topics
         ]
-        outcomes = self._controller.ask(CreateTopics(new))
+        outcomes = self._controller.ask(create_topics, new)
         return [outcome if isinstance(outcome, KafkaError) else None for outcome in outcomes]
 
     def _make_share_partitions(self) -> SharePartitions:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from odradek.broker.controller.commands import CreateAcls, DeleteAcls
+from odradek.broker.controller import acl_control
 from odradek.broker.requests.access import Whole
 from odradek.broker.requests.context import CloseConnection, RequestContext
 from odradek.broker.requests.handlers import handles
@@ -74,7 +74,7 @@ def create_acls(ctx: RequestContext, request: CreateAclsRequest) -> CreateAclsRe
         raise KafkaError(ErrorCode.SECURITY_DISABLED, _NO_AUTHORIZER)
     if any(map(_is_indefinite, acls)):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-    results = ctx.services.controller.ask(CreateAcls(acls))
+    results = ctx.services.controller.ask(acl_control.create_acls, acls)
     return CreateAclsResponse(
         results=[
             AclCreationResult() if error is None else AclCreationResult(error.code, error.message) for error in results
@@ -110,7 +110,7 @@ def delete_acls(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsRe
     _check_known(filters)
     if ctx.authorizer is None:
         raise KafkaError(ErrorCode.SECURITY_DISABLED, _NO_AUTHORIZER)
-    outcomes = ctx.services.controller.ask(DeleteAcls(filters))
+    outcomes = ctx.services.controller.ask(acl_control.delete_acls, filters)
     return DeleteAclsResponse(filter_results=[_deleted(outcome) for outcome in outcomes])
 
 

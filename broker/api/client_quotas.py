@@ -12,8 +12,8 @@ from typing import Any
 
 import trio
 
-from odradek.broker.controller.commands import AlterQuotas, QuotaChange
-from odradek.broker.controller.quota_control import CLIENT_ID, IP, USER, hash_of_entity
+from odradek.broker.controller import quota_control
+from odradek.broker.controller.quota_control import CLIENT_ID, IP, USER, QuotaChange, hash_of_entity
 from odradek.broker.metadata.image import QuotaEntity
 from odradek.broker.requests.access import CLUSTER_REFUSED, Whole
 from odradek.broker.requests.context import RequestContext
@@ -139,17 +139,22 @@ def alter_client_quotas(
     names = {host for host in hosts if not _is_address(host)}
     if names:
         return _alter_later(ctx, changes, names, validate_only=request.validate_only)
-    return _altered(ctx, AlterQuotas(changes, validate_only=request.validate_only))
+    return _altered(ctx, changes, frozenset(), validate_only=request.validate_only)
 
 
 async def _alter_later(
     ctx: RequestContext, changes: list[QuotaChange], names: set[str], *, validate_only: bool
 ) -> AlterClientQuotasResponse:
     unknown = frozenset([name for name in sorted(names) if not await trio.to_thread.run_sync(_resolves, name)])
-    return _altered(ctx, AlterQuotas(changes, unknown_hosts=unknown, validate_only=validate_only))
+    return _altered(ctx, changes, unknown, validate_only=validate_only)
 
 
-def _altered(ctx: RequestContext, command: AlterQuotas) -> AlterClientQuotasResponse:
+def _altered(
+    ctx: RequestContext, changes: list[QuotaChange], unknown: frozenset[str], *, validate_only: bool
+) -> AlterClientQuotasResponse:
+    altered = ctx.services.controller.ask(
+        quota_control.alter_quotas, changes, unknown_hosts=unknown, validate_only=validate_only
+    )
     return AlterClientQuotasResponse(
         entries=[
             ResponseEntryData(
@@ -157,7 +162,7 @@ def _altered(ctx: RequestContext, command: AlterQuotas) -> AlterClientQuotasResp
                 None if error is None else error.message,
                 [ResponseEntityData(*part) for part in entity],
             )
-            for entity, error in ctx.services.controller.ask(command)
+            for entity, error in altered
         ]
     )
 

@@ -13,7 +13,7 @@ from odradek.broker.api.lookups import NOT_THIS_ONE, check_forwards, reachable, 
 from odradek.broker.api.metadata import NOT_ASKED, authorized_on_cluster
 from odradek.broker.config.requirements import SINCE as CORDONS_SINCE
 from odradek.broker.config.requirements import cordoned
-from odradek.broker.controller.commands import FeatureUpdate, UpdateFeatures
+from odradek.broker.controller.feature_control import FeatureUpdate
 from odradek.broker.controller.feature_levels import CONTROLLERS_SINCE
 from odradek.broker.controller.membership import controller_endpoints
 from odradek.broker.controller.quorum import Progress
@@ -217,9 +217,8 @@ def update_features(ctx: RequestContext, request: UpdateFeaturesRequest) -> Upda
         for update in request.feature_updates
     }
     in_order = [updates[feature] for feature in java_order(updates, hash_of_text)]
-    command = UpdateFeatures(in_order, validate_only=request.validate_only)
     try:
-        refused = ctx.services.controller.update_features(command)
+        refused = ctx.services.controller.update_features(in_order, validate_only=request.validate_only)
     except KafkaError as error:
         if error.code is not ErrorCode.INVALID_UPDATE_VERSION:
             raise

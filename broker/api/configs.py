@@ -29,7 +29,7 @@ from odradek.broker.config.entries import (
     topic_entries,
 )
 from odradek.broker.config.listeners import address_text
-from odradek.broker.controller.commands import AlterConfigs
+from odradek.broker.controller import config_control
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.metadata.topic_name_rules import check_topic_name
 from odradek.broker.requests.access import ByItem, Whole
@@ -317,8 +317,8 @@ def _apply_on_controller(
                 decided.append(place)
     try:
         check_leads(ctx)
-        command = AlterConfigs([changes[place] for place in decided], None, validate_only=validate_only)
-        errors = ctx.services.controller.ask(command)
+        asked = [changes[place] for place in decided]
+        errors = ctx.services.controller.ask(config_control.alter_configs, asked, None, validate_only=validate_only)
         outcomes.update(zip(decided, errors, strict=True))
     except KafkaError as error:
         outcomes.update(dict.fromkeys(decided, as_value(error)))
@@ -339,8 +339,8 @@ def _apply(ctx: RequestContext, changes: Sequence[Change], validate_only: bool) 
             for_controller.append(place)
     denied = {place: _denied_change(ctx, changes[place]) for place in for_controller}
     for_controller = [place for place in for_controller if denied[place] is None]
-    command = AlterConfigs([changes[place] for place in for_controller], ctx.node.id, validate_only=validate_only)
-    errors = ctx.services.controller.ask(command)
+    asked = [changes[place] for place in for_controller]
+    errors = ctx.services.controller.ask(config_control.alter_configs, asked, ctx.node.id, validate_only=validate_only)
     outcomes.update(zip(for_controller, errors, strict=True))
     outcomes.update({place: error for place, error in denied.items() if error is not None})
     return [_outcome(outcomes[place]) for place in range(len(changes))]
@@ -359,7 +359,7 @@ def _denied_change(ctx: RequestContext, change: Change) -> KafkaError | None:
         return None
     if change.type == ResourceType.BROKER:
         # The broker that is asked checks a change of brokers before the controller asks for rights.
-        (error,) = ctx.services.controller.ask(AlterConfigs([change], ctx.node.id, validate_only=True))
+        (error,) = ctx.services.controller.ask(config_control.alter_configs, [change], ctx.node.id, validate_only=True)
         if error is not None and error.code is not ErrorCode.INVALID_CONFIG:  # that is the controller's own check
             return error
     try:

@@ -19,14 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.api.lookups import is_for_another
 from odradek.broker.config.listeners import SecurityProtocol
-from odradek.broker.controller.commands import (
-    AlterScramUsers,
-    CreateToken,
-    ExpireToken,
-    RenewToken,
-    ScramDeletion,
-    ScramUpsertion,
-)
+from odradek.broker.controller import scram_control, token_control
+from odradek.broker.controller.scram_control import ScramDeletion, ScramUpsertion
 from odradek.broker.requests.access import OPEN, ByItem, Whole
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import NEVER_LONG, handles
@@ -135,7 +129,8 @@ def alter_user_scram_credentials(
         return AlterUserScramCredentialsResponse(
             results=[AlterUserScramCredentialsResult(name, ErrorCode.NOT_CONTROLLER, None) for name in names]
         )
-    command = AlterScramUsers(
+    outcomes = ctx.services.controller.ask(
+        scram_control.alter_scram_users,
         [ScramDeletion(row.name, row.mechanism) for row in request.deletions],
         [
             ScramUpsertion(row.name, row.mechanism, row.iterations, bytes(row.salt), bytes(row.salted_password))
@@ -147,7 +142,7 @@ def alter_user_scram_credentials(
             AlterUserScramCredentialsResult(name, 0, None)
             if error is None
             else AlterUserScramCredentialsResult(name, error.code, error.message)
-            for name, error in ctx.services.controller.ask(command)
+            for name, error in outcomes
         ]
     )
 
@@ -186,7 +181,9 @@ def create_delegation_token(
             raise KafkaError(ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED)
         if any(renewer.kind != USER for renewer in renewers):
             raise KafkaError(ErrorCode.INVALID_PRINCIPAL_TYPE)
-        made = ctx.services.controller.ask(CreateToken(owner, requester, renewers, request.max_lifetime_ms))
+        made = ctx.services.controller.ask(
+            token_control.create_token, owner, requester, renewers, request.max_lifetime_ms
+        )
     except KafkaError as error:
         return _created(ctx, owner, CreateDelegationTokenResponse(error.code))
     return _created(
@@ -220,8 +217,9 @@ def renew_delegation_token(ctx: RequestContext, request: RenewDelegationTokenReq
     """Let a token live longer: its owner and its renewers may."""
     if not _may_ask(ctx):
         return RenewDelegationTokenResponse(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, _NO_TIME)
-    command = RenewToken(bytes(request.hmac), ctx.connection.principal, request.renew_period_ms)
-    return RenewDelegationTokenResponse(expiry_timestamp_ms=ctx.services.controller.ask(command))
+    renewal = bytes(request.hmac), ctx.connection.principal, request.renew_period_ms
+    expiry_ms = ctx.services.controller.ask(token_control.renew_token, *renewal)
+    return RenewDelegationTokenResponse(expiry_timestamp_ms=expiry_ms)
 
 
 @handles(ExpireDelegationTokenRequest, access=OPEN)
@@ -231,8 +229,9 @@ def expire_delegation_token(
     """Let a token expire earlier, or end now: its owner and its renewers may."""
     if not _may_ask(ctx):
         return ExpireDelegationTokenResponse(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, _NO_TIME)
-    command = ExpireToken(bytes(request.hmac), ctx.connection.principal, request.expiry_time_period_ms)
-    return ExpireDelegationTokenResponse(expiry_timestamp_ms=ctx.services.controller.ask(command))
+    end = bytes(request.hmac), ctx.connection.principal, request.expiry_time_period_ms
+    expiry_ms = ctx.services.controller.ask(token_control.expire_token, *end)
+    return ExpireDelegationTokenResponse(expiry_timestamp_ms=expiry_ms)
 
 
 @handles(

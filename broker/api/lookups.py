@@ -8,7 +8,6 @@ from typing import Any
 from odradek.broker.metadata.node import Node
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.runtime.machine import Command, R
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 
@@ -72,14 +71,13 @@ def check_forwards(ctx: RequestContext, why: str | None = None) -> None:
         raise KafkaError(ErrorCode.NOT_CONTROLLER, why)
 
 
-def ask_in_time(ctx: RequestContext, timeout_ms: int, command: Command[R]) -> R:
-    """Let the controller carry out a command, unless the client gives it no time: REQUEST_TIMED_OUT.
+def check_in_time(timeout_ms: int) -> None:
+    """REQUEST_TIMED_OUT if the client gives the controller no time.
 
     As nothing takes time here, that is the only time-out of these requests.
     """
     if timeout_ms <= 0:
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
-    return ctx.services.controller.ask(command)
 
 
 def check_leads(ctx: RequestContext, why: str | None = THE_LEADER) -> None:

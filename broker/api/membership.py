@@ -7,7 +7,7 @@ the controllers of this process stop voting and vote again. No other would answe
 
 from __future__ import annotations
 
-from odradek.broker.controller.commands import UnregisterBroker, UnregisterController
+from odradek.broker.controller import broker_control
 from odradek.broker.controller.membership import CONTROLLER_LISTENER
 from odradek.broker.requests.access import CLUSTER_REFUSED, Whole
 from odradek.broker.requests.context import RequestContext
@@ -28,14 +28,14 @@ from odradek.protocol.uuids import uuid_to_text
 @handles(UnregisterBrokerRequest, access=Whole(Operation.ALTER))
 def unregister_broker(ctx: RequestContext, request: UnregisterBrokerRequest) -> UnregisterBrokerResponse:
     """Take a broker out of the cluster."""
-    ctx.services.controller.ask(UnregisterBroker(request.broker_id))
+    ctx.services.controller.ask(broker_control.unregister_broker, request.broker_id)
     return UnregisterBrokerResponse()
 
 
 @handles(UnregisterControllerRequest, access=Whole(Operation.ALTER))
 def unregister_controller(ctx: RequestContext, request: UnregisterControllerRequest) -> UnregisterControllerResponse:
     """Take a controller out of the list of those that are registered (KIP-1312)."""
-    ctx.services.controller.ask(UnregisterController(request.controller_id))
+    ctx.services.controller.ask(broker_control.unregister_controller, request.controller_id)
     return UnregisterControllerResponse(error_message=None)
 
 

@@ -16,8 +16,8 @@ from collections.abc import Collection, Iterable
 from typing import cast
 
 from odradek.broker.api.lookups import reachable, told_controller
-from odradek.broker.controller.commands import CreatedTopic, CreateTopics, NewTopic
-from odradek.broker.controller.topic_control import check_new_partitions
+from odradek.broker.controller import topic_control
+from odradek.broker.controller.topic_control import CreatedTopic, NewTopic, check_new_partitions
 from odradek.broker.metadata.image import TopicImage
 from odradek.broker.metadata.registrations import NO_LEADER, PartitionRegistration
 from odradek.broker.metadata.topic_name_rules import CLUSTER_METADATA, INTERNAL_TOPICS, check_topic_name
@@ -240,7 +240,7 @@ def _create_missing(ctx: RequestContext, names: list[str]) -> None:
 
 def _created(ctx: RequestContext, new: list[NewTopic]) -> list[CreatedTopic | KafkaError]:
     quota = mutations_of(ctx, 0, told=False)
-    return ctx.services.controller.ask(CreateTopics(new, quota=quota)) if new else []
+    return ctx.services.controller.ask(topic_control.create_topics, new, quota=quota) if new else []
 
 
 def _topic_operations(request: MetadataRequest) -> int:

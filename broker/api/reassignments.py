@@ -15,9 +15,10 @@ import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from odradek.broker.api.lookups import NOT_THIS_ONE, ask_in_time, check_forwards, is_for_another
+from odradek.broker.api.lookups import NOT_THIS_ONE, check_forwards, check_in_time, is_for_another
 from odradek.broker.config.requirements import cordoned
-from odradek.broker.controller.commands import ElectLeaders, Reassignment, ReassignPartitions
+from odradek.broker.controller import partition_control
+from odradek.broker.controller.partition_control import Reassignment, reassign_partitions
 from odradek.broker.metadata.image import TopicImage
 from odradek.broker.requests.access import Whole
 from odradek.broker.requests.context import RequestContext
@@ -71,8 +72,9 @@ def elect_leaders(ctx: RequestContext, request: ElectLeadersRequest) -> ElectLea
     elif request.timeout_ms > 0 and request.election_type not in (_PREFERRED, _UNCLEAN):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown election type {request.election_type}")
     else:
-        command = ElectLeaders(places, unclean=request.election_type == _UNCLEAN)
-        errors = ask_in_time(ctx, request.timeout_ms, command)
+        unclean = request.election_type == _UNCLEAN
+        check_in_time(request.timeout_ms)
+        errors = ctx.services.controller.ask(partition_control.elect_leaders, places, unclean=unclean)
     answered = iter(errors)
     results = [
         ReplicaElectionResult(name, _elected(indexes, answered, only_needed=all_partitions)) for name, indexes in asked
@@ -107,8 +109,8 @@ def alter_partition_reassignments(
         for partition in topic.partitions
     ]
     allowed = request.allow_replication_factor_change
-    results = ask_in_time(ctx, request.timeout_ms, ReassignPartitions(asked, allow_factor_change=allowed))
-    errors = iter(results)
+    check_in_time(request.timeout_ms)
+    errors = iter(ctx.services.controller.ask(reassign_partitions, asked, allow_factor_change=allowed))
     return AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=allowed,
         error_message=None,

@@ -13,17 +13,16 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from odradek.broker.api.lookups import ask_in_time, check_forwards
+from odradek.broker.api.lookups import check_forwards, check_in_time
 from odradek.broker.config.entries import topic_entries
-from odradek.broker.controller.commands import (
+from odradek.broker.controller import topic_control
+from odradek.broker.controller.topic_control import (
+    MAX_NEW_PARTITIONS,
     CreatedTopic,
-    CreatePartitions,
-    CreateTopics,
-    DeleteTopics,
     NewPartitions,
     NewTopic,
+    check_new_partitions,
 )
-from odradek.broker.controller.topic_control import MAX_NEW_PARTITIONS, check_new_partitions
 from odradek.broker.metadata.image import TopicImage
 from odradek.broker.metadata.topic_name_rules import CLUSTER_METADATA
 from odradek.broker.requests.access import ByItem
@@ -117,9 +116,11 @@ def _create(
 ) -> list[CreatableTopicResult]:
     """Results of topics that are named once each; only those in `shown` come with their details."""
     quota = mutations_of(ctx, _FIRST_STRICT_CREATION)
-    command = CreateTopics([_new_topic(topic) for topic in asked], validate_only=request.validate_only, quota=quota)
+    new = [_new_topic(topic) for topic in asked]
+    check_in_time(request.timeout_ms)
+    create, dry = topic_control.create_topics, request.validate_only
+    outcomes = ctx.services.controller.ask(create, new, validate_only=dry, quota=quota)
     results = []
-    outcomes = ask_in_time(ctx, request.timeout_ms, command)
     for topic, outcome in zip(asked, outcomes, strict=True):
         if isinstance(outcome, KafkaError):
             results.append(_refusal(topic.name, outcome))
@@ -194,7 +195,8 @@ def delete_topics(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTo
         else:
             results.append(result)
     quota = mutations_of(ctx, _FIRST_STRICT_DELETION)
-    errors = ask_in_time(ctx, request.timeout_ms, DeleteTopics(list(deleted), quota=quota))
+    check_in_time(request.timeout_ms)
+    errors = ctx.services.controller.ask(topic_control.delete_topics, list(deleted), quota=quota)
     for result, error in zip(deleted.values(), errors, strict=True):
         if error is not None:
             result.error_code, result.error_message = error.code, error.message
@@ -299,8 +301,10 @@ def create_partitions(ctx: RequestContext, request: CreatePartitionsRequest) -> 
             raise KafkaError(ErrorCode.POLICY_VIOLATION, text)
     quota = mutations_of(ctx, _FIRST_STRICT_GROWTH)
     changes = [_new_partitions(topic) for topic in asked]
-    command = CreatePartitions(changes, validate_only=request.validate_only, quota=quota)
-    errors = ask_in_time(ctx, request.timeout_ms, command) if asked else []
+    if asked:
+        check_in_time(request.timeout_ms)
+    grow, dry = topic_control.create_partitions, request.validate_only
+    errors = ctx.services.controller.ask(grow, changes, validate_only=dry, quota=quota)
     for topic, error in zip(asked, errors, strict=True):
         code, message = (ErrorCode.NONE, None) if error is None else (error.code, error.message)
         results.append(CreatePartitionsTopicResult(topic.name, code, message))

@@ -1,9 +1,9 @@
 """The controller: it decides what the cluster's metadata is, and owns the metadata log.
 
-Commands (`commands`) enter `Controller`; replies leave, and the log `__cluster_metadata-0` grows. `ControllerMachine`
-runs on `broker/runtime` like the coordinators. It has one control for each family of commands (topics, partitions,
-brokers, configs, features and so on). A control reads the image and returns records and the reply, or raises the error
-that Kafka would answer. A refused command changes nothing, because only replay changes anything.
+`Controller.ask(rule, ...)` is the way in; a reply leaves, and the log `__cluster_metadata-0` grows. `ControllerMachine`
+runs on `broker/runtime` like the coordinators. The rules are the functions of the modules `*_control`, one module for
+each family (topics, partitions, brokers, configs, features and so on). A rule reads the image and returns records and
+the reply, or raises the error that Kafka would answer. A refusal changes nothing, because only replay changes anything.
 
 The log. In memory it keeps the records as they are (`metadata_log`). On disk it is a `PartitionLog` in Kafka's batches
 (`disk_metadata_log`). Both take a snapshot of the image when the log has grown (`*.checkpoint`), and both begin a

@@ -6,11 +6,11 @@ and writes no record.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 
-from odradek.broker.controller.commands import CreateAcls, DeleteAcls
-from odradek.broker.metadata.image import METADATA_VERSION, MetadataImage
+from odradek.broker.controller.state import Decision, MetadataState
+from odradek.broker.metadata.image import METADATA_VERSION
 from odradek.broker.security.acl import CLUSTER_NAME, Acl, AclFilter, Operation, Pattern, Permission, Resource
 from odradek.broker.security.authorizer import is_network, parse_network
 from odradek.protocol.errors import ErrorCode, KafkaError, as_value
@@ -18,7 +18,6 @@ from odradek.protocol.generated.metadata_records.access_control_entry_record imp
 from odradek.protocol.generated.metadata_records.remove_access_control_entry_record import (
     RemoveAccessControlEntryRecord,
 )
-from odradek.protocol.message import MetadataRecord
 from odradek.protocol.uuids import new_uuid
 
 MAX_RECORDS = 10_000
@@ -27,71 +26,64 @@ NETWORKS_FROM = 32
 """The level of metadata.version from which on hosts may be networks: 4.4-IV1."""
 
 
-class AclControl:
-    """Decides about access control entries. Reads the image; changes nothing.
-
-    `knows_networks`: the host of an entry may be a network, from a level of metadata.version on.
-    """
-
-    def __init__(self, image: MetadataImage, *, knows_networks: bool = False) -> None:
-        self._image = image
-        self._knows_networks = knows_networks
-
-    def create(self, command: CreateAcls) -> tuple[list[MetadataRecord], list[KafkaError | None]]:
-        """Records and results of `CreateAcls`; POLICY_VIOLATION for more than 10,000 new entries."""
-        new: dict[Acl, None] = {}
-        results: list[KafkaError | None] = []
-        for acl in command.acls:
-            try:
-                check(acl)
-                if self._knows_networks:
-                    self._check_host(acl.host)
-            except KafkaError as error:
-                results.append(as_value(error))
-                continue
-            if acl not in self._image.acl_ids:
-                new[acl] = None
-            results.append(None)
-        if len(new) > MAX_RECORDS:
-            raise KafkaError(ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
-        return [AccessControlEntryRecord(new_uuid(), *acl) for acl in new], results
-
-    def _check_host(self, host: str) -> None:
-        if not host:
-            raise _invalid("Host pattern cannot be null or empty")
-        if not is_network(host):
-            return
-        if self._image.feature(METADATA_VERSION) < NETWORKS_FROM:
-            text = "CIDR-based ACL host patterns require metadata version 4.4-IV1 or higher."
-            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)
+def create_acls(state: MetadataState, acls: Sequence[Acl]) -> Decision[list[KafkaError | None]]:
+    """Make access control entries; replies for each. POLICY_VIOLATION for more than 10,000 new ones."""
+    new: dict[Acl, None] = {}
+    results: list[KafkaError | None] = []
+    for acl in acls:
         try:
-            parse_network(host)
-        except ValueError as error:
-            raise _invalid(f"Invalid CIDR notation '{host}': {error}") from None
+            check(acl)
+            if state.config.release.knows_networks:
+                _check_host(state, acl.host)
+        except KafkaError as error:
+            results.append(as_value(error))
+            continue
+        if acl not in state.image.acl_ids:
+            new[acl] = None
+        results.append(None)
+    if len(new) > MAX_RECORDS:
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
+    return [AccessControlEntryRecord(new_uuid(), *acl) for acl in new], results
 
-    def delete(self, command: DeleteAcls) -> tuple[list[MetadataRecord], list[list[Acl] | KafkaError]]:
-        """Records and results of `DeleteAcls`; INVALID_REQUEST where filters mean more than 10,000 entries."""
-        deleted: dict[bytes, None] = {}
-        results: list[list[Acl] | KafkaError] = []
-        for wanted in command.filters:
-            try:
-                _check_filter(wanted)
-            except KafkaError as error:
-                results.append(as_value(error))
-                continue
-            found = dict(self._meant(wanted))
-            deleted.update(dict.fromkeys(found))
-            if len(deleted) > MAX_RECORDS:
-                text = f"Cannot remove more than {MAX_RECORDS} acls in a single delete operation."
-                raise KafkaError(ErrorCode.INVALID_REQUEST, text)
-            results.append(list(found.values()))
-        return [RemoveAccessControlEntryRecord(acl_id) for acl_id in deleted], results
 
-    def _meant(self, wanted: AclFilter) -> Iterator[tuple[bytes, Acl]]:
-        for acl_id, record in self._image.acls.items():
-            acl = Acl.of_record(record)
-            if wanted.matches(acl):
-                yield acl_id, acl
+def _check_host(state: MetadataState, host: str) -> None:
+    if not host:
+        raise _invalid("Host pattern cannot be null or empty")
+    if not is_network(host):
+        return
+    if state.image.feature(METADATA_VERSION) < NETWORKS_FROM:
+        text = "CIDR-based ACL host patterns require metadata version 4.4-IV1 or higher."
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)
+    try:
+        parse_network(host)
+    except ValueError as error:
+        raise _invalid(f"Invalid CIDR notation '{host}': {error}") from None
+
+
+def delete_acls(state: MetadataState, filters: Sequence[AclFilter]) -> Decision[list[list[Acl] | KafkaError]]:
+    """Delete the entries that filters mean; replies for each filter with them. INVALID_REQUEST for more than 10,000."""
+    deleted: dict[bytes, None] = {}
+    results: list[list[Acl] | KafkaError] = []
+    for wanted in filters:
+        try:
+            _check_filter(wanted)
+        except KafkaError as error:
+            results.append(as_value(error))
+            continue
+        found = dict(_meant(state, wanted))
+        deleted.update(dict.fromkeys(found))
+        if len(deleted) > MAX_RECORDS:
+            text = f"Cannot remove more than {MAX_RECORDS} acls in a single delete operation."
+            raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+        results.append(list(found.values()))
+    return [RemoveAccessControlEntryRecord(acl_id) for acl_id in deleted], results
+
+
+def _meant(state: MetadataState, wanted: AclFilter) -> Iterator[tuple[bytes, Acl]]:
+    for acl_id, record in state.image.acls.items():
+        acl = Acl.of_record(record)
+        if wanted.matches(acl):
+            yield acl_id, acl
 
 
 def check(acl: Acl) -> None:

@@ -23,7 +23,6 @@ from odradek.broker.config.requirements import (
 )
 from odradek.broker.config.tiered_storage import check_dynamic as check_dynamic_limits
 from odradek.broker.config.tiered_storage import check_topic
-from odradek.broker.controller.commands import AlterConfigs
 from odradek.broker.controller.dynamic_configs import (
     THREADS,
     check_cluster_wide,
@@ -33,6 +32,7 @@ from odradek.broker.controller.dynamic_configs import (
     check_reconfigurables,
     check_threads,
 )
+from odradek.broker.controller.state import Decision, MetadataState
 from odradek.broker.metadata.image import ELR_VERSION, METADATA_VERSION, MetadataImage, ResourceType
 from odradek.broker.metadata.topic_name_rules import check_topic_name
 from odradek.protocol.errors import ErrorCode, KafkaError, as_value
@@ -48,185 +48,192 @@ _MIN_INTERVAL_MS, _MAX_INTERVAL_MS = 100, 3_600_000
 MAX_VALUE_BYTES = 32_767
 
 
-class ConfigControl:
-    """Decides about changes of configs. Reads image and configuration; changes neither."""
+def alter_configs(
+    state: MetadataState, changes: Sequence[Change], node_id: int | None, *, validate_only: bool = False
+) -> Decision[list[KafkaError | None]]:
+    """Change the configs of resources that differ from each other; replies for each.
 
-    def __init__(self, image: MetadataImage, config: BrokerConfig) -> None:
-        self._image = image
-        self._config = config
-
-    def alter(self, command: AlterConfigs) -> tuple[list[MetadataRecord], list[KafkaError | None]]:
-        """Records and results of (Incremental)AlterConfigs."""
-        records: list[MetadataRecord] = []
-        results: list[KafkaError | None] = []
-        for change in command.changes:
-            try:
-                records += self._records_of(change, command.node_id)
-            except KafkaError as error:
-                results.append(as_value(error))
-            else:
-                results.append(None)
-        # What clears eligible leader replicas stands behind all configs of a request.
-        records.sort(key=lambda record: record.RECORD_TYPE == ClearElrRecord.RECORD_TYPE)
-        return [] if command.validate_only else records, results
-
-    def _records_of(self, change: Change, node_id: int | None) -> list[MetadataRecord]:
-        check_change(change, fails_at_nulls=self._config.release.fails_at_null_configs)
-        changed = _KINDS.get(change.type)
-        if changed is None or change.type in self._config.release.unknown_resources:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {change.type}")
-        after = changed(self, change, node_id)
-        current = self._image.configs_of(change.type, change.name)
-        # As in Kafka a broker is told again what it is told already: it reads files anew then (KAFKA-14136).
-        again = [each.name for each in change.assignments] if change.type == ResourceType.BROKER else []
-        return config_records(self._image, change.type, change.name, current, after, again)
-
-    # -- the kinds of resources
-
-    def _changed_topic(self, change: Change, node_id: int | None) -> dict[str, str]:
-        current = self._image.configs_of(ResourceType.TOPIC, change.name)
-        keys = self._config.keys.topic
-        result = result_of(change, current, keys, _kafkas_default(keys))
-        if change.name == "":
-            raise KafkaError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
-        check_topic_name(change.name)
-        with _refused_as(ErrorCode.INVALID_CONFIG):
-            checked = TopicConfig.check(result, keys)
-            if "remote.storage.enable" in checked or "remote.storage.enable" in current:
-                check_topic(self._config, current, checked)
-        if change.name not in self._image.topics:
-            text = f"The topic '{change.name}' does not exist."
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
-        return checked
-
-    def _changed_broker(self, change: Change, node_id: int | None) -> dict[str, str]:
-        if node_id is None:
-            target = self._any_node(change)
-        else:
-            target = checked_node(change.name, node_id, "Unexpected broker id, expected {}, but received {}")
-        broker = self._config
-        current = self._image.configs_of(ResourceType.BROKER, change.name)
-        keys = broker.keys.broker
-        check_operations(change, keys)
-        result = result_of(change, current, keys, _kafkas_default(keys))
-        check_dynamic([a.name for a in change.assignments if a.name in result], keys)
-        checked: dict[str, str] = {}
-        with _refused_as(ErrorCode.INVALID_REQUEST):
-            for name, text in result.items():
-                key = broker.keys.find(name)
-                checked[name] = text if key is None else key.normal(text)
-        if target is None:
-            check_cluster_wide(result, keys)
-        with _refused_as(ErrorCode.INVALID_REQUEST):
-            for name, text in result.items():
-                key = broker.keys.find(name)
-                if key is None:
-                    if current.get(name) != text:
-                        broker.warn_of_unknown(name)
-                    continue
-                check_supported(key, text)
-                if name in THREADS:
-                    check_threads(name, int(checked[name]), broker.get_int(name, target))
-        with _refused_as(ErrorCode.INVALID_REQUEST):
-            check_requirements(broker, checked, target)
-            self._check_connections(checked, target)
-            check_dynamic_limits(self._config, checked, target)
-            if node_id is not None:
-                check_cordons_changed(broker, target, current, checked)
-        if CORDONED in [each.name for each in change.assignments]:
-            level = self._image.feature(METADATA_VERSION)
-            before, after = (values.get(CORDONED) for values in (current, checked))
-            check_cordons_of_metadata(before, after, level, by_broker=node_id is not None)
-        with _refused_as(ErrorCode.INVALID_REQUEST):
-            if target is not None:
-                check_listeners(broker, target, checked)
-            check_reconfigurables(broker, target, checked)
-        self._check_min_insync(change, target, result)
-        return checked
-
-    def _any_node(self, change: Change) -> int | None:
-        """The broker or controller that a controller is asked to change; None for all brokers."""
-        if change.name == "":
-            return None
+    `node_id`: the broker that was asked, which changes no other broker's; None for a controller, which changes all.
+    """
+    records: list[MetadataRecord] = []
+    results: list[KafkaError | None] = []
+    for change in changes:
         try:
-            target = int(change.name)
-        except ValueError:
-            text = "Unable to parse broker name as a base 10 number."
-            raise KafkaError(ErrorCode.INVALID_REQUEST, text) from None
-        if target in self._image.brokers:
-            return target
-        if target not in self._image.controllers:
-            raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No node with id {target} found.")
-        # What a controller that is no broker listens on is fixed.
-        check_fixed(LIVE_LISTENERS, [each.name for each in change.assignments])
+            records += _records_of(state, change, node_id)
+        except KafkaError as error:
+            results.append(as_value(error))
+        else:
+            results.append(None)
+    # What clears eligible leader replicas stands behind all configs of a request.
+    records.sort(key=lambda record: record.RECORD_TYPE == ClearElrRecord.RECORD_TYPE)
+    return [] if validate_only else records, results
+
+
+def _records_of(state: MetadataState, change: Change, node_id: int | None) -> list[MetadataRecord]:
+    check_change(change, fails_at_nulls=state.config.release.fails_at_null_configs)
+    changed = _KINDS.get(change.type)
+    if changed is None or change.type in state.config.release.unknown_resources:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {change.type}")
+    after = changed(state, change, node_id)
+    current = state.image.configs_of(change.type, change.name)
+    # As in Kafka a broker is told again what it is told already: it reads files anew then (KAFKA-14136).
+    again = [each.name for each in change.assignments] if change.type == ResourceType.BROKER else []
+    return config_records(state.image, change.type, change.name, current, after, again)
+
+
+# -- the kinds of resources
+
+
+def _changed_topic(state: MetadataState, change: Change, node_id: int | None) -> dict[str, str]:
+    current = state.image.configs_of(ResourceType.TOPIC, change.name)
+    keys = state.config.keys.topic
+    result = result_of(change, current, keys, _kafkas_default(keys))
+    if change.name == "":
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
+    check_topic_name(change.name)
+    with _refused_as(ErrorCode.INVALID_CONFIG):
+        checked = TopicConfig.check(result, keys)
+        if "remote.storage.enable" in checked or "remote.storage.enable" in current:
+            check_topic(state.config, current, checked)
+    if change.name not in state.image.topics:
+        text = f"The topic '{change.name}' does not exist."
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+    return checked
+
+
+def _changed_broker(state: MetadataState, change: Change, node_id: int | None) -> dict[str, str]:
+    if node_id is None:
+        target = _any_node(state, change)
+    else:
+        target = checked_node(change.name, node_id, "Unexpected broker id, expected {}, but received {}")
+    broker = state.config
+    current = state.image.configs_of(ResourceType.BROKER, change.name)
+    keys = broker.keys.broker
+    check_operations(change, keys)
+    result = result_of(change, current, keys, _kafkas_default(keys))
+    check_dynamic([a.name for a in change.assignments if a.name in result], keys)
+    checked: dict[str, str] = {}
+    with _refused_as(ErrorCode.INVALID_REQUEST):
+        for name, text in result.items():
+            key = broker.keys.find(name)
+            checked[name] = text if key is None else key.normal(text)
+    if target is None:
+        check_cluster_wide(result, keys)
+    with _refused_as(ErrorCode.INVALID_REQUEST):
+        for name, text in result.items():
+            key = broker.keys.find(name)
+            if key is None:
+                if current.get(name) != text:
+                    broker.warn_of_unknown(name)
+                continue
+            check_supported(key, text)
+            if name in THREADS:
+                check_threads(name, int(checked[name]), broker.get_int(name, target))
+    with _refused_as(ErrorCode.INVALID_REQUEST):
+        check_requirements(broker, checked, target)
+        _check_connections(state, checked, target)
+        check_dynamic_limits(state.config, checked, target)
+        if node_id is not None:
+            check_cordons_changed(broker, target, current, checked)
+    if CORDONED in [each.name for each in change.assignments]:
+        level = state.image.feature(METADATA_VERSION)
+        before, after = (values.get(CORDONED) for values in (current, checked))
+        check_cordons_of_metadata(before, after, level, by_broker=node_id is not None)
+    with _refused_as(ErrorCode.INVALID_REQUEST):
+        if target is not None:
+            check_listeners(broker, target, checked)
+        check_reconfigurables(broker, target, checked)
+    _check_min_insync(state, change, target, result)
+    return checked
+
+
+def _any_node(state: MetadataState, change: Change) -> int | None:
+    """The broker or controller that a controller is asked to change; None for all brokers."""
+    if change.name == "":
+        return None
+    try:
+        target = int(change.name)
+    except ValueError:
+        text = "Unable to parse broker name as a base 10 number."
+        raise KafkaError(ErrorCode.INVALID_REQUEST, text) from None
+    if target in state.image.brokers:
         return target
+    if target not in state.image.controllers:
+        raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No node with id {target} found.")
+    # What a controller that is no broker listens on is fixed.
+    check_fixed(LIVE_LISTENERS, [each.name for each in change.assignments])
+    return target
 
-    def _check_connections(self, checked: Mapping[str, str], target: int | None) -> None:
-        """Limits of connections: none is 0, but for those of an address where others have their own."""
-        for name, text in checked.items():
-            base = base_name(name) or name
-            if base in _AT_LEAST_ONE and int(text) <= 0:
-                raise ConfigError(
-                    f"Invalid value org.apache.kafka.common.config.ConfigException: Invalid {base} {text} for "
-                    "configuration Invalid dynamic configuration"
-                )
-        if PER_IP in checked or OVERRIDES in checked:
-            per_ip = checked.get(PER_IP) or self._config.text(PER_IP, target) or ""
-            overrides = checked.get(OVERRIDES) if OVERRIDES in checked else self._config.text(OVERRIDES, target)
-            if int(per_ip) == 0 and not overrides:
-                raise ConfigError(f"requirement failed: {NEEDS_OVERRIDES}")
-            check_connections(int(per_ip), overrides or "")
 
-    def _check_min_insync(self, change: Change, target: int | None, result: Mapping[str, str]) -> None:
-        """KIP-966: with eligible leader replicas on, min.insync.replicas is always cluster-wide."""
-        if self._image.feature(ELR_VERSION) < 1:
-            return
-        if target is None:
-            if "min.insync.replicas" not in result:
-                text = "Cluster-level min.insync.replicas cannot be removed while ELR is enabled."
-                raise KafkaError(ErrorCode.INVALID_CONFIG, text)
-        elif any(a.name == "min.insync.replicas" for a in change.assignments):
-            text = "Broker-level min.insync.replicas cannot be altered while ELR is enabled."
+def _check_connections(state: MetadataState, checked: Mapping[str, str], target: int | None) -> None:
+    """Limits of connections: none is 0, but for those of an address where others have their own."""
+    for name, text in checked.items():
+        base = base_name(name) or name
+        if base in _AT_LEAST_ONE and int(text) <= 0:
+            raise ConfigError(
+                f"Invalid value org.apache.kafka.common.config.ConfigException: Invalid {base} {text} for "
+                "configuration Invalid dynamic configuration"
+            )
+    if PER_IP in checked or OVERRIDES in checked:
+        per_ip = checked.get(PER_IP) or state.config.text(PER_IP, target) or ""
+        overrides = checked.get(OVERRIDES) if OVERRIDES in checked else state.config.text(OVERRIDES, target)
+        if int(per_ip) == 0 and not overrides:
+            raise ConfigError(f"requirement failed: {NEEDS_OVERRIDES}")
+        check_connections(int(per_ip), overrides or "")
+
+
+def _check_min_insync(state: MetadataState, change: Change, target: int | None, result: Mapping[str, str]) -> None:
+    """KIP-966: with eligible leader replicas on, min.insync.replicas is always cluster-wide."""
+    if state.image.feature(ELR_VERSION) < 1:
+        return
+    if target is None:
+        if "min.insync.replicas" not in result:
+            text = "Cluster-level min.insync.replicas cannot be removed while ELR is enabled."
             raise KafkaError(ErrorCode.INVALID_CONFIG, text)
+    elif any(a.name == "min.insync.replicas" for a in change.assignments):
+        text = "Broker-level min.insync.replicas cannot be altered while ELR is enabled."
+        raise KafkaError(ErrorCode.INVALID_CONFIG, text)
 
-    def _changed_client_metrics(self, change: Change, node_id: int | None) -> dict[str, str]:
-        if change.name == "":
-            raise KafkaError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
-        keys = keys_of("client_metrics")
-        current = self._image.configs_of(ResourceType.CLIENT_METRICS, change.name)
-        # Kafka's controller does not know the types of these keys, so its APPEND finds no list.
-        result = result_of(change, current, {}, lambda name: "")
+
+def _changed_client_metrics(state: MetadataState, change: Change, node_id: int | None) -> dict[str, str]:
+    if change.name == "":
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
+    keys = keys_of("client_metrics")
+    current = state.image.configs_of(ResourceType.CLIENT_METRICS, change.name)
+    # Kafka's controller does not know the types of these keys, so its APPEND finds no list.
+    result = result_of(change, current, {}, lambda name: "")
+    for name in result:
+        if name not in keys:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown client metrics configuration: {name}")
+    with _refused_as(ErrorCode.INVALID_CONFIG):
+        checked = {name: keys[name].normal(text) for name, text in result.items()}
+    _check_client_metrics(checked)
+    return checked
+
+
+def _changed_group(state: MetadataState, change: Change, node_id: int | None) -> dict[str, str]:
+    if change.name == "":
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
+    keys = state.config.keys.group
+    # Kafka's controller does not know the types of these keys either.
+    result = result_of(change, state.image.configs_of(ResourceType.GROUP, change.name), {}, lambda name: "")
+    with _refused_as(ErrorCode.INVALID_CONFIG):
         for name in result:
             if name not in keys:
-                raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown client metrics configuration: {name}")
-        with _refused_as(ErrorCode.INVALID_CONFIG):
-            checked = {name: keys[name].normal(text) for name, text in result.items()}
-        _check_client_metrics(checked)
-        return checked
-
-    def _changed_group(self, change: Change, node_id: int | None) -> dict[str, str]:
-        if change.name == "":
-            raise KafkaError(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
-        keys = self._config.keys.group
-        # Kafka's controller does not know the types of these keys either.
-        result = result_of(change, self._image.configs_of(ResourceType.GROUP, change.name), {}, lambda name: "")
-        with _refused_as(ErrorCode.INVALID_CONFIG):
-            for name in result:
-                if name not in keys:
-                    raise ConfigError(f"Unknown group config name: {name}")
-            check_group_texts(result)
-            checked = {name: keys[name].normal(text) for name, text in result.items()}
-            for name, text in checked.items():
-                check_supported(keys[name], text)
-            check_group_configs(checked, self._config)
-        return checked
+                raise ConfigError(f"Unknown group config name: {name}")
+        check_group_texts(result)
+        checked = {name: keys[name].normal(text) for name, text in result.items()}
+        for name, text in checked.items():
+            check_supported(keys[name], text)
+        check_group_configs(checked, state.config)
+    return checked
 
 
-_KINDS: Mapping[int, Callable[[ConfigControl, Change, int | None], dict[str, str]]] = {
-    ResourceType.TOPIC: ConfigControl._changed_topic,
-    ResourceType.BROKER: ConfigControl._changed_broker,
-    ResourceType.CLIENT_METRICS: ConfigControl._changed_client_metrics,
-    ResourceType.GROUP: ConfigControl._changed_group,
+_KINDS: Mapping[int, Callable[[MetadataState, Change, int | None], dict[str, str]]] = {
+    ResourceType.TOPIC: _changed_topic,
+    ResourceType.BROKER: _changed_broker,
+    ResourceType.CLIENT_METRICS: _changed_client_metrics,
+    ResourceType.GROUP: _changed_group,
 }
 
 

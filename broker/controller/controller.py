@@ -4,15 +4,32 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Concatenate, Protocol
 
-from odradek.broker.controller import commands
-from odradek.broker.controller.commands import CreatedTopic, NewTopic
 from odradek.broker.controller.feature_levels import KRAFT_VERSION, supported_features
-from odradek.broker.controller.machine import ControllerMachine, ImageChanged, ProducerIdBlocks
+from odradek.broker.controller.machine import (
+    ControllerMachine,
+    ImageChanged,
+    ProducerIdBlocks,
+    abandon_transaction,
+    allocate_producer_ids,
+    bootstrap,
+)
 from odradek.broker.controller.metadata_log import MemoryMetadataLog, MetadataLog
+from odradek.broker.controller.state import Decision, FollowRule, MetadataState, P
+from odradek.broker.controller.topic_control import (
+    CreatedTopic,
+    NewPartitions,
+    NewTopic,
+    Quota,
+    create_partitions,
+    create_topics,
+    delete_topics,
+    internal_topic,
+    unlimited,
+)
 from odradek.broker.metadata.image import METADATA_VERSION
-from odradek.broker.runtime.machine import Command, Effect, R
+from odradek.broker.runtime.machine import Effect, R
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.storage.backend import StorageError
@@ -20,6 +37,7 @@ from odradek.storage.backend import StorageError
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.config.broker_config import BrokerConfig
+    from odradek.broker.controller.feature_control import FeatureUpdate
     from odradek.broker.metadata.delta import MetadataDelta
     from odradek.broker.metadata.image import MetadataImage
     from odradek.protocol.message import MetadataRecord
@@ -59,9 +77,9 @@ class Controller:
         self._report = report
         self._opening = False
         self._machine = ControllerMachine(config, controller_id)
+        self.state = self._machine.state
         self.image: MetadataImage = self._machine.image
         self.publishers: list[Publisher] = []
-        self.controller_id = controller_id
         self.active_since_ms = clock.now_ms()
         self.producer_ids = ProducerIdBlocks(self._producer_id_block)
         self._shard: Shard[ControllerMachine] | None = None
@@ -95,12 +113,12 @@ class Controller:
         log.take_snapshot_if_due(self.image, self.image_copied, self._clock.now_ms())
         self.active_since_ms = self._clock.now_ms()
         log.begin_epoch(self.controller_id, self.active_since_ms)
-        self._machine.kraft_version = log.kraft_version
-        self._machine.quorum_is_in_memory = isinstance(log, MemoryMetadataLog)
+        self.state.kraft_version = log.kraft_version
+        self.state.quorum_is_in_memory = isinstance(log, MemoryMetadataLog)
         if self._machine.in_transaction:
-            self.ask(commands.AbandonTransaction())
+            self.ask(abandon_transaction)
         if self._machine.is_new:
-            self.ask(commands.Bootstrap(adopted()))
+            self.ask(bootstrap, adopted())
 
     def _check_levels(self) -> None:
         """OtherReleaseError before anything is written behind what another release wrote."""
@@ -116,25 +134,34 @@ class Controller:
                 )
 
     @property
+    def controller_id(self) -> int:
+        """The node that is the controller."""
+        return self.state.controller_id
+
+    @property
     def kraft_version(self) -> int:
         """The level of the feature `kraft.version`, which the metadata log itself has."""
-        return self._machine.kraft_version
+        return self.state.kraft_version
 
     def set_kraft_version(self, level: int) -> None:
         """The metadata log has this `kraft.version` from now on. One on disk keeps what it has."""
         if isinstance(self.log, MemoryMetadataLog):
-            self.log.kraft_version = self._machine.kraft_version = level
+            self.log.kraft_version = self.state.kraft_version = level
 
     def name_voters(self) -> None:
         """The log names the voters anew, in a record of the quorum's own. One on disk has one voter."""
         if isinstance(self.log, MemoryMetadataLog):
             self.log.end_offset += 1
 
-    def update_features(self, command: commands.UpdateFeatures) -> Mapping[str, KafkaError]:
-        """Carry out `UpdateFeatures`, and what it asks of the quorum."""
-        refused = self.ask(command)
-        level = next((update.level for update in command.updates if update.name == KRAFT_VERSION), 0)
-        if level and not command.validate_only and self._config.release_of(self.controller_id).upgrades_quorums:
+    def update_features(
+        self, updates: Sequence[FeatureUpdate], *, validate_only: bool = False
+    ) -> Mapping[str, KafkaError]:
+        """Follow the rule of that name, and do what it asks of the quorum."""
+        from odradek.broker.controller.feature_control import update_features
+
+        refused = self.ask(update_features, updates, validate_only=validate_only)
+        level = next((update.level for update in updates if update.name == KRAFT_VERSION), 0)
+        if level and not validate_only and self.state.release.upgrades_quorums:
             self.set_kraft_version(level)
         return refused
 
@@ -146,7 +173,7 @@ class Controller:
     def take_over(self, node_id: int) -> None:
         """Another node is the controller from now on."""
         if node_id != self.controller_id and self.log is not None:
-            self.controller_id = self._machine.controller_id = node_id
+            self.state.controller_id = node_id
             self.active_since_ms = self._clock.now_ms()
             self.log.begin_epoch(node_id, self._clock.now_ms())
             _log.info("node %d is the controller, epoch %d", node_id, self.log.leader_epoch)
@@ -168,53 +195,55 @@ class Controller:
 
     # -- asking
 
-    def ask(self, command: Command[R]) -> R:
-        """Carry out a command and return its reply; KafkaError where it is refused as a whole."""
+    def ask(
+        self, rule: Callable[Concatenate[MetadataState, P], Decision[R]], *arguments: P.args, **named: P.kwargs
+    ) -> R:
+        """Follow a rule and return its reply; KafkaError where it refuses as a whole."""
         if self._shard is None:
             raise RuntimeError("the controller is not open")
         if not self._shard.is_active:
             raise KafkaError(ErrorCode.NOT_CONTROLLER, "The metadata log cannot be replayed.")
-        reply = self._shard.ask_now(command)
+        reply: R = self._shard.ask_now(FollowRule(rule, arguments, named))
         assert self.log is not None
         self.log.take_snapshot_if_due(self.image, self.image_copied, self._clock.now_ms())
         return reply
 
-    def submit(self, command: Command[Any]) -> None:
-        """Carry out a command whose outcome nobody waits for, after the present one."""
+    def submit(
+        self, rule: Callable[Concatenate[MetadataState, P], Decision[R]], *arguments: P.args, **named: P.kwargs
+    ) -> None:
+        """Follow a rule whose outcome nobody waits for, after the present one."""
         if self._shard is not None and self._shard.is_active:
-            self._shard.submit(command)
+            self._shard.submit(FollowRule(rule, arguments, named))
 
     def replicas_may_differ(self, differ: Callable[[bytes, int], bool]) -> None:
         """`differ(topic_id, index)` says where replicas of a partition have not all the same log."""
-        self._machine.replicas_differ = differ
+        self.state.replicas_differ = differ
 
-    def create_topic(self, topic: NewTopic, quota: commands.Quota = commands.unlimited) -> CreatedTopic:
+    def create_topic(self, topic: NewTopic, quota: Quota = unlimited) -> CreatedTopic:
         """Create one topic; KafkaError if Kafka would refuse it. `quota`: of the client that wants it."""
-        (result,) = self.ask(commands.CreateTopics([topic], quota=quota))
+        (result,) = self.ask(create_topics, [topic], quota=quota)
         return _single(result)
 
     def create_partitions(self, name: str, total: int, assignments: Sequence[Sequence[int]] | None = None) -> None:
         """Let one topic grow to `total` partitions; KafkaError if Kafka would refuse it."""
-        (result,) = self.ask(commands.CreatePartitions([commands.NewPartitions(name, total, assignments)]))
+        (result,) = self.ask(create_partitions, [NewPartitions(name, total, assignments)])
         _single(result)
 
     def delete_topic(self, topic_id: bytes) -> None:
         """Delete one topic; UNKNOWN_TOPIC_ID if there is none."""
-        (result,) = self.ask(commands.DeleteTopics([topic_id]))
+        (result,) = self.ask(delete_topics, [topic_id])
         _single(result)
 
     def ensure_topic(self, name: str) -> None:
         """Create one of Kafka's own topics, with its settings for it, unless it is there."""
         if name not in self.image.topics:
-            from odradek.broker.controller.topic_control import internal_topic
-
             self.create_topic(internal_topic(name, self._config, len(self.image.brokers)))
 
     def _producer_id_block(self, node_id: int) -> int:
         """The first id of a new block; COORDINATOR_LOAD_IN_PROGRESS, as on Kafka, where it has to be waited for."""
         if self._shard is not None and self._shard.is_busy:
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-        return self.ask(commands.AllocateProducerIds(node_id))
+        return self.ask(allocate_producer_ids, node_id)
 
     # -- publishing
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 
-from odradek.broker.controller.commands import (
-    AssignReplicas,
-    FenceBroker,
-    RegisterBroker,
-    RegisterController,
-    ShutDownBrokers,
-    UnfenceBrokers,
+from odradek.broker.controller.broker_control import (
+    fence_broker,
+    register_broker,
+    register_controller,
+    shut_down_brokers,
+    unfence_brokers,
 )
 from odradek.broker.controller.controller import Controller
 from odradek.broker.controller.feature_levels import CONTROLLERS_SINCE
@@ -79,7 +78,7 @@ class Membership:
             if self._nodes[node_id].is_controller:
                 self._register_controller(self._nodes[node_id])
             self._register(node_id)
-        self._controller.ask(UnfenceBrokers(joining))
+        self._controller.ask(unfence_brokers, joining)
 
     def join_controllers(self, node_ids: Iterable[int]) -> None:
         """These controllers, which are no brokers, have started."""
@@ -107,7 +106,7 @@ class Membership:
         The controller of a node that `controls_alone` goes on.
         """
         self._crashed.add(node_id)
-        self._controller.ask(FenceBroker(node_id))
+        self._controller.ask(fence_broker, node_id)
         if not self._nodes[node_id].controls_alone:
             self._quorum.left(node_id)
 
@@ -116,7 +115,7 @@ class Membership:
 
         The controller of a node that `controls_alone` goes on.
         """
-        self._controller.ask(ShutDownBrokers([node_id]))
+        self._controller.ask(shut_down_brokers, [node_id])
         if not self._nodes[node_id].controls_alone:
             self._quorum.left(node_id)
 
@@ -129,17 +128,17 @@ class Membership:
         """A node that was only silent continues; it is the controller if no other node is up."""
         self._crashed.discard(node_id)
         if node_id in self._controller.image.brokers:
-            self._controller.ask(UnfenceBrokers([node_id]))
+            self._controller.ask(unfence_brokers, [node_id])
         self._quorum.joined(node_id)
 
     def shut_down(self) -> None:
         """All nodes stop in order."""
-        self._controller.ask(ShutDownBrokers([node_id for node_id in self._nodes if node_id in self._incarnations]))
+        self._controller.ask(shut_down_brokers, [node_id for node_id in self._nodes if node_id in self._incarnations])
 
     def fence_strangers(self) -> None:
         """Brokers that the metadata names and this process does not run are not there."""
         for node_id in [node for node in self._controller.image.brokers if node not in self._nodes]:
-            self._controller.ask(FenceBroker(node_id))
+            self._controller.ask(fence_broker, node_id)
 
     def find_disks(self, node_id: int) -> list[tuple[str, int]]:
         """The disks of a node work: it has all its replicas. Returns the partitions whose replica was lost."""
@@ -151,9 +150,11 @@ class Membership:
             if partition.is_lost(node_id)
         ]
         if found:
+            from odradek.broker.controller.partition_control import assign_replicas
+
             home = directory_of(image, node_id)
             replicas = [(topic.topic_id, index, home) for topic, index in found]
-            self._controller.ask(AssignReplicas(node_id, replicas))
+            self._controller.ask(assign_replicas, node_id, replicas)
         return [(topic.name, index) for topic, index in found]
 
     def broker_epoch(self, node_id: int) -> int:
@@ -175,11 +176,11 @@ class Membership:
             return
         for node in (*self._nodes.values(), *self._separate.values()):
             if node.up and node.id in self._started and node.id not in image.controllers:
-                self._controller.submit(RegisterController(node.id, new_uuid(), controller_endpoints(node)))
+                self._controller.submit(register_controller, node.id, new_uuid(), controller_endpoints(node))
 
     def _register_controller(self, node: Node) -> None:
         self._started.add(node.id)
-        self._controller.ask(RegisterController(node.id, new_uuid(), controller_endpoints(node)))
+        self._controller.ask(register_controller, node.id, new_uuid(), controller_endpoints(node))
 
     def _knows_address_of(self, node: Node) -> bool:
         known = self._controller.image.controllers.get(node.id)
@@ -198,7 +199,7 @@ class Membership:
         crashed = node_id in self._crashed
         self._crashed.discard(node_id)
         self._controller.ask(
-            RegisterBroker(node_id, incarnation, epoch, endpoints, node.rack, directories, crashed=crashed)
+            register_broker, node_id, incarnation, epoch, endpoints, node.rack, directories, crashed=crashed
         )
 
 

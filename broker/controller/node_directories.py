@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odradek.broker.config.requirements import cordoned
-from odradek.broker.controller.commands import AssignReplicas
 from odradek.broker.metadata.registrations import PartitionRegistration
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.uuids import uuid_from_text
@@ -388,7 +387,9 @@ class ReplicaDirectories:
             if recorded_directory(registration, self.node_id) != identity:
                 assigned.append((image.topics[place[0]].topic_id, place[1], identity))
         if assigned:
-            self._controller.submit(AssignReplicas(self.node_id, assigned))
+            from odradek.broker.controller.partition_control import assign_replicas
+
+            self._controller.submit(assign_replicas, self.node_id, assigned)
 
 
 class LogDirectories(NodeDirectories):

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from odradek.broker.controller.commands import AlterQuotas, QuotaChange
-from odradek.broker.metadata.image import MetadataImage, QuotaEntity
-from odradek.broker.releases.release import Release
+from odradek.broker.controller.state import Decision, MetadataState
+from odradek.broker.metadata.image import QuotaEntity
 from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.metadata_records.client_quota_record import ClientQuotaRecord, EntityData
 from odradek.protocol.java_maps import hash_of_text, java_order
@@ -30,51 +30,62 @@ _OF_ADDRESSES: Mapping[str, tuple[str, float] | None] = {"connection_creation_ra
 """Quota key -> type and largest value of a whole number; None for any positive number."""
 
 
-class QuotaControl:
-    """Decides about client quotas. Reads the image; changes nothing."""
+class QuotaChange(NamedTuple):
+    """New values of an entity's quotas; None removes one.
 
-    def __init__(self, image: MetadataImage, release: Release) -> None:
-        self._image = image
-        self._finite = release.refuses_endless_quotas
+    `entity`: (type, name or None for the default) as the request has them, `ops`: (key, value). Both may repeat.
+    """
 
-    def alter(self, command: AlterQuotas) -> tuple[list[MetadataRecord], list[tuple[QuotaEntity, KafkaError | None]]]:
-        """Records and results of `AlterQuotas`.
+    entity: Sequence[tuple[str, str | None]]
+    ops: Sequence[tuple[str, float | None]]
 
-        The first entry of an entity in a request counts. If it names the entity again, the entity's result is an error,
-        though its quotas have changed.
-        """
-        records: list[MetadataRecord] = []
-        results: dict[QuotaEntity, KafkaError | None] = {}
-        for change in command.changes:
-            entity = _entity_of(change)
-            keys = [key for key, _ in change.ops]
-            if entity in results or len(set(keys)) < len(keys):
-                results[entity] = _invalid(f"Ignoring duplicate entity {_shown(entity)}")
-                continue
-            try:
-                _check_entity(entity, command.unknown_hosts)
-                records += self._records_of(entity, dict(change.ops))
-            except KafkaError as error:
-                results[entity] = as_value(error)
-            else:
-                results[entity] = None
-        told = [(entity, results[entity]) for entity in java_order(results, hash_of_entity)]
-        return [] if command.validate_only else records, told
 
-    def _records_of(self, entity: QuotaEntity, ops: Mapping[str, float | None]) -> list[MetadataRecord]:
-        current = self._image.quotas.get(tuple(sorted(entity)), {})
-        keys = _OF_ADDRESSES if any(kind == IP for kind, _ in entity) else _OF_CLIENTS
-        records: list[MetadataRecord] = []
-        for key in java_order(ops, hash_of_text):
-            value = ops[key]
-            if value is None:
-                if key in current:
-                    records.append(ClientQuotaRecord(_named(entity), key, 0.0, True))
-                continue
-            _check_value(keys, key, value, finite=self._finite)
-            if key not in current or not _same(current[key], value):
-                records.append(ClientQuotaRecord(_named(entity), key, value, False))
-        return records
+def alter_quotas(
+    state: MetadataState,
+    changes: Sequence[QuotaChange],
+    *,
+    unknown_hosts: frozenset[str] = frozenset(),
+    validate_only: bool = False,
+) -> Decision[list[tuple[QuotaEntity, KafkaError | None]]]:
+    """Change client quotas; replies for each entity, in Kafka's order.
+
+    `unknown_hosts`: names of ip entities that no address was found for (a decision looks nothing up).
+    The first entry of an entity in a request counts. If it names the entity again, the entity's result is an error,
+    though its quotas have changed.
+    """
+    records: list[MetadataRecord] = []
+    results: dict[QuotaEntity, KafkaError | None] = {}
+    for change in changes:
+        entity = _entity_of(change)
+        keys = [key for key, _ in change.ops]
+        if entity in results or len(set(keys)) < len(keys):
+            results[entity] = _invalid(f"Ignoring duplicate entity {_shown(entity)}")
+            continue
+        try:
+            _check_entity(entity, unknown_hosts)
+            records += _records_of(state, entity, dict(change.ops))
+        except KafkaError as error:
+            results[entity] = as_value(error)
+        else:
+            results[entity] = None
+    told = [(entity, results[entity]) for entity in java_order(results, hash_of_entity)]
+    return [] if validate_only else records, told
+
+
+def _records_of(state: MetadataState, entity: QuotaEntity, ops: Mapping[str, float | None]) -> list[MetadataRecord]:
+    current = state.image.quotas.get(tuple(sorted(entity)), {})
+    keys = _OF_ADDRESSES if any(kind == IP for kind, _ in entity) else _OF_CLIENTS
+    records: list[MetadataRecord] = []
+    for key in java_order(ops, hash_of_text):
+        value = ops[key]
+        if value is None:
+            if key in current:
+                records.append(ClientQuotaRecord(_named(entity), key, 0.0, True))
+            continue
+        _check_value(keys, key, value, finite=state.config.release.refuses_endless_quotas)
+        if key not in current or not _same(current[key], value):
+            records.append(ClientQuotaRecord(_named(entity), key, value, False))
+    return records
 
 
 def hash_of_entity(entity: QuotaEntity) -> int:

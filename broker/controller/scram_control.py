@@ -6,11 +6,11 @@ mechanism. A salted password is turned into the keys that a server keeps, and fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from odradek.broker.controller.commands import AlterScramUsers, ScramDeletion, ScramOutcome, ScramUpsertion
 from odradek.broker.controller.feature_levels import SCRAM_SINCE
+from odradek.broker.controller.state import Decision, MetadataState
 from odradek.broker.metadata.image import METADATA_VERSION
 from odradek.broker.security.sasl.credentials import SCRAM_HASHES, credential_of
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -22,56 +22,82 @@ from odradek.protocol.java_hash_table import HashTable
 from odradek.protocol.java_maps import hash_of_text
 
 if TYPE_CHECKING:
-    from odradek.broker.metadata.image import MetadataImage
     from odradek.protocol.message import MetadataRecord
 
 _V = TypeVar("_V")
 
 
-class ScramControl:
-    """Decides about SCRAM credentials. Reads the image; changes nothing."""
+class ScramDeletion(NamedTuple):
+    """A user's credential to delete. `mechanism`: its number."""
 
-    def __init__(self, image: MetadataImage) -> None:
-        self._image = image
+    name: str
+    mechanism: int
 
-    def alter(self, command: AlterScramUsers) -> tuple[list[MetadataRecord], list[ScramOutcome]]:
-        """Records and results of `AlterScramUsers`; nothing is changed before `metadata.version` 3.5-IV2."""
-        if 0 < self._image.feature(METADATA_VERSION) < SCRAM_SINCE:
-            names = [*(each.name for each in command.deletions), *(each.name for each in command.upsertions)]
-            text = "The current metadata.version does not support SCRAM"
-            refused = KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)
-            return [], [ScramOutcome(name, refused) for name in dict.fromkeys(names)]
-        deletions: _ByUser[ScramDeletion] = _ByUser()
-        upsertions: _ByUser[ScramUpsertion] = _ByUser()
-        errors: _ByUser[KafkaError] = _ByUser()
-        for deletion in command.deletions:
-            name = deletion.name
-            if name not in errors:
-                error = _TWICE if deletions.discard(name) else self._check_deletion(deletion)
-                deletions.put(name, deletion) if error is None else errors.put(name, error)
-        for upsertion in command.upsertions:
-            name = upsertion.name
-            if name not in errors:
-                twice = deletions.discard(name) or upsertions.discard(name)
-                error = _TWICE if twice else _check_upsertion(upsertion)
-                upsertions.put(name, upsertion) if error is None else errors.put(name, error)
-        records: list[MetadataRecord] = [RemoveUserScramCredentialRecord(*deletion) for deletion in deletions]
-        outcomes = [ScramOutcome(deletion.name, None) for deletion in deletions]
-        for upsertion in upsertions:
-            if upsertion.salted_password:
-                records.append(_record(upsertion))
-                outcomes.append(ScramOutcome(upsertion.name, None))
-            else:  # Java knows no empty key
-                errors.put(upsertion.name, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
-        outcomes += (ScramOutcome(name, error) for name, error in errors.items())
-        return records, outcomes
 
-    def _check_deletion(self, deletion: ScramDeletion) -> KafkaError | None:
-        error = _check_user(deletion.name, deletion.mechanism)
-        if error is None and (deletion.name, deletion.mechanism) not in self._image.scram:
-            text = "Attempt to delete a user credential that does not exist"
-            return KafkaError(ErrorCode.RESOURCE_NOT_FOUND, text)
-        return error
+class ScramUpsertion(NamedTuple):
+    """A credential to set: the password comes salted."""
+
+    name: str
+    mechanism: int
+    iterations: int
+    salt: bytes
+    salted_password: bytes
+
+    def __repr__(self) -> str:
+        return f"ScramUpsertion({self.name!r}, {self.mechanism})"
+
+
+class ScramOutcome(NamedTuple):
+    """The result of a user's change."""
+
+    name: str
+    error: KafkaError | None
+
+
+def alter_scram_users(
+    state: MetadataState, removed: Sequence[ScramDeletion], added: Sequence[ScramUpsertion]
+) -> Decision[list[ScramOutcome]]:
+    """Set and delete credentials, each for itself; replies for each user once.
+
+    Nothing is changed before `metadata.version` 3.5-IV2.
+    """
+    if 0 < state.image.feature(METADATA_VERSION) < SCRAM_SINCE:
+        names = [*(each.name for each in removed), *(each.name for each in added)]
+        text = "The current metadata.version does not support SCRAM"
+        refused = KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)
+        return [], [ScramOutcome(name, refused) for name in dict.fromkeys(names)]
+    deletions: _ByUser[ScramDeletion] = _ByUser()
+    upsertions: _ByUser[ScramUpsertion] = _ByUser()
+    errors: _ByUser[KafkaError] = _ByUser()
+    for deletion in removed:
+        name = deletion.name
+        if name not in errors:
+            error = _TWICE if deletions.discard(name) else _check_deletion(state, deletion)
+            deletions.put(name, deletion) if error is None else errors.put(name, error)
+    for upsertion in added:
+        name = upsertion.name
+        if name not in errors:
+            twice = deletions.discard(name) or upsertions.discard(name)
+            error = _TWICE if twice else _check_upsertion(upsertion)
+            upsertions.put(name, upsertion) if error is None else errors.put(name, error)
+    records: list[MetadataRecord] = [RemoveUserScramCredentialRecord(*deletion) for deletion in deletions]
+    outcomes = [ScramOutcome(deletion.name, None) for deletion in deletions]
+    for upsertion in upsertions:
+        if upsertion.salted_password:
+            records.append(_record(upsertion))
+            outcomes.append(ScramOutcome(upsertion.name, None))
+        else:  # Java knows no empty key
+            errors.put(upsertion.name, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
+    outcomes += (ScramOutcome(name, error) for name, error in errors.items())
+    return records, outcomes
+
+
+def _check_deletion(state: MetadataState, deletion: ScramDeletion) -> KafkaError | None:
+    error = _check_user(deletion.name, deletion.mechanism)
+    if error is None and (deletion.name, deletion.mechanism) not in state.image.scram:
+        text = "Attempt to delete a user credential that does not exist"
+        return KafkaError(ErrorCode.RESOURCE_NOT_FOUND, text)
+    return error
 
 
 def _check_upsertion(upsertion: ScramUpsertion) -> KafkaError | None:

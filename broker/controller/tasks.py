@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from odradek.broker.controller.commands import SweepTokens
+from odradek.broker.controller.token_control import sweep_tokens
 from odradek.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ async def remove_expired_tokens(controller: Controller, config: BrokerConfig, cl
     while True:
         await clock.sleep(config.get_int("delegation.token.expiry.check.interval.ms") / 1000)
         try:
-            while controller.ask(SweepTokens()):
+            while controller.ask(sweep_tokens):
                 await clock.sleep(0)
         except KafkaError:
             continue

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import zip_longest
+from typing import NamedTuple, TypeAlias
 
 from odradek.broker.config.broker_config import BrokerConfig, ConfigError, TopicConfig
 from odradek.broker.config.requirements import takes_replicas
 from odradek.broker.config.tiered_storage import check_topic
-from odradek.broker.controller.commands import (
-    CreatedTopic,
-    CreatePartitions,
-    CreateTopics,
-    DeleteTopics,
-    NewPartitions,
-    NewTopic,
-    Quota,
-)
 from odradek.broker.controller.config_control import config_records
-from odradek.broker.metadata.image import METADATA_VERSION, MetadataImage, ResourceType, directory_of
+from odradek.broker.controller.state import Decision, MetadataState
+from odradek.broker.metadata.image import METADATA_VERSION, ResourceType, directory_of
 from odradek.broker.metadata.registrations import BrokerRegistration
 from odradek.broker.metadata.topic_name_rules import (
     CONSUMER_OFFSETS,
@@ -38,6 +31,8 @@ from odradek.protocol.uuids import new_uuid
 
 MAX_NEW_PARTITIONS = 10_000
 _NOBODY: list[int] = []
+_Placement: TypeAlias = tuple[list[int], list[int], list[bytes]]
+_Placements = dict[tuple[int, ...], _Placement]
 # Ids that KIP-516 keeps for Kafka itself: the zero id and the metadata topic's.
 _RESERVED_IDS = frozenset({bytes(16), bytes(15) + b"\x01"})
 
@@ -48,230 +43,280 @@ def check_new_partitions(count: int) -> None:
         raise KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
 
 
-class TopicControl:
-    """Decides about topics. Reads image and configuration; changes neither.
+def unlimited(partitions: int) -> None:
+    """The charge for mutations without a quota: none."""
 
-    `controller_id`: the controller that decides, by its own defaults. `placed`: how many partitions were placed before.
-    Leaders of new ones go round the brokers.
+
+Quota = Callable[[int], None]
+"""Called with the partitions that a topic's creation, growth or deletion changes; THROTTLING_QUOTA_EXCEEDED refuses."""
+
+
+# -- creating
+
+
+class NewTopic(NamedTuple):
+    """A topic to create. -1 takes the broker's number of partitions or replication factor.
+
+    `assignments`: (index, replicas) pairs instead of the two numbers. A config of None is refused.
     """
 
-    def __init__(self, image: MetadataImage, config: BrokerConfig, controller_id: int) -> None:
-        self._image = image
-        self._config = config
-        self._controller_id = controller_id
-        self._placements: dict[tuple[int, ...], tuple[list[int], list[int], list[bytes]]] = {}
+    name: str
+    partitions: int = -1
+    replication_factor: int = -1
+    assignments: Sequence[tuple[int, Sequence[int]]] = ()
+    configs: Mapping[str, str | None] = {}
 
-    # -- creating
 
-    def create(
-        self, command: CreateTopics, placed: int
-    ) -> tuple[list[MetadataRecord], list[CreatedTopic | KafkaError]]:
-        """Records and results of CreateTopics."""
-        records: list[MetadataRecord] = []
-        results: list[CreatedTopic | KafkaError] = []
-        for topic in command.topics:
-            try:
-                created = self._create(topic, placed)
-                command.quota(len(created.assignments))
-            except KafkaError as error:
-                results.append(as_value(error))
-                continue
-            placed += len(created.assignments)
-            results.append(created)
-            records += self._records_of(created)
-        return [] if command.validate_only else records, results
+class CreatedTopic(NamedTuple):
+    """A topic that was created, or would be: `configs` are checked, in normal form."""
 
-    def _create(self, topic: NewTopic, placed: int) -> CreatedTopic:
-        self._check_name(topic.name)
-        configs = _checked_configs(topic, self._config)
-        if topic.assignments:
-            assignments = self._manual_placement(topic)
-        else:
-            assignments = self._free_placement(topic, placed)
-        return CreatedTopic(topic.name, self._new_id(), assignments, configs)
+    name: str
+    topic_id: bytes
+    assignments: list[list[int]]
+    configs: dict[str, str]
 
-    def _check_name(self, name: str) -> None:
-        check_topic_name(name, self._config.release.text)
-        if name in self._image.topics:
-            raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
-        key = collision_key(name)
-        others = self._image.colliding_names.get(key) if key is not None else None
-        if others:
-            text = self._config.release.text(
-                "collision",
-                f"Topic '{name}' collides with existing topic: {min(others)}",
-                name=name,
-                others=", ".join(sorted(others)),
-            )
-            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, text)
 
-    def _new_id(self) -> bytes:
+def create_topics(
+    state: MetadataState, topics: Sequence[NewTopic], *, validate_only: bool = False, quota: Quota = unlimited
+) -> Decision[list[CreatedTopic | KafkaError]]:
+    """Create topics, all whose description is right; replies for each in order."""
+    records: list[MetadataRecord] = []
+    results: list[CreatedTopic | KafkaError] = []
+    placed, placements = state.placed, _Placements()
+    for topic in topics:
+        try:
+            created = _create(state, topic, placed)
+            quota(len(created.assignments))
+        except KafkaError as error:
+            results.append(as_value(error))
+            continue
+        placed += len(created.assignments)
+        results.append(created)
+        records += _records_of(state, placements, created)
+    return [] if validate_only else records, results
+
+
+def _create(state: MetadataState, topic: NewTopic, placed: int) -> CreatedTopic:
+    _check_name(state, topic.name)
+    configs = _checked_configs(topic, state.config)
+    if topic.assignments:
+        assignments = _manual_placement(state, topic)
+    else:
+        assignments = _free_placement(state, topic, placed)
+    return CreatedTopic(topic.name, _new_id(state), assignments, configs)
+
+
+def _check_name(state: MetadataState, name: str) -> None:
+    check_topic_name(name, state.config.release.text)
+    if name in state.image.topics:
+        raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+    key = collision_key(name)
+    others = state.image.colliding_names.get(key) if key is not None else None
+    if others:
+        text = state.config.release.text(
+            "collision",
+            f"Topic '{name}' collides with existing topic: {min(others)}",
+            name=name,
+            others=", ".join(sorted(others)),
+        )
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, text)
+
+
+def _new_id(state: MetadataState) -> bytes:
+    topic_id = new_uuid()
+    while topic_id in _RESERVED_IDS or topic_id in state.image.topics_by_id:
         topic_id = new_uuid()
-        while topic_id in _RESERVED_IDS or topic_id in self._image.topics_by_id:
-            topic_id = new_uuid()
-        return topic_id
+    return topic_id
 
-    def _records_of(self, topic: CreatedTopic) -> list[MetadataRecord]:
-        records: list[MetadataRecord] = [TopicRecord(topic.name, topic.topic_id)]
-        records += config_records(self._image, ResourceType.TOPIC, topic.name, {}, topic.configs)
+
+def _records_of(state: MetadataState, placements: _Placements, topic: CreatedTopic) -> list[MetadataRecord]:
+    records: list[MetadataRecord] = [TopicRecord(topic.name, topic.topic_id)]
+    records += config_records(state.image, ResourceType.TOPIC, topic.name, {}, topic.configs)
+    records += (
+        _new_partition(state, placements, topic.topic_id, index, replicas)
+        for index, replicas in enumerate(topic.assignments)
+    )
+    return records
+
+
+def _new_partition(
+    state: MetadataState, placements: _Placements, topic_id: bytes, index: int, replicas: Sequence[int]
+) -> PartitionRecord:
+    isr, copies, directories = _placed(state, placements, tuple(replicas))
+    return PartitionRecord(
+        index,
+        topic_id,
+        copies,
+        isr,
+        _NOBODY,
+        _NOBODY,
+        isr[0] if isr else -1,
+        leader_epoch=0,
+        partition_epoch=0,
+        directories=directories,
+    )
+
+
+def _placed(state: MetadataState, placements: _Placements, replicas: tuple[int, ...]) -> _Placement:
+    """ISR, replicas and directories of a new partition: one list for all that are placed alike.
+
+    Records are values that nobody changes, and thousands of partitions have few placements.
+    """
+    known = placements.get(replicas)
+    if known is None:
+        brokers = state.image.brokers
+        isr = [node for node in replicas if brokers[node].is_active]
+        directories = [directory_of(state.image, node) for node in replicas]
+        known = placements[replicas] = (isr, list(replicas), directories)
+    return known
+
+
+# -- growing
+
+
+class NewPartitions(NamedTuple):
+    """A topic that is to have `total` partitions; `assignments`: replicas of the new ones."""
+
+    name: str
+    total: int
+    assignments: Sequence[Sequence[int]] | None = None
+
+
+def create_partitions(
+    state: MetadataState, topics: Sequence[NewPartitions], *, validate_only: bool = False, quota: Quota = unlimited
+) -> Decision[list[KafkaError | None]]:
+    """Let topics grow; replies for each in order."""
+    records: list[MetadataRecord] = []
+    results: list[KafkaError | None] = []
+    placed, placements = state.placed, _Placements()
+    for topic in topics:
+        try:
+            assignments = _added(state, topic, placed, quota)
+        except KafkaError as error:
+            results.append(as_value(error))
+            continue
+        placed += len(assignments)
+        results.append(None)
+        image = state.image.topics[topic.name]
+        first = len(image.partitions)
         records += (
-            self._new_partition(topic.topic_id, index, replicas) for index, replicas in enumerate(topic.assignments)
+            _new_partition(state, placements, image.topic_id, index, replicas)
+            for index, replicas in enumerate(assignments, first)
         )
-        return records
+    return [] if validate_only else records, results
 
-    def _new_partition(self, topic_id: bytes, index: int, replicas: Sequence[int]) -> PartitionRecord:
-        isr, copies, directories = self._placed(tuple(replicas))
-        return PartitionRecord(
-            index,
-            topic_id,
-            copies,
-            isr,
-            _NOBODY,
-            _NOBODY,
-            isr[0] if isr else -1,
-            leader_epoch=0,
-            partition_epoch=0,
-            directories=directories,
+
+def _added(state: MetadataState, asked: NewPartitions, placed: int, quota: Quota) -> list[list[int]]:
+    """Replicas of the partitions that bring a topic to its total."""
+    topic = state.image.topics.get(asked.name)
+    if topic is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    current, total = len(topic.partitions), asked.total
+    if total == current:
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"Topic already has {current} partition(s).")
+    if total < current:
+        text = f"The topic {asked.name} currently has {current} partition(s); {total} would not be an increase."
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, text)
+    if asked.assignments is not None and len(asked.assignments) != total - current:
+        raise KafkaError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            f"Attempted to add {total - current} additional partition(s), but only {len(asked.assignments)} "
+            "assignment(s) were specified.",
         )
+    quota(total - current)
+    if asked.assignments is None:
+        if total - current > MAX_NEW_PARTITIONS:
+            # Kafka's controller stumbles over the size of its own batch and answers with this code and no text.
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+        try:
+            return _spread(state, total - current, topic.replication_factor, placed)
+        except KafkaError as error:
+            # Only a new topic is told how often its partitions could not be replicated.
+            raise KafkaError(error.code, (error.message or "").rpartition(" time(s): ")[2]) from None
+    for replicas in asked.assignments:
+        check_replicas(state.image.brokers, replicas, topic.replication_factor)
+        _check_leader_exists(state, replicas)
+    return [list(replicas) for replicas in asked.assignments]
 
-    def _placed(self, replicas: tuple[int, ...]) -> tuple[list[int], list[int], list[bytes]]:
-        """ISR, replicas and directories of a new partition: one list for all that are placed alike.
 
-        Records are values that nobody changes, and thousands of partitions have few placements.
-        """
-        known = self._placements.get(replicas)
-        if known is None:
-            brokers = self._image.brokers
-            isr = [node for node in replicas if brokers[node].is_active]
-            directories = [directory_of(self._image, node) for node in replicas]
-            known = self._placements[replicas] = (isr, list(replicas), directories)
-        return known
+# -- deleting
 
-    # -- growing
 
-    def grow(self, command: CreatePartitions, placed: int) -> tuple[list[MetadataRecord], list[KafkaError | None]]:
-        """Records and results of CreatePartitions."""
-        records: list[MetadataRecord] = []
-        results: list[KafkaError | None] = []
-        for topic in command.topics:
-            try:
-                assignments = self._added(topic, placed, command.quota)
-            except KafkaError as error:
-                results.append(as_value(error))
-                continue
-            placed += len(assignments)
+def delete_topics(
+    state: MetadataState, topic_ids: Sequence[bytes], *, quota: Quota = unlimited
+) -> Decision[list[KafkaError | None]]:
+    """Delete topics by id, each at most once; replies UNKNOWN_TOPIC_ID for one that does not exist."""
+    records: list[MetadataRecord] = []
+    results: list[KafkaError | None] = []
+    for topic_id in topic_ids:
+        topic = state.image.topics_by_id.get(topic_id)
+        try:
+            if topic is None:
+                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+            quota(len(topic.partitions))
+        except KafkaError as error:
+            results.append(as_value(error))
+        else:
+            records.append(RemoveTopicRecord(topic_id))
             results.append(None)
-            image = self._image.topics[topic.name]
-            first = len(image.partitions)
-            records += (
-                self._new_partition(image.topic_id, index, replicas)
-                for index, replicas in enumerate(assignments, first)
-            )
-        return [] if command.validate_only else records, results
+    return records, results
 
-    def _added(self, asked: NewPartitions, placed: int, quota: Quota) -> list[list[int]]:
-        """Replicas of the partitions that bring a topic to its total."""
-        topic = self._image.topics.get(asked.name)
-        if topic is None:
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        current, total = len(topic.partitions), asked.total
-        if total == current:
-            raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"Topic already has {current} partition(s).")
-        if total < current:
-            text = f"The topic {asked.name} currently has {current} partition(s); {total} would not be an increase."
-            raise KafkaError(ErrorCode.INVALID_PARTITIONS, text)
-        if asked.assignments is not None and len(asked.assignments) != total - current:
-            raise KafkaError(
-                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
-                f"Attempted to add {total - current} additional partition(s), but only {len(asked.assignments)} "
-                "assignment(s) were specified.",
-            )
-        quota(total - current)
-        if asked.assignments is None:
-            if total - current > MAX_NEW_PARTITIONS:
-                # Kafka's controller stumbles over the size of its own batch and answers with this code and no text.
-                raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-            try:
-                return self._spread(total - current, topic.replication_factor, placed)
-            except KafkaError as error:
-                # Only a new topic is told how often its partitions could not be replicated.
-                raise KafkaError(error.code, (error.message or "").rpartition(" time(s): ")[2]) from None
-        for replicas in asked.assignments:
-            check_replicas(self._image.brokers, replicas, topic.replication_factor)
-            self._check_leader_exists(replicas)
-        return [list(replicas) for replicas in asked.assignments]
 
-    # -- deleting
+# -- placement
 
-    def delete(self, command: DeleteTopics) -> tuple[list[MetadataRecord], list[KafkaError | None]]:
-        """Records and results of DeleteTopics."""
-        records: list[MetadataRecord] = []
-        results: list[KafkaError | None] = []
-        for topic_id in command.topic_ids:
-            topic = self._image.topics_by_id.get(topic_id)
-            try:
-                if topic is None:
-                    raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
-                command.quota(len(topic.partitions))
-            except KafkaError as error:
-                results.append(as_value(error))
-            else:
-                records.append(RemoveTopicRecord(topic_id))
-                results.append(None)
-        return records, results
 
-    # -- placement
+def _free_placement(state: MetadataState, topic: NewTopic, placed: int) -> list[list[int]]:
+    partitions, factor = topic.partitions, topic.replication_factor
+    if factor == 0 or factor < -1:
+        text = "Replication factor must be larger than 0, or -1 to use the default value."
+        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, text)
+    if partitions == 0 or partitions < -1:
+        newest = "Number of partitions was set to an invalid non-positive value."
+        text = state.config.release.text("partitions", newest)
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, text)
+    count = _default(state, "num.partitions") if partitions == -1 else partitions
+    copies = _default(state, "default.replication.factor") if factor == -1 else factor
+    return _spread(state, count, copies, placed)
 
-    def _free_placement(self, topic: NewTopic, placed: int) -> list[list[int]]:
-        partitions, factor = topic.partitions, topic.replication_factor
-        if factor == 0 or factor < -1:
-            text = "Replication factor must be larger than 0, or -1 to use the default value."
-            raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, text)
-        if partitions == 0 or partitions < -1:
-            newest = "Number of partitions was set to an invalid non-positive value."
-            text = self._config.release.text("partitions", newest)
-            raise KafkaError(ErrorCode.INVALID_PARTITIONS, text)
-        count = self._default("num.partitions") if partitions == -1 else partitions
-        copies = self._default("default.replication.factor") if factor == -1 else factor
-        return self._spread(count, copies, placed)
 
-    def _default(self, name: str) -> int:
-        return self._config.get_int(name, self._controller_id)
+def _default(state: MetadataState, name: str) -> int:
+    return state.config.get_int(name, state.controller_id)
 
-    def _spread(self, partitions: int, factor: int, placed: int) -> list[list[int]]:
-        level = self._image.feature(METADATA_VERSION)
-        brokers = [broker for broker in self._image.brokers.values() if takes_replicas(self._config, broker.id, level)]
-        return spread(brokers, partitions, factor, placed, self._config.release)
 
-    def _manual_placement(self, topic: NewTopic) -> list[list[int]]:
-        told = "A manual partition assignment was specified, but"
-        if topic.replication_factor != -1:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{told} replication factor was not set to -1.")
-        if topic.partitions != -1:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{told} numPartitions was not set to -1.")
-        placed: dict[int, list[int]] = {}
-        factor: int | None = None
-        for index, replicas in topic.assignments:
-            if index in placed:
-                text = f"Found multiple manual partition assignments for partition {index}"
-                raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
-            check_replicas(self._image.brokers, replicas, factor)
-            factor = len(replicas)
-            self._check_leader_exists(replicas, index)
-            placed[index] = list(replicas)
-        for index in range(len(placed)):
-            if index not in placed:
-                text = "partitions should be a consecutive 0-based integer sequence"
-                raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
-        return [placed[index] for index in range(len(placed))]
+def _spread(state: MetadataState, partitions: int, factor: int, placed: int) -> list[list[int]]:
+    level = state.image.feature(METADATA_VERSION)
+    brokers = [broker for broker in state.image.brokers.values() if takes_replicas(state.config, broker.id, level)]
+    return spread(brokers, partitions, factor, placed, state.config.release)
 
-    def _check_leader_exists(self, replicas: Sequence[int], index: int | None = None) -> None:
-        if not any(self._image.brokers[node].is_active for node in replicas):
-            which = "" if index is None else f" for partition {index}"
-            text = (
-                f"All brokers specified in the manual partition assignment{which} are fenced or in controlled shutdown."
-            )
+
+def _manual_placement(state: MetadataState, topic: NewTopic) -> list[list[int]]:
+    told = "A manual partition assignment was specified, but"
+    if topic.replication_factor != -1:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{told} replication factor was not set to -1.")
+    if topic.partitions != -1:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{told} numPartitions was not set to -1.")
+    placed: dict[int, list[int]] = {}
+    factor: int | None = None
+    for index, replicas in topic.assignments:
+        if index in placed:
+            text = f"Found multiple manual partition assignments for partition {index}"
             raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+        check_replicas(state.image.brokers, replicas, factor)
+        factor = len(replicas)
+        _check_leader_exists(state, replicas, index)
+        placed[index] = list(replicas)
+    for index in range(len(placed)):
+        if index not in placed:
+            text = "partitions should be a consecutive 0-based integer sequence"
+            raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+    return [placed[index] for index in range(len(placed))]
+
+
+def _check_leader_exists(state: MetadataState, replicas: Sequence[int], index: int | None = None) -> None:
+    if not any(state.image.brokers[node].is_active for node in replicas):
+        which = "" if index is None else f" for partition {index}"
+        text = f"All brokers specified in the manual partition assignment{which} are fenced or in controlled shutdown."
+        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
 
 
 def _checked_configs(topic: NewTopic, config: BrokerConfig) -> dict[str, str]:

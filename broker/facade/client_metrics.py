@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.config.changes import Assignment, Change
-from odradek.broker.controller.commands import AlterConfigs
+from odradek.broker.controller.config_control import alter_configs
 from odradek.broker.facade.topics import config_texts
 from odradek.broker.metadata.image import ResourceType
 
@@ -19,7 +19,7 @@ def subscribe(cluster: Cluster, name: str, config: Mapping[str, Any]) -> None:
     """Set a subscription to these configs and no others (in the broker's thread); KafkaError as Kafka refuses them."""
     assignments = [Assignment(key, text) for key, text in config_texts(config).items()]
     change = Change(ResourceType.CLIENT_METRICS, name, assignments, replaces=True)
-    [refused] = cluster.controller.ask(AlterConfigs([change], cluster.controller_id))
+    [refused] = cluster.controller.ask(alter_configs, [change], cluster.controller_id)
     if refused is not None:
         raise refused
 

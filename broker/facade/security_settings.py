@@ -14,7 +14,7 @@ from odradek.broker.security.acl import Acl as Entry
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.controller.commands import ScramUpsertion
+    from odradek.broker.controller.scram_control import ScramUpsertion
     from odradek.broker.facade.certificates import Certificates
 
 
@@ -201,21 +201,22 @@ class Security:
 
     def set_up(self, cluster: Cluster) -> None:
         """Create the users and ACLs in a running cluster. Raises KafkaError if Kafka would refuse them."""
-        from odradek.broker.controller.commands import AlterScramUsers, CreateAcls
+        from odradek.broker.controller.acl_control import create_acls
+        from odradek.broker.controller.scram_control import alter_scram_users
 
         # Kafka refuses a change of both mechanisms of one user at once.
         for mechanism in _SCRAM:
-            for outcome in cluster.controller.ask(AlterScramUsers([], self._scram_upsertions(mechanism))):
+            for outcome in cluster.controller.ask(alter_scram_users, [], self._scram_upsertions(mechanism)):
                 if outcome.error is not None:
                     raise outcome.error
         entries = [entry for acl in self.acls for entry in acl.entries]
         if entries:
-            for error in cluster.controller.ask(CreateAcls(entries)):
+            for error in cluster.controller.ask(create_acls, entries):
                 if error is not None:
                     raise error
 
     def _scram_upsertions(self, mechanism: str) -> list[ScramUpsertion]:
-        from odradek.broker.controller.commands import ScramUpsertion
+        from odradek.broker.controller.scram_control import ScramUpsertion
         from odradek.broker.security.sasl.credentials import SCRAM_HASHES
 
         kind = next(kind for kind in SCRAM_HASHES.values() if kind.mechanism == mechanism)

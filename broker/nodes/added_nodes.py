@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from odradek.broker.cluster import checked_start, new_node
 from odradek.broker.config.node_config import OF_THE_DIRECTORIES
 from odradek.broker.config.requirements import check_cordons
-from odradek.broker.controller.commands import UnregisterBroker, UnregisterController
+from odradek.broker.controller.broker_control import unregister_broker, unregister_controller
 from odradek.broker.metadata.node import Node
 from odradek.broker.nodes.node_life import bring_up, not_frozen, stop_node, take_down, thaw_if_frozen, the_node
 from odradek.broker.nodes.node_values import check_features, counting
@@ -108,7 +108,7 @@ def _move_internal_topics(cluster: Cluster, node_id: int) -> None:
 def unregister(cluster: Cluster, node_id: int) -> None:
     """Take a broker that is down out of the metadata, if it is there."""
     if node_id in cluster.image.brokers:
-        cluster.controller.ask(UnregisterBroker(node_id))
+        cluster.controller.ask(unregister_broker, node_id)
 
 
 def keep_nodes(cluster: Cluster, node_ids: Iterable[int]) -> None:
@@ -126,7 +126,7 @@ def keep_nodes(cluster: Cluster, node_ids: Iterable[int]) -> None:
             take_down(cluster, node)
         unregister(cluster, node_id)
         if node_id in cluster.image.controllers:
-            cluster.controller.ask(UnregisterController(node_id))
+            cluster.controller.ask(unregister_controller, node_id)
         _forget(cluster, node)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import trio
 
 from odradek.broker.config.definition import did_you_mean
-from odradek.broker.controller.commands import AssignReplicas
+from odradek.broker.controller.partition_control import assign_replicas
 from odradek.broker.metadata.registrations import LOST_DIRECTORY
 from odradek.broker.nodes.node_life import halt_node, start_node
 from odradek.broker.partitions.failing_disks import DiskFault, FailingDisks
@@ -112,7 +112,7 @@ async def _lose(cluster: Cluster, fault: DiskFault) -> None:
             cluster.replicator.disk_lost(partition, node_id)
             lost.append((partition.topic.topic_id, partition.index, LOST_DIRECTORY))
     if lost:
-        cluster.controller.ask(AssignReplicas(node_id, lost))
+        cluster.controller.ask(assign_replicas, node_id, lost)
 
 
 async def _halt(cluster: Cluster, fault: DiskFault) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from odradek.broker.controller.commands import ElectLeaders, MoveLeader
+from odradek.broker.controller import partition_control
 from odradek.broker.metadata.registrations import NO_LEADER
 from odradek.broker.nodes.node_values import NewValues, changed_values, check_values
 from odradek.broker.partitions.lookups import find_partitions
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.config.broker_config import BrokerConfig
     from odradek.broker.metadata.node import Endpoint, Node
-    from odradek.broker.runtime.machine import Command
 
 _SESSION = "broker.session.timeout.ms"
 _QUORUM = "controller.quorum.fetch.timeout.ms"
@@ -247,7 +246,7 @@ class LeaderMove:
         the_node(self._cluster, self._node_id)
         led = self._cluster.image.partition(*self._place)
         self._before = NO_LEADER if led is None else led.leader
-        _ask(self._cluster, MoveLeader(self._place, self._node_id))
+        _lead(self._cluster, self._place, self._node_id)
 
     def take_back(self) -> None:
         """Make the previous leader the leader again, if it still can be. Does nothing if the topic is gone."""
@@ -255,7 +254,7 @@ class LeaderMove:
         if place is None or place.leader != self._node_id or self._before not in place.isr:
             return
         if self._cluster.nodes[self._before].up:
-            _ask(self._cluster, MoveLeader(self._place, self._before))
+            _lead(self._cluster, self._place, self._before)
 
 
 def move_leader(cluster: Cluster, topic: str, partition: int, node_id: int) -> None:
@@ -279,9 +278,9 @@ def elect(
     if node_id is not None:
         the_node(cluster, node_id)
         for place in places:
-            _ask(cluster, MoveLeader(place, node_id, unclean=unclean))
+            _lead(cluster, place, node_id, unclean=unclean)
         return
-    errors = cluster.controller.ask(ElectLeaders(places, unclean=unclean))
+    errors = cluster.controller.ask(partition_control.elect_leaders, places, unclean=unclean)
     for place, error in zip(places, errors, strict=True):
         needless = error is not None and error.code is ErrorCode.ELECTION_NOT_NEEDED
         if error is None or (needless and (partition is None or not unclean)):
@@ -296,9 +295,9 @@ def elect(
         raise ValueError(text)
 
 
-def _ask(cluster: Cluster, command: Command[None]) -> None:
+def _lead(cluster: Cluster, place: tuple[str, int], node_id: int, *, unclean: bool = False) -> None:
     try:
-        cluster.controller.ask(command)
+        cluster.controller.ask(partition_control.move_leader, place, node_id, unclean=unclean)
     except KafkaError as error:
         raise ValueError(error.message or error.code.name) from None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from odradek.broker.controller.commands import Reassignment, ReassignPartitions
+from odradek.broker.controller.partition_control import Reassignment, reassign_partitions
 from odradek.broker.partitions.lookups import find_partitions
 from odradek.broker.partitions.replicas import NOTHING, Lag
 
@@ -61,7 +61,7 @@ def cancel_reassignment(cluster: Cluster, topic: str, partition: int) -> None:
 
 
 def _reassign(cluster: Cluster, topic: str, partition: int, replicas: Sequence[int] | None) -> None:
-    (error,) = cluster.controller.ask(ReassignPartitions([Reassignment((topic, partition), replicas)]))
+    (error,) = cluster.controller.ask(reassign_partitions, [Reassignment((topic, partition), replicas)])
     if error is not None:
         raise ValueError(error.message)
 

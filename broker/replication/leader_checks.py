@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from odradek.broker.controller.commands import BalanceLeaders, ElectUncleanly
+from odradek.broker.controller.partition_control import balance_leaders, elect_uncleanly
 from odradek.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from odradek.broker.clock import BrokerClock
     from odradek.broker.config.broker_config import BrokerConfig
     from odradek.broker.controller.controller import Controller
+    from odradek.broker.controller.state import Decision, MetadataState
     from odradek.broker.metadata.delta import MetadataDelta
     from odradek.broker.metadata.image import MetadataImage
     from odradek.broker.metadata.registrations import PartitionRegistration
-    from odradek.broker.runtime.machine import Command
 
 AUTO_REBALANCE = "auto.leader.rebalance.enable"
 IMBALANCE_INTERVAL_S = "leader.imbalance.check.interval.seconds"
@@ -42,11 +42,11 @@ class LeaderChecks:
         self._clock = clock
         self._some = trio.Event()
         node_id = controller.controller_id
-        self._checks: list[tuple[int, type[Command[bool]]]] = [
-            (config.get_int(UNCLEAN_INTERVAL_MS, node_id), ElectUncleanly),
+        self._checks: list[tuple[int, Callable[[MetadataState], Decision[bool]]]] = [
+            (config.get_int(UNCLEAN_INTERVAL_MS, node_id), elect_uncleanly),
         ]
         if config.get_bool(AUTO_REBALANCE, node_id):
-            self._checks.append((config.get_int(IMBALANCE_INTERVAL_S, node_id) * 1000, BalanceLeaders))
+            self._checks.append((config.get_int(IMBALANCE_INTERVAL_S, node_id) * 1000, balance_leaders))
 
     def publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
         if any(_is_imbalanced(partition) for partition in _changed(delta, image)):
@@ -72,17 +72,17 @@ class LeaderChecks:
         """Make each check that has come due since the last look, once."""
         since_ms = self._controller.active_since_ms
         passed_ms, before_ms = self._clock.now_ms() - since_ms, max(0, looked_ms - since_ms)
-        for interval, command in self._checks:
+        for interval, rule in self._checks:
             if passed_ms // interval > before_ms // interval:
-                self._execute(command)
+                self._execute(rule)
 
-    def _execute(self, command: type[Command[bool]]) -> None:
+    def _execute(self, rule: Callable[[MetadataState], Decision[bool]]) -> None:
         try:
-            while self._controller.ask(command()):
+            while self._controller.ask(rule):
                 pass
         except KafkaError as error:
             # Nobody waits for the result, and the next check tries again.
-            _log.warning("%s: %s", command.__name__, error)
+            _log.warning("%s: %s", rule.__name__, error)
 
     def _is_any_imbalanced(self) -> bool:
         topics = self._controller.image.topics.values()

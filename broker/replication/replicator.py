@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import trio
 
-from odradek.broker.controller.commands import ChangeIsr, NewIsr
 from odradek.broker.replication.throttles import Throttles
 
 if TYPE_CHECKING:
@@ -266,7 +265,9 @@ class Replicator:
         isr = self._isr(partition, rule, now_ms)
         if isr is not None:
             topic_id = partition.topic.topic_id
-            self._controller.submit(ChangeIsr([NewIsr(topic_id, partition.index, partition.partition_epoch, isr)]))
+            from odradek.broker.controller.partition_control import NewIsr, change_isr
+
+            self._controller.submit(change_isr, [NewIsr(topic_id, partition.index, partition.partition_epoch, isr)])
         if moved or replicas.take_moved_starts():
             partition.waiters.wake_all()
         if replicas.in_step and not self.cuts and set(partition.isr) == set(partition.replicas):

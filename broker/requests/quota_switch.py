@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from odradek.broker.controller.commands import Quota, unlimited
+from odradek.broker.controller.topic_control import Quota, unlimited
 from odradek.broker.metadata.delta import MetadataDelta
 from odradek.protocol.errors import ErrorCode, KafkaError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import odradek
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.commands import FeatureUpdate, UpdateFeatures
+from odradek.broker.controller.feature_control import FeatureUpdate, update_features
 from odradek.broker.controller.feature_levels import SHARE_VERSION
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS
@@ -39,5 +39,5 @@ def test_share_partitions_follow_the_configs_of_groups_and_brokers_and_the_featu
     assert (settings_of("g").delivery_limit, settings_of("h").delivery_limit) == (3, 4)
     set_configs(cluster, ResourceType.GROUP, "h", {"errors.deadletterqueue.topic.name": "dlq.h"})
     assert settings_of("h").dead_letter_topic == ""
-    cluster.controller.ask(UpdateFeatures([FeatureUpdate(SHARE_VERSION, 2)]))
+    cluster.controller.ask(update_features, [FeatureUpdate(SHARE_VERSION, 2)])
     assert settings_of("h").dead_letter_topic == "dlq.h"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.commands import Adopt
+from odradek.broker.controller.machine import adopt
 from odradek.broker.security.acl import Operation, Pattern, Permission, Resource
 from odradek.protocol.generated.metadata_records.access_control_entry_record import AccessControlEntryRecord
 
@@ -29,4 +29,4 @@ def allow(
     """Put an entry into the cluster's metadata."""
     acl_id = uuid.uuid4().bytes
     record = AccessControlEntryRecord(acl_id, resource, name, pattern, principal, host, operation, permission)
-    cluster.controller.ask(Adopt([record]))
+    cluster.controller.ask(adopt, [record])

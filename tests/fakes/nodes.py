@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.commands import Adopt
+from odradek.broker.controller.machine import adopt
 from odradek.protocol.generated.metadata_records.partition_change_record import PartitionChangeRecord
 
 NO_LEADER_CHANGE = -2
@@ -22,4 +22,4 @@ def set_node_up(cluster: Cluster, node_id: int, up: bool) -> None:
 def set_leader(cluster: Cluster, topic: str, partition: int, leader: int, *, isr: list[int] | None = None) -> None:
     """Let a node lead a partition (-1: none does), whatever it is: the leader epoch grows by one."""
     topic_id = cluster.image.topics[topic].topic_id
-    cluster.controller.ask(Adopt([PartitionChangeRecord(partition, topic_id, isr, leader)]))
+    cluster.controller.ask(adopt, [PartitionChangeRecord(partition, topic_id, isr, leader)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from odradek.broker.controller.commands import Adopt
+from odradek.broker.controller.machine import adopt
 from odradek.broker.facade.state.restore import forget_clients
 from odradek.broker.metadata.image import MetadataImage, TopicImage
 from odradek.broker.metadata.image_diff import records_between
@@ -78,7 +78,7 @@ def _forget_data(cluster: Cluster) -> None:
     with cluster.replicator.replaced():
         records = list(records_between(cluster.image, _with_new_topics(start), lambda topic_id, index: 0))
         if records:
-            cluster.controller.ask(Adopt(records))
+            cluster.controller.ask(adopt, records)
     cluster.replicator.go_on_with((), cluster.replicator.snapshot)
     services = cluster.services
     for service in (services.groups.made, services.transactions.made, services.share_states.made):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from odradek.broker.controller.commands import Adopt
+from odradek.broker.controller import machine
 from odradek.broker.controller.machine import MAX_BATCH_RECORDS
 from odradek.broker.facade.state.snapshot import PartitionKey, Snapshot, faults_of, forked_into, opened
 from odradek.broker.metadata.image_diff import records_between
@@ -149,7 +149,7 @@ def _metadata(cluster: Cluster, snapshot: Snapshot) -> RestoredLogs | None:
     records = list(records_between(cluster.image, snapshot.image, least_epoch))
     if cluster.directory is None or snapshot.kept is None:
         if records:
-            cluster.controller.ask(Adopt(records))
+            cluster.controller.ask(machine.adopt, records)
         return None
 
     return adopt(cluster, snapshot, records)
@@ -218,7 +218,7 @@ def adopt(cluster: Cluster, snapshot: Snapshot, records: Sequence[MetadataRecord
         written = whole(records)
         try:
             files.begin(len(written))
-            cluster.controller.ask(Adopt(written))
+            cluster.controller.ask(machine.adopt, written)
         except BaseException:
             files.give_up()
             raise

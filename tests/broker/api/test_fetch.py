@@ -12,7 +12,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from odradek.broker.api.fetch import closest_replica
 from odradek.broker.api.fetch import fetch as handler
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.commands import NewTopic
+from odradek.broker.controller.topic_control import NewTopic
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.partitions.replicas import NOTHING, Lag
 from odradek.broker.requests.context import ConnectionInfo, RequestContext

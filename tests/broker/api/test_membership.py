@@ -70,7 +70,7 @@ def test_an_unregistered_node_stops_cleanly_and_returns_when_it_starts() -> None
 
 def refusal(request: object, version: int = 0, *, kraft_version: int = 1) -> tuple[str, str]:
     cluster = Cluster(cluster_id="ours")
-    cluster.controller._machine.kraft_version = kraft_version
+    cluster.controller.state.kraft_version = kraft_version
     answer = ask(cluster, request, version)
     ours = uuid_to_text(directory_of(cluster.image, 1))
     return ErrorCode(answer.error_code).name, answer.error_message.replace(ours, "OURS")

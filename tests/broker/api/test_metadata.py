@@ -8,7 +8,7 @@ import pytest
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.config.broker_config import BrokerConfig
-from odradek.broker.controller.commands import NewTopic
+from odradek.broker.controller.topic_control import NewTopic
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Pattern, Resource
 from odradek.broker.security.principal import Principal
 from odradek.protocol.errors import ErrorCode

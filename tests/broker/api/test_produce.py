@@ -9,7 +9,7 @@ import pytest
 
 from odradek import KafkaBroker
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.commands import NewTopic
+from odradek.broker.controller.topic_control import NewTopic
 from odradek.broker.facade.topics import PartitionInfo
 from odradek.broker.requests.context import CloseConnection
 from odradek.broker.requests.services import Deferred

@@ -17,7 +17,7 @@ from odradek.broker.config.requirements import (
     cordoned,
     takes_replicas,
 )
-from odradek.broker.controller.commands import AlterConfigs
+from odradek.broker.controller.config_control import alter_configs
 from odradek.broker.metadata.image import ResourceType
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.alter_replica_log_dirs import (
@@ -179,7 +179,7 @@ def alter(cluster: Cluster, value: str | None, *, by_broker: bool = True) -> Kaf
     """Cordon these directories on node 1; None: take the config away."""
     assignment = Assignment(CORDONED, value, DELETE if value is None else SET)
     change = Change(ResourceType.BROKER, "1", [assignment])
-    (result,) = cluster.controller.ask(AlterConfigs([change], node_id=1 if by_broker else None))
+    (result,) = cluster.controller.ask(alter_configs, [change], node_id=1 if by_broker else None)
     return result
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from odradek.broker.controller.acl_control import MAX_RECORDS, AclControl
-from odradek.broker.controller.commands import CreateAcls, DeleteAcls
+from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.controller.acl_control import MAX_RECORDS, create_acls, delete_acls
+from odradek.broker.controller.state import MetadataState
 from odradek.broker.metadata.writer import ImageWriter
 from odradek.broker.security.acl import Acl, AclFilter, Operation, Pattern, Permission, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -15,20 +18,20 @@ READ = Acl(Resource.TOPIC, "t", Pattern.LITERAL, "User:x", "*", Operation.READ, 
 
 
 class Image:
-    """A control, and the image that its records make."""
+    """The image that the records of decisions make."""
 
     def __init__(self) -> None:
         self._writer = ImageWriter()
-        self.control = AclControl(self._writer.image)
+        self.state = MetadataState(self._writer.image, BrokerConfig({"odradek.kafka.version": "4.3"}), 1)
         self._offset = 0
 
     def create(self, *acls: Acl) -> list[KafkaError | None]:
-        records, results = self.control.create(CreateAcls(acls))
+        records, results = create_acls(self.state, acls)
         self._replay(records)
         return results
 
     def delete(self, *filters: AclFilter) -> list[list[Acl] | KafkaError]:
-        records, results = self.control.delete(DeleteAcls(filters))
+        records, results = delete_acls(self.state, filters)
         self._replay(records)
         return results
 
@@ -38,7 +41,7 @@ class Image:
         assert set(image.acl_ids.values()) == set(image.acls)
         return {Acl.of_record(record) for record in image.acls.values()}
 
-    def _replay(self, records: list[MetadataRecord]) -> None:
+    def _replay(self, records: Sequence[MetadataRecord]) -> None:
         for record in records:
             self._writer.replay(record, self._offset, 1)
             self._offset += 1
@@ -49,7 +52,7 @@ def test_an_entry_is_made_once_however_often_it_is_asked_for() -> None:
     assert image.create(READ, READ) == [None, None]
     assert image.create(READ) == [None]
     assert image.acls == {READ}
-    records, _ = image.control.create(CreateAcls([READ]))
+    records, _ = create_acls(image.state, [READ])
     assert records == []
 
 

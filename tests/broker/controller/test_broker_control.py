@@ -5,21 +5,12 @@ from __future__ import annotations
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.broker_control import BrokerControl
-from odradek.broker.controller.commands import FenceBroker, RegisterBroker, ShutDownBrokers, UnfenceBrokers
-from odradek.broker.controller.feature_levels import SUPPORTED
-from odradek.broker.controller.partition_control import PartitionControl
+from odradek.broker.controller.broker_control import fence_broker, register_broker, shut_down_brokers, unfence_brokers
+from odradek.broker.controller.state import MetadataState
 from odradek.broker.metadata.registrations import Endpoint
+from odradek.broker.metadata.writer import ImageWriter
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.metadata_records.register_broker_record import RegisterBrokerRecord
-
-
-def control(cluster: Cluster) -> BrokerControl:
-    return BrokerControl(
-        cluster.image,
-        lambda: PartitionControl(cluster.image, cluster.config, lambda topic_id, index: False),
-        lambda node_id: SUPPORTED,
-    )
 
 
 def kinds(records: object) -> list[str]:
@@ -35,18 +26,19 @@ def cluster() -> Cluster:
 
 def test_a_registration_tells_all_that_the_broker_is(cluster: Cluster) -> None:
     endpoint = Endpoint("PLAINTEXT", "h", 9092)
-    records, epoch = control(cluster).register(RegisterBroker(9, b"i" * 16, 77, [endpoint], "r", [b"d" * 16]))
+    state = MetadataState(ImageWriter().image, cluster.config, 1)
+    records, epoch = register_broker(state, 2, b"i" * 16, 77, [endpoint], "r", [b"d" * 16])
     (record,) = records
     assert isinstance(record, RegisterBrokerRecord)
-    assert (record.broker_id, record.broker_epoch, epoch, record.fenced) == (9, 77, 77, True)
+    assert (record.broker_id, record.broker_epoch, epoch, record.fenced) == (2, 77, 77, True)
     assert (record.rack, record.log_dirs) == ("r", [b"d" * 16])
     assert {
         each.name: (each.min_supported_version, each.max_supported_version) for each in record.features
-    } == SUPPORTED
+    } == state.supported(2)
 
 
 def test_a_shutdown_hands_over_before_it_fences(cluster: Cluster) -> None:
-    records, _ = control(cluster).shut_down(ShutDownBrokers([1]))
+    records, _ = shut_down_brokers(cluster.controller.state, [1])
     assert kinds(records) == [
         "BrokerRegistrationChangeRecord",
         "PartitionChangeRecord",
@@ -55,15 +47,15 @@ def test_a_shutdown_hands_over_before_it_fences(cluster: Cluster) -> None:
 
 
 def test_fencing_and_unfencing_twice_is_nothing(cluster: Cluster) -> None:
-    assert control(cluster).unfence(UnfenceBrokers([1]))[0] == []
-    records, _ = control(cluster).fence(FenceBroker(1))
+    assert unfence_brokers(cluster.controller.state, [1])[0] == []
+    records, _ = fence_broker(cluster.controller.state, 1)
     assert kinds(records) == ["PartitionChangeRecord", "BrokerRegistrationChangeRecord"]
-    cluster.controller.ask(FenceBroker(1))
-    assert control(cluster).fence(FenceBroker(1))[0] == []
-    assert control(cluster).shut_down(ShutDownBrokers([1]))[0] == []
+    cluster.controller.ask(fence_broker, 1)
+    assert fence_broker(cluster.controller.state, 1)[0] == []
+    assert shut_down_brokers(cluster.controller.state, [1])[0] == []
 
 
 def test_an_unknown_broker_is_refused(cluster: Cluster) -> None:
     with pytest.raises(KafkaError) as refused:
-        control(cluster).fence(FenceBroker(9))
+        fence_broker(cluster.controller.state, 9)
     assert refused.value.code is ErrorCode.BROKER_ID_NOT_REGISTERED

@@ -10,8 +10,7 @@ import pytest
 from odradek.broker.cluster import Cluster
 from odradek.broker.config.broker_config import BrokerConfig, ConfigError
 from odradek.broker.config.changes import Assignment, Change, Operation
-from odradek.broker.controller.commands import AlterConfigs
-from odradek.broker.controller.config_control import check_group_configs
+from odradek.broker.controller.config_control import alter_configs, check_group_configs
 from odradek.broker.metadata.image import ResourceType
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -46,7 +45,7 @@ def change(
         except KafkaError as error:
             return error.code, error.message
         return None
-    (refused,) = cluster.controller.ask(AlterConfigs([made], 1, validate_only=validate_only))
+    (refused,) = cluster.controller.ask(alter_configs, [made], 1, validate_only=validate_only)
     return None if refused is None else (refused.code, refused.message)
 
 

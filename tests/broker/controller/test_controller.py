@@ -10,19 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.commands import (
-    Adopt,
-    CreatePartitions,
-    CreateTopics,
-    DeleteTopics,
-    ElectLeaders,
+from odradek.broker.controller.controller import Controller
+from odradek.broker.controller.machine import adopt
+from odradek.broker.controller.metadata_log import MemoryMetadataLog
+from odradek.broker.controller.partition_control import Reassignment, elect_leaders, reassign_partitions
+from odradek.broker.controller.topic_control import (
     NewPartitions,
     NewTopic,
-    Reassignment,
-    ReassignPartitions,
+    create_partitions,
+    create_topics,
+    delete_topics,
 )
-from odradek.broker.controller.controller import Controller
-from odradek.broker.controller.metadata_log import MemoryMetadataLog
 from odradek.broker.metadata.delta import MetadataDelta
 from odradek.broker.metadata.image import MetadataImage
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -57,20 +55,20 @@ def carry_out(cluster: Cluster, kind: str, what: object, how: object) -> None:
     ask = cluster.controller.ask
     name = str(what)
     if kind == "create":
-        ask(CreateTopics([NewTopic(name, how, how)]))  # type: ignore[arg-type]
+        ask(create_topics, [NewTopic(name, how, how)])  # type: ignore[arg-type]
     elif kind == "grow":
-        ask(CreatePartitions([NewPartitions(name, how)]))  # type: ignore[arg-type]
+        ask(create_partitions, [NewPartitions(name, how)])  # type: ignore[arg-type]
     elif kind == "delete":
         topic = cluster.image.topics.get(name)
-        ask(DeleteTopics([b"?" * 16 if topic is None else topic.topic_id]))
+        ask(delete_topics, [b"?" * 16 if topic is None else topic.topic_id])
     elif kind == "configure" and name in cluster.image.topics:
         set_configs(cluster, 2, name, {"retention.ms": str(how)} if how else {"min.insync.replicas": "2"})
     elif kind == "node":
         set_node_up(cluster, what, how)  # type: ignore[arg-type]
     elif kind == "elect":
-        ask(ElectLeaders([(name, 0)], unclean=bool(how)))
+        ask(elect_leaders, [(name, 0)], unclean=bool(how))
     elif kind == "reassign":
-        ask(ReassignPartitions([Reassignment((name, 0), how)]))  # type: ignore[arg-type]
+        ask(reassign_partitions, [Reassignment((name, 0), how)])  # type: ignore[arg-type]
     elif kind == "ids":
         cluster.controller.producer_ids.allocate(what)  # type: ignore[arg-type]
 
@@ -188,7 +186,7 @@ def test_a_record_that_cannot_be_replayed_is_a_bug_and_the_log_is_read_again() -
     controller.open(MemoryMetadataLog())
     image = controller.image
     with pytest.raises(KafkaError) as refused:
-        controller.ask(Adopt([TopicRecord("a", b"a" * 16), RemoveTopicRecord(b"?" * 16)]))
+        controller.ask(adopt, [TopicRecord("a", b"a" * 16), RemoveTopicRecord(b"?" * 16)])
     assert refused.value.code is ErrorCode.NOT_COORDINATOR
     assert bugs
     assert controller.image is image

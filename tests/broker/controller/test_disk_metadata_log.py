@@ -10,8 +10,8 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.commands import CreateTopics, NewTopic
 from odradek.broker.controller.disk_metadata_log import FOLDER, TOPIC_ID, DiskMetadataLog
+from odradek.broker.controller.topic_control import NewTopic, create_topics
 from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
 from odradek.protocol.generated.stored.k_raft_version_record import KRaftVersionRecord
 from odradek.protocol.generated.stored.leader_change_message import LeaderChangeMessage
@@ -99,7 +99,7 @@ async def test_other_tasks_run_after_each_batch_of_a_snapshot(tmp_path: Path) ->
     async with trio.open_nursery() as nursery:
         nursery.start_soon(log.write_snapshots)
         await wait_all_tasks_blocked()
-        cluster.controller.ask(CreateTopics([NewTopic(f"t{number}", 1) for number in range(3000)]))
+        cluster.controller.ask(create_topics, [NewTopic(f"t{number}", 1) for number in range(3000)])
         cluster.clock.freeze()
         cluster.clock.advance(hours=1)
         cluster.create_topic("last")
@@ -130,7 +130,7 @@ async def test_a_clean_end_finishes_the_snapshot_under_way(tmp_path: Path) -> No
     async with trio.open_nursery() as nursery:
         nursery.start_soon(log_of(cluster).write_snapshots)
         await wait_all_tasks_blocked()
-        cluster.controller.ask(CreateTopics([NewTopic(f"t{number}", 1) for number in range(100)]))
+        cluster.controller.ask(create_topics, [NewTopic(f"t{number}", 1) for number in range(100)])
         assert snapshots(tmp_path) == before
         nursery.cancel_scope.cancel()
     assert snapshots(tmp_path) == before

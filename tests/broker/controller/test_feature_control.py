@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.commands import Adopt, FeatureUpdate, UpdateFeatures
-from odradek.broker.controller.feature_control import FeatureControl
-from odradek.broker.controller.feature_levels import SUPPORTED
+from odradek.broker.controller.feature_control import FeatureUpdate, update_features
+from odradek.broker.controller.machine import adopt
+from odradek.broker.controller.state import MetadataState
 from odradek.broker.metadata.image import ELR_VERSION
-from odradek.broker.releases.release import release_of
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
 from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
@@ -20,7 +19,7 @@ UPGRADE, SAFE, UNSAFE = 1, 2, 3
 
 def refusal(cluster: Cluster, *updates: FeatureUpdate) -> str | None:
     with pytest.raises(KafkaError) as refused:
-        cluster.controller.ask(UpdateFeatures(updates))
+        cluster.controller.ask(update_features, updates)
     assert refused.value.code is ErrorCode.INVALID_UPDATE_VERSION
     return refused.value.message
 
@@ -30,16 +29,16 @@ def test_all_of_them_or_none() -> None:
     before = dict(cluster.image.features)
     refusal(cluster, FeatureUpdate("group.version", 0, SAFE), FeatureUpdate("share.version", 9))
     assert cluster.image.features == before
-    cluster.controller.ask(UpdateFeatures([FeatureUpdate("group.version", 0, SAFE)], validate_only=True))
+    cluster.controller.ask(update_features, [FeatureUpdate("group.version", 0, SAFE)], validate_only=True)
     assert cluster.image.features == before
 
 
 def test_with_elr_goes_the_cluster_wide_minimum() -> None:
     cluster = Cluster(nodes=2)
-    cluster.controller.ask(UpdateFeatures([FeatureUpdate(ELR_VERSION, 0, SAFE)]))
+    cluster.controller.ask(update_features, [FeatureUpdate(ELR_VERSION, 0, SAFE)])
     set_configs(cluster, 4, "", {})
     set_configs(cluster, 4, "1", {"min.insync.replicas": "2"})
-    cluster.controller.ask(UpdateFeatures([FeatureUpdate(ELR_VERSION, 1)]))
+    cluster.controller.ask(update_features, [FeatureUpdate(ELR_VERSION, 1)])
     assert cluster.image.configs_of(4, "") == {"min.insync.replicas": "1"}
     assert cluster.image.configs_of(4, "1") == {}
     assert cluster.image.feature(ELR_VERSION) == 1
@@ -48,19 +47,19 @@ def test_with_elr_goes_the_cluster_wide_minimum() -> None:
 def test_elr_needs_its_metadata_version() -> None:
     cluster = Cluster()
     records = [FeatureLevelRecord(ELR_VERSION, 0), FeatureLevelRecord("metadata.version", 22)]
-    cluster.controller.ask(Adopt([*records, ConfigRecord(4, "", "min.insync.replicas", None)]))
+    cluster.controller.ask(adopt, [*records, ConfigRecord(4, "", "min.insync.replicas", None)])
     assert refusal(cluster, FeatureUpdate(ELR_VERSION, 1)) == (
         f"Invalid update version 1 for feature {ELR_VERSION}. {ELR_VERSION} could not be set to 1 because it depends "
         "on metadata.version level 23"
     )
-    cluster.controller.ask(UpdateFeatures([FeatureUpdate(ELR_VERSION, 1), FeatureUpdate("metadata.version", 30)]))
+    cluster.controller.ask(update_features, [FeatureUpdate(ELR_VERSION, 1), FeatureUpdate("metadata.version", 30)])
     assert cluster.image.feature("metadata.version") == 30
 
 
 def test_a_metadata_version_without_new_records_may_be_left() -> None:
     cluster = Cluster()
-    cluster.controller.ask(Adopt([FeatureLevelRecord("metadata.version", 29)]))
-    cluster.controller.ask(UpdateFeatures([FeatureUpdate("metadata.version", 25, SAFE)]))
+    cluster.controller.ask(adopt, [FeatureLevelRecord("metadata.version", 29)])
+    cluster.controller.ask(update_features, [FeatureUpdate("metadata.version", 25, SAFE)])
     assert cluster.image.feature("metadata.version") == 25
     assert "metadata.version downgrade from 25 to 22" in str(
         refusal(cluster, FeatureUpdate("metadata.version", 22, SAFE))
@@ -70,20 +69,19 @@ def test_a_metadata_version_without_new_records_may_be_left() -> None:
 def test_the_quorums_version_is_what_the_log_has() -> None:
     cluster = Cluster(config={"controller.quorum.bootstrap.servers": "localhost:9093"})
     offset = cluster.image.offset
-    cluster.controller.ask(UpdateFeatures([FeatureUpdate("kraft.version", 1)]))
+    cluster.controller.ask(update_features, [FeatureUpdate("kraft.version", 1)])
     assert cluster.image.offset == offset + 1
-    several = FeatureControl(
-        cluster.image, 1, kraft_version=0, supported=SUPPORTED, release=release_of(), quorum_is_in_memory=False
-    )
+    state = MetadataState(cluster.image, cluster.config, 1)
+    state.kraft_version, state.quorum_is_in_memory = 0, False
     with pytest.raises(KafkaError, match="version 0"):
-        several.update(UpdateFeatures([FeatureUpdate("kraft.version", 1)]), 1)
+        update_features(state, [FeatureUpdate("kraft.version", 1)])
 
 
 def test_a_static_quorum_in_memory_becomes_a_dynamic_one() -> None:
     cluster = Cluster(nodes=2)
-    cluster.controller.update_features(UpdateFeatures([FeatureUpdate("kraft.version", 1)], validate_only=True))
+    cluster.controller.update_features([FeatureUpdate("kraft.version", 1)], validate_only=True)
     assert cluster.controller.kraft_version == 0
-    cluster.controller.update_features(UpdateFeatures([FeatureUpdate("kraft.version", 1)]))
+    cluster.controller.update_features([FeatureUpdate("kraft.version", 1)])
     assert cluster.controller.kraft_version == 1
     assert "Can't downgrade the version of this feature." in str(
         refusal(cluster, FeatureUpdate("kraft.version", 0, SAFE))

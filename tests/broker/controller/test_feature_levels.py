@@ -9,7 +9,7 @@ import pytest
 from odradek.broker.cluster import Cluster
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.definition import ConfigError
-from odradek.broker.controller.commands import FeatureUpdate, UpdateFeatures
+from odradek.broker.controller.feature_control import FeatureUpdate, update_features
 from odradek.broker.controller.feature_levels import (
     NEW_CLUSTER,
     RELEASES,
@@ -145,7 +145,7 @@ def test_unstable_levels_are_asked_for() -> None:
 
 
 def upgrade(cluster: Cluster, level: int) -> None:
-    cluster.controller.ask(UpdateFeatures([FeatureUpdate(METADATA_VERSION, level, 1)]))
+    cluster.controller.ask(update_features, [FeatureUpdate(METADATA_VERSION, level, 1)])
 
 
 def test_an_old_cluster_has_no_scram_users() -> None:

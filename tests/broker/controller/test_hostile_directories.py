@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.commands import Adopt
 from odradek.broker.controller.disk_metadata_log import FOLDER
+from odradek.broker.controller.machine import adopt
 from odradek.broker.controller.topic_control import records_of_topic
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.generated.metadata_records.partition_record import PartitionRecord
@@ -274,7 +274,7 @@ def test_a_name_in_the_metadata_that_leads_out_is_refused(tmp_path: Path, name: 
     directory = tmp_path / "data"
     cluster = durable(directory, config=CONFIG if where == "snapshot" else {})
     cluster.open_directory()
-    cluster.controller.ask(Adopt(records_of_topic(name, b"i" * 16, [[1]], {}, directory_of=lambda node: bytes(16))))
+    cluster.controller.ask(adopt, records_of_topic(name, b"i" * 16, [[1]], {}, directory_of=lambda node: bytes(16)))
     for number in range(5):
         cluster.create_topic(f"t{number}")
     die(cluster)

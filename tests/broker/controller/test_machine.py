@@ -1,18 +1,60 @@
-"""The controller's machine: every command has its rule, and deciding changes nothing."""
+"""The controller's machine: producer ids, and decisions, which change nothing."""
 
 from __future__ import annotations
 
-import inspect
-from typing import Any
+from importlib import import_module
+from inspect import getmembers, isfunction
+from pkgutil import iter_modules
 
 import pytest
 
+from odradek.broker import controller
 from odradek.broker.cluster import Cluster
 from odradek.broker.config.changes import Assignment, Change
-from odradek.broker.controller import commands
-from odradek.broker.controller.commands import Adopt
-from odradek.broker.controller.machine import MAX_BATCH_RECORDS, MAX_PRODUCER_ID, ControllerMachine, ProducerIdBlocks
-from odradek.broker.runtime.machine import Command
+from odradek.broker.controller.acl_control import create_acls, delete_acls
+from odradek.broker.controller.broker_control import (
+    fence_broker,
+    register_broker,
+    register_controller,
+    shut_down_brokers,
+    unfence_brokers,
+    unregister_broker,
+    unregister_controller,
+)
+from odradek.broker.controller.config_control import alter_configs
+from odradek.broker.controller.feature_control import FeatureUpdate, update_features
+from odradek.broker.controller.machine import (
+    MAX_BATCH_RECORDS,
+    MAX_PRODUCER_ID,
+    ControllerMachine,
+    ProducerIdBlocks,
+    abandon_transaction,
+    adopt,
+    allocate_producer_ids,
+    bootstrap,
+)
+from odradek.broker.controller.partition_control import (
+    NewIsr,
+    Reassignment,
+    assign_replicas,
+    balance_leaders,
+    change_isr,
+    elect_leaders,
+    elect_uncleanly,
+    move_leader,
+    reassign_partitions,
+)
+from odradek.broker.controller.quota_control import QuotaChange, alter_quotas
+from odradek.broker.controller.scram_control import ScramUpsertion, alter_scram_users
+from odradek.broker.controller.state import FollowRule
+from odradek.broker.controller.token_control import create_token, expire_token, renew_token, sweep_tokens
+from odradek.broker.controller.topic_control import (
+    NewPartitions,
+    NewTopic,
+    create_partitions,
+    create_topics,
+    delete_topics,
+)
 from odradek.broker.security.principal import ANONYMOUS
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.metadata_records.no_op_record import NoOpRecord
@@ -69,77 +111,140 @@ def test_while_the_controller_is_at_work_a_new_block_has_to_be_waited_for() -> N
 
 def test_running_out_is_an_error() -> None:
     cluster = Cluster()
-    cluster.controller.ask(Adopt([ProducerIdsRecord(1, -1, MAX_PRODUCER_ID - 10)]))
+    cluster.controller.ask(adopt, [ProducerIdsRecord(1, -1, MAX_PRODUCER_ID - 10)])
     with pytest.raises(KafkaError) as caught:
         cluster.controller.producer_ids.allocate(1)
     assert caught.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
-
-
-def kinds() -> set[type[Command[Any]]]:
-    found: list[Any] = [kind for _, kind in inspect.getmembers(commands, inspect.isclass)]
-    return {
-        kind
-        for kind in found
-        if kind is not Command and any("reply" in vars(each).get("__annotations__", ()) for each in kind.__mro__)
-    }
 
 
 def machine_of(cluster: Cluster) -> ControllerMachine:
     return cluster.controller._machine
 
 
-def orders(cluster: Cluster) -> list[Command[Any]]:
+def decisions(cluster: Cluster) -> list[FollowRule]:
     topic_id = cluster.image.topics["a"].topic_id
-    secret = cluster.controller.ask(commands.CreateToken(ANONYMOUS, ANONYMOUS, [], 0)).hmac
+    secret = cluster.controller.ask(create_token, ANONYMOUS, ANONYMOUS, [], 0).hmac
     return [
-        commands.CreateTopics([commands.NewTopic("b", 2, 2)]),
-        commands.CreatePartitions([commands.NewPartitions("a", 5)]),
-        commands.DeleteTopics([topic_id]),
-        commands.AlterConfigs([Change(2, "a", [Assignment("retention.ms", "5")])], 1),
-        commands.AlterQuotas([commands.QuotaChange([("user", "u")], [("producer_byte_rate", 1.0)])]),
-        commands.CreateAcls([]),
-        commands.DeleteAcls([]),
-        commands.UpdateFeatures([commands.FeatureUpdate("group.version", 0, 2)]),
-        commands.AlterScramUsers([], [commands.ScramUpsertion("alice", 1, 4096, b"salt", b"password")]),
-        commands.CreateToken(ANONYMOUS, ANONYMOUS, [], 0),
-        commands.RenewToken(secret, ANONYMOUS, 0),
-        commands.ExpireToken(secret, ANONYMOUS, -1),
-        commands.SweepTokens(),
-        commands.AllocateProducerIds(1),
-        commands.ElectLeaders([("a", 0)]),
-        commands.MoveLeader(("a", 0), 2),
-        commands.BalanceLeaders(),
-        commands.ElectUncleanly(),
-        commands.ChangeIsr([commands.NewIsr(topic_id, 0, 0, [1])]),
-        commands.AlterQuotas([]),
-        commands.CreateAcls([]),
-        commands.DeleteAcls([]),
-        commands.AssignReplicas(1, [(topic_id, 0, b"d" * 16)]),
-        commands.ReassignPartitions([commands.Reassignment(("a", 0), [3])]),
-        commands.RegisterBroker(1, b"n" * 16, 99, [], None, [b"d" * 16]),
-        commands.RegisterController(1, b"n" * 16, []),
-        commands.UnfenceBrokers([1]),
-        commands.FenceBroker(1),
-        commands.UnregisterBroker(1),
-        commands.UnregisterController(2),
-        commands.ShutDownBrokers([1, 2, 3]),
-        commands.Adopt([NoOpRecord()]),
-        commands.AbandonTransaction(),
-        commands.Bootstrap(),
+        FollowRule(create_topics, ([NewTopic("b", 2, 2)],), {}),
+        FollowRule(create_partitions, ([NewPartitions("a", 5)],), {}),
+        FollowRule(delete_topics, ([topic_id],), {}),
+        FollowRule(
+            alter_configs,
+            (
+                [Change(2, "a", [Assignment("retention.ms", "5")])],
+                1,
+            ),
+            {},
+        ),
+        FollowRule(alter_quotas, ([QuotaChange([("user", "u")], [("producer_byte_rate", 1.0)])],), {}),
+        FollowRule(create_acls, ([],), {}),
+        FollowRule(delete_acls, ([],), {}),
+        FollowRule(update_features, ([FeatureUpdate("group.version", 0, 2)],), {}),
+        FollowRule(
+            alter_scram_users,
+            (
+                [],
+                [ScramUpsertion("alice", 1, 4096, b"salt", b"password")],
+            ),
+            {},
+        ),
+        FollowRule(
+            create_token,
+            (
+                ANONYMOUS,
+                ANONYMOUS,
+                [],
+                0,
+            ),
+            {},
+        ),
+        FollowRule(
+            renew_token,
+            (
+                secret,
+                ANONYMOUS,
+                0,
+            ),
+            {},
+        ),
+        FollowRule(
+            expire_token,
+            (
+                secret,
+                ANONYMOUS,
+                -1,
+            ),
+            {},
+        ),
+        FollowRule(sweep_tokens, (), {}),
+        FollowRule(allocate_producer_ids, (1,), {}),
+        FollowRule(elect_leaders, ([("a", 0)],), {}),
+        FollowRule(
+            move_leader,
+            (
+                ("a", 0),
+                2,
+            ),
+            {},
+        ),
+        FollowRule(balance_leaders, (), {}),
+        FollowRule(elect_uncleanly, (), {}),
+        FollowRule(change_isr, ([NewIsr(topic_id, 0, 0, [1])],), {}),
+        FollowRule(alter_quotas, ([],), {}),
+        FollowRule(
+            assign_replicas,
+            (
+                1,
+                [(topic_id, 0, b"d" * 16)],
+            ),
+            {},
+        ),
+        FollowRule(reassign_partitions, ([Reassignment(("a", 0), [3])],), {}),
+        FollowRule(
+            register_broker,
+            (
+                1,
+                b"n" * 16,
+                99,
+                [],
+                None,
+                [b"d" * 16],
+            ),
+            {},
+        ),
+        FollowRule(
+            register_controller,
+            (
+                1,
+                b"n" * 16,
+                [],
+            ),
+            {},
+        ),
+        FollowRule(unfence_brokers, ([1],), {}),
+        FollowRule(fence_broker, (1,), {}),
+        FollowRule(unregister_broker, (1,), {}),
+        FollowRule(unregister_controller, (2,), {}),
+        FollowRule(shut_down_brokers, ([1, 2, 3],), {}),
+        FollowRule(adopt, ([NoOpRecord()],), {}),
+        FollowRule(abandon_transaction, (), {}),
+        FollowRule(bootstrap, (), {}),
     ]
 
 
-def test_every_command_has_its_rule() -> None:
-    machine = machine_of(Cluster())
-    assert kinds() == {*machine._rules, *machine._timed_rules}
+def rules() -> set[str]:
+    """The names of all rules: functions of the state that return a decision."""
+    modules = [import_module(f"{controller.__name__}.{found.name}") for found in iter_modules(controller.__path__)]
+    functions = [each for module in modules for _, each in getmembers(module, isfunction) if each.__name__[0] != "_"]
+    return {each.__name__ for each in functions if str(each.__annotations__.get("return")).startswith("Decision[")}
 
 
 def test_deciding_changes_nothing() -> None:
     cluster = Cluster(nodes=3, config={"delegation.token.secret.key": "key"})
     cluster.create_topic("a", assignments={0: [1, 2], 1: [2, 3]})
-    asked = orders(cluster)
+    asked = decisions(cluster)
     before, offset = picture(cluster.image), cluster.image.offset
-    assert {type(command) for command in asked} == kinds()
+    assert {command.rule.__name__ for command in asked} == rules()
     for command in asked:
         machine_of(cluster).decide(command, 0)
         assert picture(cluster.image) == before
@@ -149,8 +254,8 @@ def test_deciding_changes_nothing() -> None:
 def test_an_operation_is_one_batch_unless_it_is_too_large() -> None:
     records: list[MetadataRecord] = [NoOpRecord()] * (MAX_BATCH_RECORDS + 1)
     machine = machine_of(Cluster())
-    assert machine.decide(commands.Adopt(records[1:]), 0).atomic
-    assert not machine.decide(commands.Adopt(records), 0).atomic
+    assert machine.decide(FollowRule(adopt, (records[1:],), {}), 0).atomic
+    assert not machine.decide(FollowRule(adopt, (records,), {}), 0).atomic
 
 
 def test_no_producer_writes_here() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.commands import RegisterBroker
+from odradek.broker.controller.broker_control import register_broker
 from tests.fakes.durable import die, durable, opened
 from tests.fakes.nodes import set_node_up
 
@@ -65,7 +65,7 @@ def test_an_incarnation_that_died_leads_nothing_when_the_next_registers() -> Non
     cluster.create_topic("a", assignments={0: [1, 2], 1: [2, 1]})
     broker = cluster.image.brokers[1]
     epoch = cluster.controller.ask(
-        RegisterBroker(1, b"n" * 16, cluster.controller.next_offset, broker.endpoints, None, broker.directories)
+        register_broker, 1, b"n" * 16, cluster.controller.next_offset, broker.endpoints, None, broker.directories
     )
     assert cluster.image.brokers[1].fenced
     assert cluster.image.brokers[1].epoch == epoch

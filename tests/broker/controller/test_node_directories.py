@@ -9,9 +9,9 @@ import pytest
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.config.broker_config import BrokerConfig
-from odradek.broker.controller.commands import MoveLeader, Reassignment, ReassignPartitions
 from odradek.broker.controller.data_directory import stored_node_id
 from odradek.broker.controller.node_directories import LogDirectories, directory_id
+from odradek.broker.controller.partition_control import Reassignment, move_leader, reassign_partitions
 from odradek.broker.partitions.replicas import NOTHING
 from odradek.broker.partitions.waiters import Waiter
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -137,7 +137,7 @@ def test_after_a_death_the_log_of_the_last_leader_counts(tmp_path: Path) -> None
     cluster = opened(tmp_path, nodes=3)
     partition = cluster.create_topic("a", assignments={0: [1, 2, 3]}).partitions[0]
     fill(cluster, "a", 0, b"both")
-    cluster.controller.ask(MoveLeader(("a", 0), 2))
+    cluster.controller.ask(move_leader, ("a", 0), 2)
     for node in (1, 3):
         cluster.replicator.hold(partition, node, NOTHING)
     fill(cluster, "a", 0, b"lost", b"lost")
@@ -146,7 +146,7 @@ def test_after_a_death_the_log_of_the_last_leader_counts(tmp_path: Path) -> None
         cluster.membership.lose(node)
     cluster.membership.rejoin(1)
     cluster.replicator.node_back(1)
-    cluster.controller.ask(MoveLeader(("a", 0), 1, unclean=True))
+    cluster.controller.ask(move_leader, ("a", 0), 1, unclean=True)
     assert values(cluster, "a", 0) == 1
     assert sum("a-0" in folders(tmp_path, node) for node in (1, 2, 3)) == 2
     die(cluster)
@@ -159,7 +159,7 @@ def test_replicas_that_moved_move_with_the_end(tmp_path: Path) -> None:
     cluster = opened(tmp_path, nodes=3)
     cluster.create_topic("a", assignments={0: [1, 2]})
     fill(cluster, "a", 0, b"x")
-    assert cluster.controller.ask(ReassignPartitions([Reassignment(("a", 0), [3])])) == [None]
+    assert cluster.controller.ask(reassign_partitions, [Reassignment(("a", 0), [3])]) == [None]
     fill(cluster, "a", 0, b"y")
     cluster.close_logs()
     assert ["a-0" in folders(tmp_path, node) for node in (1, 2, 3)] == [False, False, True]
@@ -513,7 +513,7 @@ def test_a_replica_that_a_node_gets_goes_where_it_was_asked_for(tmp_path: Path) 
     wanted = AlterReplicaLogDir(str(tmp_path / "b" / "node-2"), [AlterReplicaLogDirTopic("t", [0])])
     [told] = ask(cluster, AlterReplicaLogDirsRequest([wanted]), node_id=2).results
     assert told.partitions[0].error_code == ErrorCode.REPLICA_NOT_AVAILABLE
-    assert cluster.controller.ask(ReassignPartitions([Reassignment(("t", 0), [2])])) == [None]
+    assert cluster.controller.ask(reassign_partitions, [Reassignment(("t", 0), [2])]) == [None]
     assert list(cluster.image.topics["t"].partitions[0].replicas) == [2]
     assert of_node(cluster, 2, "t") == ["b"]
     cluster.close_logs()

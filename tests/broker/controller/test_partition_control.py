@@ -5,20 +5,21 @@ from __future__ import annotations
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.commands import (
-    AssignReplicas,
-    ElectLeaders,
+from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.controller.broker_control import unfence_brokers
+from odradek.broker.controller.partition_control import (
     Reassignment,
-    ReassignPartitions,
-    UnfenceBrokers,
+    assign_replicas,
+    elect_leaders,
+    reassign_partitions,
 )
-from odradek.broker.controller.elections import PartitionChange, Rules
-from odradek.broker.controller.partition_control import ReassignmentControl
-from odradek.broker.metadata.image import MetadataImage, TopicImage
+from odradek.broker.controller.state import MetadataState
+from odradek.broker.metadata.image import ELR_VERSION, MetadataImage, TopicImage
 from odradek.broker.metadata.registrations import BrokerRegistration, Ids, PartitionRegistration
 from odradek.broker.metadata.writer import ImageWriter
 from odradek.broker.partitions.partition import Partition
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
 from odradek.protocol.generated.metadata_records.partition_change_record import PartitionChangeRecord
 from tests.fakes.nodes import set_node_up
 
@@ -30,12 +31,12 @@ def state(partition: Partition) -> tuple[int, int, tuple[int, ...]]:
 
 def elect(cluster: Cluster, *, unclean: bool) -> ErrorCode | None:
     """Elect a leader for a-0: the code of the refusal, if it was refused."""
-    (error,) = cluster.controller.ask(ElectLeaders([("a", 0)], unclean=unclean))
+    (error,) = cluster.controller.ask(elect_leaders, [("a", 0)], unclean=unclean)
     return None if error is None else error.code
 
 
 def reassign(cluster: Cluster, replicas: list[int]) -> None:
-    assert cluster.controller.ask(ReassignPartitions([Reassignment(("a", 0), replicas)])) == [None]
+    assert cluster.controller.ask(reassign_partitions, [Reassignment(("a", 0), replicas)]) == [None]
 
 
 @pytest.fixture
@@ -80,10 +81,10 @@ def test_replicas_move_and_the_leader_stays_if_it_can(cluster: Cluster) -> None:
 
 def test_a_node_that_is_up_already_changes_nothing(cluster: Cluster) -> None:
     before = cluster.image.offset
-    cluster.controller.ask(UnfenceBrokers([1]))
+    cluster.controller.ask(unfence_brokers, [1])
     assert cluster.image.offset == before
     with pytest.raises(KafkaError) as refused:
-        cluster.controller.ask(UnfenceBrokers([9]))
+        cluster.controller.ask(unfence_brokers, [9])
     assert refused.value.code is ErrorCode.BROKER_ID_NOT_REGISTERED
 
 
@@ -94,13 +95,13 @@ def test_a_broker_says_where_its_replicas_are(cluster: Cluster) -> None:
     assert len(before.replicas) > 1
     node, directory, foreign = before.replicas[1], bytes(15) + b"\x09", bytes(15) + b"\x0a"
     stranger = max(cluster.nodes) + 1
-    cluster.controller.ask(AssignReplicas(node, [(topic.topic_id, 0, directory), (topic.topic_id, 99, directory)]))
+    cluster.controller.ask(assign_replicas, node, [(topic.topic_id, 0, directory), (topic.topic_id, 99, directory)])
     after = cluster.image.topics["a"].partitions[0]
     assert after.directories == (before.directories[0], directory, *before.directories[2:])
     assert (after.leader_epoch, after.partition_epoch) == (before.leader_epoch, before.partition_epoch + 1)
     end = cluster.controller.next_offset
-    cluster.controller.ask(AssignReplicas(node, [(topic.topic_id, 0, directory), (bytes(16), 0, directory)]))
-    cluster.controller.ask(AssignReplicas(stranger, [(topic.topic_id, 0, foreign)]))
+    cluster.controller.ask(assign_replicas, node, [(topic.topic_id, 0, directory), (bytes(16), 0, directory)])
+    cluster.controller.ask(assign_replicas, stranger, [(topic.topic_id, 0, foreign)])
     assert cluster.controller.next_offset == end
 
 
@@ -109,12 +110,14 @@ def test_a_broker_says_where_its_replicas_are(cluster: Cluster) -> None:
 TOPIC = b"t" * 16
 
 
-def image_of(partition: PartitionRegistration) -> MetadataImage:
-    image = ImageWriter().image
+def image_of(partition: PartitionRegistration, live: Ids) -> MetadataImage:
+    writer = ImageWriter()
+    writer.replay(FeatureLevelRecord(ELR_VERSION, 1), 0, 1)
+    image = writer.image
     topic = TopicImage("a", TOPIC, [partition], 1)
     image.topics["a"] = image.topics_by_id[TOPIC] = topic  # type: ignore[index]
     for node in range(1, 7):
-        image.brokers[node] = BrokerRegistration(node, 1, b"", (), {}, None, False, False, ())  # type: ignore[index]
+        image.brokers[node] = BrokerRegistration(node, 1, b"", (), {}, None, node not in live, False, ())  # type: ignore[index]
     return image
 
 
@@ -129,11 +132,9 @@ def asked(
     unclean: bool = False,
     live: Ids = (1, 2, 3, 4, 5, 6),
 ) -> PartitionChangeRecord | None:
-    rules = Rules(live.__contains__, True)
-    control = ReassignmentControl(
-        image_of(partition), lambda _, before: PartitionChange(before, rules, 1), lambda _: unclean
-    )
-    records, [error] = control.reassign(ReassignPartitions([Reassignment(("a", 0), replicas)]))
+    config = BrokerConfig({"unclean.leader.election.enable": str(unclean).lower()})
+    state = MetadataState(image_of(partition, live), config, 1)
+    records, [error] = reassign_partitions(state, [Reassignment(("a", 0), replicas)])
     if error is not None:
         raise error
     assert all(isinstance(record, PartitionChangeRecord) for record in records)

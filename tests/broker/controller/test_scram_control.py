@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from odradek.broker.controller.commands import AlterScramUsers, ScramDeletion, ScramUpsertion
-from odradek.broker.controller.scram_control import ScramControl
+from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.controller.scram_control import ScramDeletion, ScramUpsertion, alter_scram_users
+from odradek.broker.controller.state import MetadataState
 from odradek.broker.metadata.writer import ImageWriter
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.metadata_records.remove_user_scram_credential_record import (
@@ -15,8 +16,8 @@ from tests.scenarios.scram_client import salted_password
 
 def test_a_credential_is_stored_as_the_keys_of_rfc_5802() -> None:
     salted = salted_password("pencil", b"salt", 4096)
-    control = ScramControl(ImageWriter().image)
-    (record,), (outcome,) = control.alter(AlterScramUsers([], [ScramUpsertion("alice", 1, 4096, b"salt", salted)]))
+    state = MetadataState(ImageWriter().image, BrokerConfig({}), 1)
+    (record,), (outcome,) = alter_scram_users(state, [], [ScramUpsertion("alice", 1, 4096, b"salt", salted)])
     assert outcome == ("alice", None)
     assert isinstance(record, UserScramCredentialRecord)
     assert (record.name, record.mechanism, record.salt, record.iterations) == ("alice", 1, b"salt", 4096)
@@ -27,8 +28,8 @@ def test_a_credential_is_stored_as_the_keys_of_rfc_5802() -> None:
 def test_what_is_deleted_has_to_be_there() -> None:
     writer = ImageWriter()
     writer.replay(UserScramCredentialRecord("alice", 2, b"s", b"k", b"k", 4096), 0, 1)
-    control = ScramControl(writer.image)
-    records, outcomes = control.alter(AlterScramUsers([ScramDeletion("alice", 2), ScramDeletion("bob", 1)], []))
+    state = MetadataState(writer.image, BrokerConfig({}), 1)
+    records, outcomes = alter_scram_users(state, [ScramDeletion("alice", 2), ScramDeletion("bob", 1)], [])
     (record,) = records
     assert isinstance(record, RemoveUserScramCredentialRecord)
     assert (record.name, record.mechanism) == ("alice", 2)
@@ -39,9 +40,13 @@ def test_what_is_deleted_has_to_be_there() -> None:
 
 
 def test_a_user_who_occurs_twice_is_not_changed() -> None:
-    control = ScramControl(ImageWriter().image)
+    state = MetadataState(ImageWriter().image, BrokerConfig({}), 1)
     rows = [ScramUpsertion("alice", mechanism, 4096, b"salt", b"p" * 32) for mechanism in (1, 2, 1)]
-    records, (outcome,) = control.alter(AlterScramUsers([], rows))
+    records, (outcome,) = alter_scram_users(state, [], rows)
     assert records == []
     assert outcome.error is not None
     assert outcome.error.code == ErrorCode.DUPLICATE_RESOURCE
+
+
+def test_a_credential_to_set_does_not_show_its_secrets() -> None:
+    assert repr(ScramUpsertion("alice", 1, 4096, b"salt", b"secret")) == "ScramUpsertion('alice', 1)"

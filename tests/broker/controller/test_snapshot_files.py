@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.controller.commands import Adopt
+from odradek.broker.controller.machine import adopt
 from odradek.broker.controller.snapshot_files import KeptLogs, remove_left
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.generated.metadata_records.no_op_record import NoOpRecord
@@ -95,7 +95,7 @@ def test_a_mark_that_stays_by_mistake_never_counts(tmp_path: Path) -> None:
     with pytest.raises(StorageError):
         logs.give_up()
     with pytest.raises(KafkaError, match="Input/output error"):
-        cluster.controller.ask(Adopt([NoOpRecord()]))
+        cluster.controller.ask(adopt, [NoOpRecord()])
 
 
 def test_once_the_records_are_written_nothing_is_given_up(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_once_the_records_are_written_nothing_is_given_up(tmp_path: Path) -> Non
     logs = cluster.directory.new_restored_logs()
     logs.drop(("t", 0))
     logs.begin(1)
-    cluster.controller.ask(Adopt([NoOpRecord()]))
+    cluster.controller.ask(adopt, [NoOpRecord()])
     logs.give_up()
     assert (tmp_path / MARK).exists()
     cluster.topics.by_name("t").partitions[0].let_go()

@@ -5,8 +5,15 @@ from __future__ import annotations
 import pytest
 
 from odradek.broker.config.broker_config import BrokerConfig
-from odradek.broker.controller.commands import CreateToken, ExpireToken, RenewToken
-from odradek.broker.controller.token_control import MAX_REMOVED_AT_ONCE, TokenControl
+from odradek.broker.controller.state import MetadataState
+from odradek.broker.controller.token_control import (
+    MAX_REMOVED_AT_ONCE,
+    NewToken,
+    create_token,
+    expire_token,
+    renew_token,
+    sweep_tokens,
+)
 from odradek.broker.metadata.writer import ImageWriter
 from odradek.broker.security.principal import Principal
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -22,15 +29,17 @@ CONFIG = {
 
 
 class Tokens:
-    """A token control over a log."""
+    """Tokens in an image."""
 
     def __init__(self, **config: str) -> None:
         self._config = BrokerConfig({**CONFIG, **config})
         self._writer = ImageWriter()
         self._offset = 0
 
-    def at(self, now_ms: int) -> TokenControl:
-        return TokenControl(self._writer.image, self._config, now_ms)
+    def at(self, now_ms: int) -> MetadataState:
+        state = MetadataState(self._writer.image, self._config, 1)
+        state.now_ms = now_ms
+        return state
 
     def take(self, records: list[object]) -> None:
         for record in records:
@@ -48,7 +57,7 @@ def tokens() -> Tokens:
 
 
 def create(tokens: Tokens, now_ms: int, life_ms: int = 0) -> bytes:
-    records, made = tokens.at(now_ms).create(CreateToken(ALICE, EVE, [BOB], life_ms))
+    records, made = create_token(tokens.at(now_ms), ALICE, EVE, [BOB], life_ms)
     tokens.take(list(records))
     return made.hmac
 
@@ -71,14 +80,14 @@ def test_a_token_expires_unless_it_is_renewed_and_ends_anyway(tokens: Tokens) ->
         ["User:bob"],
     )
     for now_ms, period_ms, expires_ms in ((5050, -1, 5150), (5100, 10_000, 5200), (5200, 50, 5250), (5250, 0, 5350)):
-        records, reply = tokens.at(now_ms).renew(RenewToken(secret, BOB, period_ms))
+        records, reply = renew_token(tokens.at(now_ms), secret, BOB, period_ms)
         tokens.take(list(records))
         assert reply == only(tokens).expiration_timestamp == expires_ms
     for now_ms in range(5350, 6000, 50):
-        tokens.take(list(tokens.at(now_ms).renew(RenewToken(secret, ALICE, -1))[0]))
+        tokens.take(list(renew_token(tokens.at(now_ms), secret, ALICE, -1)[0]))
     assert only(tokens).expiration_timestamp == 6000
     with pytest.raises(KafkaError) as error:
-        tokens.at(6001).renew(RenewToken(secret, ALICE, -1))
+        renew_token(tokens.at(6001), secret, ALICE, -1)
     assert error.value.code == ErrorCode.DELEGATION_TOKEN_EXPIRED
 
 
@@ -89,16 +98,15 @@ def test_a_short_life_is_shorter_than_the_time_to_renew(tokens: Tokens) -> None:
 
 def test_only_owner_and_renewers_may(tokens: Tokens) -> None:
     secret = create(tokens, 5000)
-    for command in (RenewToken(secret, EVE, 10), ExpireToken(secret, EVE, 10), ExpireToken(secret, EVE, -1)):
-        control = tokens.at(5001)
+    for rule, period_ms in ((renew_token, 10), (expire_token, 10), (expire_token, -1)):
         with pytest.raises(KafkaError) as error:
-            (control.expire if isinstance(command, ExpireToken) else control.renew)(command)  # type: ignore[arg-type]
+            rule(tokens.at(5001), secret, EVE, period_ms)
         assert error.value.code == ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH
 
 
 def test_an_expired_token_can_still_be_ended(tokens: Tokens) -> None:
     secret = create(tokens, 5000)
-    records, reply = tokens.at(9000).expire(ExpireToken(secret, ALICE, -1))
+    records, reply = expire_token(tokens.at(9000), secret, ALICE, -1)
     assert reply == 9000
     assert isinstance(records[0], RemoveDelegationTokenRecord)
     tokens.take(list(records))
@@ -109,11 +117,11 @@ def test_a_sweep_takes_what_has_expired_a_thousand_at_once(tokens: Tokens) -> No
     for number in range(MAX_REMOVED_AT_ONCE + 5):
         create(tokens, 5000 + (number % 2))
     create(tokens, 8000)
-    assert tokens.at(5100).sweep() == ([], False)
-    records, more = tokens.at(7000).sweep()
+    assert sweep_tokens(tokens.at(5100)) == ([], False)
+    records, more = sweep_tokens(tokens.at(7000))
     assert (len(records), more) == (MAX_REMOVED_AT_ONCE, True)
     tokens.take(list(records))
-    records, more = tokens.at(7000).sweep()
+    records, more = sweep_tokens(tokens.at(7000))
     assert (len(records), more) == (5, False)
     tokens.take(list(records))
     assert only(tokens).issue_timestamp == 8000
@@ -131,12 +139,16 @@ def test_without_a_key_they_are_off(key: str | None) -> None:
     del config["delegation.token.secret.key"]
     if key is not None:
         config["delegation.token.secret.key"] = key
-    control = TokenControl(ImageWriter().image, BrokerConfig(config), 5000)
+    state = MetadataState(ImageWriter().image, BrokerConfig(config), 1)
     for ask in (
-        lambda: control.create(CreateToken(ALICE, ALICE, [], 0)),
-        lambda: control.renew(RenewToken(b"x", ALICE, 0)),
-        lambda: control.expire(ExpireToken(b"x", ALICE, 0)),
+        lambda: create_token(state, ALICE, ALICE, [], 0),
+        lambda: renew_token(state, b"x", ALICE, 0),
+        lambda: expire_token(state, b"x", ALICE, 0),
     ):
         with pytest.raises(KafkaError) as error:
             ask()
         assert error.value.code == ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED
+
+
+def test_a_new_token_does_not_show_its_secret() -> None:
+    assert repr(NewToken("token-1", b"secret", 1, 2, 3)) == "NewToken(token-1)"

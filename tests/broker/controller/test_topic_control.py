@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.config.broker_config import BrokerConfig
-from odradek.broker.controller.commands import CreatedTopic, CreateTopics, NewTopic
 from odradek.broker.controller.topic_control import (
+    CreatedTopic,
+    NewTopic,
     check_replicas,
+    create_topics,
     internal_configs,
     internal_topic,
     records_of_topic,
@@ -131,7 +133,7 @@ def test_what_cannot_be_created(cluster: Cluster, arguments: dict[str, Any], cod
 def test_asking_what_would_become_changes_nothing(cluster: Cluster) -> None:
     asked = NewTopic("a", 2, configs={"retention.ms": " 5 "})
     before = cluster.image.offset
-    (planned,) = cluster.controller.ask(CreateTopics([asked], validate_only=True))
+    (planned,) = cluster.controller.ask(create_topics, [asked], validate_only=True)
     assert isinstance(planned, CreatedTopic)
     assert (len(planned.assignments), planned.configs) == (2, {"retention.ms": "5"})
     assert cluster.image.offset == before
@@ -140,7 +142,7 @@ def test_asking_what_would_become_changes_nothing(cluster: Cluster) -> None:
 
 def test_topics_of_one_request_do_not_know_each_other(cluster: Cluster) -> None:
     asked = [NewTopic("a.b", 1), NewTopic("old", 0), NewTopic("a_b", 1)]
-    first, refused, second = cluster.controller.ask(CreateTopics(asked))
+    first, refused, second = cluster.controller.ask(create_topics, asked)
     assert isinstance(first, CreatedTopic)
     assert isinstance(second, CreatedTopic)
     assert isinstance(refused, KafkaError)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.commands import Adopt
+from odradek.broker.controller.machine import adopt
 from odradek.broker.metadata.image import MetadataImage
 from odradek.broker.metadata.image_diff import records_between
 from odradek.protocol.generated.metadata_records.access_control_entry_record import AccessControlEntryRecord
@@ -23,7 +23,7 @@ def _never(topic_id: bytes, index: int) -> int:
 def _go(cluster: Cluster, then: MetadataImage) -> list[MetadataRecord]:
     records = list(records_between(cluster.image, then, _never))
     if records:
-        cluster.controller.ask(Adopt(records))
+        cluster.controller.ask(adopt, records)
     return records
 
 
@@ -43,16 +43,15 @@ def _fill(cluster: Cluster, mark: int) -> None:
     set_configs(cluster, 32, name, {"consumer.session.timeout.ms": "50000"})
     user = [EntityData("user", name)]
     cluster.controller.ask(
-        Adopt(
-            [
-                AccessControlEntryRecord(id=bytes([mark]) * 16, resource_name=name, principal="User:a"),
-                UserScramCredentialRecord(name, 1, b"salt", b"stored", b"server", 4096 + mark),
-                DelegationTokenRecord(owner="User:a", requester="User:a", token_id=name),
-                ClientQuotaRecord(user, "producer_byte_rate", 5.0 + mark, False),
-                ClientQuotaRecord([EntityData("user", "both")], "producer_byte_rate", 5.0 + mark, False),
-                FeatureLevelRecord("group.version", mark % 2),
-            ]
-        )
+        adopt,
+        [
+            AccessControlEntryRecord(id=bytes([mark]) * 16, resource_name=name, principal="User:a"),
+            UserScramCredentialRecord(name, 1, b"salt", b"stored", b"server", 4096 + mark),
+            DelegationTokenRecord(owner="User:a", requester="User:a", token_id=name),
+            ClientQuotaRecord(user, "producer_byte_rate", 5.0 + mark, False),
+            ClientQuotaRecord([EntityData("user", "both")], "producer_byte_rate", 5.0 + mark, False),
+            FeatureLevelRecord("group.version", mark % 2),
+        ],
     )
 
 

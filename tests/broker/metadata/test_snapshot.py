@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.commands import Adopt
+from odradek.broker.controller.machine import adopt
 from odradek.broker.metadata.image import MetadataImage
 from odradek.broker.metadata.snapshot import records_of
 from odradek.broker.metadata.writer import ImageWriter
@@ -39,7 +39,7 @@ def test_everything_there_is() -> None:
     acl = AccessControlEntryRecord(id=b"i" * 16, resource_name="t", principal="User:a")
     scram = UserScramCredentialRecord("alice", 1, b"salt", b"stored", b"server", 4096)
     quota = ClientQuotaRecord([EntityData("user", None)], "producer_byte_rate", 5.0, False)
-    cluster.controller.ask(Adopt([acl, scram, quota]))
+    cluster.controller.ask(adopt, [acl, scram, quota])
     for node in (3, 2, 1):
         set_node_up(cluster, node, False)
     set_node_up(cluster, 2, True)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.commands import (
-    BalanceLeaders,
-    ElectLeaders,
-    ElectUncleanly,
-    MoveLeader,
+from odradek.broker.controller.partition_control import (
     Reassignment,
-    ReassignPartitions,
+    balance_leaders,
+    elect_leaders,
+    elect_uncleanly,
+    move_leader,
+    reassign_partitions,
 )
+from odradek.broker.controller.state import Decision, MetadataState
 from odradek.broker.metadata.delta import MetadataDelta
 from odradek.broker.metadata.image import MetadataImage
 from odradek.broker.metadata.registrations import PartitionRegistration
@@ -96,7 +99,7 @@ def test_a_reassigned_replica_begins_with_nothing_and_catches_up() -> None:
     cluster, partition = _cluster()
     _put(partition)
     cluster.replicator.hold(partition, 2, NOTHING)
-    cluster.controller.ask(ReassignPartitions([Reassignment(("t", 0), [1, 3])]))
+    cluster.controller.ask(reassign_partitions, [Reassignment(("t", 0), [1, 3])])
     assert not cluster.replicator.differing
     assert set(partition.isr) == {1, 3}
 
@@ -173,18 +176,18 @@ class ClusterModel(RuleBasedStateMachine):
             self.cluster.membership.rejoin(node)
             self.cluster.replicator.node_back(node)
 
-    @rule(command=st.sampled_from([BalanceLeaders, ElectUncleanly]))
-    def look(self, command: type[BalanceLeaders | ElectUncleanly]) -> None:
-        self.cluster.controller.ask(command())
+    @rule(elections=st.sampled_from([balance_leaders, elect_uncleanly]))
+    def look(self, elections: Callable[[MetadataState], Decision[bool]]) -> None:
+        self.cluster.controller.ask(elections)
 
     @rule(unclean=st.booleans())
     def elect(self, unclean: bool) -> None:
-        self.cluster.controller.ask(ElectLeaders([("t", 0)], unclean=unclean))
+        self.cluster.controller.ask(elect_leaders, [("t", 0)], unclean=unclean)
 
     @rule(node=st.sampled_from(NODES), unclean=st.booleans())
     def move(self, node: int, unclean: bool) -> None:
         try:
-            self.cluster.controller.ask(MoveLeader(("t", 0), node, unclean=unclean))
+            self.cluster.controller.ask(move_leader, ("t", 0), node, unclean=unclean)
         except KafkaError as error:
             if error.code not in (ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, ErrorCode.ELECTION_NOT_NEEDED):
                 raise
@@ -192,8 +195,7 @@ class ClusterModel(RuleBasedStateMachine):
     @rule(replicas=st.lists(st.sampled_from(NODES), min_size=1, max_size=4, unique=True) | st.none())
     def reassign(self, replicas: list[int] | None) -> None:
         before = self.place()
-        asked = ReassignPartitions([Reassignment(("t", 0), replicas)])
-        [error] = self.cluster.controller.ask(asked)
+        [error] = self.cluster.controller.ask(reassign_partitions, [Reassignment(("t", 0), replicas)])
         if replicas is None and error is None and set(before.isr) <= set(before.adding):
             # As on Kafka: the first that is left is the ISR, dead or not, whatever it has.
             self.lossy, self.chosen = True, self.place().isr

@@ -7,7 +7,7 @@ from math import inf
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.commands import Reassignment, ReassignPartitions
+from odradek.broker.controller.partition_control import Reassignment, reassign_partitions
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.partitions.replicas import NOTHING, Replica
 from odradek.broker.replication.throttles import Line, Throttles
@@ -47,8 +47,7 @@ class Throttled:
         set_configs(self.cluster, ResourceType.TOPIC, "t", named)
 
     def reassign(self, *nodes: int, index: int = 0) -> None:
-        asked = ReassignPartitions([Reassignment(("t", index), nodes)])
-        assert self.cluster.controller.ask(asked) == [None]
+        assert self.cluster.controller.ask(reassign_partitions, [Reassignment(("t", index), nodes)]) == [None]
 
     def after(self, seconds: float, node: int = 3) -> int:
         """How many batches a node has after this time."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.commands import AlterQuotas, CreateTopics, NewTopic, QuotaChange
+from odradek.broker.controller.quota_control import QuotaChange, alter_quotas
+from odradek.broker.controller.topic_control import NewTopic, create_topics
 from odradek.broker.metadata.image import QuotaEntity
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
 from odradek.broker.requests.dispatch import Pending, Throttled
@@ -31,12 +32,12 @@ class Asked:
     def __init__(self, config: dict[str, str] | None = None) -> None:
         self.cluster = Cluster(config=config)
         self.cluster.clock.freeze()
-        self.cluster.controller.ask(CreateTopics([NewTopic("t", 1)]))
+        self.cluster.controller.ask(create_topics, [NewTopic("t", 1)])
         self.info = ConnectionInfo(id="c1")
         self.wait_ms = 0
 
     def set(self, entity: QuotaEntity = APP, **quotas: float | None) -> None:
-        self.cluster.controller.ask(AlterQuotas([QuotaChange(entity, list(quotas.items()))]))
+        self.cluster.controller.ask(alter_quotas, [QuotaChange(entity, list(quotas.items()))])
 
     def work(self, *ns: int) -> None:
         """How long each of the next requests works, in nanoseconds."""

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.definition import ConfigError
-from odradek.broker.controller.acl_control import NETWORKS_FROM, AclControl
-from odradek.broker.controller.commands import CreateAcls
+from odradek.broker.controller.acl_control import NETWORKS_FROM, create_acls
+from odradek.broker.controller.state import MetadataState
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.metadata.delta import MetadataDelta
 from odradek.broker.metadata.writer import ImageWriter
@@ -70,7 +70,7 @@ def test_a_client_of_either_family_has_its_own_address_on_one_listener(address: 
 def test_below_the_level_no_network_is_taken() -> None:
     writer = ImageWriter()
     writer.replay(FeatureLevelRecord("metadata.version", NETWORKS_FROM - 1), 0, 1)
-    _, results = AclControl(writer.image, knows_networks=True).create(CreateAcls([entry(host) for host in HOSTS]))
+    _, results = create_acls(MetadataState(writer.image, BrokerConfig({}), 1), [entry(host) for host in HOSTS])
     recorded = RECORDED["4.4-IV0"]["hosts"]
     assert [told(result) for result in results] == [recorded[host][:2] for host in HOSTS]
 

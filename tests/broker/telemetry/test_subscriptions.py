@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.commands import Adopt
+from odradek.broker.controller.machine import adopt
 from odradek.broker.telemetry.subscriptions import DEFAULT_INTERVAL_MS, SubscriptionTable
 from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
 from odradek.protocol.uuids import uuid_from_text
@@ -44,7 +44,7 @@ def test_no_subscription_is_none_each_five_minutes() -> None:
 def test_what_python_cannot_read_in_a_log_is_passed_over(caplog: pytest.LogCaptureFixture) -> None:
     """Java knows possessive quantifiers in older Pythons too, and classes that Python's ``re`` does not."""
     cluster = Cluster()
-    cluster.controller.ask(Adopt([ConfigRecord(METRICS, "java", "match", "client_id=\\p{Alpha}+")]))
+    cluster.controller.ask(adopt, [ConfigRecord(METRICS, "java", "match", "client_id=\\p{Alpha}+")])
     set_configs(cluster, METRICS, "b", {"metrics": "org.b"})
     with caplog.at_level(logging.WARNING):
         table = SubscriptionTable(cluster.image)

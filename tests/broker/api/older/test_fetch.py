@@ -8,7 +8,7 @@ import pytest
 
 import odradek
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.commands import NewTopic
+from odradek.broker.controller.topic_control import NewTopic
 from odradek.broker.worker import ThreadWork
 from odradek.protocol.compression import Codec
 from odradek.protocol.errors import ErrorCode

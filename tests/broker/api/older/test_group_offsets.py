@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.commands import NewTopic
+from odradek.broker.controller.topic_control import NewTopic
 from odradek.broker.security.acl import Operation, Resource
 from odradek.broker.security.principal import Principal
 from odradek.protocol.errors import ErrorCode

@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.commands import NewTopic
+from odradek.broker.controller.topic_control import NewTopic
 from odradek.broker.requests.context import CloseConnection
 from odradek.broker.security.acl import Operation, Resource
 from odradek.broker.security.principal import Principal

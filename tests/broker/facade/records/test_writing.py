@@ -11,7 +11,7 @@ import pytest
 import trio
 from confluent_kafka import Consumer, TopicPartition
 
-from odradek.broker.controller.commands import FeatureUpdate, UpdateFeatures
+from odradek.broker.controller.feature_control import FeatureUpdate
 from odradek.broker.facade.open_broker import open_broker
 from odradek.broker.facade.records.record import ProducerRecord, RecordMetadata
 from odradek.broker.facade.threaded import KafkaBroker
@@ -211,8 +211,8 @@ def test_a_held_transaction_is_not_waited_for_forever(transactional_broker: Kafk
 
 
 def test_before_kip_890_a_transaction_keeps_its_epoch(transactional_broker: KafkaBroker) -> None:
-    update = UpdateFeatures([FeatureUpdate("transaction.version", 0, upgrade_type=2)])
-    transactional_broker._call(lambda: transactional_broker.cluster.controller.ask(update))
+    update = FeatureUpdate("transaction.version", 0, upgrade_type=2)
+    transactional_broker._call(lambda: transactional_broker.cluster.controller.update_features([update]))
     transactional_broker.produce("t", "v", transactional_id="tx")
     transactional_broker.produce("t", "gone", transactional_id="tx", transaction="abort")
     assert committed_values(transactional_broker) == [b"v"]
