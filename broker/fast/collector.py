@@ -29,28 +29,43 @@ MOST_OBJECTS = YOUNG_OBJECTS * (_YOUNG_COLLECTIONS + 2)
 
 
 @contextmanager
-def lasting_imports() -> Iterator[None]:
-    """Import modules inside, in a process of odradek's own only.
+def resting() -> Iterator[bool]:
+    """Import modules inside, in any process: the objects that a module defines live as long as the process, and looking
+    through them is a tenth of the time of a start.
 
-    The objects that a module defines live as long as the process. Looking through it is a tenth of the time of a start,
-    and later a pause of each full collection; so the collector rests meanwhile, and what is there at the end it never
-    looks at. Afterwards it begins with `YOUNG_OBJECTS`, and freezes what lasts. A collector that was off stays off.
-    ODRADEK_FAST=0 in the environment turns all of this off.
+    So the collector does not look at them before its next full collection. Yields whether it rests: one that was off
+    stays off, and ODRADEK_FAST=0 in the environment lets it work.
     """
     if not gc.isenabled() or os.environ.get("ODRADEK_FAST") == "0":
-        yield
+        yield False
         return
     gc.disable()
     try:
-        yield
+        yield True
     finally:
+        if not gc.get_freeze_count():  # what somebody has frozen stays so
+            gc.freeze()
+            gc.unfreeze()  # to the oldest generation
+        gc.enable()
+
+
+@contextmanager
+def lasting_imports() -> Iterator[None]:
+    """Import modules inside, in a process of odradek's own only, as in `resting`.
+
+    What is there at the end the collector never looks at: that would be a pause of each full collection. Afterwards it
+    begins with `YOUNG_OBJECTS`, and freezes what lasts.
+    """
+    with resting() as rests:
+        yield
+        if not rests:
+            return
         gc.freeze()
         young, *older = gc.get_threshold()
         if sys.version_info < (3, 14):  # from then on a full collection is done in small parts
             older[0] = _YOUNG_COLLECTIONS
             gc.callbacks.append(_freeze_survivors)
         gc.set_threshold(max(young, YOUNG_OBJECTS), *older)
-        gc.enable()
 
 
 def _freeze_survivors(phase: str, about: dict[str, int]) -> None:

@@ -106,7 +106,10 @@ else:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         import importlib
 
-        value = getattr(importlib.import_module(home), name)
+        from odradek.broker.fast.collector import resting
+
+        with resting():
+            value = getattr(importlib.import_module(home), name)
         globals()[name] = value
         return value
 

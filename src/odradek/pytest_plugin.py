@@ -169,7 +169,7 @@ def _known(item: pytest.Item, marker: str) -> Collection[str]:
     options = fixtures.name2fixturedefs.get("kafka_options", ()) if fixtures else ()
     if not options or options[-1].func.__module__ != __name__:
         return ()
-    from odradek.broker.facade.threaded import KafkaBroker
+    from odradek import KafkaBroker
 
     return {*inspect.signature(KafkaBroker).parameters, "reset"}
 
@@ -321,7 +321,7 @@ def _fail_on(reasons: list[str]) -> None:
 
 
 def _factory(config: pytest.Config, *, for_session: bool) -> Iterator[BrokerFactory]:
-    from odradek.broker.facade.threaded import KafkaBroker
+    from odradek import KafkaBroker
 
     watch, judge = config.stash[_WATCH], config.stash[pytest_strict.JUDGE]
     started: list[_Watched] = []

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from odradek.broker.clock import in_event_loop
 from odradek.broker.config.definition import did_you_mean
-from odradek.broker.coordinator.group.classic.states import DEAD, STABLE
-from odradek.broker.facade.groups.info import (
-    GroupInfo,
-    LagUnknownError,
-    MemberInfo,
-    OffsetInfo,
-    SharePartitionInfo,
-    TopicPartition,
-)
 from odradek.broker.partitions.lookups import check_name
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
+    from odradek.broker.facade.groups.info import GroupInfo, MemberInfo, OffsetInfo, SharePartitionInfo, TopicPartition
     from odradek.broker.facade.thread_bridge import Call
 
-Condition = Callable[[GroupInfo], bool]
+Condition = Callable[["GroupInfo"], bool]
 
 
 class GroupView:
@@ -137,14 +128,16 @@ class GroupWatch:
             self.reached.set_result(info)
 
 
-@dataclass(frozen=True, slots=True)
 class Stable:
     """A condition: the group is stable with so many members and partitions assigned; None means any, or all."""
 
-    members: int | None
-    partitions: int | None
+    def __init__(self, members: int | None, partitions: int | None) -> None:
+        self.members = members
+        self.partitions = partitions
 
     def __call__(self, info: GroupInfo) -> bool:
+        from odradek.broker.coordinator.group.classic.states import STABLE
+
         if info.state != STABLE.value or self.members not in (None, len(info.members)):
             return False
         return not info.unassigned if self.partitions is None else len(info.assignments) == self.partitions
@@ -170,6 +163,8 @@ def condition_of(condition: Condition | None, members: int | None, partitions: i
 
 def late(info: GroupInfo, timeout_s: float, condition: Condition) -> TimeoutError:
     """The error for a wait that timed out, with the state of the group and what was waited for."""
+    from odradek.broker.coordinator.group.classic.states import DEAD
+
     wanted = condition if isinstance(condition, Stable) else getattr(condition, "__name__", condition)
     if info.state == DEAD.value:
         why = "nobody has joined it, and nothing was committed for it"
@@ -189,6 +184,9 @@ def lag_of(info: GroupInfo, known: Iterable[str]) -> int:
 
     ``known`` are the ids of all groups, for the suggestion in the message.
     """
+    from odradek.broker.coordinator.group.classic.states import DEAD
+    from odradek.broker.facade.groups.info import LagUnknownError
+
     if info.lag is not None:
         return info.lag
     name = f"group {info.group_id!r}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Protocol, Self
 
-from odradek.broker.facade.groups.info import GroupInfo
 from odradek.broker.facade.groups.view import Condition, GroupView, GroupWatch, condition_of, late
 from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S, trio_settled
 from odradek.broker.facade.verb_base import Pending, TrioVerbs
@@ -13,6 +12,7 @@ from odradek.broker.facade.verbs.undo import TrioUndo
 
 if TYPE_CHECKING:
     from odradek.broker.coordinator.transaction.ending import Hold
+    from odradek.broker.facade.groups.info import GroupInfo
 
 
 class TrioGroup(GroupView):

@@ -53,6 +53,45 @@ def test_the_collector_rests_while_modules_are_imported_and_leaves_them_alone_af
     assert collected
 
 
+_IN_A_HOST = """
+import gc, json, weakref
+from odradek.broker.fast.collector import resting
+
+class Ring:
+    def __init__(self):
+        self.me = self
+
+collections = []
+gc.callbacks.append(lambda phase, about: collections.append(phase))
+gc.set_threshold(1000)
+with resting():
+    collections.clear()
+    kept = [[] for _ in range(3000)]
+    circle = weakref.ref(Ring())
+rested = not collections
+oldest = {id(each) for each in gc.get_objects(generation=2)}
+frozen = gc.get_freeze_count()
+gc.collect()
+gone = circle() is None
+gc.freeze()
+count = gc.get_freeze_count()
+with resting():
+    pass
+print(json.dumps([rested, id(kept[-1]) in oldest, frozen, gone, gc.get_freeze_count() >= count, gc.isenabled()]))
+"""
+
+
+def test_what_a_host_imports_waits_for_its_next_full_collection_and_what_it_froze_stays_frozen() -> None:
+    done = subprocess.run([sys.executable, "-c", _IN_A_HOST], capture_output=True, text=True, check=True)
+    rested, is_old, frozen, gone, kept_frozen, works = json.loads(done.stdout)
+    assert rested
+    assert is_old
+    assert frozen == 0
+    assert gone
+    assert kept_frozen
+    assert works
+
+
 _GROWTH = """
 import gc, json
 from odradek.broker.fast.collector import MOST_OBJECTS, lasting_imports

@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol, Self
 
 from odradek.broker.facade.generated.blocking.undo import Undo
-from odradek.broker.facade.groups.info import GroupInfo
 from odradek.broker.facade.groups.view import Condition, GroupView, GroupWatch, condition_of, late
 from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S, blocking_settled
 from odradek.broker.facade.verb_base import BlockingVerbs
 
 if TYPE_CHECKING:
     from odradek.broker.coordinator.transaction.ending import Hold
+    from odradek.broker.facade.groups.info import GroupInfo
 
 
 class Group(GroupView):
