@@ -110,12 +110,11 @@ def main(words: list[str]) -> int:
     if engine is None:
         print("no image built: neither docker nor podman answers")
         return 0
-    image = arguments.image
-    if image is None:
-        image = "odradek:tested"
-        engine("build", "--tag", image, "--build-arg", f"ODRADEK_COMPILE={arguments.compile}",
-               "--file", str(ROOT / "Containerfile"), str(ROOT), timeout_s=3600)  # fmt: skip
+    image = arguments.image or "odradek:tested"
     try:
+        if arguments.image is None:
+            engine("build", "--tag", image, "--build-arg", f"ODRADEK_COMPILE={arguments.compile}",
+                   "--file", str(ROOT / "Containerfile"), str(ROOT), timeout_s=3600)  # fmt: skip
         measure(engine, image)
     except Failed as error:
         print(f"{image}: {error}")

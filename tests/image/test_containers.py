@@ -1,4 +1,6 @@
-"""Testcontainers for Python, Java, Go and Node with the image in the place of Kafka's: `make test-containers`."""
+"""Testcontainers for Python, Java, Spring Boot, Go and Node with the image in the place of Kafka's: `make
+test-containers`. What docs/containers.md prints for each of them stands in the programs.
+"""
 
 from __future__ import annotations
 
@@ -32,23 +34,26 @@ def engine() -> Engine:
 
 
 @pytest.fixture
-def kafka_container(monkeypatch: pytest.MonkeyPatch, engine: Engine) -> Any:
-    """The class of the module. Its reaper is an image of its own, which is not needed: each container is removed."""
+def module_of_python(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Its reaper is an image of its own, which is not needed: each container is removed."""
     pytest.importorskip("testcontainers.kafka", reason="make test-containers installs testcontainers")
     config = import_module("testcontainers.core.config")
     monkeypatch.setattr(config.testcontainers_config, "ryuk_disabled", True)
-    return import_module("testcontainers.kafka").KafkaContainer
+    return import_module("testcontainers.kafka")
 
 
 @pytest.mark.parametrize(("tag", "kraft"), [("7.6.0", False), ("7.6.0", True), ("8.0.0", True)])
 def test_a_module_starts_the_image_and_clients_use_it(
-    tag: str, kraft: bool, engine: Engine, kafka_container: Any
+    tag: str, kraft: bool, engine: Engine, module_of_python: Any
 ) -> None:
     # The module chooses its script by the image's tag.
-    name = f"odradek-of-testcontainers:{tag}"
-    engine("tag", IMAGE, name)
-    container = kafka_container(name)
-    with container.with_kraft() if kraft else container as kafka:
+    image = f"odradek-of-testcontainers:{tag}"
+    engine("tag", IMAGE, image)
+    KafkaContainer = module_of_python.KafkaContainer  # noqa: N806
+    kafka = KafkaContainer(image)
+    if kraft:
+        kafka = KafkaContainer(image).with_kraft()
+    with kafka:
         read_back(kafka.get_bootstrap_server())
 
 
@@ -83,6 +88,11 @@ def java_report(engine: Engine) -> Report:
 @pytest.mark.parametrize("module", ["apache", "native", "confluent"])
 def test_a_module_of_java_starts_the_image_and_clients_use_it(module: str, java_report: Report) -> None:
     assert java_report(module) == ""
+
+
+def test_a_bean_of_spring_starts_the_image_and_its_clients_use_it(engine: Engine) -> None:
+    command = java_command("testcontainers-spring", HERE / "spring" / "Spring.java")
+    assert reports([*ALONE, *command, IMAGE])("spring") == ""
 
 
 def test_the_module_of_go_starts_the_image_and_clients_use_it(engine: Engine) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable
 from secrets import token_bytes
+from typing import Any
 
+from odradek.broker.config.broker_config import ConfigSource
+from odradek.broker.metadata.image import ResourceType
 from odradek.broker.security.sasl.credentials import SCRAM_HASHES, salted_password, scram_record
 from odradek.container.storage import keep
 from odradek.pipeline.cluster_client import ClusterClient
@@ -31,17 +33,11 @@ from odradek.tools.options import Options, Refused, ToolError, check, connect, s
 
 _SET, _DELETE = 0, 1
 _ITERATIONS = 4096
-_KINDS = {"topics": (2, 1), "brokers": (4, 2)}
-"""The kind of a resource, and where a config of its own comes from."""
-_DEFAULTS = 3
-"""Where the dynamic configs of all brokers come from."""
-_SOURCES = {
-    1: "DYNAMIC_TOPIC_CONFIG",
-    2: "DYNAMIC_BROKER_CONFIG",
-    3: "DYNAMIC_DEFAULT_BROKER_CONFIG",
-    4: "STATIC_BROKER_CONFIG",
-    5: "DEFAULT_CONFIG",
+_KINDS = {
+    "topics": (ResourceType.TOPIC, ConfigSource.DYNAMIC_TOPIC),
+    "brokers": (ResourceType.BROKER, ConfigSource.DYNAMIC_BROKER),
 }
+"""The kind of a resource, and where a config of its own comes from."""
 _HASHES = {kind.mechanism: kind for kind in SCRAM_HASHES.values()}
 _PAIR = re.compile(r"\s*([^=,]+)=(\[[^\]]*\]|[^,]*)(?:,|$)")
 
@@ -126,30 +122,27 @@ def _describe(client: ClusterClient, options: Options, kind: str, name: str | No
     if name and name not in known:
         print(f"The {kind[:-1]} '{name}' doesn't exist and doesn't have dynamic config.")
         return
+    word = "All" if "all" in options else "Dynamic"
+    number, source = _KINDS[kind]
     for each in sorted(known) if name is None else [name]:
-        number, source = _KINDS[kind]
-        if kind == "brokers" and not each:
-            source = _DEFAULTS
+        head = f"{word} configs for {kind[:-1]} {each} are:"
+        if not each:
+            source = ConfigSource.DYNAMIC_DEFAULT_BROKER
+            head = f"{word.replace('Dynamic', 'Default')} configs for {kind} in the cluster are:"
         asked = DescribeConfigsResource(number, each, None)
         [answer] = client.ask(DescribeConfigsRequest([asked], include_synonyms=True)).results
         check(answer.error_code, answer.error_message)
-        word = "All" if "all" in options else "Dynamic"
-        print(
-            f"{word} configs for {kind[:-1]} {each} are:"
-            if each
-            else f"{'All' if word == 'All' else 'Default'} configs for {kind} in the cluster are:"
-        )
+        print(head)
         for entry in sorted(answer.configs, key=lambda entry: str(entry.name)):
             if "all" in options or entry.config_source == source:
                 synonyms = ", ".join(
-                    f"{_SOURCES.get(s.source, 'UNKNOWN')}:{s.name}={_text(s.value)}" for s in entry.synonyms
+                    f"{ConfigSource(each.source).name}_CONFIG:{_pair(each)}" for each in entry.synonyms
                 )
-                shown = str(entry.is_sensitive).lower()
-                print(f"  {entry.name}={_text(entry.value)} sensitive={shown} synonyms={{{synonyms}}}")
+                print(f"  {_pair(entry)} sensitive={str(entry.is_sensitive).lower()} synonyms={{{synonyms}}}")
 
 
-def _text(value: str | None) -> str:
-    return "null" if value is None else value
+def _pair(entry: Any) -> str:
+    return f"{entry.name}={'null' if entry.value is None else entry.value}"
 
 
 def _users(client: ClusterClient, options: Options, name: str | None) -> None:
@@ -159,33 +152,24 @@ def _users(client: ClusterClient, options: Options, name: str | None) -> None:
             if user.error_code != ErrorCode.RESOURCE_NOT_FOUND:
                 check(user.error_code, user.error_message)
                 shown = ", ".join(
-                    f"{_mechanism(each.mechanism)}=iterations={each.iterations}" for each in user.credential_infos
+                    f"{SCRAM_HASHES[each.mechanism].mechanism}=iterations={each.iterations}"
+                    for each in user.credential_infos
                 )
                 print(f"SCRAM credential configs for user-principal '{user.user}' are {shown}")
         return
     added = [_credential(name or "", mechanism, value) for mechanism, value in _scram(options).items()]
-    deleted = _deleted(options)
-    _only_scram(deleted)
-    deletions = [ScramCredentialDeletion(name or "", _HASHES[mechanism].number) for mechanism in deleted]
-    for user in client.ask(AlterUserScramCredentialsRequest(deletions, added)).results:
+    deleted = [ScramCredentialDeletion(name or "", _HASHES[mechanism].number) for mechanism in _deleted(options)]
+    for user in client.ask(AlterUserScramCredentialsRequest(deleted, added)).results:
         check(user.error_code, user.error_message)
     print(f"Completed updating config for user {name}.")
 
 
-def _mechanism(number: int) -> str:
-    return SCRAM_HASHES[number].mechanism if number in SCRAM_HASHES else "UNKNOWN"
-
-
-def _only_scram(names: Iterable[str]) -> None:
-    for name in names:
+def _scram(options: Options) -> dict[str, str]:
+    """Mechanism to `iterations=N,password=P`; ToolError for what else is added or deleted."""
+    added = _added(options)
+    for name in [*added, *_deleted(options)]:
         if name not in _HASHES:
             raise ToolError(f"{name}: of users this kafka-configs is odradek's and knows {', '.join(_HASHES)}")
-
-
-def _scram(options: Options) -> dict[str, str]:
-    """Mechanism to `iterations=N,password=P`."""
-    added = _added(options)
-    _only_scram(added)
     return added
 
 

@@ -17,7 +17,8 @@ from odradek.container.environment import read_environment
 from odradek.container.files import commands
 from odradek.tools.options import COMMANDS, parse
 
-PAGE = (Path(__file__).parents[3] / "docs" / "containers.md").read_text()
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "containers.md").read_text()
 BLOCKS = [
     document for block in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL) for document in yaml.safe_load_all(block)
 ]
@@ -78,6 +79,24 @@ def test_each_command_in_the_text_knows_its_options() -> None:
     named = set(re.findall(r"`(kafka-[a-z-]+|cub|nc)\b", PAGE))
     assert named >= set(COMMANDS)
     assert {f"usr/bin/{name}" for name in named} <= set(commands())
+
+
+@pytest.mark.parametrize(
+    ("language", "program", "image"),
+    [
+        ("java", "java/Modules.java", "image"),
+        ("java", "spring/Spring.java", "Spring.image"),
+        ("python", "test_containers.py", "image"),
+        ("javascript", "js/modules.mjs", "image"),
+        ("go", "go/main.go", "image"),
+    ],
+)
+def test_the_blocks_of_testcontainers_stand_in_programs_that_run(language: str, program: str, image: str) -> None:
+    blocks = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+    [block] = [each for each in blocks if ("@Bean" in each) == ("spring" in program)]
+    printed = re.sub(r'"ghcr\.io/odradek/odradek[^"]*"', image, block)
+    run = (ROOT / "tests" / "image" / program).read_text()
+    assert " ".join(printed.split()) in " ".join(run.split())
 
 
 def test_a_broker_without_a_project_is_the_commands_name(capsys: pytest.CaptureFixture[str]) -> None:

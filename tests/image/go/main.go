@@ -25,12 +25,12 @@ func main() {
 
 func run(image string) error {
 	ctx := context.Background()
-	container, err := kafka.Run(ctx, image)
+	kafka, err := kafka.Run(ctx, image)
 	if err != nil {
 		return err
 	}
-	defer container.Terminate(ctx)
-	brokers, err := container.Brokers(ctx)
+	defer kafka.Terminate(ctx)
+	brokers, err := kafka.Brokers(ctx)
 	if err != nil {
 		return err
 	}

@@ -16,22 +16,24 @@ public class Modules {
     private static final int RECORDS = 100;
 
     public static void main(String[] words) {
+        var image = words[0];
         tell("apache", () -> {
-            try (var kafka = new KafkaContainer(name(words[0], "apache/kafka"))) {
+            var kafka = new KafkaContainer(DockerImageName.parse(image).asCompatibleSubstituteFor("apache/kafka"));
+            try (kafka) {
                 kafka.start();
                 readBack(kafka.getBootstrapServers());
             }
             return null;
         });
         tell("native", () -> {
-            try (var kafka = new KafkaContainer(name(words[0], "apache/kafka-native"))) {
+            try (var kafka = new KafkaContainer(name(image, "apache/kafka-native"))) {
                 kafka.start();
                 readBack(kafka.getBootstrapServers());
             }
             return null;
         });
         tell("confluent", () -> {
-            try (var kafka = new ConfluentKafkaContainer(name(words[0], "confluentinc/cp-kafka"))) {
+            try (var kafka = new ConfluentKafkaContainer(name(image, "confluentinc/cp-kafka"))) {
                 kafka.start();
                 readBack(kafka.getBootstrapServers());
             }

@@ -23,10 +23,19 @@ async function readBack(container) {
   await consumer.disconnect();
 }
 
-for (const [scenario, choose] of [["kraft", (each) => each.withKraft()], ["zookeeper", (each) => each]]) {
+async function kraft(image) {
+  const kafka = await new KafkaContainer(image).withKraft().start();
+  return kafka;
+}
+
+function zookeeper(image) {
+  return new KafkaContainer(image).start();
+}
+
+for (const [scenario, start] of Object.entries({ kraft, zookeeper })) {
   let error = "";
   try {
-    const container = await choose(new KafkaContainer(process.argv[2])).start();
+    const container = await start(process.argv[2]);
     await readBack(container);
     await container.stop();
   } catch (failed) {
