@@ -2,7 +2,8 @@
 
 `apache/kafka`, `apache/kafka-native` and `confluentinc/cp-kafka` name a config `KAFKA_` and the config's name in
 capitals, `bitnami/kafka` names it `KAFKA_CFG_` and so on. One underscore stands for a dot, two for an underscore, three
-for a hyphen. The other variables of each image stand in the tables below, which docs/containers.md shows.
+for a hyphen. The other variables of each image stand in the tables below, which docs/containers.md shows. Those of
+`debezium/kafka` have no prefix: they count beside one that only that image has.
 
 What the start scripts of those images derive is derived here, too: the listeners from the advertised ones, stores and
 passwords from files, log-ins from a JAAS file.
@@ -54,6 +55,24 @@ OTHERS: Mapping[str, str] = {
 }
 """Variables that are read, and are no config of that name."""
 
+DEBEZIUM: Mapping[str, str] = {
+    "NODE_ID": "KAFKA_NODE_ID",
+    "BROKER_ID": "KAFKA_BROKER_ID",
+    "PORT": "KAFKA_PORT",
+    "HOST_NAME": "KAFKA_ADVERTISED_HOST_NAME",
+    "ADVERTISED_HOST_NAME": "KAFKA_ADVERTISED_HOST_NAME",
+    "ADVERTISED_PORT": "KAFKA_ADVERTISED_PORT",
+    "CREATE_TOPICS": "KAFKA_CREATE_TOPICS",
+    "LOG_LEVEL": "KAFKA_LOG4J_ROOT_LOGLEVEL",
+}
+"""Variables of `debezium/kafka`, and how the other images call them; the later one counts more."""
+_KRAFT_OF_DEBEZIUM = {
+    "KAFKA_CONTROLLER_LISTENER_NAMES": "CONTROLLER",
+    "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL,"
+    "SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL",
+}
+"""What the configuration file of `debezium/kafka` says about controllers."""
+
 WITHOUT_EFFECT: Mapping[str, str] = {
     "KAFKA_VERSION": "the image's own",
     "KAFKA_HEAP_OPTS": "there is no JVM",
@@ -65,6 +84,7 @@ WITHOUT_EFFECT: Mapping[str, str] = {
     "KAFKA_LOG4J_OPTS": "there is no log4j",
     "KAFKA_LOG4J_LOGGERS": "there is no log4j",
     "KAFKA_TOOLS_LOG4J_LOGLEVEL": "there are no Java tools",
+    "ZOOKEEPER_CONNECT": "there is no ZooKeeper, and none is needed",
     "KAFKA_ZOOKEEPER_CONNECT": "there is no ZooKeeper, and none is needed",
     "KAFKA_ZOOKEEPER_PROTOCOL": "there is no ZooKeeper, and none is needed",
     "KAFKA_CFG_ZOOKEEPER_CONNECT": "there is no ZooKeeper, and none is needed",
@@ -143,6 +163,9 @@ def read_environment(variables: Mapping[str, str], root: Path = Path("/")) -> Fr
     `apache/kafka`. EnvironmentRefused for a variable that odradek cannot honour.
     """
     found = FromEnvironment(configs=_mounted(root / MOUNTED))
+    debezium = "ZOOKEEPER_CONNECT" in variables or {"CLUSTER_ID", "NODE_ID"} <= variables.keys()
+    if debezium:
+        variables = _prefixed(variables)
     bitnami = any(name.startswith("KAFKA_CFG_") for name in variables) or "ALLOW_PLAINTEXT_LISTENER" in variables
     for name, value in sorted(variables.items()):
         if name in REFUSED:
@@ -176,7 +199,7 @@ def read_environment(variables: Mapping[str, str], root: Path = Path("/")) -> Fr
     found.control_port = _port(variables, "ODRADEK_CONTROL_PORT")
     _add_stores(found.configs, variables, root)
     if not found.configs.get("listeners"):
-        _add_listeners(found.configs, variables, bitnami)
+        _add_listeners(found.configs, variables, own_address=bitnami or debezium)
     _add_users(found, variables)
     options = variables.get("KAFKA_OPTS", "")
     _add_log_ins(found.configs, options, root)
@@ -196,6 +219,8 @@ def markdown() -> str:
     lines = ["| Variable | What it does |", "| --- | --- |"]
     lines += ["| `KAFKA_...`, `KAFKA_CFG_...` | Any config of the broker, such as `KAFKA_LOG_RETENTION_MS`. |"]
     lines += [f"| `{name}` | {effect} |" for name, effect in OTHERS.items()]
+    lines += [f"| `{name}` | As `{other}`, beside `ZOOKEEPER_CONNECT` or `CLUSTER_ID` with `NODE_ID` (debezium). |"
+              for name, other in DEBEZIUM.items()]  # fmt: skip
     lines += [f"| `{name}` | No effect: {reason}. |" for name, reason in WITHOUT_EFFECT.items()]
     lines += [f"| `{name}` | Refused: {reason}. |" for name, reason in REFUSED.items()]
     return "\n".join(lines) + "\n"
@@ -210,8 +235,20 @@ def _mounted(file: Path) -> dict[str, str]:
         raise EnvironmentRefused(f"{file}: {error}") from None
 
 
-def _add_listeners(configs: dict[str, str], variables: Mapping[str, str], bitnami: bool) -> None:
-    """Where nothing says where to listen: at the ports that are advertised, or port 9092, at all addresses."""
+def _prefixed(variables: Mapping[str, str]) -> Mapping[str, str]:
+    """The variables of `debezium/kafka` under the names of the other images."""
+    found = {other: variables[name] for name, other in DEBEZIUM.items() if name in variables}
+    role = variables.get("NODE_ROLE", "combined")
+    if role != "combined" or "CONTROLLER://" in variables.get("KAFKA_LISTENERS", ""):
+        found |= {"KAFKA_PROCESS_ROLES": role.replace("combined", "broker,controller"), **_KRAFT_OF_DEBEZIUM}
+    return {**found, **variables}
+
+
+def _add_listeners(configs: dict[str, str], variables: Mapping[str, str], *, own_address: bool) -> None:
+    """Where nothing says where to listen: at the ports that are advertised, or port 9092, at all addresses.
+
+    `own_address`: where no host is given, the image advertises the container's address instead of localhost.
+    """
     host = variables.get("KAFKA_ADVERTISED_HOST_NAME") or variables.get("ADV_HOST")
     port = variables.get("KAFKA_PORT") or "9092"
     if advertised := configs.get("advertised.listeners"):
@@ -222,7 +259,7 @@ def _add_listeners(configs: dict[str, str], variables: Mapping[str, str], bitnam
     configs["listeners"] = f"PLAINTEXT://:{port}"
     if host:
         configs["advertised.listeners"] = f"PLAINTEXT://{host}:{variables.get('KAFKA_ADVERTISED_PORT') or port}"
-    elif not bitnami:
+    elif not own_address:
         configs["advertised.listeners"] = f"PLAINTEXT://localhost:{port}"
 
 

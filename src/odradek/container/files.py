@@ -26,8 +26,8 @@ FILES: Mapping[str, str] = {
     "usr/local/bin/zookeeper-server-start": '#!/bin/sh\necho "odradek needs no ZooKeeper: none is started"\n',
 }
 """Path below the root to content; ``{root}`` is the root's own path, nothing in an image."""
-FOLDERS = ("opt/kafka/bin", "opt/bitnami/kafka/bin")
-"""Where `apache/kafka` and `bitnami/kafka` have their commands; `cp-kafka` has them on the path."""
+FOLDERS = ("opt/kafka/bin", "opt/bitnami/kafka/bin", "kafka/bin")
+"""Where `apache/kafka`, `bitnami/kafka` and `debezium/kafka` have their commands; `cp-kafka` has them on the path."""
 
 
 def commands() -> dict[str, str]:

@@ -60,6 +60,14 @@ def test_the_listeners_are_those_that_are_advertised_at_all_addresses() -> None:
             "PLAINTEXT://kafka:8",
         ),
         ({"ADV_HOST": "127.0.0.1"}, "PLAINTEXT://:9092", "PLAINTEXT://127.0.0.1:9092"),
+        ({"ZOOKEEPER_CONNECT": "zookeeper:2181"}, "PLAINTEXT://:9092", None),
+        ({"ZOOKEEPER_CONNECT": "z", "HOST_NAME": "kafka", "PORT": "7"}, "PLAINTEXT://:7", "PLAINTEXT://kafka:7"),
+        (
+            {"CLUSTER_ID": "x", "NODE_ID": "1", "HOST_NAME": "here", "ADVERTISED_HOST_NAME": "kafka"},
+            "PLAINTEXT://:9092",
+            "PLAINTEXT://kafka:9092",
+        ),
+        ({"PORT": "7", "HOST_NAME": "h", "NODE_ID": "3"}, "PLAINTEXT://:9092", "PLAINTEXT://localhost:9092"),
         ({"KAFKA_LISTENERS": "A://:1", "KAFKA_ADVERTISED_HOST_NAME": "kafka"}, "A://:1", None),
     ],
 )
@@ -67,6 +75,22 @@ def test_a_host_to_advertise(variables: dict[str, str], listeners: str, advertis
     found = read_environment(variables).configs
     assert found["listeners"] == listeners
     assert found.get("advertised.listeners") == advertised
+
+
+def test_debeziums_variables_are_those_of_the_other_images() -> None:
+    variables = {"ZOOKEEPER_CONNECT": "z", "NODE_ID": "3", "CREATE_TOPICS": "orders:2", "LOG_LEVEL": "WARN"}
+    found = read_environment(variables)
+    assert (found.configs["node.id"], found.topics, found.log_level) == ("3", ["orders:2"], "warning")
+    assert found.notes == ["ZOOKEEPER_CONNECT has no effect: there is no ZooKeeper, and none is needed"]
+
+
+@pytest.mark.parametrize(("role", "kept"), [("combined", "broker,controller"), ("controller", "controller")])
+def test_debeziums_role_is_a_config(role: str, kept: str) -> None:
+    listeners = "PLAINTEXT://:9092,CONTROLLER://:9093"
+    variables = {"CLUSTER_ID": "x", "NODE_ID": "3", "NODE_ROLE": role, "KAFKA_LISTENERS": listeners}
+    configs = read_environment(variables).configs
+    assert configs["process.roles"] == kept
+    assert configs["controller.listener.names"] == "CONTROLLER"
 
 
 def test_the_variables_override_a_mounted_file(tmp_path: Path) -> None:
