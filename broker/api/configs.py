@@ -78,7 +78,7 @@ _Outcome = tuple[ErrorCode, str | None]
         (Operation.DESCRIBE_CONFIGS, Resource.GROUP),
     ),
     in_parts=True,
-    long_bytes=512,
+    large_answers=True,
 )
 def describe_configs(ctx: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
     """The configs of each resource, with where they come from."""

@@ -108,6 +108,7 @@ def _check_first(request: ConsumerGroupHeartbeatRequest) -> None:
 @handles(
     ConsumerGroupDescribeRequest,
     access=ByItem((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)),
+    large_answers=True,
 )
 def consumer_group_describe(
     ctx: RequestContext, request: ConsumerGroupDescribeRequest

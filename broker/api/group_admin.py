@@ -46,11 +46,12 @@ _NOT_FOUND_FROM = 6
 _OPERATIONS_ON_CONFIGS = 1 << Operation.DESCRIBE_CONFIGS | 1 << Operation.ALTER_CONFIGS
 
 
-@handles(DescribeGroupsRequest, access=ByItem((Operation.DESCRIBE, Resource.GROUP)), in_parts=True)
+@handles(DescribeGroupsRequest, access=ByItem((Operation.DESCRIBE, Resource.GROUP)), large_answers=True)
 def describe_groups(ctx: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
     """State, protocol and members of groups."""
     shown, hidden = describable(ctx, request.groups)
-    groups = [_describe(ctx, group_id) for group_id in by_coordinator(ctx, shown)]
+    ordered = by_coordinator(ctx, shown)
+    groups = [_describe(ctx, group_id) for group_id in dict.fromkeys(ordered)]
     if request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:
@@ -58,7 +59,7 @@ def describe_groups(ctx: RequestContext, request: DescribeGroupsRequest) -> Desc
                 if not ctx.release.has_new_coordinator:
                     group.authorized_operations &= ~_OPERATIONS_ON_CONFIGS
     refused = [DescribedGroup(error_code=_REFUSED, group_id=group_id) for group_id in hidden]
-    return DescribeGroupsResponse(groups=refused + groups)
+    return DescribeGroupsResponse(groups=refused + repeated(groups, ordered))
 
 
 def describable(ctx: RequestContext, group_ids: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -105,7 +106,8 @@ def describe_groups_of_kind(
     shown, hidden = describable(ctx, request.group_ids)
     first = [refused(_REFUSED, group_id) for group_id in hidden]
     first += [refused(ErrorCode.INVALID_GROUP_ID, "") for group_id in shown if not group_id]
-    groups = [described(group_id) for group_id in by_coordinator(ctx, filter(None, shown))]
+    ordered = by_coordinator(ctx, filter(None, shown))
+    groups = [described(group_id) for group_id in dict.fromkeys(ordered)]
     if request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:
@@ -117,7 +119,13 @@ def describe_groups_of_kind(
             group if names <= visible else refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED, group.group_id, hidden_topics)
             for group, names in zip(groups, topics, strict=True)
         ]
-    return first + groups
+    return first + repeated(groups, ordered)
+
+
+def repeated(groups: Iterable[D], ordered: Iterable[str]) -> list[D]:
+    """The descriptions of the ids in their order; a group that is named again is described once."""
+    by_id = {group.group_id: group for group in groups}
+    return [by_id[group_id] for group_id in ordered]
 
 
 def require_topics(ctx: RequestContext, names: Sequence[str] | None) -> None:

@@ -50,6 +50,7 @@ _UNKNOWN_LAG = -1
 @handles(
     describe.DescribeShareGroupOffsetsRequest,
     access=ByItem((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)),
+    large_answers=True,
 )
 def describe_offsets(
     ctx: RequestContext, request: describe.DescribeShareGroupOffsetsRequest

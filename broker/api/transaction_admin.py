@@ -43,12 +43,13 @@ from odradek.protocol.java_maps import hash_of_partition, java_order
 @handles(
     DescribeTransactionsRequest,
     access=ByItem((Operation.DESCRIBE, Resource.TRANSACTIONAL_ID), (Operation.DESCRIBE, Resource.TOPIC)),
-    in_parts=True,
+    large_answers=True,
 )
 def describe_transactions(ctx: RequestContext, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
     """The state of transactional ids that this node coordinates."""
-    states = [_describe(ctx, transactional_id) for transactional_id in request.transactional_ids]
-    return DescribeTransactionsResponse(transaction_states=states)
+    ids = request.transactional_ids
+    described = {transactional_id: _describe(ctx, transactional_id) for transactional_id in dict.fromkeys(ids)}
+    return DescribeTransactionsResponse(transaction_states=[described[transactional_id] for transactional_id in ids])
 
 
 def _describe(ctx: RequestContext, transactional_id: str) -> TransactionState:

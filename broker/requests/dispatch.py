@@ -74,6 +74,7 @@ class Route:
         "flexible_response",
         "function",
         "handler",
+        "large_answers",
         "long_bytes",
         "request",
         "response",
@@ -88,6 +89,7 @@ class Route:
         function: Callable[..., Any],
         whole_bytes: int,
         long_bytes: int,
+        large_answers: bool,
         writer: AnswerWriter | None,
     ) -> None:
         from odradek.protocol.message_codec import codec
@@ -102,6 +104,7 @@ class Route:
         self.flexible_response = spec.response_header_version(version) >= 1
         self.whole_bytes = whole_bytes
         self.long_bytes = long_bytes
+        self.large_answers = large_answers
         self.writer = writer
 
 
@@ -357,6 +360,10 @@ class Dispatcher:
                 request = None
             else:
                 request, _ = route.request.decode(frame if kept is None else kept, position, self._most_elements)
+                if route.large_answers:
+                    from odradek.broker.requests.error_answers import asks_for_many
+
+                    is_long = asks_for_many(request, version)
         except ProtocolError as unreadable:
             raise self._unreadable(route, exchange, unreadable) from unreadable
         context = RequestContext(self._services, node, connection, key, version, correlation_id, client_id)
@@ -433,7 +440,7 @@ class Dispatcher:
         open_to_all = services.authorizer is None and services.controller_authorizer is None  # refusals come last
         in_parts = route.handler.in_parts and open_to_all
         left = pending.client_has_left if route.handler.may_end_halfway else _stays
-        serve = partial(self._serve_in_parts, route.function, left) if in_parts else route.function
+        serve = partial(self._serve_in_parts, route, left) if in_parts else route.function
         if self.faults is not None:
             if self.meter is not None:
                 context.charge = self.meter.charge_of(pending.frame)
@@ -441,15 +448,22 @@ class Dispatcher:
         response = serve(context, request)
         return await response if in_parts and is_coroutine(response) else response
 
-    def _serve_in_parts(
-        self, function: Callable[..., Any], left: Callable[[], bool], context: RequestContext, request: Any
-    ) -> Any:
+    def _serve_in_parts(self, route: Route, left: Callable[[], bool], context: RequestContext, request: Any) -> Any:
         from odradek.broker.requests.error_answers import levels_of
-        from odradek.broker.requests.long_requests import served_in_parts
+        from odradek.broker.requests.long_requests import Chunks, served_in_parts
 
-        if not levels_of(request, context.api_version):
+        function, levels = route.function, levels_of(request, context.api_version)
+        if not levels:
             return function(context, request)
-        return served_in_parts(partial(function, context), self._response_of, request, context.api_version, left)
+        chunks = None
+        if route.large_answers and len(levels) == 1 and self.meter is None and self.faults is None:
+            chunks = Chunks(route.response, levels[0].answered, self._most_bytes())
+        serve = partial(function, context)
+        return served_in_parts(serve, self._response_of, request, context.api_version, left, chunks)
+
+    def _most_bytes(self) -> int:
+        """The size of the largest answer to a long request."""
+        return self._services.config.get_int("socket.request.max.bytes")
 
     async def _answer_long(self, pending: Long, response: Any) -> Parts | Throttled | Disturbed | None:
         from odradek.broker.requests.long_requests import encoded_in_chunks
@@ -462,8 +476,7 @@ class Dispatcher:
             return self._disturb(pending, response)
         codec = pending.route.response
         if response.__class__ is pending.route.answer and self.meter is None:
-            most = self._services.config.get_int("socket.request.max.bytes")
-            response = EncodedParts(response, await in_thread(encoded_in_chunks, codec, response, most))
+            response = EncodedParts(response, await in_thread(encoded_in_chunks, codec, response, self._most_bytes()))
         return self._answer(pending.route, pending.context, pending.request, response)
 
     def resume(self, pending: Pending) -> Parts | Pending | None:
@@ -679,6 +692,7 @@ class Dispatcher:
             self._serving(handler, version_read, node.release),
             self.recent.whole_bytes_of(key),
             handler.long_bytes if self._instead is None else NEVER_LONG,
+            handler.large_answers and self._instead is None,
             self._answer_writer(key, version_read),
         )
         self._routes[node.route_base | key << 16 | version] = route

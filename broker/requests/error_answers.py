@@ -17,6 +17,7 @@ from odradek.protocol.errors import ErrorCode
 from odradek.protocol.message import Message
 
 _ITSELF = ""
+_FEW = 4
 
 
 class Level(NamedTuple):
@@ -203,6 +204,17 @@ def error_response(request: Any, version: int, code: ErrorCode, message: str | N
 def levels_of(request: Any, version: int) -> tuple[Level, ...]:
     """The lists of the response that repeat those of the request; none where the error stands at the top alone."""
     return _shape(API_BY_KEY[request.API_KEY].name, version).levels
+
+
+def asks_for_many(request: Any, version: int) -> bool:
+    """Whether a request names more than a few elements, in its outer list and the one in that together."""
+    levels = levels_of(request, version)
+    count = 0
+    for item in _asked_items(request, levels[0].asked) if levels else ():
+        count += 1 if len(levels) == 1 else sum(1 for _ in _asked_items(item, levels[1].asked))
+        if count > _FEW:
+            return True
+    return False
 
 
 def _shape(name: str, version: int) -> Shape:

@@ -34,7 +34,8 @@ class Handler:
     """A registered handler.
 
     `access`: the rights it needs. `min_version`/`max_version`: served. `advertised`: whether ApiVersions tells of it.
-    `differs`: differences from Kafka, for the coverage table. `older`, `in_parts`, `long_bytes`: see `handles`.
+    `differs`: differences from Kafka, for the coverage table. `older`, `in_parts`, `long_bytes`, `large_answers`: see
+    `handles`.
     """
 
     __slots__ = (
@@ -43,6 +44,7 @@ class Handler:
         "differs",
         "function",
         "in_parts",
+        "large_answers",
         "long_bytes",
         "max_version",
         "min_version",
@@ -63,6 +65,7 @@ class Handler:
         older: str = "",
         in_parts: bool = False,
         long_bytes: int = LONG_BYTES,
+        large_answers: bool = False,
     ) -> None:
         self.spec = spec
         self.function = function
@@ -74,6 +77,7 @@ class Handler:
         self.older = older
         self.in_parts = in_parts
         self.long_bytes = long_bytes
+        self.large_answers = large_answers
 
     @property
     def may_end_halfway(self) -> bool:
@@ -96,6 +100,7 @@ class Handler:
             older=self.older,
             in_parts=self.in_parts,
             long_bytes=self.long_bytes,
+            large_answers=self.large_answers,
         )
 
     def as_older(self, serve: Serve, version: int, release: Release) -> Serve:
@@ -126,6 +131,7 @@ def handles(
     older: str = "",
     in_parts: bool = False,
     long_bytes: int = LONG_BYTES,
+    large_answers: bool = False,
 ) -> Callable[[_F], _F]:
     """Register the decorated function for `request_class`. The versions default to all that any release has.
 
@@ -135,6 +141,7 @@ def handles(
     `in_parts`: the answer has one element for each of the request, in their order, and none depends on another
     (`error_answers.SHAPES` names the lists). So a long request is served some elements at a time. A request is long
     above `long_bytes` (`long_requests`).
+    `large_answers`: what is answered of one element may be large, so a request that names more than a few is long, too.
     A handler returns the response, or None for "no answer" (acks=0). `raise KafkaError` answers with that error at
     the level where the API carries it. `raise CloseConnection` cuts the connection. Any other exception is a bug of
     the broker.
@@ -158,6 +165,7 @@ def handles(
             older=older,
             in_parts=in_parts,
             long_bytes=long_bytes,
+            large_answers=large_answers,
         )
         return function
 

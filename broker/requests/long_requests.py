@@ -18,7 +18,8 @@ import trio
 from odradek.broker.clock import work_ns
 from odradek.broker.requests.context import CloseConnection
 from odradek.broker.requests.error_answers import Level, levels_of
-from odradek.broker.requests.parked_request import EncodedBody
+from odradek.broker.requests.parked_request import EncodedBody, EncodedParts
+from odradek.broker.worker import in_thread
 from odradek.protocol.varint import encode_uvarint
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _SLICE_NS = 10_000_000
 _FIRST_ELEMENTS = 4
 _MOST_ELEMENTS = 4096
 _ENCODED_AT_ONCE = 256
+_CHUNK_BYTES = 1 << 20
 
 
 # -- handling
@@ -40,26 +42,31 @@ async def served_in_parts(
     request: Any,
     version: int,
     left: Callable[[], bool],
+    chunks: Chunks | None = None,
 ) -> Any:
     """The answer to a request, made of those to its parts. Raises what `serve` raises.
 
     `serve`: the handler for a part. `response_of`: waits for the response behind what it returned. `left`: whether
-    nobody waits for the answer any more; CloseConnection then.
+    nobody waits for the answer any more; CloseConnection then. `chunks`: encode what is answered at once.
     """
     levels = levels_of(request, version)
-    pace = Pace()
+    pace = Pace() if chunks is None else Pace(1)
     merged: Any = None
     for part, continued in Cuts(request, levels).parts(pace):
         began_ns = work_ns()
         response = await response_of(serve(part))
         if getattr(response, "error_code", 0):
             return response
-        merged = response if merged is None else merge(merged, response, levels, continued=continued)
+        if chunks is None:
+            merged = response if merged is None else merge(merged, response, levels, continued=continued)
         pace.took(work_ns() - began_ns)
+        if chunks is not None:
+            merged = response
+            await in_thread(chunks.add, response)
         await trio.lowlevel.checkpoint()
         if left():
             raise CloseConnection("the client has gone")
-    return merged
+    return merged if chunks is None else EncodedParts(merged, chunks.parts())
 
 
 class Pace:
@@ -132,38 +139,82 @@ def merge(merged: Any, response: Any, levels: tuple[Level, ...], *, continued: b
 
 
 def encoded_in_chunks(codec: MessageCodec[Any], response: Any, most_bytes: int) -> list[Part]:
-    """A response as parts; its longest list is encoded some elements at a time, so that little is in memory twice.
-
-    Raises CloseConnection for more than `most_bytes`.
-    """
+    """A response as parts. Raises CloseConnection for more than `most_bytes`."""
     if response.__class__ is EncodedBody:
         return [response.body]
     name = max(response.field_names(), key=lambda field: _length(getattr(response, field)))
-    items = getattr(response, name)
-    if _length(items) <= _ENCODED_AT_ONCE:
+    if _length(getattr(response, name)) <= 1:
         return codec.encode_parts(response)
-    empty = codec.encode(response.replace(**{name: []}))
-    one = codec.encode(response.replace(**{name: items[:1]}))
-    place = next(at for at, byte in enumerate(empty) if byte != one[at])
-    compact = empty[place] == 1  # a count in compact form is one more; others have 32 bits
-    head = place if compact else place - 3
-    tail = len(empty) - head - _size_of_count(0, compact=compact)
-    count = encode_uvarint(len(items) + 1) if compact else len(items).to_bytes(4, "big")
-    parts: list[Part] = [empty[:head] + count]
-    size = len(parts[0])
-    for start in range(0, len(items), _ENCODED_AT_ONCE):
-        chunk = items[start : start + _ENCODED_AT_ONCE]
-        encoded = codec.encode_parts(response.replace(**{name: chunk}))
-        first: Any = encoded[0]
-        encoded[0] = first[head + _size_of_count(len(chunk), compact=compact) :]
-        last: Any = encoded[-1]
-        encoded[-1] = last[: len(last) - tail]
-        parts += encoded
-        size += sum(map(len, encoded))
-        if size > most_bytes:
-            raise CloseConnection(f"its answer would be larger than {most_bytes} bytes")
-    parts.append(empty[len(empty) - tail :])
-    return parts
+    chunks = Chunks(codec, name, most_bytes)
+    chunks.add(response)
+    return chunks.parts()
+
+
+class Chunks:
+    """A response that is encoded some elements of its longest list at a time, so that little is in memory twice."""
+
+    __slots__ = ("_codec", "_count", "_empty", "_head", "_most_bytes", "_name", "_pace", "_parts", "_size", "_tail")
+
+    def __init__(self, codec: MessageCodec[Any], name: str, most_bytes: int) -> None:
+        """`name`: of the list. `most_bytes`: of the whole."""
+        self._codec = codec
+        self._name = name
+        self._most_bytes = most_bytes
+        self._parts: list[Part] = []
+        self._size = self._count = 0
+        self._pace = _FIRST_ELEMENTS
+        self._empty = b""
+        self._head = self._tail = 0
+
+    def add(self, response: Any) -> None:
+        """Encode the elements of a response, the other fields of which are those of the first.
+
+        Raises CloseConnection when there are more than `most_bytes`.
+        """
+        items = getattr(response, self._name)
+        if not self._empty:
+            self._empty = self._codec.encode(response.replace(**{self._name: []}))
+        if not items:
+            return
+        if not self._count:
+            self._find_list(response.replace(**{self._name: items[:1]}))
+        start = 0
+        while start < len(items):
+            chunk = items[start : start + self._pace]
+            start += len(chunk)
+            encoded = self._codec.encode_parts(response.replace(**{self._name: chunk}))
+            first: Any = encoded[0]
+            encoded[0] = first[self._head + _size_of_count(len(chunk), compact=self._compact) :]
+            last: Any = encoded[-1]
+            encoded[-1] = last[: len(last) - self._tail]
+            size = sum(map(len, encoded))
+            self._parts += encoded
+            self._count += len(chunk)
+            self._size += size
+            if self._size > self._most_bytes:
+                raise CloseConnection(f"its answer would be larger than {self._most_bytes} bytes")
+            if size < _CHUNK_BYTES:
+                self._pace = min(self._pace * 2, _ENCODED_AT_ONCE)
+            else:
+                self._pace = max(self._pace // 4, 1)
+
+    def parts(self) -> list[Part]:
+        """All that was added."""
+        if not self._count:
+            return [self._empty]
+        count = encode_uvarint(self._count + 1) if self._compact else self._count.to_bytes(4, "big")
+        return [self._empty[: self._head] + count, *self._parts, self._empty[len(self._empty) - self._tail :]]
+
+    @property
+    def _compact(self) -> bool:
+        """A count in compact form is one more; others have 32 bits."""
+        return self._empty[self._head] == 1
+
+    def _find_list(self, with_one: Any) -> None:
+        one = self._codec.encode(with_one)
+        place = next(at for at, byte in enumerate(self._empty) if byte != one[at])
+        self._head = place if self._empty[place] == 1 else place - 3
+        self._tail = len(self._empty) - self._head - _size_of_count(0, compact=self._compact)
 
 
 def _length(value: Any) -> int:

@@ -25,15 +25,26 @@ from odradek.broker.requests.long_requests import Cuts, Pace, encoded_in_chunks,
 from odradek.broker.security.acl import Operation
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.file_slice import joined
+from odradek.protocol.generated.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from odradek.protocol.generated.messages.describe_groups import (
     DescribedGroup,
+    DescribedGroupMember,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
 )
+from odradek.protocol.generated.messages.describe_producers import DescribeProducersRequest, TopicRequest
+from odradek.protocol.generated.messages.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequestGroup,
+)
+from odradek.protocol.generated.messages.describe_transactions import DescribeTransactionsRequest
 from odradek.protocol.generated.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from odradek.protocol.generated.messages.list_groups import ListedGroup, ListGroupsResponse
 from odradek.protocol.generated.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from odradek.protocol.generated.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from odradek.protocol.generated.messages.share_group_describe import ShareGroupDescribeRequest
+from odradek.protocol.generated.messages.streams_group_describe import StreamsGroupDescribeRequest
 from odradek.protocol.message import Message
 from odradek.protocol.message_codec import codec
 from odradek.protocol.schema import ArrayOf, Int32, String, StructOf, Uuid
@@ -363,6 +374,64 @@ def test_the_config_is_the_limit_of_all_apis() -> None:
         else:
             with pytest.raises(CloseConnection, match=r"more than 1000 elements.*odradek\.request\.max\.elements"):
                 dispatcher.begin(node, plane.connection, frame)
+
+
+# -- answers that are larger than what is asked
+
+
+ABOUT_GROUPS = [
+    (DescribeGroupsRequest, 5, "groups", str),
+    (ConsumerGroupDescribeRequest, 1, "group_ids", str),
+    (ShareGroupDescribeRequest, 1, "group_ids", str),
+    (StreamsGroupDescribeRequest, 0, "group_ids", str),
+    (DescribeTransactionsRequest, 0, "transactional_ids", str),
+    (OffsetFetchRequest, 9, "groups", OffsetFetchRequestGroup),
+    (DescribeShareGroupOffsetsRequest, 0, "groups", DescribeShareGroupOffsetsRequestGroup),
+]
+
+
+@pytest.mark.parametrize(
+    ("request_class", "version", "field", "named"), ABOUT_GROUPS, ids=[case[0].__name__ for case in ABOUT_GROUPS]
+)
+def test_a_request_that_names_more_than_four_is_long_and_one_of_four_is_not(
+    request_class: type[Any], version: int, field: str, named: Callable[[str], Any]
+) -> None:
+    plane = DataPlane()
+    dispatcher, node = plane.cluster.dispatcher, plane.cluster.nodes[1]
+    for count in (4, 5):
+        frame = request_frame(request_class(**{field: [named("g")] * count}), version)[4:]
+        assert isinstance(dispatcher.begin(node, plane.connection, frame), Long) == (count == 5)
+
+
+def test_partitions_of_one_topic_count_as_elements() -> None:
+    plane = DataPlane()
+    dispatcher, node = plane.cluster.dispatcher, plane.cluster.nodes[1]
+    for count in (4, 5):
+        frame = request_frame(DescribeProducersRequest([TopicRequest("t", [0] * count)]), 0)[4:]
+        assert isinstance(dispatcher.begin(node, plane.connection, frame), Long) == (count == 5)
+
+
+@pytest.mark.parametrize("in_parts", [True, False])
+def test_a_short_request_whose_answer_would_be_too_large_ends_the_connection(install: Install, in_parts: bool) -> None:
+    served = 0
+
+    def handler(ctx: Any, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
+        nonlocal served
+        served += len(request.groups)
+        member = DescribedGroupMember(member_metadata=bytes(50_000))
+        return DescribeGroupsResponse(
+            groups=[DescribedGroup(group_id=name, members=[member]) for name in request.groups]
+        )
+
+    async def main() -> None:
+        cluster = FakeCluster()
+        frame = request_frame(DescribeGroupsRequest(["g"] * 1000), 5)[4:]
+        with pytest.raises(CloseConnection, match="larger than 1000000 bytes"):
+            await finished(cluster, begin(cluster, frame))
+
+    install(DescribeGroupsRequest, handler, in_parts=in_parts, large_answers=True)
+    trio.run(main)
+    assert served < 50 if in_parts else served == 1000
 
 
 # -- encoding
