@@ -3,24 +3,42 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
 from odradek.broker.api.served import SERVED
 from odradek.protocol.compression import Codec, compress
+from odradek.protocol.generated.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from odradek.protocol.generated.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from odradek.protocol.generated.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from odradek.protocol.generated.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.protocol.generated.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.protocol.generated.messages.describe_groups import DescribeGroupsRequest
+from odradek.protocol.generated.messages.describe_transactions import DescribeTransactionsRequest
 from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
+from odradek.protocol.generated.messages.init_producer_id import InitProducerIdRequest
+from odradek.protocol.generated.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from odradek.protocol.generated.messages.list_transactions import ListTransactionsRequest
 from odradek.protocol.generated.messages.metadata import MetadataRequest
+from odradek.protocol.generated.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from odradek.protocol.generated.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.generated.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from odradek.protocol.message import Message
 from odradek.protocol.message_codec import codec
 from odradek.protocol.message_sets import encode_message
 from odradek.protocol.record_batch import assemble
 from odradek.protocol.records import Record, encode_record, encode_records
 from odradek.protocol.schema import ArrayOf, Field, Int32, String, StructOf, Uuid
+from odradek.wire_client import WireConnection
 
 KNOWN = "known"
 """The topic that the broker of the bench has."""
@@ -45,7 +63,7 @@ class Row(NamedTuple):
     version: int
     make: Callable[[int, int], Any]
     release: str = ""
-    before: Callable[[], ProduceRequest] | None = None
+    before: Callable[[WireConnection], None] | None = None
 
 
 def rows() -> Iterator[Row]:
@@ -77,6 +95,8 @@ def named_rows() -> Iterator[Row]:
     yield Row("all topics", 12, lambda size, most: MetadataRequest(None))
     for name, make in BATCHES.items():
         yield Row(f"batches, {name}", 9, partial(_produced, make))
+    for name, version, request, before in SMALL:
+        yield Row(name, version, partial(_given, request), before=before)
     yield Row("sets of a million messages", 0, partial(_sets, True), OLDER)
     yield Row("sets of messages, not compressed", 2, partial(_sets, False), OLDER)
     for each in (Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4):
@@ -103,6 +123,94 @@ BATCHES: dict[str, Callable[[], tuple[bytes, int]]] = {
 """Bodies of batches that zstd makes small."""
 
 
+# -- small requests for much
+
+
+def _given(request: Any, size: int, most: int) -> Any:
+    return request
+
+
+def _asked(client: WireConnection, request: Any, version: int) -> Any:
+    return client.receive(request, version, client.send(request, version))
+
+
+def _coordinated(client: WireConnection, kind: int) -> None:
+    """Wait for the coordinator of a group (kind 0) or a transactional id (1)."""
+    while _asked(client, FindCoordinatorRequest(key_type=kind, coordinator_keys=[KNOWN]), 4).coordinators[0].error_code:
+        time.sleep(0.01)
+
+
+def _classic_member(client: WireConnection) -> None:
+    _coordinated(client, 0)
+    protocols = [JoinGroupRequestProtocol("range", bytes(450_000))]
+    member_id = ""
+    for _ in range(2):
+        joined = _asked(client, JoinGroupRequest(KNOWN, 45_000, 60_000, member_id, None, "consumer", protocols), 5)
+        member_id = joined.member_id
+    share = [SyncGroupRequestAssignment(member_id, bytes(450_000))]
+    synced = _asked(client, SyncGroupRequest(KNOWN, joined.generation_id, member_id, assignments=share), 3)
+    assert synced.error_code == 0, synced
+
+
+def _consumer_member(client: WireConnection) -> None:
+    _coordinated(client, 0)
+    names = [f"{number:0200}" for number in range(4000)]
+    joining = ConsumerGroupHeartbeatRequest(
+        KNOWN, "a" * 22, 0, rebalance_timeout_ms=300_000, subscribed_topic_names=names, topic_partitions=[]
+    )
+    joined = _asked(client, joining, 1)
+    assert joined.error_code == 0, joined
+
+
+def _topic(client: WireConnection) -> None:
+    _asked(client, CreateTopicsRequest([CreatableTopic("large", 10_000, 1)]), 5)
+
+
+def _offsets(client: WireConnection) -> None:
+    _coordinated(client, 0)
+    _topic(client)
+    for first in range(0, 10_000, 200):
+        rows = [
+            OffsetCommitRequestPartition(n, 1, -1, committed_metadata="m" * 4000) for n in range(first, first + 200)
+        ]
+        _asked(client, OffsetCommitRequest(KNOWN, topics=[OffsetCommitRequestTopic("large", partitions=rows)]), 8)
+
+
+def _transaction(client: WireConnection) -> None:
+    _coordinated(client, 1)
+    _topic(client)
+    begun = _asked(client, InitProducerIdRequest(KNOWN, 600_000), 4)
+    topics = [AddPartitionsToTxnTopic("large", list(range(10_000)))]
+    adding = AddPartitionsToTxnRequest(
+        v3_and_below_transactional_id=KNOWN,
+        v3_and_below_producer_id=begun.producer_id,
+        v3_and_below_producer_epoch=begun.producer_epoch,
+        v3_and_below_topics=topics,
+    )
+    added = _asked(client, adding, 3)
+    assert not added.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code, added
+
+
+def _backtracking(client: WireConnection) -> None:
+    _coordinated(client, 1)
+    _asked(client, InitProducerIdRequest("a" * 20_000, 60_000), 4)
+
+
+SMALL: list[tuple[str, int, Any, Callable[[WireConnection], None]]] = [
+    ("a classic group of 900 kB, 1,500 times", 5, DescribeGroupsRequest([KNOWN] * 1500), _classic_member),
+    ("a consumer group of 800 kB, 1,500 times", 1, ConsumerGroupDescribeRequest([KNOWN] * 1500), _consumer_member),
+    (
+        "10,000 offsets of a group, 1,000 times",
+        9,
+        OffsetFetchRequest(groups=[OffsetFetchRequestGroup(KNOWN, topics=None)] * 1000),
+        _offsets,
+    ),
+    ("a transaction of 10,000 partitions, 1,500 times", 0, DescribeTransactionsRequest([KNOWN] * 1500), _transaction),
+    ("a pattern that backtracks", 2, ListTransactionsRequest(transactional_id_pattern="(a+)+b"), _backtracking),
+]
+"""Requests below 16 kB: name, version, request, and what the broker is to have before."""
+
+
 OLDER = "2.8"
 _FETCHED = {30_000: PARTITIONS, 1_000_000: 2, 5_000_000: 2}
 """The sizes of the batches that are fetched as message sets, and on how many partitions they are."""
@@ -119,11 +227,12 @@ def _sets(packed: bool, size: int, most: int) -> ProduceRequest:
     return ProduceRequest(None, 1, 60_000, [TopicProduceData(KNOWN, partition_data=data)])
 
 
-def _batches(codec: Codec, size: int, count: int) -> ProduceRequest:
+def _batches(codec: Codec, size: int, count: int, client: WireConnection) -> None:
     body = compress(codec, b"".join(encode_record(Record(0, 0, None, None), 0, each) for each in range(size)))
     batch = assemble(0, 0, (int(codec), size - 1, 0, 0, -1, -1, -1, size), body)
     data = [PartitionProduceData(index, batch) for index in range(count)]
-    return ProduceRequest(None, 1, 60_000, [TopicProduceData(KNOWN, partition_data=data)])
+    answer = _asked(client, ProduceRequest(None, 1, 60_000, [TopicProduceData(KNOWN, partition_data=data)]), 9)
+    assert not any(each.error_code for topic in answer.responses for each in topic.partition_responses), answer
 
 
 def _fetched() -> FetchRequest:
