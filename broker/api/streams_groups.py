@@ -29,13 +29,13 @@ from odradek.broker.coordinator.group.streams.records import (
     Member,
     Target,
 )
-from odradek.broker.coordinator.group.streams.topology import Description, GlobalStore, Node, internal_error
+from odradek.broker.coordinator.group.streams.topology import internal_error
 from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS, check_topic_name
 from odradek.broker.releases.release import Release
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import handles
-from odradek.broker.requests.parked_request import Later, later
+from odradek.broker.requests.parked_request import Later, awaited, later
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages import streams_group_describe as d
@@ -235,7 +235,7 @@ def _describe(group: StreamsGroup, *, with_description: bool) -> d.DescribedGrou
     if with_description:
         description = group.described
         answer.topology_description_status = _NO_DESCRIPTION if description is None else _DESCRIBED
-        answer.topology_description = None if description is None else _shown_description(description)
+        answer.topology_description = description
     return answer
 
 
@@ -302,24 +302,6 @@ def _described_tasks(tasks: Mapping[str, Iterable[int]]) -> list[d.TaskIds]:
     return [d.TaskIds(name, sorted(tasks[name])) for name in sorted(tasks)]
 
 
-def _shown_description(description: Description) -> d.TopologyDescription:
-    return d.TopologyDescription(
-        [
-            d.TopologyDescriptionSubtopology(name, [_shown_node(node) for node in nodes])
-            for name, nodes in description.subtopologies
-        ],
-        [
-            d.TopologyDescriptionGlobalStore(_shown_node(store.source), _shown_node(store.processor))
-            for store in description.global_stores
-        ],
-    )
-
-
-def _shown_node(node: Node) -> d.TopologyDescriptionNode:
-    topics, stores, successors = list(node.source_topics), list(node.stores), list(node.successors)
-    return d.TopologyDescriptionNode(node.name, node.kind, topics, node.sink_topic, stores, successors)
-
-
 # -- StreamsGroupTopologyDescriptionUpdate
 
 
@@ -336,21 +318,4 @@ def streams_group_topology_description_update(
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)
     check_text(request.member_id, "MemberId")
     check_text(request.group_id, "GroupId")
-    description = _description(request.topology_description)
-    command = UpdateDescription(request.group_id, request.member_id, request.topology_epoch, description)
-    return later(groups.begin(request.group_id, command, ctx.node), _updated)
-
-
-def _updated(_: None) -> u.StreamsGroupTopologyDescriptionUpdateResponse:
-    return u.StreamsGroupTopologyDescriptionUpdateResponse()
-
-
-def _description(sent: u.TopologyDescription) -> Description:
-    return Description(
-        [(each.subtopology_id, [_node(node) for node in each.nodes]) for each in sent.subtopologies],
-        [GlobalStore(_node(store.source), _node(store.processor)) for store in sent.global_stores],
-    )
-
-
-def _node(sent: u.TopologyDescriptionNode) -> Node:
-    return Node(sent.name, sent.node_type, sent.source_topics, sent.sink_topic, sent.stores, sent.successors)
+    return awaited(groups.begin(request.group_id, UpdateDescription(request), ctx.node))

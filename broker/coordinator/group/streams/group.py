@@ -14,7 +14,6 @@ from odradek.broker.coordinator.group.commands import (
     CommitOffsets,
     GroupCommand,
     GroupType,
-    MemberCommand,
     OffsetToCommit,
     Sender,
     TxnOffsetCommit,
@@ -46,7 +45,6 @@ from odradek.broker.coordinator.group.streams.topology import (
     NOT_STORED,
     UNCERTAIN,
     ConfiguredTopology,
-    Description,
     DescriptionEpochs,
     Status,
     Topology,
@@ -54,10 +52,15 @@ from odradek.broker.coordinator.group.streams.topology import (
 )
 from odradek.broker.runtime.machine import Cancel, Effect, NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages.streams_group_describe import TopologyDescription
 from odradek.protocol.generated.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
     TaskIds,
+)
+from odradek.protocol.generated.messages.streams_group_topology_description_update import (
+    StreamsGroupTopologyDescriptionUpdateRequest,
+    StreamsGroupTopologyDescriptionUpdateResponse,
 )
 from odradek.protocol.generated.stored import streams_group_current_member_assignment as current
 from odradek.protocol.generated.stored import streams_group_member_metadata as metadata
@@ -124,17 +127,16 @@ def _owned_tasks(rows: Iterable[TaskIds]) -> dict[str, list[int]]:
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class UpdateDescription(MemberCommand):
-    """A member describes the topology of that epoch (KIP-1331)."""
+class UpdateDescription(GroupCommand):
+    """A member describes the topology of an epoch (KIP-1331)."""
 
     home: ClassVar[GroupType | None] = GroupType.STREAMS
-    __slots__ = ("description", "topology_epoch")
-    reply: None
+    __slots__ = ("request",)
+    reply: StreamsGroupTopologyDescriptionUpdateResponse
 
-    def __init__(self, group_id: str, member_id: str, topology_epoch: int, description: Description) -> None:
-        super().__init__(group_id, member_id)
-        self.topology_epoch = topology_epoch
-        self.description = description
+    def __init__(self, request: StreamsGroupTopologyDescriptionUpdateRequest) -> None:
+        self.group_id = request.group_id
+        self.request = request
 
 
 # -- what only the coordinator tells itself
@@ -148,7 +150,7 @@ class StoreDescription(GroupCommand):
     __slots__ = ("description", "topology_epoch")
     reply: None
 
-    def __init__(self, group_id: str, topology_epoch: int, description: Description) -> None:
+    def __init__(self, group_id: str, topology_epoch: int, description: TopologyDescription) -> None:
         self.group_id = group_id
         self.topology_epoch = topology_epoch
         self.description = description
@@ -305,7 +307,7 @@ class SoftState:
         self.taskless_epoch = 0
         self.offsets: dict[str, TaskOffsets] = {}
         self.end_offsets: dict[str, TaskOffsets] = {}
-        self.description: Description | None = None
+        self.description: TopologyDescription | None = None
         self.description_requests = 0
         self.description_wanted_from_ms = 0
 
@@ -452,7 +454,7 @@ class StreamsGroup(EpochGroup):
         )
 
     @property
-    def described(self) -> Description | None:
+    def described(self) -> TopologyDescription | None:
         """The description of the topology, if the group's record says that it is stored, and it is still there."""
         topology = self.topology
         stored = topology is not None and topology.epoch == self.description_epochs.stored

@@ -65,7 +65,7 @@ from odradek.broker.coordinator.group.streams.topology import (
     ConfiguredTopology,
     Status,
     TopicStatus,
-    as_stored,
+    as_shown,
     internal_error,
 )
 from odradek.broker.runtime.machine import (
@@ -78,6 +78,9 @@ from odradek.broker.runtime.machine import (
 )
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages import streams_group_heartbeat as h
+from odradek.protocol.generated.messages.streams_group_topology_description_update import (
+    StreamsGroupTopologyDescriptionUpdateResponse,
+)
 from odradek.protocol.generated.stored.streams_group_metadata import StreamsGroupMetadataKey
 from odradek.protocol.generated.stored.streams_group_topology import StreamsGroupTopologyKey
 
@@ -413,19 +416,22 @@ class StreamsKind(EpochKind):
             and self.configs.keeps_descriptions
         )
 
-    def update_description(self, command: UpdateDescription, now_ms: int) -> Outcome[None]:
+    def update_description(
+        self, command: UpdateDescription, now_ms: int
+    ) -> Outcome[StreamsGroupTopologyDescriptionUpdateResponse]:
         """A member sends the description. The group's record first says that one is being stored."""
         group: StreamsGroup = self._existing(command.group_id)
-        group.member(command.member_id)
+        group.member(command.request.member_id)
         if group.topology is None:
             raise internal_error()
-        present, named = group.topology.epoch, command.topology_epoch
+        present, named = group.topology.epoch, command.request.topology_epoch
         if named != present:
             text = f"Topology epoch {named} does not match the group's current topology epoch {present}."
             raise KafkaError(ErrorCode.INVALID_REQUEST, text)
-        store = StoreDescription(command.group_id, named, as_stored(command.description))
+        store = StoreDescription(command.group_id, named, as_shown(command.request.topology_description))
         records = [] if group.description_epochs.stored == UNCERTAIN else [_description_record(group, UNCERTAIN)]
-        return make_outcome(records, effects=[FollowUp(store)])
+        response = StreamsGroupTopologyDescriptionUpdateResponse()
+        return make_outcome(records, reply=response, effects=[FollowUp(store)])
 
     def store_description(self, command: StoreDescription, now_ms: int) -> Outcome[None]:
         """The description is there from now on."""

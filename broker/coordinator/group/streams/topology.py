@@ -15,7 +15,9 @@ from typing import NamedTuple, TypeVar
 from odradek.broker.coordinator.group.topics import TopicSource
 from odradek.broker.metadata.topic_name_rules import check_topic_name
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages import streams_group_describe as d
 from odradek.protocol.generated.messages import streams_group_heartbeat as h
+from odradek.protocol.generated.messages import streams_group_topology_description_update as u
 from odradek.protocol.generated.stored.streams_group_topology import (
     CopartitionGroup,
     Subtopology,
@@ -388,60 +390,39 @@ class DescriptionEpochs(NamedTuple):
 NO_DESCRIPTION = DescriptionEpochs()
 
 
-class Node(NamedTuple):
-    """A node of a topology; ``kind`` is `SOURCE`, `PROCESSOR` or `SINK`."""
+def as_shown(description: u.TopologyDescription) -> d.TopologyDescription:
+    """The description as StreamsGroupDescribe shows it, with the fields that its kinds of nodes have.
 
-    name: str
-    kind: int
-    source_topics: Sequence[str]
-    sink_topic: str | None
-    stores: Sequence[str]
-    successors: Sequence[str]
-
-
-class GlobalStore(NamedTuple):
-    """A store that each instance of the application has as a whole."""
-
-    source: Node
-    processor: Node
-
-
-class Description(NamedTuple):
-    """``subtopologies``: their ids, each with its nodes."""
-
-    subtopologies: Sequence[tuple[str, Sequence[Node]]]
-    global_stores: Sequence[GlobalStore]
-
-
-def as_stored(description: Description) -> Description:
-    """The description with the fields that its kinds of nodes have; no name comes twice in a field.
-
-    Raises INVALID_REQUEST for a kind of node that does not exist, or is not where it may be.
+    No name comes twice in a field. Raises INVALID_REQUEST for a kind of node that does not exist, or is not where it
+    may be.
     """
-    return Description(
-        [(name, [_stored_node(node) for node in nodes]) for name, nodes in description.subtopologies],
-        [_stored_global(store) for store in description.global_stores],
+    return d.TopologyDescription(
+        [
+            d.TopologyDescriptionSubtopology(each.subtopology_id, [_shown_node(node) for node in each.nodes])
+            for each in description.subtopologies
+        ],
+        [_shown_store(store) for store in description.global_stores],
     )
 
 
-def _stored_global(store: GlobalStore) -> GlobalStore:
-    stored = GlobalStore(_stored_node(store.source), _stored_node(store.processor))
-    if (stored.source.kind, stored.processor.kind) != (SOURCE, PROCESSOR):
+def _shown_store(store: u.TopologyDescriptionGlobalStore) -> d.TopologyDescriptionGlobalStore:
+    shown = d.TopologyDescriptionGlobalStore(_shown_node(store.source), _shown_node(store.processor))
+    if (shown.source.node_type, shown.processor.node_type) != (SOURCE, PROCESSOR):
         text = "Global store must be composed of a source and a processor node."
         raise KafkaError(ErrorCode.INVALID_REQUEST, text)
-    return stored
+    return shown
 
 
-def _stored_node(node: Node) -> Node:
-    kind = node.kind
+def _shown_node(node: u.TopologyDescriptionNode) -> d.TopologyDescriptionNode:
+    kind = node.node_type
     if kind not in (SOURCE, PROCESSOR, SINK):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown topology node type: {kind}")
-    return Node(
+    return d.TopologyDescriptionNode(
         node.name,
         kind,
-        _once(node.source_topics) if kind == SOURCE else (),
+        _once(node.source_topics) if kind == SOURCE else [],
         node.sink_topic if kind == SINK else None,
-        _once(node.stores) if kind == PROCESSOR else (),
+        _once(node.stores) if kind == PROCESSOR else [],
         _once(node.successors),
     )
 

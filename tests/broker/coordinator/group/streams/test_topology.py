@@ -9,20 +9,19 @@ from odradek.broker.coordinator.group.streams.topology import (
     SINK,
     SOURCE,
     ConfiguredTopology,
-    Description,
-    GlobalStore,
-    Node,
     PartitionCounts,
     TopicProblem,
     TopicStatus,
     Topology,
-    as_stored,
+    as_shown,
     configure,
     internal_error,
     listed,
     sources_of,
 )
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages import streams_group_describe as d
+from odradek.protocol.generated.messages import streams_group_topology_description_update as u
 from odradek.protocol.generated.stored.streams_group_topology import (
     CopartitionGroup,
     Subtopology,
@@ -201,34 +200,40 @@ def test_missing_topics_in_the_order_in_which_kafka_names_them() -> None:
         assert status(configured)[1] == ("Internal topics are missing: f846-changelog, e466-changelog, g149-changelog")
 
 
-def node(kind: int) -> Node:
-    return Node("n", kind, ["t", "t", "a"], "s", ["st", "st"], ["y", "x", "y"])
+def node(kind: int) -> u.TopologyDescriptionNode:
+    return u.TopologyDescriptionNode("n", kind, ["t", "t", "a"], "s", ["st", "st"], ["y", "x", "y"])
+
+
+def store(source: int, processor: int) -> u.TopologyDescription:
+    return u.TopologyDescription([], [u.TopologyDescriptionGlobalStore(node(source), node(processor))])
+
+
+def subtopology(*nodes: u.TopologyDescriptionNode) -> u.TopologyDescription:
+    return u.TopologyDescription([u.TopologyDescriptionSubtopology("0", list(nodes))], [])
 
 
 @pytest.mark.parametrize(
-    ("kind", "stored"),
+    ("kind", "shown"),
     [
-        (SOURCE, Node("n", SOURCE, ["t", "a"], None, (), ["y", "x"])),
-        (PROCESSOR, Node("n", PROCESSOR, (), None, ["st"], ["y", "x"])),
-        (SINK, Node("n", SINK, (), "s", (), ["y", "x"])),
+        (SOURCE, d.TopologyDescriptionNode("n", SOURCE, ["t", "a"], None, [], ["y", "x"])),
+        (PROCESSOR, d.TopologyDescriptionNode("n", PROCESSOR, [], None, ["st"], ["y", "x"])),
+        (SINK, d.TopologyDescriptionNode("n", SINK, [], "s", [], ["y", "x"])),
     ],
 )
-def test_fields_of_a_kind(kind: int, stored: Node) -> None:
-    assert as_stored(Description([("0", [node(kind)])], [])) == Description([("0", [stored])], [])
+def test_fields_of_a_kind(kind: int, shown: d.TopologyDescriptionNode) -> None:
+    (described,) = as_shown(subtopology(node(kind))).subtopologies
+    assert (described.subtopology_id, described.nodes) == ("0", [shown])
 
 
 @pytest.mark.parametrize(
     ("description", "why"),
     [
-        (Description([("0", [node(SOURCE), node(0)])], []), "Unknown topology node type: 0"),
-        (Description([], [GlobalStore(node(SOURCE), node(4))]), "Unknown topology node type: 4"),
-        (
-            Description([], [GlobalStore(node(PROCESSOR), node(SOURCE))]),
-            "Global store must be composed of a source and a processor node.",
-        ),
+        (subtopology(node(SOURCE), node(0)), "Unknown topology node type: 0"),
+        (store(SOURCE, 4), "Unknown topology node type: 4"),
+        (store(PROCESSOR, SOURCE), "Global store must be composed of a source and a processor node."),
     ],
 )
-def test_kinds_that_are_refused(description: Description, why: str) -> None:
+def test_kinds_that_are_refused(description: u.TopologyDescription, why: str) -> None:
     with pytest.raises(KafkaError) as refused:
-        as_stored(description)
+        as_shown(description)
     assert (refused.value.code, refused.value.message) == (ErrorCode.INVALID_REQUEST, why)
