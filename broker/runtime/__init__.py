@@ -12,7 +12,7 @@ express) and soft state (a rebalance under way, parked replies, deadlines) are d
 first and makes the second anew (`loading`). Calls between coordinators go one way, from transactions to groups.
 
 While the replicas of the partition are together, an append is committed when it returns. While a test keeps them
-apart, `commits` takes over the steps. A reply waits in an `EarlyReply` for the high watermark, and fails with
+apart, `Commits` takes over the steps. A reply waits in an `EarlyReply` for the high watermark, and fails with
 COORDINATOR_NOT_AVAILABLE when its time is over. Groups and share state change with the append, as in Kafka's
 CoordinatorRuntime; readers see a second machine that has replayed the committed records. Transactions change with the
 commit, and a waiting id is CONCURRENT_TRANSACTIONS. A new leader's shard forgets both and loads what its replica has.

@@ -4,7 +4,7 @@ A coordinator is event-sourced. Its machine decides what a command comes to (`Ou
 outcome's records to the coordinator's log partition and hands each of them back to `Machine.replay`, the only place
 where durable state changes. A reload feeds the same records to the same `replay`, so the live state and the reloaded
 state cannot differ. While the replicas of the partition are together, an append is committed when it returns, so
-nothing ever has to be undone. `commits` handles replicas that differ.
+nothing ever has to be undone. `executor.Commits` handles replicas that differ.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ class Outcome(Protocol[R]):
     5. `reply` goes to the caller, unless the command was parked.
 
     Where the log's replicas differ, the reply, and effects outside of the shard, wait until the records are committed
-    (without records: until everything written before is). With `waits=False` they do not wait. See `commits`.
+    (without records: until everything written before is). With `waits=False` they do not wait. See `executor.Commits`.
     """
 
     records: Sequence[Any]
@@ -259,7 +259,7 @@ class Machine(Protocol):
 
 
 class ReplicatedMachine(Machine, Protocol):
-    """A machine whose log several nodes keep: how it behaves while their replicas differ. See `commits`."""
+    """A machine whose log several nodes keep: how it behaves while their replicas differ. See `executor.Commits`."""
 
     @property
     def replays_committed(self) -> bool:

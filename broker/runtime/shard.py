@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from enum import Enum
-from functools import partial
 from typing import Any, Final, Generic, NamedTuple, TypeVar, cast
 
 import trio
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.runtime.executor import Executor
+from odradek.broker.runtime.executor import Executor, Settle
 from odradek.broker.runtime.journal import Journal, KeyedJournal
 from odradek.broker.runtime.loading import Loading
 from odradek.broker.runtime.machine import Command, CopyableMachine, Effect, Machine, Producer, R
@@ -39,7 +38,7 @@ _ACTIVE: Final = ShardState.ACTIVE
 _LOADING: Final = ShardState.LOADING
 
 
-class Shard(Generic[M]):
+class Shard(Executor, Generic[M]):
     """Runs the commands of one coordinator partition, one at a time, and loads its log.
 
     Owner: its `CoordinatorService`. Everything happens in the broker's thread and no step awaits. A cancellation can
@@ -65,15 +64,11 @@ class Shard(Generic[M]):
         perform: Callable[[Any, Effect], None] | None = None,
         report: Callable[[str, BaseException], None] | None = None,
     ) -> None:
-        self.name = name
+        super().__init__(name, machine_factory, journal, clock, perform)
         self.partition = partition
-        self.journal = journal
         self.state = ShardState.LOADING
         self._clock = clock
         self._report = report
-        perform_own = None if perform is None else partial(perform, self)
-        self._executor = Executor(self, machine_factory, journal, clock, perform_own)
-        self._timers = self._executor.timers
         self._loading = Loading(journal)
 
     # -- commands
@@ -88,27 +83,27 @@ class Shard(Generic[M]):
 
     def begin(self, command: Command[R]) -> R | ReplySlot[R]:
         """Give a command; returns its reply, or the `ReplySlot` to wait at. Either of them raises `KafkaError`."""
-        if self._executor.busy:
+        if self.is_busy:
             return self.submit(command)
         if self.state is not _ACTIVE:
             self.check_open()
-        return self._executor.execute(command)
+        return self.execute(command)
 
     def ask_now(self, command: Command[R]) -> R:
         """Like `ask`, for a command that is never parked and a caller that cannot wait.
 
         It does not wait for followers either: raises COORDINATOR_NOT_AVAILABLE if the reply depends on them.
         """
-        if self._executor.busy:
+        if self.is_busy:
             raise RuntimeError(f"{self.name} is asked for an immediate reply by one of its own effects: {command!r}")
         self.check_open()
-        reply = self._executor.execute(command)
+        reply = self.execute(command)
         if not isinstance(reply, ReplySlot):
             return reply
         if isinstance(reply, EarlyReply):
             early: R = reply.early
             return early
-        commits = self._executor.commits
+        commits = self.commits
         if commits is not None and commits.has(reply):
             raise KafkaError(
                 ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{self.name} waits for replicas that are kept behind"
@@ -118,12 +113,12 @@ class Shard(Generic[M]):
     def submit(self, command: Command[R]) -> ReplySlot[R]:
         """Give a command without waiting; the slot gets the reply or the error. Never raises `KafkaError`."""
         slot: ReplySlot[R] = ReplySlot()
-        if self._executor.busy:
-            self._executor.execute_later(command, slot)
+        if self.is_busy:
+            self._waiting.append((command, slot))
             return slot
         try:
             self.check_open()
-            reply = self._executor.execute(command)
+            reply = self.execute(command)
         except KafkaError as error:
             slot.fail(error)
             return slot
@@ -131,14 +126,6 @@ class Shard(Generic[M]):
             return reply
         slot.complete(reply)
         return slot
-
-    def follow_up(self, command: Command[Any]) -> None:
-        """Give a command that nobody waits for, from an effect of this shard.
-
-        It is the shard's next step, before the command that caused it is answered. So everything that a command
-        causes at once is done when its caller has the reply: EndTxn returns when the transaction is complete.
-        """
-        self._executor.execute_unasked(command)
 
     def complete_transaction(self, producer: Producer, commit: bool, coordinator_epoch: int) -> int:
         """Append a transaction marker to this partition and settle what the producer left pending in it.
@@ -149,7 +136,7 @@ class Shard(Generic[M]):
         if self.state not in (_ACTIVE, _LOADING):
             raise KafkaError(ErrorCode.NOT_COORDINATOR)
         if self.journal.apart:
-            self._executor.keep_commits()
+            self.keep_commits()
         journal = cast("KeyedJournal", self.journal)
         offset = journal.append_marker(producer, coordinator_epoch, commit, self._clock.now_ms())
         if self.state is _ACTIVE:
@@ -164,7 +151,7 @@ class Shard(Generic[M]):
     @property
     def machine(self) -> M:
         """The machine, with what is appended and not yet committed. `open_machine` is for readers."""
-        machine: M = self._executor.machine
+        machine: M = self._machine
         return machine
 
     @property
@@ -176,11 +163,6 @@ class Shard(Generic[M]):
     def is_active(self) -> bool:
         """Whether it executes commands."""
         return self.state is ShardState.ACTIVE
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether it is executing a command, so that the next one has to wait."""
-        return self._executor.busy
 
     @property
     def loads(self) -> int:
@@ -195,12 +177,12 @@ class Shard(Generic[M]):
     @property
     def parked(self) -> int:
         """How many commands are parked."""
-        return len(self._executor.parked)
+        return len(self.replies)
 
     @property
     def uncommitted(self) -> int:
         """How many commands wait for followers to have their records."""
-        commits = self._executor.commits
+        commits = self.commits
         return 0 if commits is None else len(commits)
 
     def open_machine(self) -> M:
@@ -209,7 +191,7 @@ class Shard(Generic[M]):
         It does not contain what is appended and not committed.
         """
         self.check_open()
-        commits = self._executor.commits
+        commits = self.commits
         if commits is None:
             return self.machine
         machine: M = commits.view()
@@ -218,11 +200,11 @@ class Shard(Generic[M]):
     def settled(self) -> ReplySlot[None] | None:
         """The event to wait for until everything appended so far is committed; None if it is. Raises as `ask` does."""
         self.check_open()
-        commits = self._executor.commits
+        commits = self.commits
         return None if commits is None else commits.settled(self._clock.now_ms())
 
     def check_open(self) -> None:
-        """Raise COORDINATOR_LOAD_IN_PROGRESS while loading, NOT_COORDINATOR if the shard has failed or ended."""
+        """See `Executor`."""
         if self.state is ShardState.ACTIVE:
             return
         if self.state is ShardState.LOADING:
@@ -240,7 +222,8 @@ class Shard(Generic[M]):
         """Discard all state and load the log again. Parked commands get NOT_COORDINATOR, as after a move."""
         self._abandon()
         self.state = ShardState.LOADING
-        self._loading.begin(self._executor.replace_machine())
+        self._machine = self.new_machine()
+        self._loading.begin(self._machine)
         self._timers.wake()
 
     def reload_if_moved(self) -> None:
@@ -270,9 +253,9 @@ class Shard(Generic[M]):
                 return
             self.state = ShardState.ACTIVE
             if self.journal.apart:
-                self._executor.keep_commits()
+                self.keep_commits()
             now_ms = self._clock.now_ms()
-            self._executor.apply(self.machine.on_loaded(now_ms), now_ms)
+            self.apply(self.machine.on_loaded(now_ms), now_ms)
         except Exception as error:
             self.state = ShardState.FAILED
             self._loading.stop()
@@ -287,15 +270,15 @@ class Shard(Generic[M]):
         for followers are not copied.
         """
         self.finish_loading()
-        commits = self._executor.commits
+        commits = self.commits
         if not self.is_active or (commits is not None and (len(commits) or commits.behind)):
             return None
-        return pickled_state(cast("CopyableMachine", self.machine), self.timers, self._executor.parked.tickets())
+        return pickled_state(cast("CopyableMachine", self.machine), self.timers, self.replies.tickets())
 
     def start_copied(self, copy: bytes) -> None:
         """Start with the state of another shard, in place of `start`. Nobody waits for the commands parked there."""
         tickets = restore_state(copy, cast("CopyableMachine", self.machine), self.timers)
-        self._executor.parked.park_nobody(tickets)
+        self.replies.park_nobody(tickets)
         self.state = ShardState.ACTIVE
         self._loading.count = 1
 
@@ -320,17 +303,17 @@ class Shard(Generic[M]):
         return self.state in (ShardState.FAILED, ShardState.RESIGNED)
 
     def on_commit(self) -> None:
-        """More of the log is committed, or another node leads it. In the latter case the new leader's shard loads."""
-        commits = self._executor.commits
+        """See `Executor`."""
+        commits = self.commits
         if commits is not None and self.state is ShardState.ACTIVE and not self._loading.is_outdated:
-            self._executor.execute_unasked(commits.settling)
+            self.follow_up(Settle())
 
     def fire_due(self) -> None:
         """Execute the timer commands that are due."""
         if self.state is not ShardState.ACTIVE:
             return
         for _, command in self.timers.pop_due(self._clock.now_ms()):
-            self._executor.execute_unasked(command)
+            self.follow_up(command)
             if not self.is_active:
                 return
 
@@ -356,20 +339,20 @@ class Shard(Generic[M]):
         self._timers.wake()
 
     def fail(self, error: Exception) -> None:
-        """A stored record could not be replayed, which is a bug: report it and load the log again."""
+        """See `Executor`."""
         self.state = ShardState.FAILED
         self.report_bug("replay", error)
         self.reload()
 
     def report_bug(self, doing: str, error: BaseException) -> None:
-        """Report a bug, or raise it if there is no `report`."""
+        """See `Executor`."""
         if self._report is None:
             raise error
         self._report(f"{self.name}: {doing}", error)
 
     def _abandon(self, *, resigned: bool = False) -> None:
         error = KafkaError(ErrorCode.NOT_COORDINATOR)
-        self._executor.abandon(error)
+        self.drop_commands(error)
         self._loading.stop(resigned=resigned)
 
 
