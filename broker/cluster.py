@@ -35,7 +35,7 @@ from odradek.broker.controller.machine import adopt
 from odradek.broker.controller.membership import Membership
 from odradek.broker.controller.metadata_log import MemoryMetadataLog
 from odradek.broker.controller.publishers import BrokerConfigPublisher, announce
-from odradek.broker.controller.quorum import Quorum
+from odradek.broker.controller.quorum import Quorum, join_voters
 from odradek.broker.controller.topic_control import NewTopic, check_new_partitions
 from odradek.broker.coordinator.service import Surroundings
 from odradek.broker.coordinator_set import CoordinatorSet
@@ -60,15 +60,13 @@ from odradek.protocol.uuids import new_uuid_text
 from odradek.storage.memory_backend import MemoryBackend
 
 if TYPE_CHECKING:
-    from odradek.broker.config.listener_config import ListenerConfig
-    from odradek.broker.config.listeners import Listener
+    from odradek.broker.config.listeners import Listener, ListenerConfig
     from odradek.broker.config.loggers import LogLevels
     from odradek.broker.controller.data_directory import DataDirectory
     from odradek.broker.coordinator.group.service import GroupService
     from odradek.broker.coordinator.transaction.service import TransactionService
     from odradek.broker.faults.fault import Fault
-    from odradek.broker.metadata.delta import MetadataDelta
-    from odradek.broker.metadata.image import MetadataImage
+    from odradek.broker.metadata.image import MetadataDelta, MetadataImage
     from odradek.broker.net.login_gate import Gates, NewGate
     from odradek.broker.partitions.durability import Durability
     from odradek.broker.partitions.failing_disks import FailingDisks
@@ -505,7 +503,7 @@ class Cluster:
             async with trio.open_nursery() as coordinators:
                 self.coordinator_nursery = coordinators
                 if self.config.get("delegation.token.secret.key"):
-                    from odradek.broker.controller.tasks import remove_expired_tokens
+                    from odradek.broker.controller.token_control import remove_expired_tokens
 
                     coordinators.start_soon(remove_expired_tokens, self.controller, self.config, self.clock)
                 if self.durability is not None:
@@ -603,8 +601,6 @@ class Cluster:
     def _let_join(self, node: Node) -> None:
         """Let a controller that observes become a voter by itself, if it is to."""
         if self.maintenance_nursery is not None and self.config.get_bool(AUTO_JOIN, node.id):
-            from odradek.broker.controller.tasks import join_voters
-
             surroundings = self.quorum, self.controller, self.config, self.clock, self._reaches_controller
             self.maintenance_nursery.start_soon(join_voters, node, *surroundings, self.clock.now_ms())
 

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.group.service import GroupService, Performers
     from odradek.broker.coordinator.share_state.service import Persister, ShareStateService
     from odradek.broker.coordinator.transaction.service import TransactionService
-    from odradek.broker.metadata.delta import MetadataDelta
-    from odradek.broker.metadata.image import MetadataImage
+    from odradek.broker.metadata.image import MetadataDelta, MetadataImage
     from odradek.broker.metadata.node import Node
     from odradek.broker.partitions.share.manager import SharePartitions
     from odradek.broker.partitions.share.states import ShareSettings

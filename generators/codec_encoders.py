@@ -9,8 +9,8 @@ from construct import Construct
 from generators.codec_source import NUMBERS, ModuleSource, kind_of, method_of
 from generators.messages import snake_case
 from odradek.protocol import primitives as p
+from odradek.protocol.compiler import format_of
 from odradek.protocol.message import ZERO_UUID, VersionedMessage
-from odradek.protocol.source_code import format_of
 
 
 class EncoderFunctions:

@@ -1,6 +1,6 @@
 """Source text of written-out codecs: typed functions over a `Reader` or a `Writer`, one for each layout of a struct.
 
-It starts from the same constructs as the code that is generated at run time (`decoder_source`, `encoder_source`), one
+It starts from the same constructs as the code that is generated at run time (`odradek.protocol.compiler`), one
 version after the other. Versions in which a struct has the same text share a function.
 """
 

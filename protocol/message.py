@@ -85,7 +85,7 @@ class Message:
 
     def __repr__(self) -> str:
         """Without secrets: who prints a request has not asked for a password."""
-        from odradek.protocol.secrets import HIDDEN, is_secret
+        from odradek.protocol.shown import HIDDEN, is_secret
 
         shown = (
             f"{name}={HIDDEN if value and is_secret(name, self) else repr(value)}"

@@ -18,12 +18,12 @@ from odradek.protocol.consumer_protocol import decode_assignment, decode_subscri
 from odradek.protocol.control import ControlRecordType, control_record_type, parse_control_record
 from odradek.protocol.errors import CorruptDataError, ProtocolError
 from odradek.protocol.json_form import camel_case, to_json
-from odradek.protocol.kraft_control import parse_kraft_control_record
 from odradek.protocol.message import MetadataRecord
+from odradek.protocol.metadata_batch import parse_kraft_control_record
 from odradek.protocol.metadata_records import MetadataRecordError, decode_metadata_record
 from odradek.protocol.record_batch import RecordBatch, TimestampType
 from odradek.protocol.records import Buffer, Record
-from odradek.protocol.secrets import HIDDEN, is_secret
+from odradek.protocol.shown import HIDDEN, is_secret
 from odradek.protocol.stored import (
     TRANSACTION_STATES,
     UnknownRecordTypeError,

@@ -19,9 +19,14 @@ from odradek.protocol.generated.stored.k_raft_version_record import KRaftVersion
 from odradek.protocol.generated.stored.snapshot_footer_record import SnapshotFooterRecord
 from odradek.protocol.generated.stored.snapshot_header_record import SnapshotHeaderRecord
 from odradek.protocol.generated.stored.voters_record import VotersRecord
-from odradek.protocol.kraft_control import KRaftControl, build_kraft_control_batch
 from odradek.protocol.message import Buffer, MetadataRecord
-from odradek.protocol.metadata_batch import build_value_batch, control_messages, metadata_records
+from odradek.protocol.metadata_batch import (
+    KRaftControl,
+    build_kraft_control_batch,
+    build_value_batch,
+    control_messages,
+    metadata_records,
+)
 from odradek.protocol.metadata_records import METADATA_VERSION, encode_metadata_record, record_version
 from odradek.protocol.record_batch import RecordBatch
 from odradek.storage.backend import StorageError

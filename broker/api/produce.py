@@ -57,9 +57,8 @@ from odradek.storage.validation import RecordsRefused, single_batch
 
 if TYPE_CHECKING:
     from odradek.broker.partitions.append_verifier import AppendVerifier
-    from odradek.broker.partitions.back_pressure import BackPressure
     from odradek.broker.partitions.partition import Partition
-    from odradek.broker.partitions.partition_registry import Topic
+    from odradek.broker.partitions.partition_registry import BackPressure, Topic
 
 
 Answer = ProduceResponse | Parked | None

@@ -19,7 +19,7 @@ from odradek.broker.config.definition import (
     format_value,
 )
 from odradek.broker.config.keys import base_name, broker_keys, keys_of_release, topic_keys
-from odradek.broker.config.listener_config import ListenerConfig
+from odradek.broker.config.listeners import ListenerConfig
 from odradek.broker.releases.release import DEFAULT, Release, ReleaseError, release_names, release_of
 from odradek.protocol.compression import Codec
 from odradek.protocol.record_batch import FORMAT_OF_BATCHES, TimestampType

@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.config.broker_config import BrokerConfig
     from odradek.broker.controller.feature_control import FeatureUpdate
-    from odradek.broker.metadata.delta import MetadataDelta
-    from odradek.broker.metadata.image import MetadataImage
+    from odradek.broker.metadata.image import MetadataDelta, MetadataImage
     from odradek.protocol.message import MetadataRecord
 
 LOG_NAME = "__cluster_metadata-0"

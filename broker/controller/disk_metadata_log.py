@@ -26,9 +26,14 @@ from odradek.protocol.generated.stored.k_raft_version_record import KRaftVersion
 from odradek.protocol.generated.stored.leader_change_message import LeaderChangeMessage
 from odradek.protocol.generated.stored.leader_change_message import Voter as NamedVoter
 from odradek.protocol.generated.stored.voters_record import VotersRecord
-from odradek.protocol.kraft_control import KRaftControl, build_kraft_control_batch
 from odradek.protocol.message import MetadataRecord
-from odradek.protocol.metadata_batch import MAX_BATCH_BYTES, build_metadata_batch, control_messages
+from odradek.protocol.metadata_batch import (
+    MAX_BATCH_BYTES,
+    KRaftControl,
+    build_kraft_control_batch,
+    build_metadata_batch,
+    control_messages,
+)
 from odradek.protocol.metadata_batch import metadata_records as records_in
 from odradek.protocol.record_batch import RecordBatch, iter_batches
 from odradek.storage import trimming

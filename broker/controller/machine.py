@@ -12,8 +12,7 @@ from odradek.broker.controller.feature_levels import (
     features_at_start,
 )
 from odradek.broker.controller.state import Decision, FollowRule, MetadataState
-from odradek.broker.metadata.delta import MetadataDelta
-from odradek.broker.metadata.image import ELR_VERSION, METADATA_VERSION, MetadataImage, ResourceType
+from odradek.broker.metadata.image import ELR_VERSION, METADATA_VERSION, MetadataDelta, MetadataImage, ResourceType
 from odradek.broker.metadata.writer import ImageWriter
 from odradek.broker.runtime.machine import Command, Effect, Outcome, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError

@@ -9,6 +9,7 @@ from odradek.protocol.message import ZERO_UUID
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
+    from odradek.broker.config.broker_config import BrokerConfig
     from odradek.broker.controller.controller import Controller
     from odradek.broker.metadata.node import Node
 
@@ -145,3 +146,31 @@ class Quorum:
     def _up_to_date(self, node_id: int, directory_id: bytes) -> Progress:
         now_ms = self._clock.now_ms()
         return Progress(node_id, directory_id, self._controller.next_offset, now_ms, now_ms)
+
+
+# -- Observers become voters by themselves.
+
+_PERIOD = "controller.quorum.fetch.timeout.ms"
+
+
+async def join_voters(
+    node: Node,
+    quorum: Quorum,
+    controller: Controller,
+    config: BrokerConfig,
+    clock: BrokerClock,
+    reaches_leader: Callable[[int], bool],
+    since_ms: int,
+) -> None:
+    """Let a controller that observes since `since_ms` vote after `controller.quorum.fetch.timeout.ms` (KIP-853).
+
+    It tries again as often, while it does not reach the leader. One that goes down tries no more.
+    """
+    while True:
+        since_ms += config.get_int(_PERIOD, node.id)
+        await clock.sleep_until_ms(since_ms)
+        if node not in quorum.controllers or node.votes or not node.runs or not controller.kraft_version:
+            return
+        if reaches_leader(node.id):
+            quorum.add(node)
+            return

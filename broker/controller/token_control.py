@@ -21,7 +21,9 @@ from odradek.protocol.generated.metadata_records.remove_delegation_token_record 
 from odradek.protocol.uuids import new_uuid_text
 
 if TYPE_CHECKING:
-    pass
+    from odradek.broker.clock import BrokerClock
+    from odradek.broker.config.broker_config import BrokerConfig
+    from odradek.broker.controller.controller import Controller
 
 MAX_REMOVED_AT_ONCE = 1000
 _LONGEST_MS = 2**63 - 1
@@ -144,3 +146,17 @@ def _expiring(record: DelegationTokenRecord, expires_ms: int) -> DelegationToken
         expires_ms,
         record.token_id,
     )
+
+
+async def remove_expired_tokens(controller: Controller, config: BrokerConfig, clock: BrokerClock) -> None:
+    """Remove them each `delegation.token.expiry.check.interval.ms` on the broker's clock, until cancelled.
+
+    A metadata log that takes nothing is tried again the next time.
+    """
+    while True:
+        await clock.sleep(config.get_int("delegation.token.expiry.check.interval.ms") / 1000)
+        try:
+            while controller.ask(sweep_tokens):
+                await clock.sleep(0)
+        except KafkaError:
+            continue

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.metadata import security_records
-from odradek.broker.metadata.delta import MetadataDelta
 from odradek.broker.metadata.image import (
     AclContent,
     ConfigResource,
+    MetadataDelta,
     MetadataImage,
     QuotaEntity,
     ResourceType,

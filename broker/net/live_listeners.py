@@ -17,8 +17,7 @@ from odradek.broker.metadata.node import Endpoint
 
 if TYPE_CHECKING:
     from odradek.broker.config.broker_config import BrokerConfig
-    from odradek.broker.config.listener_config import ListenerConfig
-    from odradek.broker.config.listeners import Listener
+    from odradek.broker.config.listeners import Listener, ListenerConfig
     from odradek.broker.metadata.node import Node
     from odradek.broker.net.login_gate import NewGate
     from odradek.broker.net.server import Server

@@ -43,7 +43,7 @@ from odradek.storage.byte_budget import ByteBudget
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.config.broker_config import BrokerConfig
-    from odradek.broker.config.listener_config import ListenerConfig
+    from odradek.broker.config.listeners import ListenerConfig
     from odradek.broker.metadata.image import MetadataImage
     from odradek.broker.metadata.node import Node
     from odradek.broker.requests.context import RequestContext

@@ -7,7 +7,8 @@ import itertools
 import logging
 import os
 import socket
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections import deque
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from types import MappingProxyType
@@ -20,7 +21,6 @@ from odradek.broker.config.listeners import address_text
 from odradek.broker.net.connection import Connection
 from odradek.broker.net.connection_limits import ConnectionLimits
 from odradek.broker.net.connection_states import RULES, ConnectionState, Cut
-from odradek.broker.net.connection_task import ConnectionTask, ConnectionTasks
 from odradek.broker.requests.context import ConnectionInfo
 from odradek.broker.security.addresses import host_of
 from odradek.storage.backend import is_reserved
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from odradek.broker.net.tls_connection import Handshakes, TlsTerms
     from odradek.broker.requests.bugs import BugLog
     from odradek.broker.requests.dispatch import Dispatcher
+
 
 _log = logging.getLogger("odradek.broker.net")
 
@@ -698,3 +699,66 @@ def _listen(host: str, port: int, backlog: int | None = _BACKLOG) -> socket.sock
     except OSError as error:
         raise OSError(error.errno, error.strerror, f"cannot listen on {host}:{port}") from error
     return listener
+
+
+# -- The task of a connection: it begins when something has to be waited for, or with the connection.
+
+
+class ConnectionTask:
+    """Starts a connection's task once, and cancels it. Owner: the server.
+
+    With a poller a connection has no task until it needs one: to wait for something other than its next request, or to
+    be cut. `forget` is called if the task is cancelled before it has begun, so that the poller drops the connection.
+    """
+
+    __slots__ = ("_forget", "_run", "_scope", "_tasks")
+
+    def __init__(
+        self, tasks: ConnectionTasks, run: Callable[[], Awaitable[None]], forget: Callable[[], None] | None = None
+    ) -> None:
+        self._tasks = tasks
+        self._run = run
+        self._forget = forget
+        self._scope: trio.CancelScope | None = None
+
+    def begin(self) -> None:
+        """Start the task, unless it has been started."""
+        if self._scope is None:
+            self._scope = trio.CancelScope()
+            self._tasks.start(self)
+
+    def cancel(self) -> None:
+        """End the connection. If there is no task yet, one begins for that."""
+        if self._scope is None:
+            if self._forget is not None:
+                self._forget()
+            self.begin()
+        assert self._scope is not None
+        self._scope.cancel()
+
+    @property
+    def cancel_called(self) -> bool:
+        """Whether the connection is being ended."""
+        return self._scope is not None and self._scope.cancel_called
+
+    async def run(self) -> None:
+        """The task."""
+        assert self._scope is not None
+        with self._scope:
+            await self._run()
+
+
+class ConnectionTasks:
+    """Starts tasks in the order in which they were requested. trio starts the tasks of one turn in any order."""
+
+    def __init__(self, nursery: trio.Nursery) -> None:
+        self._nursery = nursery
+        self._started: deque[ConnectionTask] = deque()
+
+    def start(self, task: ConnectionTask) -> None:
+        """Start a task."""
+        self._started.append(task)
+        self._nursery.start_soon(self._run_next)
+
+    async def _run_next(self) -> None:
+        await self._started.popleft().run()

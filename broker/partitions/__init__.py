@@ -21,7 +21,7 @@ leadership, ISR and epochs are facts of the `Partition`. A handler asks whether 
 differ the partition has a `ReplicaSet`: see `broker/replication`.
 
 Memory. When more than a quarter of `odradek.memory.bytes` (at least 16 MiB) waits for the file writer, Produce waits
-before it looks at its request (`back_pressure`). One request proceeds after another, so memory never exceeds the
+before it looks at its request (`BackPressure`). One request proceeds after another, so memory never exceeds the
 limit, that quarter and one request. Everything else is served meanwhile. Appends that do not wait (coordinators,
 copies for followers, compaction, `produce_all`) may exceed it for as long as the disk is behind.
 

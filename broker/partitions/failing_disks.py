@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from odradek.storage.broken_log import Breakage, break_log, mend_log
 
 if TYPE_CHECKING:
-    from odradek.broker.metadata.delta import MetadataDelta
-    from odradek.broker.metadata.image import MetadataImage
+    from odradek.broker.metadata.image import MetadataDelta, MetadataImage
     from odradek.broker.partitions.partition import Partition
     from odradek.broker.partitions.partition_registry import PartitionRegistry
     from odradek.storage.partition_log import PartitionLog

@@ -20,8 +20,7 @@ from odradek.storage import tiering
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.config.broker_config import BrokerConfig
-    from odradek.broker.metadata.delta import MetadataDelta
-    from odradek.broker.metadata.image import MetadataImage
+    from odradek.broker.metadata.image import MetadataDelta, MetadataImage
     from odradek.broker.partitions.partition import Partition
     from odradek.broker.partitions.partition_registry import PartitionRegistry
     from odradek.broker.worker import Worker

@@ -6,11 +6,11 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+import trio
+
 from odradek.broker.config.broker_config import BrokerConfig, TopicConfig
-from odradek.broker.metadata.delta import MetadataDelta
-from odradek.broker.metadata.image import MetadataImage, ResourceType, TopicImage
+from odradek.broker.metadata.image import MetadataDelta, MetadataImage, ResourceType, TopicImage
 from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS
-from odradek.broker.partitions.back_pressure import BackPressure
 from odradek.broker.partitions.partition import Partition
 from odradek.storage.backend import StorageError
 from odradek.storage.memory_backend import MemoryBackend
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.registrations import PartitionRegistration
     from odradek.broker.partitions.durability import Durability
     from odradek.storage.backend import LogBackend
+    from odradek.storage.chunks import ChunkPool
 
 
 class Topic:
@@ -243,3 +244,46 @@ class PartitionRegistry:
                 except StorageError:
                     clean = False
         return clean
+
+
+# -- Back-pressure: Produce waits here while the file writer is behind.
+
+
+class BackPressure:
+    """Waits for a chunk pool to have room, for the tasks of one event loop.
+
+    `on_change` is called when the pool becomes crowded, and when it no longer is.
+    """
+
+    def __init__(self, pool: ChunkPool, on_change: Callable[[bool], None]) -> None:
+        self._pool = pool
+        self._on_change = on_change
+        self._changed = trio.Event()
+        pool.on_crowded = self._crowded
+
+    async def wait(self) -> None:
+        """Return when the pool is not crowded; an append that follows at once finds it like that."""
+        while self._pool.crowded:
+            self._listen()
+            self._pool.collect()  # collect what was written before anybody listened
+            if self._pool.crowded:
+                await self._changed.wait()
+
+    def _listen(self) -> None:
+        """Look at the pool, in this event loop, whenever its writer has done something."""
+        token = trio.lowlevel.current_trio_token()
+
+        def written() -> None:
+            try:
+                token.run_sync_soon(self._pool.collect, idempotent=True)
+            except trio.RunFinishedError:
+                pass
+
+        self._pool.when_written(written)
+
+    def _crowded(self, crowded: bool) -> None:
+        if not crowded:
+            self._pool.when_written(None)
+            changed, self._changed = self._changed, trio.Event()
+            changed.set()
+        self._on_change(crowded)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from odradek.broker.requests.recent_requests import RecentRequests
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.headers import decode_request_header
-from odradek.protocol.secrets import SECRET_REQUESTS
+from odradek.protocol.shown import SECRET_REQUESTS
 from odradek.storage.backend import OUT_OF_DESCRIPTORS, StorageError
 
 _log = logging.getLogger("odradek.broker")

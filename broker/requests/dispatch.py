@@ -31,7 +31,7 @@ from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError, Pro
 from odradek.protocol.file_slice import Part
 from odradek.protocol.headers import CLIENT_ID_AT, REQUEST_HEADER
 from odradek.protocol.native import mypyc_attr
-from odradek.protocol.secrets import SECRET_REQUESTS
+from odradek.protocol.shown import SECRET_REQUESTS
 from odradek.protocol.varint import read_unknown_fields
 
 if TYPE_CHECKING:

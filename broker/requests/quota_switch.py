@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from odradek.broker.controller.topic_control import Quota, unlimited
-from odradek.broker.metadata.delta import MetadataDelta
+from odradek.broker.metadata.image import MetadataDelta
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:

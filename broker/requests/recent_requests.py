@@ -25,7 +25,7 @@ from odradek.broker.requests.exchange import (
 from odradek.protocol.file_slice import FileSlice, Part, joined
 from odradek.protocol.message_codec import codec
 from odradek.protocol.record_batch import HEADER_SIZE
-from odradek.protocol.secrets import SECRET_REQUESTS
+from odradek.protocol.shown import SECRET_REQUESTS
 
 if TYPE_CHECKING:
     from odradek.broker.requests.request_topics import TopicsById

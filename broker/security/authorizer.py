@@ -22,8 +22,7 @@ from odradek.protocol.text_cache import text_cache
 
 if TYPE_CHECKING:
     from odradek.broker.config.broker_config import BrokerConfig
-    from odradek.broker.metadata.delta import MetadataDelta
-    from odradek.broker.metadata.image import MetadataImage
+    from odradek.broker.metadata.image import MetadataDelta, MetadataImage
 
 
 # -- Networks as hosts of access control entries, such as `10.0.0.0/8` or `fe80::/10` (KIP-1276, Kafka 4.4).

@@ -10,8 +10,7 @@ from odradek.broker.requests.request_topics import HasName, TopicsById, subjects
 from odradek.protocol.message import ZERO_UUID, ApiMessage
 
 if TYPE_CHECKING:
-    from odradek.broker.metadata.delta import MetadataDelta
-    from odradek.broker.metadata.image import MetadataImage
+    from odradek.broker.metadata.image import MetadataDelta, MetadataImage
 
 
 class TopicPosition(NamedTuple):

@@ -31,9 +31,8 @@ from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
 from odradek.protocol.generated.stored.leader_change_message import LeaderChangeMessage
 from odradek.protocol.generated.stored.leader_change_message import Voter as ElectedVoter
 from odradek.protocol.generated.stored.voters_record import Endpoint, KRaftVersionFeature, Voter, VotersRecord
-from odradek.protocol.kraft_control import build_kraft_control_batch
 from odradek.protocol.message import MetadataRecord
-from odradek.protocol.metadata_batch import build_metadata_batch, metadata_records
+from odradek.protocol.metadata_batch import build_kraft_control_batch, build_metadata_batch, metadata_records
 from odradek.protocol.record_batch import build_batch, iter_batches
 from odradek.protocol.records import Record
 from odradek.protocol.uuids import uuid_to_text

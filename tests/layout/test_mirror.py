@@ -20,10 +20,6 @@ TESTS_OF = {
 
 TESTED_ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(
-        ["protocol/decoder_source.py", "protocol/encoder_source.py", "protocol/source_code.py"],
-        "the Python source that they write is run against the constructs in tests/protocol/test_compiler.py",
-    ),
-    **dict.fromkeys(
         ["generators/codec_decoders.py", "generators/codec_encoders.py", "generators/codec_source.py"],
         "what they write is run against the code generated at run time in tests/protocol/test_codecs.py",
     ),

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import json
+from importlib.resources import files
 
 import pytest
 
-from odradek.protocol.shown import counted, one_line, place_name, printable
+from odradek.protocol.generated.messages.alter_user_scram_credentials import ScramCredentialUpsertion
+from odradek.protocol.generated.messages.create_delegation_token import CreateDelegationTokenResponse
+from odradek.protocol.generated.messages.incremental_alter_configs import AlterableConfig
+from odradek.protocol.generated.messages.renew_delegation_token import RenewDelegationTokenRequest
+from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateRequest
+from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
+from odradek.protocol.generated.metadata_records.user_scram_credential_record import UserScramCredentialRecord
+from odradek.protocol.message import Message
+from odradek.protocol.shown import counted, is_secret_config, one_line, place_name, printable
 
 
 @pytest.mark.parametrize(
@@ -39,3 +48,38 @@ def test_json_stays_what_it_is() -> None:
 def test_numbers_and_places_read_as_words() -> None:
     assert [counted(number, "record") for number in (0, 1, 2)] == ["0 records", "1 record", "2 records"]
     assert (place_name("orders", None), place_name("orders", 0)) == ("topic 'orders'", "partition orders-0")
+
+
+# -- Which fields of messages are secrets: they are in no repr, dump or report.
+
+
+SECRET = b"hunter2-of-alice"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        SaslAuthenticateRequest(SECRET),
+        ScramCredentialUpsertion("alice", 1, 4096, SECRET, SECRET),
+        UserScramCredentialRecord("alice", 1, SECRET, SECRET, SECRET, 4096),
+        CreateDelegationTokenResponse(hmac=SECRET),
+        RenewDelegationTokenRequest(hmac=SECRET),
+        AlterableConfig("listener.name.sasl.plain.sasl.jaas.config", 0, SECRET.decode()),
+        ConfigRecord(4, "", "ssl.keystore.password", SECRET.decode()),
+    ],
+)
+def test_a_repr_says_that_there_is_a_secret_and_not_which(message: Message) -> None:
+    assert "hunter2" not in repr(message)
+    assert "[hidden]" in repr(message)
+
+
+def test_what_is_no_secret_is_shown() -> None:
+    assert repr(AlterableConfig("retention.ms", 0, "1000")).count("1000") == 1
+    assert "[hidden]" not in repr(SaslAuthenticateRequest(b""))
+
+
+def test_every_config_of_type_password_is_a_secret() -> None:
+    lines = (files("odradek.broker.config") / "definitions" / "broker.txt").read_text().splitlines()
+    names = [line.split("|")[0] for line in lines if "|password|" in line]
+    assert len(names) >= 10
+    assert [name for name in names if not is_secret_config(f"listener.name.x.{name}")] == []

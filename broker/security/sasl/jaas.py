@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from odradek.broker.config.definition import ConfigError
 
 if TYPE_CHECKING:
-    from odradek.broker.config.listener_config import ListenerConfig
+    from odradek.broker.config.listeners import ListenerConfig
 
 JAAS_CONFIG = "sasl.jaas.config"
 _FLAGS = frozenset({"REQUIRED", "REQUISITE", "SUFFICIENT", "OPTIONAL"})

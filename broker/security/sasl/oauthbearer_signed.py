@@ -17,7 +17,7 @@ from odradek.broker.security.sasl.server import MalformedToken
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
-    from odradek.broker.config.listener_config import ListenerConfig
+    from odradek.broker.config.listeners import ListenerConfig
 
 _PACKAGE = "org.apache.kafka.common.security.oauthbearer"
 _VALIDATORS = (f"{_PACKAGE}.DefaultJwtValidator", f"{_PACKAGE}.BrokerJwtValidator")

@@ -12,7 +12,7 @@ from odradek.broker.security.sasl.server import OTHER_AUTHORIZATION_ID, NewSaslS
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
-    from odradek.broker.config.listener_config import ListenerConfig
+    from odradek.broker.config.listeners import ListenerConfig
     from odradek.broker.security.sasl.credentials import Credentials
 
 LOGIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"

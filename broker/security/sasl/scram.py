@@ -28,7 +28,7 @@ from odradek.broker.security.sasl.server import (
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
-    from odradek.broker.config.listener_config import ListenerConfig
+    from odradek.broker.config.listeners import ListenerConfig
     from odradek.broker.security.sasl.credentials import Credentials
 
 LOGIN_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"

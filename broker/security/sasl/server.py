@@ -15,7 +15,7 @@ from odradek.protocol.java_hash_table import in_set_order
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
-    from odradek.broker.config.listener_config import ListenerConfig
+    from odradek.broker.config.listeners import ListenerConfig
     from odradek.broker.security.principal import Principal
     from odradek.broker.security.sasl.credentials import Credentials
 

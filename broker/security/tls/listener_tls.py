@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.broker.config.definition import ConfigError
-from odradek.broker.config.listener_config import ListenerConfig
-from odradek.broker.config.listeners import SecurityProtocol
+from odradek.broker.config.listeners import ListenerConfig, SecurityProtocol
 from odradek.broker.security.principal import USER, Principal
 from odradek.broker.security.tls.certificate_names import (
     NoMatchingRuleError,

@@ -21,8 +21,7 @@ from odradek.broker.controller.topic_control import (
     create_topics,
     delete_topics,
 )
-from odradek.broker.metadata.delta import MetadataDelta
-from odradek.broker.metadata.image import MetadataImage
+from odradek.broker.metadata.image import MetadataDelta, MetadataImage
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.metadata_records.begin_transaction_record import BeginTransactionRecord
 from odradek.protocol.generated.metadata_records.remove_topic_record import RemoveTopicRecord

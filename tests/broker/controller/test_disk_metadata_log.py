@@ -16,8 +16,7 @@ from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
 from odradek.protocol.generated.stored.k_raft_version_record import KRaftVersionRecord
 from odradek.protocol.generated.stored.leader_change_message import LeaderChangeMessage
 from odradek.protocol.generated.stored.voters_record import VotersRecord
-from odradek.protocol.kraft_control import KRaftControl
-from odradek.protocol.metadata_batch import control_messages
+from odradek.protocol.metadata_batch import KRaftControl, control_messages
 from odradek.protocol.record_batch import RecordBatch, iter_batches
 from odradek.storage.backend import StorageError
 from odradek.storage.checkpoint_files import PARTITION_METADATA, parse_partition_metadata

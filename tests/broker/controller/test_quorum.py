@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
+
+from odradek import KafkaBroker
 from odradek.broker.cluster import Cluster
+from odradek.broker.config.quorum_config import AUTO_JOIN
 from odradek.broker.controller.quorum import UNKNOWN, Progress
+from odradek.protocol.generated.messages.remove_raft_voter import RemoveRaftVoterRequest
 from odradek.protocol.message import ZERO_UUID
 from tests.fakes.nodes import set_node_up
+from tests.fakes.wire_client import WireClient
 
 SEPARATE = {
     "process.roles": "broker",
@@ -92,3 +100,94 @@ def test_the_last_controller() -> None:
         cluster.membership.lose_controller(node_id)
     assert cluster.quorum.is_last(3002)
     assert not Cluster(nodes=1).quorum.is_last(1)
+
+
+# -- Controllers that become voters by themselves. The times are those of `KafkaRaftClient` and `FollowerState`.
+
+PERIOD = "controller.quorum.fetch.timeout.ms"
+COMBINED = {
+    "controller.quorum.bootstrap.servers": "127.0.0.1:0",
+    "controller.listener.names": "CONTROLLER",
+    "listeners": "PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+}
+
+
+@pytest.fixture
+def broker() -> Iterator[KafkaBroker]:
+    with KafkaBroker(nodes=2, config={**COMBINED, AUTO_JOIN: True, PERIOD: 5000}) as running:
+        running.clock.freeze()
+        yield running
+        assert not running.bugs, running.bugs[0]
+
+
+def voting(broker: KafkaBroker) -> list[int]:
+    return [node.id for node in broker.cluster.quorum.voters]
+
+
+def remove(broker: KafkaBroker, voter: int) -> None:
+    node = broker.nodes[1]
+    directory = broker.cluster.members[voter].metadata_directory
+    with WireClient(node.host, node.port) as client:
+        assert client.request(RemoveRaftVoterRequest(None, voter, directory)).error_code == 0
+    assert voter not in voting(broker)
+
+
+def test_a_node_that_joins_votes_after_the_fetch_timeout(broker: KafkaBroker) -> None:
+    new = broker.add_node()
+    broker.clock.advance(seconds=4.9)
+    assert voting(broker) == [1, 2]
+    offset = broker.cluster.controller.next_offset
+    broker.clock.advance(seconds=0.1)
+    assert voting(broker) == [1, 2, new]
+    assert broker.cluster.controller.next_offset == offset + 1  # the log names the voters
+
+
+def test_a_voter_that_is_removed_while_it_is_up_comes_back(broker: KafkaBroker) -> None:
+    remove(broker, 2)
+    broker.clock.advance(seconds=5)
+    assert voting(broker) == [1, 2]
+
+
+def test_one_that_is_stopped_before_comes_back_when_it_starts(broker: KafkaBroker) -> None:
+    broker.stop_node(2)
+    remove(broker, 2)
+    broker.clock.advance(seconds=60)
+    assert voting(broker) == [1]
+    broker.start_node(2)
+    broker.clock.advance(seconds=5)
+    assert voting(broker) == [1, 2]
+
+
+def test_one_that_does_not_reach_the_leader_tries_again(broker: KafkaBroker) -> None:
+    with broker.cut(1, 2):
+        remove(broker, 2)
+        broker.clock.advance(seconds=60)
+        assert voting(broker) == [1]
+    broker.clock.advance(seconds=5)
+    assert voting(broker) == [1, 2]
+
+
+def test_a_node_with_a_value_of_its_own(broker: KafkaBroker) -> None:
+    broker.stop_node(2)
+    broker.start_node(2, config={AUTO_JOIN: False})
+    remove(broker, 2)
+    broker.clock.advance(seconds=60)
+    assert voting(broker) == [1]
+    broker.stop_node(2)
+    broker.start_node(2, config={})
+    broker.clock.advance(seconds=5)
+    assert voting(broker) == [1, 2]
+
+
+def test_nobody_joins_by_default() -> None:
+    with KafkaBroker(config=COMBINED) as broker:
+        broker.add_node()
+        broker.clock.advance(seconds=60)
+        assert voting(broker) == [1]
+
+
+def test_a_broker_alone_cannot_join() -> None:
+    config = {"process.roles": "broker", "controller.listener.names": "C", "controller.quorum.bootstrap.servers": "a:1"}
+    with pytest.raises(ValueError, match=f"{AUTO_JOIN} is only supported when process.roles contains the 'controller'"):
+        KafkaBroker(config={**config, AUTO_JOIN: True})

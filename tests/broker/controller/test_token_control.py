@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
+import pytest
+import trio
+import trio.testing
+
+from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.controller.state import MetadataState
 from odradek.broker.controller.token_control import (
@@ -11,6 +16,7 @@ from odradek.broker.controller.token_control import (
     NewToken,
     create_token,
     expire_token,
+    remove_expired_tokens,
     renew_token,
     sweep_tokens,
 )
@@ -152,3 +158,41 @@ def test_without_a_key_they_are_off(key: str | None) -> None:
 
 def test_a_new_token_does_not_show_its_secret() -> None:
     assert repr(NewToken("token-1", b"secret", 1, 2, 3)) == "NewToken(token-1)"
+
+
+# -- Expired tokens go on the broker's clock.
+
+
+class Swept:
+    """A controller that has so many thousands of expired tokens, and fails at first."""
+
+    def __init__(self, thousands: int) -> None:
+        self.asked = 0
+        self._left = thousands
+
+    def ask(self, rule: object) -> bool:
+        self.asked += 1
+        if self.asked == 1:
+            raise KafkaError(ErrorCode.NOT_CONTROLLER)
+        self._left -= 1
+        return self._left > 0
+
+
+def test_all_of_them_go_at_each_interval() -> None:
+    trio.run(_intervals)
+
+
+async def _intervals() -> None:
+    clock = BrokerClock()
+    clock.attach()
+    clock.freeze()
+    controller: Any = Swept(3)
+    config = BrokerConfig({"delegation.token.expiry.check.interval.ms": "60000"})
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(remove_expired_tokens, controller, config, clock)
+        for seconds, asked in ((59, 0), (1, 1), (60, 4), (60, 5)):
+            await trio.testing.wait_all_tasks_blocked()
+            clock.advance(seconds)
+            await trio.testing.wait_all_tasks_blocked()
+            assert controller.asked == asked
+        nursery.cancel_scope.cancel()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.metadata.image import directory_of
+from odradek.broker.metadata.image import MetadataDelta, directory_of
 from tests.fakes.configs import set_configs
 from tests.fakes.nodes import set_node_up
 
@@ -29,3 +29,20 @@ def test_partitions_configs_and_brokers() -> None:
     assert [broker.id for broker in image.active_brokers()] == [1]
     assert (directory_of(image, 1),) == cluster.membership.directories[1]
     assert "1 topics, 2 brokers" in repr(image)
+
+
+# -- The changes of the image by one command. Publishers get it after the image has changed.
+
+
+def test_a_new_delta_is_empty() -> None:
+    assert MetadataDelta().is_empty
+
+
+def test_everything_names_all_resources() -> None:
+    cluster = Cluster(nodes=2)
+    cluster.create_topic("a", configs={"retention.ms": "5"})
+    delta = MetadataDelta.of_everything(cluster.image)
+    assert [topic.name for topic in delta.created.values()] == ["a"]
+    assert set(delta.configs) == {(2, "a"), (4, "")}
+    assert delta.brokers == {1: None, 2: None}
+    assert not delta.is_empty

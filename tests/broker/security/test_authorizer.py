@@ -16,7 +16,7 @@ from odradek.broker.config.definition import ConfigError
 from odradek.broker.controller.acl_control import NETWORKS_FROM, create_acls
 from odradek.broker.controller.state import MetadataState
 from odradek.broker.facade.threaded import KafkaBroker
-from odradek.broker.metadata.delta import MetadataDelta
+from odradek.broker.metadata.image import MetadataDelta
 from odradek.broker.metadata.writer import ImageWriter
 from odradek.broker.security.acl import SUPPORTED, Acl, Operation, Pattern, Permission, Resource
 from odradek.broker.security.authorizer import (

@@ -22,7 +22,7 @@ import odradek.commands
 import odradek.control
 from odradek.__main__ import main
 from odradek.broker.clock import BrokerClock
-from odradek.broker.config.listener_config import ListenerConfig
+from odradek.broker.config.listeners import ListenerConfig
 from odradek.broker.net.login_gate import LoginGate
 from odradek.broker.requests.context import ConnectionInfo
 from odradek.broker.security.principal import ANONYMOUS, USER, Principal

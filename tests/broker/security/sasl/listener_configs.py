@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from odradek.broker.config.broker_config import default_text
 from odradek.broker.config.keys import broker_keys
-from odradek.broker.config.listener_config import ListenerConfig
+from odradek.broker.config.listeners import ListenerConfig
 
 
 def listener_config(values: Mapping[str, str | None], name: str = "SASL") -> ListenerConfig:

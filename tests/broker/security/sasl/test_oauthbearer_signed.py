@@ -14,7 +14,7 @@ from joserfc.jwk import ECKey, OctKey, OKPKey
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.definition import ConfigError
-from odradek.broker.config.listener_config import ListenerConfig
+from odradek.broker.config.listeners import ListenerConfig
 from odradek.broker.security.sasl import oauthbearer_signed
 from odradek.broker.security.sasl.bearer_tokens import TokenRefused
 from odradek.broker.security.sasl.jwks import parse_jwks

@@ -11,8 +11,7 @@ import pytest
 
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.definition import ConfigError
-from odradek.broker.config.listener_config import ListenerConfig
-from odradek.broker.config.listeners import Listener, SecurityProtocol
+from odradek.broker.config.listeners import Listener, ListenerConfig, SecurityProtocol
 from odradek.broker.security.tls.contexts import Ciphers, check_handshake
 from odradek.broker.security.tls.listener_tls import (
     ListenerTls,
