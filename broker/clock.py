@@ -19,6 +19,7 @@ from typing import NamedTuple
 import trio
 
 from odradek.broker.clock_face import ClockFace
+from odradek.broker.mistakes import NearNames, checked
 
 _SETTLE_TIMEOUT_S = 5.0
 _LAST_MS = 253_402_300_799_999
@@ -64,7 +65,7 @@ class ClockChange(NamedTuple):
         return int((source_s + self.ahead_s) * 1000) if self.frozen_ns is None else self.frozen_ns // 1_000_000
 
 
-class BrokerClock(trio.abc.Clock):
+class BrokerClock(NearNames, trio.abc.Clock):
     """Real time plus an offset that can be moved forward or stopped, from any thread.
 
     Two ways to use it:
@@ -145,6 +146,7 @@ class BrokerClock(trio.abc.Clock):
 
     # -- moving
 
+    @checked
     def advance(self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0) -> int:
         """Move the clock forward; return the new `now_ms`.
 
@@ -169,6 +171,7 @@ class BrokerClock(trio.abc.Clock):
         """Let the clock run on from where it stands."""
         self._change(self._go_on)
 
+    @checked
     def set_ms(self, now_ms: int | None, *, frozen: bool = False) -> None:
         """Set the clock to another time, also an earlier one.
 
@@ -311,8 +314,6 @@ class BrokerClock(trio.abc.Clock):
 
 
 def _check_ms(now_ms: int | None) -> None:
-    if now_ms is not None:
-        check_number("ms", now_ms)
     if now_ms is not None and not 0 <= now_ms <= _LAST_MS:
         raise ValueError(f"{now_ms} ms: this clock shows times from 1970 to the year 9999")
 

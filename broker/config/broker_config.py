@@ -15,11 +15,11 @@ from odradek.broker.config.definition import (
     ConfigValue,
     Update,
     Use,
-    did_you_mean,
     format_value,
 )
 from odradek.broker.config.keys import base_name, broker_keys, keys_of_release, topic_keys
 from odradek.broker.config.listeners import ListenerConfig
+from odradek.broker.mistakes import did_you_mean
 from odradek.broker.releases.release import DEFAULT, Release, ReleaseError, release_names, release_of
 from odradek.protocol.compression import Codec
 from odradek.protocol.record_batch import FORMAT_OF_BATCHES, TimestampType

@@ -3,32 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, IntEnum
 from functools import cache
 from pathlib import Path
 
 from odradek.protocol.java_maps import hash_of_text, java_order
-
-# -- Suggestions for misspelt names, for error messages.
-
-_ALIKE = 0.75
-_BEGINNING = 5
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`" (did you mean 'retention.ms'?)"` for the nearest known name, or nothing if none is near.
-
-    A name of some length that is the beginning of others is near to the shortest of them.
-    """
-    import difflib
-
-    by_lower = {text.lower(): text for text in known}
-    close = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=_ALIKE)
-    if not close and len(name) >= _BEGINNING:
-        close = sorted((text for text in by_lower if text.startswith(name.lower())), key=len)
-    return f" (did you mean '{by_lower[close[0]]}'?)" if close else ""
-
 
 # -- The versions that `inter.broker.protocol.version` and `message.format.version` take: `0.10.2`, `2.8-IV1`, `3.9`.
 #

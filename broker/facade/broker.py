@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.listeners import LOOPBACK, address_text
+from odradek.broker.facade.names import Named
 from odradek.broker.facade.records.record import Isolation, Records, holder_of
 from odradek.broker.facade.topics import TopicInfo, topic_info
+from odradek.broker.mistakes import did_you_mean
 from odradek.broker.requests.bugs import Bug
 from odradek.protocol.partitioner import Partitioner
 
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from odradek.broker.telemetry.pushes import TelemetryPush
 
 
-class Broker:
+class Broker(Named):
     """The part of a running broker that only looks; `KafkaBroker` and `TrioBroker` share it.
 
     Nothing here waits or changes anything. A look is a property, or a method if it takes arguments.
@@ -76,12 +78,14 @@ class Broker:
         return self.bootstrap_servers_of(next(iter(self._cluster.nodes.values())).first.listener.name)
 
     def bootstrap_servers_of(self, listener: str) -> str:
-        """The ``bootstrap.servers`` of one listener. Raises KeyError if there is no such listener.
+        """The ``bootstrap.servers`` of one listener. Raises ValueError if there is no such listener.
 
         `bootstrap_servers` is the one of the inter-broker listener.
         """
         if not any(listener in node.endpoints for node in self._cluster.nodes.values()):
-            raise KeyError(listener)
+            known = {name for node in self._cluster.nodes.values() for name in node.endpoints}
+            near = did_you_mean(listener, known)
+            raise ValueError(f"no listener {listener!r}{near}; the listeners: {', '.join(sorted(known))}")
         endpoints = [node.endpoints[listener] for node in self._cluster.up_nodes() if listener in node.endpoints]
         return ",".join(address_text(*each.address_for(LOOPBACK.get(each.host))) for each in endpoints)
 

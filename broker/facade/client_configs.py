@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-Client = Literal["confluent", "kafka-python", "aiokafka", "java", "kcat", "kafkajs", "franz-go-env"]
+Client = Literal["confluent", "kcat", "kafka-python", "aiokafka", "java", "kafkajs", "franz-go-env"]
 
 
 @dataclass(frozen=True, slots=True)

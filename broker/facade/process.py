@@ -17,8 +17,9 @@ from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.closing import close_after, judgement
 from odradek.broker.facade.remote.broker import RemoteBroker, RemoteFork
 from odradek.broker.facade.remote.transport import Transport, remote_error
-from odradek.broker.facade.settings import strictness
+from odradek.broker.facade.settings import Settings, strictness
 from odradek.broker.facade.thread_bridge import BrokerClosedError
+from odradek.broker.mistakes import check_arguments
 
 _CLOSE_TIMEOUT_S = 15.0
 _CHILD = "odradek.control.child"
@@ -35,6 +36,7 @@ class ProcessBroker(RemoteBroker):
     ) -> None:
         if clock is not None:
             raise ValueError("process=True: the clock is in the broker's process; move it with broker.clock")
+        check_arguments(Settings.__init__, (self, *arguments), named)
         self._strict = strictness(strict)
         self._arguments = arguments, named
         self._faults = []

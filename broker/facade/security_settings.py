@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from odradek.broker.facade.client_configs import Access
+from odradek.broker.mistakes import NearNames, checked, checked_init, did_you_mean
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Pattern, Permission, Resource
 from odradek.broker.security.acl import Acl as Entry
 
@@ -33,6 +34,7 @@ class Acl:
 
     __slots__ = ("entries",)
 
+    @checked
     def __init__(
         self,
         user: str,
@@ -93,8 +95,6 @@ def principal_text(user: str) -> str:
 def _operation(text: str) -> Operation:
     operation = _OPERATIONS.get(text.upper())
     if operation is None:
-        from odradek.broker.config.definition import did_you_mean
-
         raise ValueError(f"unknown operation {text}{did_you_mean(text, _OPERATIONS)}: one of {', '.join(_OPERATIONS)}")
     return operation
 
@@ -109,8 +109,9 @@ _CLIENT_CERTIFICATES = ("none", "requested", "required")
 ClientCertificates = Literal["none", "requested", "required"]
 
 
+@checked_init
 @dataclass(frozen=True, slots=True)
-class Security:
+class Security(NearNames):
     """The argument of `KafkaBroker(security=...)`: TLS, users with passwords, and ACLs.
 
     - ``tls``: the listener uses TLS, with a certificate that is generated at the start.

@@ -11,6 +11,7 @@ from odradek.broker.clock import BrokerClock
 from odradek.broker.cluster import Cluster
 from odradek.broker.config.node_config import broker_config
 from odradek.broker.facade.topics import Topics, config_texts, create_topic, topic_specs
+from odradek.broker.mistakes import checked
 
 if TYPE_CHECKING:
     from odradek.broker.facade.report.strictness import Strictness
@@ -60,6 +61,7 @@ class Settings:
     The arguments are those of `KafkaBroker`, which explains them; they are spelled here alone, see `arguments_of`.
     """
 
+    @checked
     def __init__(
         self,
         nodes: int = 1,

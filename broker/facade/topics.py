@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.config.definition import did_you_mean
+from odradek.broker.facade.names import Found, Named
+from odradek.broker.mistakes import NearNames, did_you_mean
 from odradek.broker.partitions.lookups import check_leader, check_name, find_partitions, find_topic
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.uuids import uuid_to_text
@@ -125,7 +126,7 @@ def _config_hint(spec: TopicSpec, cluster: Cluster) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionInfo:
+class PartitionInfo(NearNames):
     """A snapshot of a partition: its leader, its replicas, and the offsets of its log.
 
     Records below ``high_watermark`` are committed. ``replica_ends`` maps node ids to the end of their replica, which is
@@ -153,7 +154,7 @@ class PartitionInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class TopicInfo:
+class TopicInfo(Found):
     """A snapshot of a topic: its id (as Kafka prints it), its partitions, and the configs that were set on it."""
 
     name: str
@@ -199,7 +200,7 @@ def _partition_info(partition: Partition, place: PartitionRegistration) -> Parti
     )
 
 
-class TopicView:
+class TopicView(Named):
     """The part of a topic's handle that only looks. Every property takes a new snapshot.
 
     Looks raise KafkaError (UNKNOWN_TOPIC_OR_PARTITION) while the topic does not exist.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from odradek.broker.coordinator.transaction.service import coordinated_by
 from odradek.broker.coordinator.transaction.states import IN_PROGRESS
 from odradek.broker.coordinator.transaction.transaction import TopicPartition
+from odradek.broker.mistakes import NearNames
 
 if TYPE_CHECKING:
     from odradek.broker.coordinator.transaction.service import TransactionService
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class TransactionInfo:
+class TransactionInfo(NearNames):
     """A snapshot of a transactional id. Times are in milliseconds.
 
     ``state`` is Kafka's name of the state, such as ``Ongoing``. ``partitions`` lists the partitions of the open

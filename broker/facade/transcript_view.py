@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, Unpack, overload
 
 from odradek.broker.clock import in_event_loop
+from odradek.broker.facade.names import Named
 from odradek.broker.facade.thread_bridge import BrokerClosedError, blocking_settled, trio_settled
 from odradek.broker.requests.exchange import RawExchange
 from odradek.broker.transcript.recorded_request import RecordedRequest, TranscriptReader
@@ -144,7 +145,7 @@ def _nothing() -> None:
     """Calling it through the broker raises BrokerClosedError if the broker has ended."""
 
 
-class TranscriptView(Sequence[RecordedRequest]):
+class TranscriptView(Named, Sequence[RecordedRequest]):
     """The last 10,000 requests, oldest first; see `RecordedRequest` and `Requests`.
 
     With ``transcript=False`` it has the last 64 requests, without their contents.

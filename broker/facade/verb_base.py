@@ -6,7 +6,6 @@ and built on `BlockingVerbs`.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -67,19 +66,10 @@ Steps = Generator[None, None, T]
 """Work in several steps, between which other tasks run. Its return value is the result."""
 
 
-def _named(verbs: type, owner: str) -> None:
-    """Let Python's own errors name the call of the user: ``KafkaBroker.produce()``, not the class of some verbs."""
-    if verbs.__name__.endswith("Verbs"):
-        for name, member in vars(verbs).items():
-            if inspect.isfunction(member):
-                member.__qualname__ = f"{owner}.{name}"
-
-
 class TrioVerbs(Broker):
     """Verbs in the caller's trio run. Each verb is a checkpoint; if it is cancelled there, it does nothing."""
 
-    def __init_subclass__(cls) -> None:
-        _named(cls, "TrioBroker")
+    shown = "TrioBroker"
 
     async def _call(self, function: Callable[[], T]) -> T:
         await trio.lowlevel.checkpoint()
@@ -143,8 +133,7 @@ def _verb(change: Callable[[], None]) -> str:
 class BlockingVerbs(Broker):
     """Verbs for any thread but the broker's own."""
 
-    def __init_subclass__(cls) -> None:
-        _named(cls, "KafkaBroker")
+    shown = "KafkaBroker"
 
     def _call(self, function: Callable[[], T]) -> T:
         return self._look(function)

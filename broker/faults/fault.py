@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import trio
 
 from odradek.broker.clock import BrokerClock, check_number, in_event_loop
-from odradek.broker.config.definition import did_you_mean
+from odradek.broker.mistakes import NearNames, checked, did_you_mean
 from odradek.broker.requests.bugs import UserCodeError
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
 from odradek.broker.requests.request_topics import topic_names_filled
@@ -92,7 +92,7 @@ class Step(NamedTuple):
     end: str = "close"
 
 
-class Fault:
+class Fault(NearNames):
     """What to do with matching requests.
 
     `api`: which API, by name or key (None = any). `node`: at which node, by id (None = any). `times`: how often, at
@@ -141,6 +141,7 @@ class Fault:
         "when",
     )
 
+    @checked
     def __init__(
         self,
         api: str | int | None = None,

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import trio
 
 from odradek.broker.faults.fault import Condition, Fault, Serve, Step, check_choice
+from odradek.broker.mistakes import checked
 from odradek.protocol.file_slice import Part, joined
 from odradek.protocol.message import Message
 
@@ -44,6 +45,7 @@ class WireFault(Fault):
 
     __slots__ = ("cut_after", "flip", "how", "listener", "on", "pause_ms", "pieces", "stall_after", "stall_ms")
 
+    @checked
     def __init__(
         self,
         api: str | int | None = None,

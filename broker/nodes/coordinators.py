@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def reload(cluster: Cluster, topic: str, partition: int) -> None:
     """Make the coordinator of a partition load again.
 
-    Raises ValueError if no coordinator uses the topic, KeyError if the partition does not exist.
+    Raises ValueError if no coordinator uses the topic, or if the partition does not exist.
     """
     service = _service(cluster, topic)
     _check(service, partition, len(service.topic.partitions or ()))
@@ -26,7 +26,7 @@ def reload(cluster: Cluster, topic: str, partition: int) -> None:
 def hold_load(cluster: Cluster, topic: str, partition: int | None, *, now: bool) -> None:
     """Keep the coordinator of a partition, or all if None, from loading. Creates the topic if necessary.
 
-    Raises ValueError if no coordinator uses the topic, KeyError if the partition does not exist.
+    Raises ValueError if no coordinator uses the topic, or if the partition does not exist.
     """
     service = _service(cluster, topic)
     for index in _partitions(service, partition):
@@ -61,4 +61,5 @@ def _partitions(service: CoordinatorService[Any], partition: int | None) -> Iter
 
 def _check(service: CoordinatorService[Any], partition: int, count: int) -> None:
     if not 0 <= partition < count:
-        raise KeyError(f"no partition {service.topic.name}-{partition}: there are {count}")
+        there = f"has {count} partitions, counted from 0" if count else "does not exist yet"
+        raise ValueError(f"partition={partition}: {service.topic.name} {there}")

@@ -10,6 +10,7 @@ import trio
 
 from odradek.broker.controller import partition_control
 from odradek.broker.metadata.registrations import NO_LEADER
+from odradek.broker.mistakes import NearNames
 from odradek.broker.nodes.node_values import NewValues, changed_values, check_values
 from odradek.broker.partitions.lookups import find_partitions
 from odradek.broker.replication.thawed_leaders import Frozen, leading_still, led_by
@@ -25,7 +26,7 @@ _QUORUM = "controller.quorum.fetch.timeout.ms"
 
 
 @dataclass(frozen=True, slots=True)
-class NodeInfo:
+class NodeInfo(NearNames):
     """A snapshot of a node.
 
     ``state`` is ``up``, ``frozen`` or ``down``. ``controller`` is true for the active controller. ``leads`` and

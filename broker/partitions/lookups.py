@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from odradek.broker.config.definition import did_you_mean
+from odradek.broker.mistakes import did_you_mean
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:

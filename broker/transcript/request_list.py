@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, overload
 
-from odradek.broker.config.definition import did_you_mean
+from odradek.broker.mistakes import checked, did_you_mean
 from odradek.broker.requests.exchange import REGISTRY_API, REGISTRY_KEY
 from odradek.broker.requests.recent_requests import LONGEST_KEPT_TEXT
 from odradek.broker.transcript.recorded_request import Facts, RecordedRequest
@@ -116,6 +116,7 @@ class Selection:
     `error`: a name, an `ErrorCode`, or True for any error and False for none. `when`: any other condition.
     """
 
+    @checked
     def __init__(
         self,
         api: str | None = None,

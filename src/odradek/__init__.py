@@ -10,6 +10,8 @@ are first used, so importing odradek costs nothing. `compiled` says whether its 
 
 from __future__ import annotations
 
+import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from odradek._compiled import compiled as compiled
@@ -103,9 +105,9 @@ else:
     def __getattr__(name: str) -> Any:
         home = _HOMES.get(name)
         if home is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        import importlib
-
+            near = "; types for annotations are in odradek.types" if name[0].isupper() else ""
+            text = f"module {__name__!r} has no attribute {name!r}{near}"
+            raise AttributeError(text, name=name, obj=sys.modules[__name__])  # so Python adds the nearest name
         from odradek.broker.fast.collector import resting
 
         with resting():

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from odradek.broker.mistakes import checked
 from odradek.protocol.shown import counted, place_name, printable
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ _SHOWN = 10
 _ANY: Any = object()
 
 
+@checked
 def assert_records(
     broker: Broker,
     topic: str,
@@ -68,6 +70,7 @@ def assert_records(
         _fail(f"{held}, not these {len(expected)} {name}", [*lines, *_both(expected, have)])
 
 
+@checked
 def assert_count(
     broker: Broker,
     topic: str,
@@ -82,6 +85,7 @@ def assert_count(
         _fail(f"{place_name(topic, partition)} holds {counted(have, 'record')} ({isolation}), not {count}", [])
 
 
+@checked
 def assert_committed(broker: Broker, group: str, offsets: Mapping[tuple[str, int], int]) -> None:
     """The group has committed exactly these offsets: ``{("orders", 0): 5}``."""
     from odradek.broker.facade.groups.info import check_places
@@ -104,6 +108,7 @@ def assert_committed(broker: Broker, group: str, offsets: Mapping[tuple[str, int
     _fail(f"group {group!r} has committed other offsets", lines)
 
 
+@checked
 def assert_all_read(broker: Broker, group: str) -> None:
     """The group has committed to the end of each partition that it is about: its lag is known, and 0."""
     info = broker.groups.get(group)
@@ -112,6 +117,7 @@ def assert_all_read(broker: Broker, group: str) -> None:
         _fail(f"group {group!r} {lag}", _why(broker, group))
 
 
+@checked
 def assert_no_open_transactions(broker: Broker, *transactional_ids: str) -> None:
     """No transaction is open or ending; of these ids only, if some are given."""
     left = [
@@ -128,6 +134,7 @@ def assert_no_open_transactions(broker: Broker, *transactional_ids: str) -> None
         _fail(f"{len(left)} transactions are open", lines)
 
 
+@checked
 def assert_transaction(broker: Broker, transactional_id: str, state: str) -> None:
     """The transactional id is in this state of Kafka: ``Ongoing``, ``CompleteCommit``, ``CompleteAbort``, ..."""
     known = broker.transactions
@@ -139,6 +146,7 @@ def assert_transaction(broker: Broker, transactional_id: str, state: str) -> Non
         _fail(f"transaction {transactional_id!r} is in state {info.state}, not {state}", [])
 
 
+@checked
 def assert_exactly_once(
     broker: Broker, topic: str, values: Iterable[Any], *, isolation: Isolation = "read_committed"
 ) -> None:

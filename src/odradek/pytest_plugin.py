@@ -144,7 +144,7 @@ def _resets(item: pytest.Item) -> Reset:
 
 def _mistakes(item: pytest.Item) -> Iterator[str]:
     """What is wrong with the markers of a test, as far as their arguments say so by themselves."""
-    from odradek.broker.config.definition import did_you_mean
+    from odradek.broker.mistakes import did_you_mean
 
     for marker in [*item.iter_markers("kafka"), *item.iter_markers("kafka_chaos")]:
         written = f"@pytest.mark.{marker.name}"

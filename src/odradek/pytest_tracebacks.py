@@ -8,6 +8,8 @@ from __future__ import annotations
 from types import TracebackType
 
 _OWN = "odradek"
+_MISTAKES = "odradek.broker.mistakes"
+"""It raises AttributeError for a name that a user has misspelt."""
 _BELOW = frozenset({"concurrent", "contextlib", "functools", "http", "outcome", "socket", "ssl", "threading", "trio"})
 """Packages whose frames say nothing to a user if odradek called them."""
 BUGS = (AttributeError, NameError, RecursionError)
@@ -30,8 +32,12 @@ def shorten(error: BaseException) -> None:
         else:
             shorten(behind)
     frames = _frames(error.__traceback__)
-    if not isinstance(error, BUGS) or (frames and not _is_inside(frames[-1][0])):
+    if not isinstance(error, BUGS) or (frames and not _is_own_bug(*frames[-1])):
         error.__traceback__ = _without_own(error.__traceback__)
+
+
+def _is_own_bug(package: str, raised: TracebackType) -> bool:
+    return _is_inside(package) and raised.tb_frame.f_globals["__name__"] != _MISTAKES
 
 
 def _is_inside(package: str) -> bool:

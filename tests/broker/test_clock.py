@@ -312,7 +312,7 @@ def test_it_ends_with_the_year_9999() -> None:
         clock.advance(days=365 * 100)
 
 
-@pytest.mark.parametrize("now_ms", [-1, -5, 253_402_300_800_000, 2**63, 10**400, float("nan"), float("inf")])
+@pytest.mark.parametrize("now_ms", [-1, -5, 253_402_300_800_000, 2**63, 10**400])
 def test_it_shows_no_time_outside_of_the_years_1970_to_9999(now_ms: int) -> None:
     clock = BrokerClock(start_ms=5)
     clock.freeze()

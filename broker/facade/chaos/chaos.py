@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from odradek.broker.config.definition import did_you_mean
 from odradek.broker.facade.chaos.course import Course
 from odradek.broker.facade.chaos.drawing import ANSWERS, Shape, Wanted, draw
 from odradek.broker.facade.chaos.schedule import ChaosFault, read_schedule, schedule_text
 from odradek.broker.facade.chaos.trials import TRIALS
 from odradek.broker.facade.chaos.verbs import VERBS, verb_named
 from odradek.broker.facade.thread_bridge import BrokerClosedError
+from odradek.broker.mistakes import checked, did_you_mean
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
@@ -60,6 +60,7 @@ class Chaos:
     ValueError for names that are not known, with the nearest one, and for numbers that make no sense.
     """
 
+    @checked
     def __init__(
         self,
         seed: int,

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.config.definition import did_you_mean
 from odradek.broker.faults.fault import Fault, FaultSet
 from odradek.broker.faults.wire_fault import WireFault
+from odradek.broker.mistakes import did_you_mean
 from odradek.broker.nodes import coordinators, disks, links, replication
 from odradek.broker.nodes import node_life as nodes
 

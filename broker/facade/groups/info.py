@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from odradek.broker.facade.names import Found
+from odradek.broker.mistakes import NearNames, wrong
+
 TopicPartition = tuple[str, int]
 
 
@@ -15,13 +18,15 @@ def is_place(value: Any) -> bool:
 
 
 def check_places(offsets: object) -> None:
-    """TypeError unless it is a mapping whose keys are a topic and the number of a partition each."""
+    """TypeError or ValueError unless it is a mapping from a topic and the number of a partition to an offset."""
     if not isinstance(offsets, Mapping):
-        raise TypeError(f'{offsets!r}: expected offsets such as {{("orders", 0): 5}}')
-    for key in offsets:
+        raise TypeError(wrong("offsets", offsets, 'offsets such as {("orders", 0): 5}'))
+    for key, offset in offsets.items():
         if not is_place(key):
             topic = key if isinstance(key, str) else "orders"
             raise TypeError(f'{key!r}: a key is (topic, partition), such as ("{topic}", 0)')
+        if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
+            raise ValueError(f"the offset of {key[0]}-{key[1]} must be a number from 0 on, not {offset!r}")
 
 
 TaskMap = Mapping[str, tuple[int, ...]]
@@ -33,7 +38,7 @@ class LagUnknownError(LookupError):
 
 
 @dataclass(frozen=True, slots=True)
-class MemberInfo:
+class MemberInfo(NearNames):
     """A member of a group.
 
     ``subscription`` lists topics, ``assignment`` maps topics to partitions; both are empty if the member's metadata
@@ -79,7 +84,7 @@ class StreamsMemberInfo(MemberInfo):
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetInfo:
+class OffsetInfo(NearNames):
     """A committed offset.
 
     ``lag`` is the number of records from the offset to the high watermark, None if the partition does not exist any
@@ -94,7 +99,7 @@ class OffsetInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupInfo:
+class GroupInfo(Found):
     """A snapshot of a group.
 
     ``state`` is Kafka's name of the state, ``Dead`` for a group that does not exist. ``type`` is ``classic``,

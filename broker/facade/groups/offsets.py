@@ -38,8 +38,6 @@ def _offset(topics: PartitionRegistry, place: TopicPartition, offset: int) -> Of
     name, index = place
     topic = find_topic(topics, name)
     find_partition(topic, index)
-    if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
-        raise ValueError(f"the offset of {name}-{index} must be a number from 0 on, not {offset!r}")
     return OffsetToCommit(name, topic.topic_id, index, offset, -1, "")
 
 

@@ -7,7 +7,8 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from odradek.broker.clock import in_event_loop
-from odradek.broker.config.definition import did_you_mean
+from odradek.broker.facade.names import Named
+from odradek.broker.mistakes import did_you_mean, wrong
 from odradek.broker.partitions.lookups import check_name
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 Condition = Callable[["GroupInfo"], bool]
 
 
-class GroupView:
+class GroupView(Named):
     """The part of a group's handle that only looks. Every property takes a new snapshot."""
 
     def __init__(self, group_id: str, cluster: Cluster, look: Call) -> None:
@@ -153,6 +154,9 @@ def condition_of(condition: Condition | None, members: int | None, partitions: i
     Raises TypeError for a condition with numbers, and for one that is not a function.
     """
     if condition is None:
+        for name, number in (("members", members), ("partitions", partitions)):
+            if number is not None and number < 0:
+                raise ValueError(wrong(name, number, "0 or more"))
         return Stable(members, partitions)
     if not callable(condition):
         raise TypeError(f"wait({condition!r}): the first argument is a condition; wait(members=1) waits for a member")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
+from odradek.broker.mistakes import NearNames
 from odradek.protocol.records import RecordHeader
 from odradek.protocol.shown import counted, place_name
 
@@ -22,7 +23,7 @@ Isolation = Literal["read_uncommitted", "read_committed"]
 
 
 @dataclass(frozen=True, slots=True)
-class StoredRecord:
+class StoredRecord(NearNames):
     """A record as it is stored in the log, with the fields of its batch.
 
     ``timestamp`` is in milliseconds since 1970. ``producer_id``, ``producer_epoch`` and ``sequence`` are -1 without
@@ -47,7 +48,7 @@ class StoredRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class DecodedRecord:
+class DecodedRecord(NearNames):
     """A record with its decoded key and value, which are None without a schema or without data."""
 
     record: StoredRecord
@@ -134,7 +135,7 @@ TransactionEnd = Literal["commit", "abort", "open"]
 
 
 @dataclass(frozen=True, slots=True)
-class ProducerRecord:
+class ProducerRecord(NearNames):
     """A record to write. Keys and values are bytes, text (encoded as UTF-8), None, or whatever the serializer takes.
 
     If ``partition`` is None, the key decides. ``timestamp`` is in milliseconds since 1970; None means the broker's
@@ -149,7 +150,7 @@ class ProducerRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordMetadata:
+class RecordMetadata(NearNames):
     """The position of a record that was written, and its timestamp (milliseconds since 1970) in the log."""
 
     topic: str

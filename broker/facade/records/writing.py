@@ -64,7 +64,7 @@ class Seeding:
         which is aborted.
         """
         if transaction not in ("commit", "abort", "open"):
-            raise ValueError(f"transaction={transaction!r}: expected commit, abort or open")
+            raise ValueError(f"transaction={transaction!r}: expected one of commit, abort, open")
         if transactional_id is None and transaction != "commit":
             raise ValueError(f"transaction={transaction!r} needs a transactional_id")
         self._call(self._check_topic)

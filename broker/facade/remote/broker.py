@@ -19,7 +19,7 @@ from odradek.broker.facade.remote.handles import (
     RemoteTranscript,
     records_of,
 )
-from odradek.broker.facade.remote.json_values import decoded, encoded
+from odradek.broker.facade.remote.json_values import RemoteHandle, decoded, encoded
 from odradek.broker.facade.remote.operations import ForkInfo, ForkOperations, operation_of, over_http
 from odradek.broker.facade.remote.transport import Transport
 from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from odradek.broker.facade.generated.blocking.coordinators import Group
     from odradek.broker.facade.generated.blocking.topics import Topic
     from odradek.broker.facade.generated.blocking.transcript import Transcript
+    from odradek.broker.facade.state.snapshot import Snapshot
 
 
 @over_http(BlockingBroker, but=("produce", "produce_all"))
@@ -137,6 +138,12 @@ class RemoteBroker(BlockingBroker):
 
     def _seeding(self, topic: str, key_serializer: Serializer | None, value_serializer: Serializer | None) -> Writing:
         return RemoteSeeding(self._remote, topic, key_serializer, value_serializer)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        given: object = snapshot
+        if not isinstance(given, RemoteHandle):
+            raise TypeError(f"restore({snapshot!r}): expected what broker.snapshot() returned")
+        self._remote.call("restore", snapshot=snapshot)
 
     # -- faults
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 from odradek.broker.clock import BrokerClock
@@ -12,7 +12,7 @@ from odradek.broker.facade.generated.blocking.coordinators import Group
 from odradek.broker.facade.generated.blocking.topics import Topic
 from odradek.broker.facade.generated.blocking.transcript import Transcript
 from odradek.broker.facade.generated.blocking.undo import Undo
-from odradek.broker.facade.groups.info import GroupInfo
+from odradek.broker.facade.groups.info import GroupInfo, check_places
 from odradek.broker.facade.groups.view import Condition, condition_of, late
 from odradek.broker.facade.records.record import (
     DecodedRecord,
@@ -32,7 +32,7 @@ from odradek.broker.facade.remote.operations import operation_of, over_http
 from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S
 from odradek.broker.partitions.lookups import check_name
 from odradek.broker.transcript.recorded_request import RecordedRequest
-from odradek.broker.transcript.request_list import Conditions, Requests, load_transcript
+from odradek.broker.transcript.request_list import Conditions, Requests, Selection, load_transcript
 
 if TYPE_CHECKING:
     from odradek.broker.facade.generated.blocking.broker import BlockingBroker
@@ -46,6 +46,9 @@ class RemoteClock(BrokerClock):
     def __init__(self, remote: Transport) -> None:
         super().__init__()
         self._remote = remote
+
+    def _called(self) -> str:
+        return BrokerClock.__name__
 
     def attach(self) -> None:
         """RuntimeError: trio runs of this process have clocks of their own."""
@@ -98,6 +101,11 @@ class RemoteGroup(Group):
         check_name("group", group_id)
         self.group_id = self._identity = group_id
         self._remote = remote
+
+    def set_offsets(self, offsets: Mapping[tuple[str, int], int]) -> None:
+        """Commit offsets; see `Group.set_offsets`."""
+        check_places(offsets)
+        self._remote.operate(Group, "set_offsets", self.group_id, {"offsets": offsets})
 
     def wait(
         self,
@@ -196,6 +204,7 @@ class RemoteTranscript(Transcript):
         **conditions: Unpack[Conditions],
     ) -> Requests:
         """Wait until so many requests have been served; see `Transcript.wait`. ValueError for ``when``."""
+        Selection(api, **conditions)
         if "when" in conditions:
             raise ValueError("`when` is a function of this process; the broker is in another one")
         return self._ask("wait", api=api, count=count, timeout=timeout, **conditions)

@@ -23,10 +23,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from odradek.broker.config.definition import did_you_mean
 from odradek.broker.facade.groups.info import is_place
 from odradek.broker.faults.fault import Fault
 from odradek.broker.faults.wire_fault import WireFault
+from odradek.broker.mistakes import did_you_mean, one_of, wrong
 from odradek.broker.requests.bugs import Bug
 from odradek.broker.transcript.json_lines import to_line
 from odradek.broker.transcript.recorded_request import RecordedRequest
@@ -159,7 +159,7 @@ def decoded(hint: Any, data: Any, where: str, *, strict: bool = True) -> Any:
         return _union(arguments, data, where, strict)
     if origin is Literal:
         if data not in arguments or isinstance(data, bool):
-            raise ValueError(f"{where}: expected {' or '.join(map(str, arguments))}, not {_shown(data)}")
+            raise ValueError(wrong(where, data, one_of(arguments)))
         return data
     if hint in _NAMES:
         return _plain(hint, data, where)
@@ -180,11 +180,6 @@ def decoded(hint: Any, data: Any, where: str, *, strict: bool = True) -> Any:
     raise TypeError(f"{where}: {hint} has no JSON")
 
 
-def _shown(data: Any) -> str:
-    text = repr(data)
-    return text if len(text) <= 100 else f"{text[:100]}..."
-
-
 def _anything(data: Any, where: str) -> Any:
     return _bytes(data, where) if isinstance(data, dict) and data.keys() == {"base64"} else data
 
@@ -192,7 +187,7 @@ def _anything(data: Any, where: str) -> Any:
 def _plain(hint: Any, data: Any, where: str) -> Any:
     fits = type(data) is hint or (hint is float and type(data) is int)
     if not fits:
-        raise TypeError(f"{where}: expected {_NAMES[hint]}, not {_shown(data)}")
+        raise TypeError(wrong(where, data, _NAMES[hint]))
     return data
 
 
@@ -203,8 +198,8 @@ def _bytes(data: Any, where: str) -> bytes:
         try:
             return base64.b64decode(data["base64"], validate=True)
         except (binascii.Error, ValueError):
-            raise ValueError(f"{where}: {_shown(data['base64'])} is not base64") from None
-    raise TypeError(f'{where}: expected text or {{"base64": "..."}}, not {_shown(data)}')
+            raise ValueError(f"{where}: {data['base64']!r:.100} is not base64") from None
+    raise TypeError(wrong(where, data, 'text or {"base64": "..."}'))
 
 
 def _union(hints: tuple[Any, ...], data: Any, where: str, strict: bool) -> Any:
@@ -219,7 +214,7 @@ def _union(hints: tuple[Any, ...], data: Any, where: str, strict: bool) -> Any:
             failures.append(error)
     if len(candidates) == 1 or isinstance(data, dict | list):
         raise failures[-1]
-    raise TypeError(f"{where}: expected {' or '.join(map(_name, candidates))}, not {_shown(data)}")
+    raise TypeError(wrong(where, data, " or ".join(dict.fromkeys(map(_name, candidates)))))
 
 
 def _is_function(hint: Any) -> bool:
@@ -237,13 +232,13 @@ def _name(hint: Any) -> str:
 
 def _list(data: Any, where: str) -> list[Any]:
     if not isinstance(data, list):
-        raise TypeError(f"{where}: expected a list, not {_shown(data)}")
+        raise TypeError(wrong(where, data, "a list"))
     return data
 
 
 def _mapping(hints: tuple[Any, ...], data: Any, where: str, strict: bool) -> dict[Any, Any]:
     if not isinstance(data, dict):
-        raise TypeError(f"{where}: expected an object, not {_shown(data)}")
+        raise TypeError(wrong(where, data, "an object"))
     key, value = hints
     return {
         _key(key, name, where): decoded(value, each, f"{where}.{name}", strict=strict) for name, each in data.items()
@@ -280,12 +275,12 @@ def _tuple(hints: tuple[Any, ...], data: Any, where: str, strict: bool) -> tuple
 def _object(owner: type, data: Any, where: str, strict: bool) -> Any:
     if issubclass(owner, enum.Enum):
         if not isinstance(data, str) or data not in owner.__members__:
-            raise ValueError(f"{where}: no {owner.__name__} is called {_shown(data)}")
+            raise ValueError(f"{where}: no {owner.__name__} is called {data!r:.100}")
         return owner[data]
     if issubclass(owner, BaseException):
         return RemoteError(str(data))
     if not isinstance(data, dict):
-        raise TypeError(f"{where}: expected an object, not {_shown(data)}")
+        raise TypeError(wrong(where, data, "an object"))
     owner = _named_class(owner, data.get("class"))
     if owner in _FAULTS.values():
         data = {name: each for name, each in data.items() if name != "class"}

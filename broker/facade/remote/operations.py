@@ -25,6 +25,7 @@ from odradek.broker.facade.remote.json_values import hints_of
 from odradek.broker.facade.state.snapshot import Snapshot
 from odradek.broker.facade.topics import TopicView
 from odradek.broker.facade.transcript_view import TranscriptView
+from odradek.broker.mistakes import check_arguments
 
 T = TypeVar("T")
 
@@ -252,7 +253,12 @@ def over_http(owner: type, *, but: Collection[str] = ()) -> Callable[[type[T]], 
 def _request(owner: type, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def ask(self: Any, *given: Any, **named: Any) -> Any:
-        bound = inspect.signature(function).bind(self, *given, **named)
+        check_arguments(function, (self, *given), named)
+        try:
+            bound = inspect.signature(function).bind(self, *given, **named)
+        except TypeError:
+            function(self, *given, **named)  # Python says of it what it says in the broker's own process
+            raise
         bound.apply_defaults()
         _, *arguments = bound.arguments.items()
         return self._remote.operate(owner, name, getattr(self, "_identity", None), dict(arguments))

@@ -15,6 +15,7 @@ from odradek.broker.facade.groups.info import LagUnknownError
 from odradek.broker.facade.remote.json_values import RemoteError, RemoteHandle, decoded, encoded
 from odradek.broker.facade.remote.operations import HANDLES, PLACE, Operation, operation_of, over_http
 from odradek.broker.facade.thread_bridge import BrokerClosedError
+from odradek.broker.releases.release import ReleaseError
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 _PATIENCE_S = 60.0
@@ -29,6 +30,7 @@ _ERRORS: dict[str, type[Exception]] = {
         LagUnknownError,
         LookupError,
         OSError,
+        ReleaseError,
         RuntimeError,
         TimeoutError,
         TypeError,
@@ -116,7 +118,7 @@ class Transport:
         if operation.result is TransactionHold:
             return RemoteTransactionHold(self, identity)
         if operation.result is Undo:
-            return Undo(lambda: self.operate(Undo, "undo", identity, {}))
+            return Undo(lambda: self.operate(Undo, "undo", identity, {}), operation.member)
         return RemoteHandle(identity, str(answer["path"]))
 
 

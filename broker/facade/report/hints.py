@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.config.definition import did_you_mean
 from odradek.broker.facade.report.situation import Situation
+from odradek.broker.mistakes import did_you_mean
 from odradek.broker.security.denials import NO_LOG_IN, PLAIN_TEXT, TLS
 from odradek.broker.transcript.recorded_request import RecordedRequest
 from odradek.broker.transcript.request_text import client_of, few

@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from odradek.broker.config.definition import did_you_mean
 from odradek.broker.facade.report.hints import automatic_topics, began_at_latest, not_committed
 from odradek.broker.facade.report.opt_in_rules import partitioner_order, unregistered_schema
 from odradek.broker.facade.report.situation import Situation
 from odradek.broker.facade.report.text import duration
+from odradek.broker.mistakes import did_you_mean
 from odradek.broker.transcript.recorded_request import RecordedRequest
 from odradek.broker.transcript.request_text import client_of, count_records
 from odradek.broker.transcript.topic_positions import name_of

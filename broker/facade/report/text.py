@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 
-from odradek.broker.config.definition import did_you_mean
 from odradek.broker.facade.groups.info import GroupInfo, MemberInfo
 from odradek.broker.facade.report.hints import hints_of
 from odradek.broker.facade.report.situation import Situation
 from odradek.broker.facade.topics import TopicInfo
+from odradek.broker.mistakes import did_you_mean
 from odradek.broker.transcript.recorded_request import RecordedRequest
 from odradek.broker.transcript.request_text import few, lines_of
 from odradek.protocol.shown import one_line

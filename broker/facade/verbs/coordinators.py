@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Protocol, Self
 
 from odradek.broker.facade.groups.view import Condition, GroupView, GroupWatch, condition_of, late
+from odradek.broker.facade.names import Named
 from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S, trio_settled
 from odradek.broker.facade.verb_base import Pending, TrioVerbs
 from odradek.broker.facade.verbs.undo import TrioUndo
@@ -70,7 +71,7 @@ class GroupVerbs(TrioVerbs):
         """Make the coordinator of a partition reload its state from the log, as after a change of its leader.
 
         ``topic`` is ``__consumer_offsets``, ``__transaction_state`` or ``__share_group_state``. Raises ValueError for
-        another topic, KeyError for a partition that does not exist.
+        another topic, and for a partition that does not exist.
         """
         from odradek.broker.nodes.coordinators import reload
 
@@ -82,7 +83,7 @@ class GroupVerbs(TrioVerbs):
         Requests are answered with COORDINATOR_LOAD_IN_PROGRESS until the change is undone. ``topic`` is
         ``__consumer_offsets``, ``__transaction_state`` or ``__share_group_state``. By default the next load is held,
         such as after a change of the leader; with ``now``, a coordinator that is loaded is unloaded first. Raises
-        ValueError for another topic, KeyError for a partition that does not exist.
+        ValueError for another topic, and for a partition that does not exist.
         """
         from odradek.broker.nodes.coordinators import hold_load, release_load
 
@@ -96,7 +97,7 @@ class _Call(Protocol):
     def __call__(self, function: Callable[[], None], /) -> Awaitable[None]: ...
 
 
-class TrioTransactionHold:
+class TrioTransactionHold(Named):
     """A hold on a transactional id. ``async with`` releases it at the end of the block."""
 
     def __init__(self, held: Hold, call: _Call) -> None:

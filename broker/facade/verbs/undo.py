@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Self
 
+from odradek.broker.facade.names import Named
 
-class TrioUndo:
+
+class TrioUndo(Named):
     """Undoes a change such as ``await broker.kill_node(2)``. ``async with`` undoes it at the end of the block.
 
     The object may be dropped; then the change stays.

@@ -84,7 +84,7 @@ class CommandParser(argparse.ArgumentParser):
         """Options that are all known: an unknown one is an error of the command, not of `odradek`."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            from odradek.broker.config.definition import did_you_mean
+            from odradek.broker.mistakes import did_you_mean
 
             nearest = did_you_mean(unknown[0].partition("=")[0], self._option_string_actions)
             self.error(f"unrecognized argument {unknown[0]}{nearest}")

@@ -127,24 +127,19 @@ def _chosen(operations: list[_Operation], words: list[str]) -> tuple[_Operation,
     for each in sorted(operations, key=lambda operation: -len(operation.name)):
         if tuple(words[: len(each.name)]) == each.name:
             return each, list(words[len(each.name) :])
-    from odradek.broker.config.definition import did_you_mean
+    from odradek.broker.mistakes import did_you_mean, words_of
 
-    parts = _parts(words[0])
-    inside = [each for each in operations if len(each.name) > 1 and parts <= _parts(*each.name)]
-    fewest = min((len(_parts(*each.name)) for each in inside), default=0)
-    likely = " or ".join(f"'{each.start}'" for each in inside if len(_parts(*each.name)) == fewest)
+    asked = words_of(words[0])
+    inside = [each for each in operations if len(each.name) > 1 and asked <= words_of(*each.name)]
+    fewest = min((len(words_of(*each.name)) for each in inside), default=0)
+    likely = " or ".join(f"'{each.start}'" for each in inside if len(words_of(*each.name)) == fewest)
     nearest = f" (did you mean {likely}?)" if likely else did_you_mean(words[0], {each.name[0] for each in operations})
     raise CommandError(f"no operation is called {words[0]}{nearest}; `odradek ctl` alone lists them")
 
 
-def _parts(*names: str) -> set[str]:
-    """The words of a name, as `delete-topic` has them in common with `topics delete`."""
-    return {part.removesuffix("s") for name in names for part in name.split("-")}
-
-
 def _given(operation: _Operation, words: list[str]) -> dict[str, Any]:
     """The arguments: by name, or in their order."""
-    from odradek.broker.config.definition import did_you_mean
+    from odradek.broker.mistakes import did_you_mean
 
     given: dict[str, Any] = {}
     waiting = list(operation.schemas)

@@ -251,7 +251,8 @@ def _environment(arguments: argparse.Namespace) -> FromEnvironment | None:
     if not arguments.from_env:
         return None
     from odradek.broker.config.broker_config import RELEASE_CONFIGS, BrokerConfig
-    from odradek.broker.config.definition import ConfigError, did_you_mean
+    from odradek.broker.config.definition import ConfigError
+    from odradek.broker.mistakes import did_you_mean
     from odradek.container.environment import EnvironmentRefused, read_environment
     from odradek.container.storage import formatted
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import trio
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.config.definition import did_you_mean
 from odradek.broker.facade.console import Console
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.generated.blocking.coordinators import Group, TransactionHold
@@ -26,6 +25,7 @@ from odradek.broker.facade.remote.json_values import decoded, encoded
 from odradek.broker.facade.remote.operations import HANDLES, ForkOperations, Operation, Parameter
 from odradek.broker.facade.verbs.broker import TrioBroker
 from odradek.broker.facade.verbs.coordinators import TrioTransactionHold
+from odradek.broker.mistakes import did_you_mean
 from odradek.http_text import json_of
 
 if TYPE_CHECKING:

@@ -7,32 +7,12 @@ import pytest
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.definition import (
     ConfigError,
-    did_you_mean,
     format_value,
     keys_of,
     message_format,
     protocol_version,
     response_order,
 )
-
-# -- Suggestions for misspelt names.
-
-KNOWN = ["retention.ms", "Produce", "NOT_LEADER_OR_FOLLOWER"]
-
-
-def test_the_nearest_name_is_suggested_whatever_its_case() -> None:
-    assert did_you_mean("retention.mss", KNOWN) == " (did you mean 'retention.ms'?)"
-    assert did_you_mean("produce", KNOWN) == " (did you mean 'Produce'?)"
-
-
-def test_the_beginning_of_a_name_is_near() -> None:
-    assert did_you_mean("NOT_LEADER", KNOWN) == " (did you mean 'NOT_LEADER_OR_FOLLOWER'?)"
-    assert did_you_mean("not_", KNOWN) == ""
-
-
-def test_nothing_is_suggested_when_nothing_is_near() -> None:
-    assert did_you_mean("zzz", KNOWN) == ""
-
 
 # -- Names of versions are taken as Kafka takes them, and stand for message formats.
 

@@ -12,6 +12,7 @@ import pytest
 import trio
 
 import odradek.types
+from odradek import matchers
 from odradek.broker.facade.verb_base import Pending
 from odradek.broker.facade.verbs.undo import TrioUndo
 
@@ -179,26 +180,86 @@ def test_an_undo_names_its_verb() -> None:
 WRONG_TYPES: dict[str, Callable[[Any], object]] = {
     "partitions='3': expected a whole number": lambda broker: broker.create_topic("x", "3"),
     "config=3: expected values by name": lambda broker: broker.create_topic("x", config=3),
-    "topic None: a name is text": lambda broker: broker.create_topic(None),
-    "topic 3: a name is text": lambda broker: broker.topic(3),
-    "topic 4: a name is text": lambda broker: broker.produce(4, "x"),
-    "topic 5: a name is text": lambda broker: broker.records(5),
-    "group None: a name is text": lambda broker: broker.group(None),
+    "name=None: expected text": lambda broker: broker.create_topic(None),
+    "name=3: expected text": lambda broker: broker.topic(3),
+    "topic=4: expected text": lambda broker: broker.produce(4, "x"),
+    "topic=5: expected text": lambda broker: broker.records(5),
+    "group_id=None: expected text": lambda broker: broker.group(None),
     "seconds='1': expected a number": lambda broker: broker.clock.advance("1"),
     "hours=None: expected a number": lambda broker: broker.clock.advance(hours=None),
-    "ms='1': expected a number": lambda broker: broker.clock.set_ms("1"),
+    "now_ms='1': expected a whole number": lambda broker: broker.clock.set_ms("1"),
     "timeout='a': expected a number": lambda broker: broker.topic("t").wait(1, timeout="a"),
     "timeout='b': expected a number": lambda broker: broker.group("g").wait(timeout="b"),
     "timeout='c': expected a number": lambda broker: broker.requests.wait(timeout="c"),
     "timeout='d': expected a number": lambda broker: broker.wait(odradek.Fault(), timeout="d"),
     "timeout='e': expected a number": lambda broker: odradek.Fault().wait(timeout="e"),  # type: ignore[arg-type]
-    "count='2': expected a number": lambda broker: broker.wait(odradek.Fault(), "2"),
+    "count='2': expected a whole number": lambda broker: broker.wait(odradek.Fault(), "2"),
+    "start='x': expected a whole number": lambda broker: broker.records("t", start="x"),
+    "members='2': expected a whole number": lambda broker: broker.group("g").wait(members="2"),
+    "records='2': expected a whole number": lambda broker: broker.topic("t").wait("2"),
+    "api=5: expected text": lambda broker: broker.requests.wait(5),
+    "node='x': expected a whole number": lambda broker: broker.requests.filter(node="x"),
+    "at=3: expected text": lambda broker: broker.hold("id", at=3),
+    "replicas=[1, '2']: expected a list of whole numbers": lambda broker: broker.topic("t").reassign(0, [1, "2"]),
+    "partition='x': expected a whole number": lambda broker: broker.reload_coordinator("x"),
+    "topic=6: expected text": lambda broker: broker.hold_load(6),
+    'offsets=3: expected offsets such as {("orders", 0): 5}': lambda broker: broker.group("g").set_offsets(3),
+    "headers=3: expected names and values": lambda broker: broker.produce("t", "v", headers=3),
+    "KafkaBroker.kill_node() missing 1 required positional argument: 'node_id'": lambda broker: broker.kill_node(),
+    "KafkaBroker.create_topic() got an unexpected keyword argument 'partition' (did you mean 'partitions'?)": (
+        lambda broker: broker.create_topic("x", partition=3)
+    ),
+    "BrokerClock.advance() got an unexpected keyword argument 'hour' (did you mean 'hours'?)": (
+        lambda broker: broker.clock.advance(hour=1)
+    ),
+    "no condition is called 'client' (did you mean 'client_id'?); there are topic, partition, group, "
+    "transactional_id, client_id, node, error, state, since, when": lambda broker: broker.requests.wait(client="x"),
+    "values=3: expected a list": lambda broker: matchers.assert_records(broker, "t", 3),  # type: ignore[arg-type]
+    "count='3': expected a whole number": lambda broker: matchers.assert_count(broker, "t", "3"),  # type: ignore[arg-type]
     "restore(3): expected what broker.snapshot() returned": lambda broker: broker.restore(3),
 }
 
 
-def test_an_argument_of_the_wrong_type_is_told_in_one_line() -> None:
-    with odradek.KafkaBroker(topics={"t": 1}) as broker:
+@pytest.mark.parametrize("process", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["here", "in a process"])
+def test_an_argument_of_the_wrong_type_is_told_in_one_line(process: bool) -> None:
+    with odradek.KafkaBroker(topics={"t": 1}, process=process) as broker:
         for text, call in WRONG_TYPES.items():
             with pytest.raises(TypeError, match=f"^{re.escape(text)}$"):
                 call(broker)
+
+
+WRONG_VALUES: dict[str, Callable[[Any], object]] = {
+    "partition=3: __transaction_state does not exist yet": lambda broker: broker.reload_coordinator(
+        3, "__transaction_state"
+    ),
+    "partition=50: __consumer_offsets has 50 partitions, counted from 0": lambda broker: broker.hold_load(
+        "__consumer_offsets", 50
+    ),
+    "members=-1: expected 0 or more": lambda broker: broker.group("g").wait(members=-1),
+    "isolation='x': expected read_uncommitted or read_committed": lambda broker: broker.records("t", isolation="x"),
+    "transaction='x': expected one of commit, abort, open": lambda broker: broker.produce("t", transaction="x"),
+    "client='x': expected one of confluent, kcat, kafka-python, aiokafka, java, kafkajs, franz-go-env": (
+        lambda broker: broker.client_config(client="x")
+    ),
+    "no listener 'PLAINTEX' (did you mean 'PLAINTEXT'?); the listeners: PLAINTEXT": (
+        lambda broker: broker.bootstrap_servers_of("PLAINTEX")
+    ),
+    "the offset of t-0 must be a number from 0 on, not -1": lambda broker: broker.group("g").set_offsets(
+        {("t", 0): -1}
+    ),
+}
+
+
+@pytest.mark.parametrize("process", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["here", "in a process"])
+def test_a_wrong_value_is_told_in_one_line(process: bool) -> None:
+    with odradek.KafkaBroker(topics={"t": 1}, process=process) as broker:
+        for text, call in WRONG_VALUES.items():
+            with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+                call(broker)
+
+
+@pytest.mark.parametrize("process", [False, True], ids=["here", "in a process"])
+def test_a_wrong_argument_of_a_start_is_told_at_once(process: bool) -> None:
+    settings: Any = {"node": 3}
+    with pytest.raises(TypeError, match=r"argument 'node' \(did you mean 'nodes'\?\)$"):
+        odradek.KafkaBroker(**settings, process=process)

@@ -58,19 +58,19 @@ def test_a_shard_that_is_started_while_its_load_is_held(broker: KafkaBroker) -> 
 def test_wrong_names_are_the_users_mistakes(broker: KafkaBroker) -> None:
     with pytest.raises(ValueError, match="use one of __consumer_offsets"):
         broker.hold_load("t")
-    with pytest.raises(KeyError, match="no partition __share_group_state-50"):
+    with pytest.raises(ValueError, match="partition=50: __share_group_state has 50"):
         broker.hold_load(SHARE_GROUP_STATE, 50)
 
 
 @pytest.mark.parametrize("topic", [CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE])
 def test_each_coordinator_can_load_again(topic: str) -> None:
     with KafkaBroker() as broker:
-        with pytest.raises(KeyError, match=f"no partition {topic}-3: there are 0"):
+        with pytest.raises(ValueError, match=f"partition=3: {topic} does not exist yet"):
             broker.reload_coordinator(3, topic)
         broker.hold_load(topic, 3).undo()  # makes the topic
         broker.reload_coordinator(3, topic)
         for partition in (-1, 50):
-            with pytest.raises(KeyError, match=f"no partition {topic}-{partition}: there are 50"):
+            with pytest.raises(ValueError, match=f"partition={partition}: {topic} has 50"):
                 broker.reload_coordinator(partition, topic)
 
 

@@ -70,7 +70,7 @@ def test_alone_it_lists_what_there_is(ctl: Run) -> None:
             "no operation is called kil-node (did you mean 'kill-node'?); `odradek ctl` alone lists them",
         ),
         (("kill-node", "9"), "no node 9: the cluster has 1, 2, 3"),
-        (("kill-node", "two"), "node_id: expected a whole number, not 'two'"),
+        (("kill-node", "two"), "node_id='two': expected a whole number"),
         (("kill-node", "1", "2"), "too many values: odradek ctl kill-node NODE_ID"),
         (("kill-node",), "kill-node needs node_id"),
         (("groups", "info"), "groups info needs GROUP: odradek ctl groups info GROUP"),

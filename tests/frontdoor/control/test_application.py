@@ -120,7 +120,7 @@ def test_hundreds_of_waits_take_no_threads_and_end_with_their_clients(broker: od
         ("POST", "/v1/clock/set-ms", {"now_ms": -5}, 400, "from 1970 to the year 9999"),
         ("POST", "/v1/clock/set-ms", b'{"now_ms": NaN}', 400, "NaN is not a JSON number"),
         ("POST", "/v1/clock/set-ms", b'{"now_ms": 1e400}', 400, "expected a whole number"),
-        ("POST", "/v1/reload-coordinator", {"partition": 0, "topic": "__share_group_state"}, 400, "there are 0"),
+        ("POST", "/v1/reload-coordinator", {"partition": 0, "topic": "__share_group_state"}, 400, "does not exist yet"),
     ],
 )
 def test_bad_input_is_told(control: Ask, method: str, path: str, body: Any, status: int, message: str) -> None:

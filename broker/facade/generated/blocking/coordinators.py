@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.groups.view import Condition, GroupView, GroupWatch, condition_of, late
+from odradek.broker.facade.names import Named
 from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S, blocking_settled
 from odradek.broker.facade.verb_base import BlockingVerbs
 
@@ -73,7 +74,7 @@ class GroupVerbs(BlockingVerbs):
         """Make the coordinator of a partition reload its state from the log, as after a change of its leader.
 
         ``topic`` is ``__consumer_offsets``, ``__transaction_state`` or ``__share_group_state``. Raises ValueError for
-        another topic, KeyError for a partition that does not exist.
+        another topic, and for a partition that does not exist.
         """
         from odradek.broker.nodes.coordinators import reload
 
@@ -85,7 +86,7 @@ class GroupVerbs(BlockingVerbs):
         Requests are answered with COORDINATOR_LOAD_IN_PROGRESS until the change is undone. ``topic`` is
         ``__consumer_offsets``, ``__transaction_state`` or ``__share_group_state``. By default the next load is held,
         such as after a change of the leader; with ``now``, a coordinator that is loaded is unloaded first. Raises
-        ValueError for another topic, KeyError for a partition that does not exist.
+        ValueError for another topic, and for a partition that does not exist.
         """
         from odradek.broker.nodes.coordinators import hold_load, release_load
 
@@ -99,7 +100,7 @@ class _Call(Protocol):
     def __call__(self, function: Callable[[], None], /) -> None: ...
 
 
-class TransactionHold:
+class TransactionHold(Named):
     """A hold on a transactional id. ``with`` releases it at the end of the block."""
 
     def __init__(self, held: Hold, call: _Call) -> None:

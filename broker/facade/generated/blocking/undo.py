@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Self
 
+from odradek.broker.facade.names import Named
 
-class Undo:
+
+class Undo(Named):
     """Undoes a change such as ``broker.kill_node(2)``. ``with`` undoes it at the end of the block.
 
     The object may be dropped; then the change stays.

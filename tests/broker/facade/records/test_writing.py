@@ -95,10 +95,10 @@ def test_nothing_is_created_by_writing(broker: KafkaBroker) -> None:
     ("arguments", "error", "words"),
     [
         ({"partition": 3}, KafkaError, "no partition 3, it has 3"),
-        ({"partition": "1"}, TypeError, "a partition is a number, not '1'"),
+        ({"partition": "1"}, TypeError, "partition='1': expected a whole number"),
         ({"timestamp": -1}, ValueError, "expected milliseconds since 1970"),
         ({"transaction": "open"}, ValueError, "needs a transactional_id"),
-        ({"transaction": "roll", "transactional_id": "x"}, ValueError, "commit, abort or open"),
+        ({"transaction": "roll", "transactional_id": "x"}, ValueError, "expected one of commit, abort, open"),
         ({"transactional_id": ""}, ValueError, "must not be empty"),
         ({"headers": {"h": 1}}, TypeError, "as header, not 1"),
     ],
