@@ -56,10 +56,10 @@ class Found(NearNames):
     """An object whose AttributeErrors also name what the broker or a handle of it has."""
 
     __slots__ = ()
-    shown: ClassVar[str] = ""
+    _shown: ClassVar[str] = ""
 
     def _called(self) -> str:
-        return self.shown or type(self).__name__.removeprefix("Remote")
+        return self._shown or type(self).__name__.removeprefix("Remote")
 
     def _meant(self, name: str) -> str:
         return elsewhere(self._called(), name) or super()._meant(name)
@@ -74,7 +74,7 @@ class Named(Found):
         for name, member in list(vars(cls).items()):
             if inspect.isfunction(member):
                 first = next((vars(base)[name] for base in cls.__mro__[1:] if name in vars(base)), None)
-                member.__qualname__ = getattr(first, "__qualname__", f"{cls.shown or cls.__name__}.{name}")
+                member.__qualname__ = getattr(first, "__qualname__", f"{cls._shown or cls.__name__}.{name}")
                 if not name.startswith("_"):
                     setattr(cls, name, checked(member))
 

@@ -69,7 +69,7 @@ Steps = Generator[None, None, T]
 class TrioVerbs(Broker):
     """Verbs in the caller's trio run. Each verb is a checkpoint; if it is cancelled there, it does nothing."""
 
-    shown = "TrioBroker"
+    _shown = "TrioBroker"
 
     async def _call(self, function: Callable[[], T]) -> T:
         await trio.lowlevel.checkpoint()
@@ -133,7 +133,7 @@ def _verb(change: Callable[[], None]) -> str:
 class BlockingVerbs(Broker):
     """Verbs for any thread but the broker's own."""
 
-    shown = "KafkaBroker"
+    _shown = "KafkaBroker"
 
     def _call(self, function: Callable[[], T]) -> T:
         return self._look(function)

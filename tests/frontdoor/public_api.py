@@ -23,7 +23,7 @@ def rendered() -> str:
 
 def _lines(name: str, value: Any) -> Iterator[str]:
     if inspect.isclass(value):
-        bases = ", ".join(base.__name__ for base in value.__bases__ if base is not object)
+        bases = ", ".join(base.__name__ for base in value.__bases__ if base is not object and not _only_tells(base))
         yield f"class {name}({bases})" if bases else f"class {name}"
         if not issubclass(value, enum.Enum | Exception):
             yield f"    {inspect.signature(value)}"
@@ -32,6 +32,11 @@ def _lines(name: str, value: Any) -> Iterator[str]:
         yield f"def {name}{inspect.signature(value)}"
     else:
         yield f"{name}: {type(value).__name__}"
+
+
+def _only_tells(base: type) -> bool:
+    """Whether a base only words errors."""
+    return base.__module__ in ("odradek.broker.mistakes", "odradek.broker.facade.names")
 
 
 def _members(owner: type) -> Iterator[str]:
