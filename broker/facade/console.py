@@ -39,6 +39,7 @@ AdminApi = Literal[
     "DescribeConfigs",
     "DescribeUserScramCredentials",
     "IncrementalAlterConfigs",
+    "InitProducerId",
     "ListOffsets",
     "OffsetDelete",
 ]

@@ -48,6 +48,37 @@ def test_an_admin_request_that_waits_is_answered(broker: odradek.KafkaBroker, co
     assert broker.group("g").state == "Dead"
 
 
+def test_an_open_transaction_is_aborted_and_its_producer_fenced(broker: odradek.KafkaBroker, console: Console) -> None:
+    broker.create_topic("paid")
+    broker.produce("paid", "v", transactional_id="till", transaction="open")
+    open_one = broker.transactions["till"]
+    body: dict[str, Any] = {"transactionalId": "till", "transactionTimeoutMs": 60_000, "producerId": -1}
+    body |= {"producerEpoch": -1, "enable2Pc": False, "keepPreparedTxn": False}
+    with pytest.raises(odradek.KafkaError, match=r"^CONCURRENT_TRANSACTIONS"):  # as Kafka tells it while it aborts
+        console.admin("InitProducerId", body, node=open_one.coordinator_id)
+    aborted = broker.transactions["till"]
+    assert (aborted.state, aborted.producer_epoch) == ("CompleteAbort", open_one.producer_epoch + 1)
+    assert broker.records("paid", isolation="read_committed") == []
+
+
+def test_quotas_are_set_listed_and_removed(console: Console) -> None:
+    of = [{"entityType": "client-id", "entityName": None}, {"entityType": "user", "entityName": "alice"}]
+
+    def alter(entity: list[dict[str, str | None]], remove: bool) -> None:
+        ops = [{"key": "producer_byte_rate", "value": 0.0 if remove else 100.0, "remove": remove}]
+        console.admin("AlterClientQuotas", {"validateOnly": False, "entries": [{"entity": entity, "ops": ops}]})
+
+    def listed() -> Any:
+        return console.admin("DescribeClientQuotas", {"components": [], "strict": False})["entries"]
+
+    alter(of, remove=False)
+    assert listed() == [{"entity": of, "values": [{"key": "producer_byte_rate", "value": 100.0}]}]
+    alter(of, remove=True)
+    assert listed() == []
+    with pytest.raises(odradek.KafkaError, match="Invalid empty client quota entity"):
+        alter([], remove=False)
+
+
 def test_an_admin_request_needs_no_rights() -> None:
     security = odradek.Security(users={"admin": "pw"}, super_users=["admin"])
     with odradek.KafkaBroker(security=security) as broker:

@@ -705,6 +705,35 @@ def test_users_and_acls_are_made_and_removed(page: Page) -> None:
     assert page.told == []
 
 
+def test_quotas_are_set_and_removed(url: str, page: Page) -> None:
+    page.open(f"{url}/#security")
+    page.wait(has("No quotas."))
+    page.run("document.querySelector('[aria-label=\"Add: quota\"]').click()")
+    fill(page, user="alice", key="producer_byte_rate", value=1024)
+    submit(page)
+    page.wait(has("user alice"))
+    choose(page, "user alice")
+    page.run("document.activeElement.blur()")
+    page.run("document.querySelector('[aria-label=Quotas]').focus()")
+    page.press("Delete")
+    page.wait("document.querySelector('dialog[open]') !== null")
+    submit(page)
+    page.wait(has("No quotas."))
+
+
+def test_an_open_transaction_is_aborted(broker: odradek.KafkaBroker, url: str, page: Page) -> None:
+    broker.create_topic("tills")
+    broker.produce("tills", "v", transactional_id="till-9", transaction="open")
+    page.open(f"{url}/#transactions")
+    choose(page, "till-9")
+    click(page, "Abort")
+    submit(page)
+    forgive(page, 409)
+    page.wait(has("CompleteAbort"))
+    assert broker.transactions["till-9"].state == "CompleteAbort"
+    assert broker.records("tills", isolation="read_committed") == []
+
+
 def test_hostile_names_are_text_in_every_view(page: Page) -> None:
     page.told.clear()
     evil = "<img src=x onerror=\"document.title='owned'\">"

@@ -2,7 +2,7 @@
 
 import { api } from "./api.js";
 import { button, clockText, count, facts, h, many, tell } from "./dom.js";
-import { asks } from "./forms.js";
+import { ask, asks } from "./forms.js";
 import { act, known, latest } from "./frame.js";
 import { Grid } from "./grid.js";
 import { configs, search } from "./parts.js";
@@ -10,7 +10,8 @@ import { configs, search } from "./parts.js";
 export function transactionsView() {
   let all = [];
   const box = search("Search transactional ids", () => fill());
-  const grid = new Grid({ label: "Transactions", key: each => each.transactional_id, empty: "No transactional ids.", pick: () => {}, columns: [
+  const grid = new Grid({ label: "Transactions", key: each => each.transactional_id, empty: "No transactional ids.", pick: () => {},
+    remove: each => each.age_ms === null ? tell(new Error(`No transaction of ${each.transactional_id} is open.`)) : ask("abort", { id: each.transactional_id, timeout: each.timeout_ms, node: each.coordinator_id }), columns: [
     ["Transactional id", "minmax(100px, 2fr)", each => each.transactional_id, "", "transactional_id"],
     ["State", "minmax(120px, 1fr)", each => [each.state, each.state === "CompleteCommit" ? "good" : each.state === "CompleteAbort" ? "bad" : each.state === "Empty" ? "quiet" : "warn"]],
     ["Partitions", "minmax(110px, 2fr)", each => each.partitions.join(", "), "extra"],
@@ -19,7 +20,7 @@ export function transactionsView() {
       ["Producer", "110px", each => `${each.producer_id} epoch ${each.producer_epoch}`, "num extra"],
     ["Coordinator", "90px", each => each.coordinator_id, "num extra"], ["Held at", "minmax(60px, 1fr)", each => [each.held_at.join(", "), "warn"], "extra"]] });
   const fill = () => grid.set(all.filter(each => each.transactional_id.includes(box.value)));
-  return { nodes: [h("div", { className: "bar" }, box), grid.root], poll: async () => { all = Object.values(await api("transactions")); fill(); } };
+  return { nodes: [h("div", { className: "bar" }, box, button("Abort", grid.chosenRow(grid.remove))), grid.root], poll: async () => { all = Object.values(await api("transactions")); fill(); } };
 }
 
 export function nodesView() {

@@ -41,7 +41,7 @@ export async function copy(text) {
 }
 
 export function download(name, text) {
-  const href = URL.createObjectURL(new Blob([text]));
+  const href = URL.createObjectURL(new Blob([text].flat()));
   h("a", { href, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(href), 1000);
 }

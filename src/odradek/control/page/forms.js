@@ -62,6 +62,13 @@ export const nodeOf = (type, name) => type === 4 ? Number(name) : null;
 const alter = remove => ({ type, name, key, value }) => kafka("IncrementalAlterConfigs", { validateOnly: false,
   resources: [{ resourceType: type, resourceName: name, configs: [{ name: key, configOperation: remove ? 1 : 0, value: remove ? null : value ?? "" }] }] }, nodeOf(type, name));
 
+// Whom a quota is about, as Kafka's tools say it.
+export const ENTITIES = ["user", "client-id", "ip"], DEFAULT = "<default>";
+const QUOTAS = ["producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate", "connection_creation_rate"];
+const quota = remove => ({ key, value, ...given }) => kafka("AlterClientQuotas", { validateOnly: false, entries: [{
+  entity: ENTITIES.filter(each => given[each] !== undefined).map(each => ({ entityType: each, entityName: given[each] === DEFAULT ? null : given[each] })),
+  ops: [{ key, value: remove ? 0 : value, remove }] }] });
+
 const subject = name => `/subjects/${enc(name)}`;
 const effects = ["answer", "drop", "lose", "cut", "delay_ms"];
 const topic = ["topic", "Topic", "text", { required: true }], partition = ["partition", "Partition", "number", { required: true, min: 0 }];
@@ -128,6 +135,12 @@ const FORMS = {
       upsertions: [{ name, mechanism, iterations, ...await salted(password, mechanism, iterations) }] }) },
   "delete-user": { title: at => `Remove ${at.name}`, does: "Remove", warns: "Its credentials are deleted.",
     call: ({ name, mechanism }) => kafka("AlterUserScramCredentials", { deletions: [{ name, mechanism }], upsertions: [] }) },
+  "quota": { title: () => "Set a quota", does: "Set", fields: [...ENTITIES.map(each => [each, { ip: "IP address" }[each] ?? each, "text", { placeholder: `none, or ${DEFAULT}` }]),
+    ["key", "Quota", QUOTAS], ["value", "Value", "number", { required: true, min: 0, step: "any" }]], call: quota(false) },
+  "delete-quota": { title: at => `Remove ${at.key} of ${at.who}`, does: "Remove", warns: "It is in force no longer.", call: quota(true) },
+  "abort": { title: at => `Abort the transaction of ${at.id}`, does: "Abort", warns: "Its producer is fenced: it has to begin anew.",
+    call: ({ id, timeout, node }) => kafka("InitProducerId", { transactionalId: id, transactionTimeoutMs: timeout, producerId: -1, producerEpoch: -1,
+      enable2Pc: false, keepPreparedTxn: false }, node).catch(error => { if (!error.message.startsWith("CONCURRENT_TRANSACTIONS")) throw error; }) },  // so it is told while it is aborted
   "acl": { title: () => "Add an ACL", does: "Add", fields: [["permissionType", "Permission", [[3, "Allow"], [2, "Deny"]]],
     ["principal", "Principal", "text", { value: "User:", required: true }], ["host", "Host", "text", { value: "*", required: true }],
     ["operation", "Operation", numbered(OPERATIONS)], ["resourceType", "On", numbered(RESOURCES)],

@@ -174,11 +174,16 @@ export function recordsView(topic = "", partition = "", offset = "") {
     stream.keep();
   }
   const schemas = schemasDialog(topic, again);
+  async function downloadAll() {
+    const all = await api(`records?${query({ topic, partition, isolation: committed.checked ? "read_committed" : "", control: marks.checked || "" })}`);
+    download(`${topic}.jsonl`, all.map(each => `${JSON.stringify(each)}\n`));
+  }
   return {
     nodes: [names, schemas.dialog, h("div", { className: "bar" }, box, h("label", {}, "Partition", part),
       button("Live", () => { if (isLive && wanted) { filter.value = ""; lookFor(""); } else go("records", topic, part.value); }, { "aria-pressed": isLive }),
       step(false, "Older"), step(true, "Newer"), at, time, filter, button("Search all", () => lookFor(filter.value)), asks("Produce", "produce", () => ({ topic })),
       button("Download", () => download(`${topic}.jsonl`, grid.rows.map(each => `${JSON.stringify(each)}\n`).join(""))),
+      button("Download all", () => downloadAll().catch(tell)),
       h("label", {}, committed, "Committed"), h("label", {}, marks, "Markers"),
       button("Schemas", () => schemas.open().catch(tell)), note),
     h("div", { className: "split" }, h("div", {}, grid.root), detail)],
