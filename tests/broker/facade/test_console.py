@@ -62,7 +62,10 @@ def test_an_open_transaction_is_aborted_and_its_producer_fenced(broker: odradek.
 
 
 def test_quotas_are_set_listed_and_removed(console: Console) -> None:
-    of = [{"entityType": "client-id", "entityName": None}, {"entityType": "user", "entityName": "alice"}]
+    of: list[dict[str, str | None]] = [
+        {"entityType": "client-id", "entityName": None},
+        {"entityType": "user", "entityName": "alice"},
+    ]
 
     def alter(entity: list[dict[str, str | None]], remove: bool) -> None:
         ops = [{"key": "producer_byte_rate", "value": 0.0 if remove else 100.0, "remove": remove}]
