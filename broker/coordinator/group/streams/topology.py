@@ -126,6 +126,9 @@ def listed(topics: list[str]) -> str:
     return ", ".join(topics[:3]) + (f" and {more} additional topics" if more > 0 else "")
 
 
+MOST_TASKS = 100_000
+"""Assigning them takes half a second, in which no other client is served."""
+
 T = TypeVar("T")
 Existing = Callable[[str], int | None]
 """The partition count of a topic that exists."""
@@ -299,6 +302,9 @@ def configure(topology: Topology, topics: TopicSource) -> ConfiguredTopology:
         counts = PartitionCounts(topology, existing)
         ordered = sorted(topology.subtopologies.values(), key=lambda each: java_text(each.subtopology_id))
         subtopologies = {each.subtopology_id: _configured(each, counts) for each in ordered}
+        tasks = sum(each.tasks for each in subtopologies.values())
+        if tasks > MOST_TASKS:
+            raise _invalid(f"The topology has {tasks} tasks, and odradek assigns at most {MOST_TASKS}.")
         missing = _missing(topology, subtopologies, topics)
     except TopicProblem as problem:
         return ConfiguredTopology(topology.epoch, None, (), problem.status)

@@ -53,6 +53,18 @@ def test_three_names_at_most() -> None:
     assert listed(["a", "b", "c", "d", "e"]) == "a, b, c and 2 additional topics"
 
 
+def test_a_topology_with_more_than_a_hundred_thousand_tasks_is_refused() -> None:
+    def of(count: int) -> Topology:
+        return Topology(1, {str(number): Subtopology(str(number), ["t"]) for number in range(count)})
+
+    assert configure(of(10), Topics(t=10_000)).is_ready
+    with pytest.raises(
+        KafkaError, match=r"^The topology has 110000 tasks, and odradek assigns at most 100000\.$"
+    ) as refused:
+        configure(of(11), Topics(t=10_000))
+    assert refused.value.code is ErrorCode.STREAMS_INVALID_TOPOLOGY
+
+
 def test_a_problem_is_a_status() -> None:
     problem = TopicProblem(TopicStatus.MISSING_SOURCE_TOPICS, "why")
     assert problem.status == (1, "why")
