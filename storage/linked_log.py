@@ -25,12 +25,6 @@ from odradek.storage.partition_log import PartitionLog
 from odradek.storage.segment_stores import DiskSegmentStores
 
 
-def is_linkable(log: PartitionLog) -> bool:
-    """Whether the log is on disk."""
-    with unbroken(log):
-        return isinstance(log.store, DiskLogStore)
-
-
 def directory_of(log: PartitionLog) -> DiskBackend:
     """The log directory of a log on disk."""
     with unbroken(log):

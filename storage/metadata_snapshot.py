@@ -33,8 +33,6 @@ from odradek.storage.backend import StorageError
 from odradek.storage.file_system import FileSystem
 from odradek.storage.formats.segment_files import stored_batch_at
 
-BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
-"""The file with the records that the first leader of a new cluster writes. It has the format of a snapshot."""
 CHECKPOINT = ".checkpoint"
 _NAME = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
 _SOFT_LIMIT = 1 << 15
@@ -189,16 +187,6 @@ def write_metadata_snapshot(
     path = folder / snapshot_id.file_name
     data = format_metadata_snapshot(snapshot, epoch=snapshot_id.epoch, now_ms=now_ms, metadata_version=metadata_version)
     fs.write_atomically(path, data)
-    return path
-
-
-def write_bootstrap_checkpoint(
-    fs: FileSystem, log_directory: Path, records: Iterable[MetadataRecord], *, now_ms: int
-) -> Path:
-    """Write `bootstrap.checkpoint` as `kafka-storage format` does."""
-    path = log_directory / BOOTSTRAP_CHECKPOINT
-    snapshot = MetadataSnapshot(list(records))
-    fs.write_atomically(path, format_metadata_snapshot(snapshot, epoch=NO_SNAPSHOT.epoch, now_ms=now_ms))
     return path
 
 

@@ -18,8 +18,7 @@ from typing import cast
 from odradek.broker.api.lookups import reachable, told_controller
 from odradek.broker.controller import topic_control
 from odradek.broker.controller.topic_control import CreatedTopic, NewTopic, check_new_partitions
-from odradek.broker.metadata.image import TopicImage
-from odradek.broker.metadata.registrations import NO_LEADER, PartitionRegistration
+from odradek.broker.metadata.image import NO_LEADER, PartitionRegistration, TopicImage
 from odradek.broker.metadata.topic_name_rules import CLUSTER_METADATA, INTERNAL_TOPICS, check_topic_name
 from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext

@@ -17,7 +17,7 @@ of `broker/api/controller_listener`: the active controller serves them, the othe
 
 Directories. `DataDirectory` opens and closes the directories of a cluster. It sets aside folders that the metadata
 does not know. It takes over directories of older formats together with the first records, so that either all of it is
-in the log or nothing. Several directories are one medium (`node_directories`): a `DirectoryGroup`
+in the log or nothing. Several directories are one medium (`node_directories`): a `NodeDirectories`
 knows the home of each partition. A replica moves as a whole: copy, sync, rename, drop the old folder
 (`storage/folder_move`).
 """

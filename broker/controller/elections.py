@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
 from typing import NamedTuple
 
-from odradek.broker.metadata.registrations import NO_LEADER, Ids, PartitionRegistration
+from odradek.broker.metadata.image import NO_LEADER, Ids, PartitionRegistration
 from odradek.protocol.generated.metadata_records.partition_change_record import PartitionChangeRecord
 from odradek.protocol.message import ZERO_UUID
 

@@ -15,9 +15,8 @@ from odradek.broker.controller.broker_control import (
 from odradek.broker.controller.controller import Controller
 from odradek.broker.controller.feature_levels import CONTROLLERS_SINCE
 from odradek.broker.controller.quorum import Quorum
-from odradek.broker.metadata.image import METADATA_VERSION, MetadataDelta, MetadataImage, directory_of
+from odradek.broker.metadata.image import METADATA_VERSION, Endpoint, MetadataDelta, MetadataImage, directory_of
 from odradek.broker.metadata.node import Node
-from odradek.broker.metadata.registrations import Endpoint
 from odradek.protocol.uuids import new_uuid
 
 CONTROLLER_LISTENER = "CONTROLLER"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odradek.broker.config.requirements import cordoned
-from odradek.broker.metadata.registrations import PartitionRegistration
+from odradek.broker.metadata.image import PartitionRegistration
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.uuids import uuid_from_text
 from odradek.storage.backend import LoadedLog, LogStore, StorageError
@@ -114,15 +114,22 @@ Place = tuple[str, int]
 """Topic and index."""
 
 
-class DirectoryGroup:
-    """Several log directories, by number, as one medium: each partition has its files in one of them, its home.
+class NodeDirectories:
+    """The log directories of the nodes, by number, as one medium: each partition has its files in one, its home.
 
-    See `odradek.storage.backend.LogBackend`. Owner: the data directory, which opens and closes the backends. `others`:
-    directories that get no partitions.
+    Here each node has one directory: its number is that of its node. See `odradek.storage.backend.LogBackend`. Owner:
+    the data directory, which opens and closes the backends. `registration_of(topic, index)`: a partition's registration
+    in the metadata, None if it is unknown there. `others`: directories that get no partitions.
     """
 
-    def __init__(self, backends: Mapping[int, DiskBackend], others: Iterable[DiskBackend] = ()) -> None:
+    def __init__(
+        self,
+        backends: Mapping[int, DiskBackend],
+        registration_of: Callable[[str, int], PartitionRegistration | None],
+        others: Iterable[DiskBackend] = (),
+    ) -> None:
         self.backends = backends
+        self._registration_of = registration_of
         self._all = (*backends.values(), *others)
         self._homes: dict[Place, int] = {}
 
@@ -192,31 +199,7 @@ class DirectoryGroup:
         """The partition is in no directory."""
         self._homes.pop(place, None)
 
-    def home_of(self, place: Place, registration: PartitionRegistration) -> int:
-        """Where a log of a partition is to be that will be registered so."""
-        raise NotImplementedError
-
-    def _new_home(self, topic: str, partition: int) -> int:
-        raise NotImplementedError
-
-    def _rightful(self, place: Place, held: Collection[int], registration: PartitionRegistration) -> int:
-        raise NotImplementedError
-
-
-class NodeDirectories(DirectoryGroup):
-    """The directories of several nodes, one each: its number is that of its node.
-
-    `registration_of(topic, index)`: a partition's registration in the metadata, None if it is unknown there.
-    """
-
-    def __init__(
-        self,
-        backends: Mapping[int, DiskBackend],
-        registration_of: Callable[[str, int], PartitionRegistration | None],
-        others: Iterable[DiskBackend] = (),
-    ) -> None:
-        super().__init__(backends, others)
-        self._registration_of = registration_of
+    # -- nodes
 
     @property
     def node_ids(self) -> Collection[int]:
@@ -231,15 +214,13 @@ class NodeDirectories(DirectoryGroup):
         """The directory of a node that has, or will have, its replica of a partition."""
         return node_id
 
-    # -- homes
-
     def _new_home(self, topic: str, partition: int) -> int:
         registration = self._registration_of(topic, partition)
         known = [node for node in (registration.replicas if registration else ()) if node in self.node_ids]
         return self.number_for(known[0] if known else next(iter(self.node_ids)), (topic, partition))
 
     def home_of(self, place: Place, registration: PartitionRegistration) -> int:
-        """See `DirectoryGroup`: one of its replicas'."""
+        """Where a log of a partition is to be that will be registered so: with one of its replicas."""
         nodes = [node for node in registration.replicas if node in self.node_ids] or list(self.node_ids)
         home = self._homes.get(place)
         return home if home is not None and self.node_of(home) in nodes else self.number_for(nodes[0], place)
@@ -435,7 +416,7 @@ class LogDirectories(NodeDirectories):
             mine.leave(place)
 
     def home_of(self, place: Place, registration: PartitionRegistration) -> int:
-        """See `DirectoryGroup`: the one that the metadata is going to name, where it names one of a single node."""
+        """The one that the metadata is going to name, where it names one of a single node."""
         if len(self._nodes) == 1:
             [mine] = self._nodes.values()
             recorded = mine.recorded(registration)

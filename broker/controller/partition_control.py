@@ -8,8 +8,15 @@ from typing import NamedTuple
 from odradek.broker.controller.elections import Election, PartitionChange, Rules, without
 from odradek.broker.controller.state import Decision, MetadataState, PartitionKey
 from odradek.broker.controller.topic_control import check_replicas
-from odradek.broker.metadata.image import ELR_VERSION, ResourceType, TopicImage, directory_of
-from odradek.broker.metadata.registrations import LOST_DIRECTORY, NO_LEADER, PartitionRegistration
+from odradek.broker.metadata.image import (
+    ELR_VERSION,
+    LOST_DIRECTORY,
+    NO_LEADER,
+    PartitionRegistration,
+    ResourceType,
+    TopicImage,
+    directory_of,
+)
 from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.metadata_records.partition_change_record import PartitionChangeRecord
 from odradek.protocol.message import MetadataRecord

@@ -6,8 +6,7 @@ import logging
 from collections.abc import Iterator
 
 from odradek.broker.config.broker_config import BrokerConfig, ConfigError
-from odradek.broker.metadata.image import MetadataDelta, MetadataImage, ResourceType
-from odradek.broker.metadata.registrations import NO_LEADER, PartitionRegistration
+from odradek.broker.metadata.image import NO_LEADER, MetadataDelta, MetadataImage, PartitionRegistration, ResourceType
 
 _log = logging.getLogger("odradek.broker.controller")
 

@@ -15,8 +15,8 @@ from odradek.storage.restored_folders import RestoreMark
 
 if TYPE_CHECKING:
     from odradek.broker.controller.disk_metadata_log import DiskMetadataLog
-    from odradek.broker.controller.node_directories import DirectoryGroup, Place
-    from odradek.broker.metadata.registrations import PartitionRegistration
+    from odradek.broker.controller.node_directories import NodeDirectories, Place
+    from odradek.broker.metadata.image import PartitionRegistration
     from odradek.storage.disk_backend import DiskBackend
     from odradek.storage.partition_log import PartitionLog
 
@@ -94,7 +94,7 @@ class RestoredLogs:
     all of it or nothing (`storage.restored_folders`).
     """
 
-    def __init__(self, directories: DirectoryGroup, metadata: DiskMetadataLog) -> None:
+    def __init__(self, directories: NodeDirectories, metadata: DiskMetadataLog) -> None:
         self._directories = directories
         self._metadata = metadata
         self._marks = {number: RestoreMark() for number in directories.backends}

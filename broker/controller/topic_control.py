@@ -11,8 +11,7 @@ from odradek.broker.config.requirements import takes_replicas
 from odradek.broker.config.tiered_storage import check_topic
 from odradek.broker.controller.config_control import config_records
 from odradek.broker.controller.state import Decision, MetadataState
-from odradek.broker.metadata.image import METADATA_VERSION, ResourceType, directory_of
-from odradek.broker.metadata.registrations import BrokerRegistration
+from odradek.broker.metadata.image import METADATA_VERSION, BrokerRegistration, ResourceType, directory_of
 from odradek.broker.metadata.topic_name_rules import (
     CONSUMER_OFFSETS,
     SHARE_GROUP_STATE,

@@ -15,8 +15,7 @@ from odradek.protocol.uuids import uuid_to_text
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.facade.thread_bridge import Call
-    from odradek.broker.metadata.image import MetadataImage
-    from odradek.broker.metadata.registrations import PartitionRegistration
+    from odradek.broker.metadata.image import MetadataImage, PartitionRegistration
     from odradek.broker.partitions.partition import Partition
     from odradek.broker.partitions.partition_registry import Topic
 

@@ -13,7 +13,7 @@ from odradek.broker.metadata.image import ConfigResource, MetadataImage, Resourc
 from odradek.broker.metadata.snapshot import feature_records, partition_record, producer_id_records, quota_records
 
 if TYPE_CHECKING:
-    from odradek.broker.metadata.registrations import PartitionRegistration
+    from odradek.broker.metadata.image import PartitionRegistration
     from odradek.protocol.message import MetadataRecord
 
 

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from odradek.broker.metadata.image import METADATA_VERSION, MetadataImage
-from odradek.broker.metadata.registrations import BrokerRegistration, ControllerRegistration, PartitionRegistration
+from odradek.broker.metadata.image import (
+    METADATA_VERSION,
+    BrokerRegistration,
+    ControllerRegistration,
+    MetadataImage,
+    PartitionRegistration,
+)
 from odradek.protocol.message import MetadataRecord
 
 if TYPE_CHECKING:

@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any
 from odradek.broker.metadata import security_records
 from odradek.broker.metadata.image import (
     AclContent,
+    BrokerRegistration,
     ConfigResource,
+    ControllerRegistration,
+    Endpoint,
     MetadataDelta,
     MetadataImage,
+    PartitionRegistration,
     QuotaEntity,
     ResourceType,
     TopicImage,
-)
-from odradek.broker.metadata.registrations import (
-    BrokerRegistration,
-    ControllerRegistration,
-    Endpoint,
-    PartitionRegistration,
 )
 from odradek.broker.metadata.topic_name_rules import collision_key
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import trio
 
 from odradek.broker.controller.partition_control import assign_replicas
-from odradek.broker.metadata.registrations import LOST_DIRECTORY
+from odradek.broker.metadata.image import LOST_DIRECTORY
 from odradek.broker.mistakes import did_you_mean
 from odradek.broker.nodes.node_life import halt_node, start_node
 from odradek.broker.partitions.failing_disks import DiskFault, FailingDisks

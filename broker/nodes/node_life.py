@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from odradek.broker.controller import partition_control
-from odradek.broker.metadata.registrations import NO_LEADER
+from odradek.broker.metadata.image import NO_LEADER
 from odradek.broker.mistakes import NearNames
 from odradek.broker.nodes.node_values import NewValues, changed_values, check_values
 from odradek.broker.partitions.lookups import find_partitions

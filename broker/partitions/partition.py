@@ -14,7 +14,7 @@ from odradek.storage.partition_log import Appended, AppendInfo, AppendOrigin, Pa
 
 if TYPE_CHECKING:
     from odradek.broker.config.broker_config import TopicConfig
-    from odradek.broker.metadata.registrations import PartitionRegistration
+    from odradek.broker.metadata.image import PartitionRegistration
     from odradek.broker.partitions.durability import Durability
     from odradek.broker.partitions.replicas import Replica, ReplicaSet
     from odradek.protocol.message import Buffer

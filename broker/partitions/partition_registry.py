@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from odradek.broker.clock import BrokerClock
-    from odradek.broker.metadata.registrations import PartitionRegistration
+    from odradek.broker.metadata.image import PartitionRegistration
     from odradek.broker.partitions.durability import Durability
     from odradek.storage.backend import LogBackend
     from odradek.storage.chunks import ChunkPool

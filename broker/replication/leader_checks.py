@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from odradek.broker.config.broker_config import BrokerConfig
     from odradek.broker.controller.controller import Controller
     from odradek.broker.controller.state import Decision, MetadataState
-    from odradek.broker.metadata.image import MetadataDelta, MetadataImage
-    from odradek.broker.metadata.registrations import PartitionRegistration
+    from odradek.broker.metadata.image import MetadataDelta, MetadataImage, PartitionRegistration
 
 AUTO_REBALANCE = "auto.leader.rebalance.enable"
 IMBALANCE_INTERVAL_S = "leader.imbalance.check.interval.seconds"

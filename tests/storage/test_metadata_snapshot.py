@@ -20,7 +20,6 @@ from odradek.protocol.record_batch import iter_batches
 from odradek.storage.backend import StorageError
 from odradek.storage.file_system import FileSystem
 from odradek.storage.metadata_snapshot import (
-    BOOTSTRAP_CHECKPOINT,
     MetadataSnapshot,
     SnapshotId,
     format_metadata_snapshot,
@@ -29,7 +28,6 @@ from odradek.storage.metadata_snapshot import (
     parse_snapshot_name,
     read_metadata_snapshot,
     snapshot_batches,
-    write_bootstrap_checkpoint,
     write_metadata_snapshot,
 )
 from tests.fakes.file_system import Crash, FaultyFileSystem, full_after
@@ -125,7 +123,7 @@ def test_names() -> None:
     name = "00000000000000000158-0000000005.checkpoint"
     assert parse_snapshot_name(name) == SnapshotId(158, 5)
     assert SnapshotId(158, 5).file_name == name
-    for other in ("quorum-state", name + ".tmp", name + ".deleted", "158-5.checkpoint", BOOTSTRAP_CHECKPOINT):
+    for other in ("quorum-state", name + ".tmp", name + ".deleted", "158-5.checkpoint", "bootstrap.checkpoint"):
         assert parse_snapshot_name(other) is None
 
 
@@ -194,25 +192,6 @@ def test_a_crash_leaves_the_snapshot_whole_or_absent(tmp_path: Path) -> None:
             stop += 1
             continue
         assert (newest_snapshot(folder), read_metadata_snapshot(fs, path)) == (SnapshotId(20, 2), NEW)
-        break
-    assert stop == fs.calls >= 4
-
-
-def test_a_crash_leaves_the_bootstrap_checkpoint_whole(tmp_path: Path) -> None:
-    stop = 0
-    while True:
-        write_bootstrap_checkpoint(FileSystem(), tmp_path, OLD.records, now_ms=NOW)
-        fs = FaultyFileSystem(stop_at=stop)
-        try:
-            path = write_bootstrap_checkpoint(fs, tmp_path, NEW.records, now_ms=NOW)
-        except Crash:
-            assert read_metadata_snapshot(FileSystem(), tmp_path / BOOTSTRAP_CHECKPOINT).records in (
-                OLD.records,
-                NEW.records,
-            )
-            stop += 1
-            continue
-        assert read_metadata_snapshot(fs, path).records == NEW.records
         break
     assert stop == fs.calls >= 4
 

@@ -7,7 +7,7 @@ import pytest
 from odradek.broker.cluster import Cluster
 from odradek.broker.controller.broker_control import fence_broker, register_broker, shut_down_brokers, unfence_brokers
 from odradek.broker.controller.state import MetadataState
-from odradek.broker.metadata.registrations import Endpoint
+from odradek.broker.metadata.image import Endpoint
 from odradek.broker.metadata.writer import ImageWriter
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.metadata_records.register_broker_record import RegisterBrokerRecord

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from odradek.broker.controller.elections import NO_LEADER_CHANGE, Election, PartitionChange, Rules, without
-from odradek.broker.metadata.registrations import PartitionRegistration
+from odradek.broker.metadata.image import PartitionRegistration
 from odradek.protocol.generated.metadata_records.partition_change_record import PartitionChangeRecord
 
 TOPIC = b"t" * 16

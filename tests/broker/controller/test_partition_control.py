@@ -14,8 +14,14 @@ from odradek.broker.controller.partition_control import (
     reassign_partitions,
 )
 from odradek.broker.controller.state import MetadataState
-from odradek.broker.metadata.image import ELR_VERSION, MetadataImage, TopicImage
-from odradek.broker.metadata.registrations import BrokerRegistration, Ids, PartitionRegistration
+from odradek.broker.metadata.image import (
+    ELR_VERSION,
+    BrokerRegistration,
+    Ids,
+    MetadataImage,
+    PartitionRegistration,
+    TopicImage,
+)
 from odradek.broker.metadata.writer import ImageWriter
 from odradek.broker.partitions.partition import Partition
 from odradek.protocol.errors import ErrorCode, KafkaError

@@ -21,8 +21,7 @@ from odradek.broker.controller.topic_control import (
     records_of_topic,
     spread,
 )
-from odradek.broker.metadata.image import ResourceType
-from odradek.broker.metadata.registrations import BrokerRegistration
+from odradek.broker.metadata.image import BrokerRegistration, ResourceType
 from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS, TRANSACTION_STATE
 from odradek.broker.metadata.writer import ImageWriter
 from odradek.protocol.errors import ErrorCode, KafkaError

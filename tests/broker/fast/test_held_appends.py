@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odradek.broker.fast.held_appends import HeldAppends, HoldingJournal
-from odradek.broker.metadata.registrations import PartitionRegistration
+from odradek.broker.metadata.image import PartitionRegistration
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.partitions.waiters import Waiter
 from odradek.broker.runtime.machine import NewRecord, Producer

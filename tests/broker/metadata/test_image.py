@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from odradek.broker.cluster import Cluster
-from odradek.broker.metadata.image import MetadataDelta, directory_of
+from odradek.broker.metadata.image import BrokerRegistration, MetadataDelta, PartitionRegistration, directory_of
 from tests.fakes.configs import set_configs
 from tests.fakes.nodes import set_node_up
 
@@ -46,3 +48,20 @@ def test_everything_names_all_resources() -> None:
     assert set(delta.configs) == {(2, "a"), (4, "")}
     assert delta.brokers == {1: None, 2: None}
     assert not delta.is_empty
+
+
+# -- Registrations: what the image has of a partition, a broker and a controller.
+
+
+def test_a_partition_under_reassignment() -> None:
+    at_rest = PartitionRegistration((1, 2), (1, 2), 1, 0, 0, (bytes(16), bytes(16)))
+    assert not at_rest.is_reassigned
+    assert at_rest._replace(adding=(3,)).is_reassigned
+    assert at_rest._replace(removing=(2,)).is_reassigned
+
+
+@pytest.mark.parametrize(
+    ("fenced", "stopping", "active"), [(False, False, True), (True, False, False), (False, True, False)]
+)
+def test_a_broker_leads_while_it_is_neither_fenced_nor_stopping(fenced: bool, stopping: bool, active: bool) -> None:
+    assert BrokerRegistration(1, 0, bytes(16), (), {}, None, fenced, stopping, ()).is_active is active

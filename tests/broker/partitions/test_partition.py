@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.metadata.registrations import PartitionRegistration
+from odradek.broker.metadata.image import PartitionRegistration
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.partitions.waiters import Waiter
 from odradek.protocol.errors import ErrorCode, KafkaError

@@ -19,8 +19,7 @@ from odradek.broker.controller.partition_control import (
     reassign_partitions,
 )
 from odradek.broker.controller.state import Decision, MetadataState
-from odradek.broker.metadata.image import MetadataDelta, MetadataImage
-from odradek.broker.metadata.registrations import PartitionRegistration
+from odradek.broker.metadata.image import MetadataDelta, MetadataImage, PartitionRegistration
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.partitions.replicas import NOTHING, Lag
 from odradek.protocol.errors import ErrorCode, KafkaError
