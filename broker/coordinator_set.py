@@ -17,7 +17,7 @@ from odradek.broker.requests.services import Deferred
 from odradek.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
-    from odradek.broker.coordinator.group.service import GroupService, Performers
+    from odradek.broker.coordinator.group.service import EffectHandlers, GroupService
     from odradek.broker.coordinator.share_state.service import Persister, ShareStateService
     from odradek.broker.coordinator.transaction.service import TransactionService
     from odradek.broker.metadata.image import MetadataDelta, MetadataImage
@@ -74,15 +74,15 @@ class CoordinatorSet:
             read_settings(self._config),
             LiveConfigs(self._config, self._controller.image.configs),
             ImageTopics(self._controller.image),
-            self._group_performers,
+            self._effect_handlers_of_groups,
         )
 
-    def _group_performers(self) -> Performers:
-        from odradek.broker.coordinator.group.share.kind import performers
-        from odradek.broker.coordinator.group.streams.progress import performers as streams_performers
+    def _effect_handlers_of_groups(self) -> EffectHandlers:
+        from odradek.broker.coordinator.group.share.kind import effect_handlers
+        from odradek.broker.coordinator.group.streams.progress import effect_handlers as streams_effect_handlers
 
-        states = performers(self.share_persister, lambda: self._config.release.share_start_of_added_partitions)
-        return {**states, **streams_performers(self._create_internal_topics)}
+        states = effect_handlers(self.share_persister, lambda: self._config.release.share_start_of_added_partitions)
+        return {**states, **streams_effect_handlers(self._create_internal_topics)}
 
     def _create_internal_topics(self, topics: Sequence[TopicInfo]) -> list[KafkaError | None]:
         """Create internal topics of Streams applications; 0 stands for the broker's own replication factor."""

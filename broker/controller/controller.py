@@ -99,7 +99,7 @@ class Controller:
             self._fresh_machine,
             log,
             self._clock,
-            perform=self._perform,
+            handle_effect=self._handle_effect,
             report=self._report_or_raise,
         )
         self._opening = True
@@ -246,7 +246,7 @@ class Controller:
 
     # -- publishing
 
-    def _perform(self, shard: Shard[ControllerMachine], effect: Effect) -> None:
+    def _handle_effect(self, shard: Shard[ControllerMachine], effect: Effect) -> None:
         if not isinstance(effect, ImageChanged):
             raise TypeError(f"{effect!r} is not an effect of the controller")
         for publish in self.publishers:

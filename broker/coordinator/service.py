@@ -105,7 +105,7 @@ class CoordinatorService(Generic[M]):
 
     Owner: the cluster, which reports deleted topics and changed leaders. A shard belongs to the leader node of its
     partition. When the leader changes, it reloads from the log, as a coordinator on another machine would.
-    `perform(shard, effect)` executes the machine's own effects (see `Shard`). `base_sequence` is written into the
+    `handle_effect(shard, effect)` executes the machine's own effects (see `Shard`). `base_sequence` is written into the
     batches: Kafka's group coordinator writes 0, its transaction coordinator -1. `keyed`: see `PartitionJournal`.
     """
 
@@ -115,14 +115,14 @@ class CoordinatorService(Generic[M]):
         surroundings: Surroundings,
         machine_factory: MachineFactory[M],
         *,
-        perform: Callable[[Shard[M], Effect], None] | None = None,
+        handle_effect: Callable[[Shard[M], Effect], None] | None = None,
         base_sequence: int = -1,
         keyed: bool = True,
     ) -> None:
         self.topic = topic
         self._surroundings = surroundings
         self._machine_factory = machine_factory
-        self._perform = perform
+        self._handle_effect = handle_effect
         self._base_sequence = base_sequence
         self._keyed = keyed
         self._shards: dict[int, Shard[M]] = {}
@@ -300,7 +300,7 @@ class CoordinatorService(Generic[M]):
             lambda: self._machine_factory(index),
             self._journal(partition),
             self._surroundings.clock,
-            perform=self._perform,
+            handle_effect=self._handle_effect,
             report=self._surroundings.report,
         )
         self._shards[index] = shard

@@ -175,7 +175,7 @@ class _ReplyWait(Parked):
         self._slot = slot
         self._answer = answer
         self._refused = refused
-        slot.tell(self._wake_up)
+        slot.notify(self._wake_up)
 
     def _wake_up(self) -> None:
         self.wake()
@@ -191,7 +191,7 @@ class _ReplyWait(Parked):
             return self._refused(error)
 
     def abandon(self) -> None:
-        self._slot.tell(None)
+        self._slot.notify(None)
 
 
 def later_all(

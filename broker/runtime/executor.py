@@ -41,8 +41,8 @@ class Executor(ABC):
     It lives in one thread and executes a command in one synchronous step. So only commands that another one causes,
     through an effect, ever wait here (see `follow_up`).
 
-    `perform(shard, effect)` executes the machine's own effects. `commits` exists while appends may not be committed at
-    once. `is_busy`: whether a command is being executed, so that the next one has to wait.
+    `handle_effect(shard, effect)` executes the machine's own effects. `commits` exists while appends may not be
+    committed at once. `is_busy`: whether a command is being executed, so that the next one has to wait.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Executor(ABC):
         new_machine: Callable[[], Any],
         journal: Journal[Any, Any],
         clock: BrokerClock,
-        perform: Callable[[Any, Effect], None] | None,
+        handle_effect: Callable[[Any, Effect], None] | None,
     ) -> None:
         self.name = name
         self.journal = journal
@@ -63,7 +63,7 @@ class Executor(ABC):
         self._timers = ShardTimers(clock)
         self._waiting: deque[tuple[Command[Any], ReplySlot[Any] | None]] = deque()
         self._face = clock.face
-        self._perform = perform
+        self._handle_effect = handle_effect
 
     # -- what the shard adds
 
@@ -153,10 +153,10 @@ class Executor(ABC):
             elif kind is Answer:
                 assert isinstance(effect, Answer)
                 self.replies.answer(effect.ticket, effect.reply)
-            elif self._perform is not None:
-                self._perform(self, effect)
+            elif self._handle_effect is not None:
+                self._handle_effect(self, effect)
             else:
-                raise RuntimeError(f"{self.name}: nobody performs {effect!r}")
+                raise RuntimeError(f"{self.name}: no handler for {effect!r}")
 
     def drop_commands(self, error: KafkaError) -> None:
         """Drop timers; parked and waiting commands get an error."""

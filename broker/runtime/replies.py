@@ -16,13 +16,13 @@ _EMPTY: Any = object()
 class ReplySlot(Generic[R]):
     """The place of one reply. It is filled exactly once, even if the caller no longer waits."""
 
-    __slots__ = ("_error", "_event", "_told", "_value")
+    __slots__ = ("_callback", "_error", "_event", "_value")
 
     def __init__(self) -> None:
         self._value: Any = _EMPTY
         self._error: BaseException | None = None
         self._event: trio.Event | None = None
-        self._told: Callable[[], None] | None = None
+        self._callback: Callable[[], None] | None = None
 
     @property
     def done(self) -> bool:
@@ -34,23 +34,23 @@ class ReplySlot(Generic[R]):
         if self.done:
             raise RuntimeError(f"a second reply to one command: {value!r} after {self._error or self._value!r}")
         self._value = value
-        self._tell()
+        self._arrived()
 
     def fail(self, error: BaseException) -> None:
         """Set an error, which is raised where the caller waits."""
         if self.done:
             raise RuntimeError(f"a second reply to one command: {error!r} after {self._error or self._value!r}")
         self._error = as_value(error)
-        self._tell()
+        self._arrived()
 
-    def tell(self, told: Callable[[], None] | None) -> None:
-        """Call `told` once when the reply arrives; None calls nobody. Only while not `done`."""
-        self._told = told
+    def notify(self, callback: Callable[[], None] | None) -> None:
+        """Call `callback` once when the reply arrives; None calls nobody. Only while not `done`."""
+        self._callback = callback
 
-    def _tell(self) -> None:
-        told, self._told = self._told, None
-        if told is not None:
-            told()
+    def _arrived(self) -> None:
+        callback, self._callback = self._callback, None
+        if callback is not None:
+            callback()
         if self._event is not None:
             self._event.set()
 

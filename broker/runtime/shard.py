@@ -49,7 +49,7 @@ class Shard(Executor, Generic[M]):
 
     A failed load leaves the shard FAILED. A record that cannot be replayed while it is active makes it load again.
 
-    `perform(shard, effect)` executes the machine's own effects (anything but `Schedule`, `Cancel`, `Answer`). It
+    `handle_effect(shard, effect)` executes the machine's own effects (anything but `Schedule`, `Cancel`, `Answer`). It
     must not block, and may `submit` commands to this or another shard. `report` is called with bugs.
     """
 
@@ -61,10 +61,10 @@ class Shard(Executor, Generic[M]):
         journal: Journal[Any, Any],
         clock: BrokerClock,
         *,
-        perform: Callable[[Any, Effect], None] | None = None,
+        handle_effect: Callable[[Any, Effect], None] | None = None,
         report: Callable[[str, BaseException], None] | None = None,
     ) -> None:
-        super().__init__(name, machine_factory, journal, clock, perform)
+        super().__init__(name, machine_factory, journal, clock, handle_effect)
         self.partition = partition
         self.state = ShardState.LOADING
         self._clock = clock

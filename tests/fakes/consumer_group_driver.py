@@ -88,11 +88,11 @@ class ConsumerDriver:
             ),
             self.journal,
             self.clock,
-            perform=self._perform,
+            handle_effect=self._handle_effect,
         )
         self.shard.start()
 
-    def _perform(self, shard: Shard[Any], effect: Effect) -> None:
+    def _handle_effect(self, shard: Shard[Any], effect: Effect) -> None:
         self.changes.append(type(effect).__name__)
 
     @property

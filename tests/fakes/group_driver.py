@@ -101,12 +101,12 @@ class GroupDriver:
             lambda: GroupMachine(self.settings, lambda: str(next(self.ids))),
             self.journal,
             self.clock,
-            perform=self._perform,
+            handle_effect=self._handle_effect,
         )
         self.shard.start()
         self.load()
 
-    def _perform(self, shard: Shard[Any], effect: Effect) -> None:
+    def _handle_effect(self, shard: Shard[Any], effect: Effect) -> None:
         self.changes.append(type(effect).__name__)
 
     def load(self) -> None:

@@ -103,7 +103,7 @@ class LaggingStage:
             lambda: Scribe(self.story, replays_committed=replays_committed),
             self.journal,
             self.clock,
-            perform=lambda shard, effect: self.story.append(effect.text),  # type: ignore[attr-defined]
+            handle_effect=lambda shard, effect: self.story.append(effect.text),  # type: ignore[attr-defined]
         )
         self.shard.start()
 

@@ -75,13 +75,13 @@ class Stage:
             lambda: Scribe(self.story),
             self.journal,
             self.clock,
-            perform=self._perform,
+            handle_effect=self._handle_effect,
             report=lambda where, error: self.bugs.append(f"{where}: {error}"),
         )
         self.shard.start()
         self.story.clear()
 
-    def _perform(self, shard: Shard[Any], effect: Effect) -> None:
+    def _handle_effect(self, shard: Shard[Any], effect: Effect) -> None:
         assert isinstance(effect, Note)
         self.story.append(effect.text)
 

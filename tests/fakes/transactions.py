@@ -78,7 +78,7 @@ class FakeTransactionCoordinator:
             lambda: TransactionMachine(self.settings, self.holds),
             self.journal,
             self.clock,
-            perform=self._perform,
+            handle_effect=self._handle_effect,
             report=lambda where, error: self.bugs.append((where, error)),
         )
         shard.start()
@@ -86,7 +86,7 @@ class FakeTransactionCoordinator:
             shard.load_slice()
         return shard
 
-    def _perform(self, shard: Shard[Any], effect: Effect) -> None:
+    def _handle_effect(self, shard: Shard[Any], effect: Effect) -> None:
         if isinstance(effect, HoldReached):
             self.holds.reached(effect.transactional_id, effect.at)
         else:

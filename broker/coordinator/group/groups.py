@@ -109,10 +109,10 @@ class Group(Protocol):
 G = TypeVar("G", bound=Group)
 
 
-class Dormant(Protocol):
+class StoredGroups(Protocol):
     """Stored groups that have not been used since the load."""
 
-    def take_up(self, group_id: str) -> Group | None:
+    def load(self, group_id: str) -> Group | None:
         """The group as the log has it, None if the log does not know it."""
 
     def ids(self) -> Iterable[str]:
@@ -122,18 +122,18 @@ class Dormant(Protocol):
 class Groups:
     """Each group id and the one group that has it. Owner: the group machine.
 
-    The classic kind's groups, and those of offsets alone, are dormant until they are first needed.
+    The classic kind's groups, and those of offsets alone, are stored only until they are first needed.
     """
 
     def __init__(self) -> None:
         self._groups: dict[str, Group] = {}
-        self.dormant: Dormant | None = None
+        self.stored: StoredGroups | None = None
 
     def get(self, group_id: str) -> Group | None:
         """The group with that id; None without one."""
         group = self._groups.get(group_id)
-        if group is None and self.dormant is not None:
-            group = self.dormant.take_up(group_id)
+        if group is None and self.stored is not None:
+            group = self.stored.load(group_id)
             if group is not None:
                 self._groups[group_id] = group
         return group
@@ -191,8 +191,8 @@ class Groups:
 
     def ids(self) -> list[str]:
         """The ids of all groups."""
-        dormant = () if self.dormant is None else self.dormant.ids()
-        return list(dict.fromkeys((*self._groups, *dormant)))
+        stored = () if self.stored is None else self.stored.ids()
+        return list(dict.fromkeys((*self._groups, *stored)))
 
     def all(self) -> Iterable[Group]:
         """All groups as Kafka walks them."""

@@ -90,7 +90,7 @@ class GroupMachine:
         self._kinds: dict[GroupType, GroupKind] = {}
         self._replays: dict[int, Callable[[LogRecord], None]] = {}
         self.classic = ClassicKind(self.context, self.stored)
-        self.groups.dormant = self.classic
+        self.groups.stored = self.classic
         self._add(self.classic)
 
     # -- Machine

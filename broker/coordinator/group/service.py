@@ -17,7 +17,7 @@ from odradek.broker.runtime.shard import Shard
 
 _MINUTE_MS = 60_000
 
-Performers = dict[type[Effect], Callable[[Shard[GroupMachine], Any], None]]
+EffectHandlers = dict[type[Effect], Callable[[Shard[GroupMachine], Any], None]]
 """The functions that execute the effects of group kinds, by class."""
 
 
@@ -25,8 +25,8 @@ class GroupService(CoordinatorService[GroupMachine]):
     """All groups of a cluster. Owner: the cluster.
 
     `watchers` (under keys of the caller's choice) are called when a group has entered another state, so that nobody
-    polls. `performers` execute the effects of group kinds (see `groups`) that reach beyond the coordinator.
-    `more_performers` makes the rarely needed ones.
+    polls. `effect_handlers` execute the effects of group kinds (see `groups`) that reach beyond the coordinator.
+    `more_effect_handlers` makes the rarely needed ones.
     """
 
     def __init__(
@@ -36,24 +36,24 @@ class GroupService(CoordinatorService[GroupMachine]):
         settings: GroupSettings,
         configs: GroupConfigs,
         topics: TopicSource,
-        more_performers: Callable[[], Performers] = dict,
+        more_effect_handlers: Callable[[], EffectHandlers] = dict,
     ) -> None:
         self.configs = configs
-        self._more_performers = more_performers
+        self._more_effect_handlers = more_effect_handlers
         super().__init__(
             topic,
             surroundings,
             lambda partition: GroupMachine(settings, configs=configs, topics=topics),
-            perform=self._perform_effect,
+            handle_effect=self._handle_effect,
             base_sequence=0,
         )
         self.watchers: dict[object, Callable[[], None]] = {}
-        self.performers: Performers = {GroupChanged: self._group_changed, FollowUp: _follow_up}
+        self.effect_handlers: EffectHandlers = {GroupChanged: self._group_changed, FollowUp: _follow_up}
 
-    def _perform_effect(self, shard: Shard[GroupMachine], effect: Effect) -> None:
-        if effect.__class__ not in self.performers:
-            self.performers |= self._more_performers()
-        self.performers[effect.__class__](shard, effect)
+    def _handle_effect(self, shard: Shard[GroupMachine], effect: Effect) -> None:
+        if effect.__class__ not in self.effect_handlers:
+            self.effect_handlers |= self._more_effect_handlers()
+        self.effect_handlers[effect.__class__](shard, effect)
 
     def _group_changed(self, shard: Shard[GroupMachine], effect: GroupChanged) -> None:
         for watcher in list(self.watchers.values()):

@@ -112,7 +112,7 @@ class ShareStateService(CoordinatorService[ShareStateMachine]):
             topic,
             surroundings,
             lambda partition: ShareStateMachine(settings, partition_count),
-            perform=self._prune,
+            handle_effect=self._prune,
             base_sequence=0,
             keyed=False,
         )

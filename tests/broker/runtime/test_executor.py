@@ -85,11 +85,11 @@ def test_timers_run_when_they_are_due(stage: Stage) -> None:
 def test_commands_of_effects_wait_for_their_turn(stage: Stage) -> None:
     slots: list[Any] = []
 
-    def perform(shard: Any, effect: Effect) -> None:
+    def handle_effect(shard: Any, effect: Effect) -> None:
         slots.append(stage.shard.submit(stage.do([(b"second", b"")], reply="second")))
         stage.story.append("submitted")
 
-    stage.shard._perform = perform
+    stage.shard._handle_effect = handle_effect
     stage.shard.ask_now(stage.do([(b"first", b"")], effects=[Note("")], reply="first"))
     assert stage.story == [
         "decide",
@@ -104,13 +104,13 @@ def test_commands_of_effects_wait_for_their_turn(stage: Stage) -> None:
 
 
 def test_waiting_commands_are_carried_out_in_the_order_in_which_they_came(stage: Stage) -> None:
-    def perform(shard: Any, effect: Effect) -> None:
+    def handle_effect(shard: Any, effect: Effect) -> None:
         for reply in ("second", "third"):
             slots.append(stage.shard.submit(stage.do([(reply.encode(), b"")], reply=reply)))
         assert stage.shard.is_busy
 
     slots: list[Any] = []
-    stage.shard._perform = perform
+    stage.shard._handle_effect = handle_effect
     stage.shard.ask_now(stage.do([(b"first", b"")], effects=[Note("")], reply="first"))
     assert [line for line in stage.story if line.startswith("replay")] == [
         "replay first@0",
@@ -318,10 +318,10 @@ def test_whoever_cannot_wait_cannot_be_told(cautious: LaggingStage) -> None:
 
 
 def test_what_an_effect_gives_is_carried_out_after_what_is_committed(cautious: LaggingStage) -> None:
-    def perform(shard: Any, effect: Effect) -> None:
+    def handle_effect(shard: Any, effect: Effect) -> None:
         cautious.shard.follow_up(Do(make_outcome([NewRecord(b"then", b"")])))
 
-    cautious.shard._perform = perform
+    cautious.shard._handle_effect = handle_effect
     cautious.give(b"first", effects=[Note("")])
     cautious.journal.commit()
     assert cautious.live == [b"first"]

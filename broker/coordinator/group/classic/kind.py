@@ -61,7 +61,7 @@ _GIVE_WAY = frozenset({GroupType.CONSUMER, GroupType.STREAMS})
 
 
 class ClassicKind:
-    """See `GroupKind` and `groups.Dormant`.
+    """See `GroupKind` and `groups.StoredGroups`.
 
     `stored` has the last generation of each group as the log has it. A group is taken up from there, or from the
     offsets that name it, when something is first asked of it; from then on it takes each further record itself.
@@ -146,10 +146,10 @@ class ClassicKind:
         used = max((m.join_ticket or m.sync_ticket or 0 for m in members), default=0)
         self._tickets = count(used + 1)
 
-    # -- Dormant
+    # -- StoredGroups
 
-    def take_up(self, group_id: str) -> ClassicGroup | None:
-        """See `Dormant`."""
+    def load(self, group_id: str) -> ClassicGroup | None:
+        """See `StoredGroups`."""
         stored = self.stored.get(group_id)
         if stored is not None:
             return ClassicGroup.from_stored(group_id, stored)
@@ -158,7 +158,7 @@ class ClassicKind:
         return None
 
     def ids(self) -> Iterable[str]:
-        """See `Dormant`."""
+        """See `StoredGroups`."""
         return (*self.stored, *self._offsets.group_ids())
 
     # -- JoinGroup

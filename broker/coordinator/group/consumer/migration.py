@@ -196,15 +196,15 @@ class Migration:
             step.effects += [Cancel(key) for key in group.timers(member_id)]
         protocols = {member.member_id: member.classic.protocols for member in staying if member.classic is not None}
         outcome = step.outcome(reply, self._groups)
-        outcome.then = self._take_up(group_id, protocols, rebalance, step.now_ms)
+        outcome.then = self._install(group_id, protocols, rebalance, step.now_ms)
         return outcome
 
-    def _take_up(
+    def _install(
         self, group_id: str, protocols: dict[str, tuple[tuple[str, bytes], ...]], rebalance: bool, now_ms: int
     ) -> Callable[[], Sequence[Effect]]:
         """The live classic group: its members have all their protocols, and their sessions run."""
 
-        def take_up() -> Sequence[Effect]:
+        def install() -> Sequence[Effect]:
             classic = self._groups.find(group_id, ClassicGroup)
             if classic is None:
                 return ()
@@ -219,7 +219,7 @@ class Migration:
                 phases.begin(classic, changes)
             return changes.effects
 
-        return take_up
+        return install
 
     def assignment_bytes(self, partitions: Partitions, metadata: bytes) -> bytes:
         """Partitions in the classic protocol's form, for a member that has joined with this metadata."""

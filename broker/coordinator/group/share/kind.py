@@ -492,10 +492,12 @@ def make(context: KindContext) -> ShareKind:
     return ShareKind(context)
 
 
-Performer = Callable[[Shard[GroupMachine], Any], None]
+EffectHandler = Callable[[Shard[GroupMachine], Any], None]
 
 
-def performers(states: Callable[[], Persister], start_of_added: Callable[[], int]) -> dict[type[Effect], Performer]:
+def effect_handlers(
+    states: Callable[[], Persister], start_of_added: Callable[[], int]
+) -> dict[type[Effect], EffectHandler]:
     """The functions that execute the effects of share groups.
 
     `start_of_added`: see `Release.share_start_of_added_partitions`.

@@ -182,7 +182,7 @@ class StreamsKind(EpochKind):
             return None
         group_id = command.group_id
         interval_ms = self.configs.heartbeat_interval_ms(group_id)
-        response = _told(member, interval_ms, request.endpoint_information_epoch)
+        response = _alive(member, interval_ms, request.endpoint_information_epoch)
         return make_outcome(reply=response, effects=(self._session(group_id, member.member_id),))
 
     # -- group and member
@@ -349,7 +349,7 @@ class StreamsKind(EpochKind):
         )
         if wants_description:
             step.later.append(partial(_note_request, step.now_ms))
-        response = _told(after, interval_ms, 0 if step.is_new else soft.endpoint_epoch)
+        response = _alive(after, interval_ms, 0 if step.is_new else soft.endpoint_epoch)
         response.status = [h.Status(status.code, status.detail) for status in step.statuses]
         response.partitions_by_user_endpoint = known
         response.topology_description_required = wants_description
@@ -482,7 +482,7 @@ def _matters(before: Member, after: Member) -> bool:
     )
 
 
-def _told(member: Member, interval_ms: int, endpoint_epoch: int) -> h.StreamsGroupHeartbeatResponse:
+def _alive(member: Member, interval_ms: int, endpoint_epoch: int) -> h.StreamsGroupHeartbeatResponse:
     """The response to a member that lives; the handler knows how often it is to send offsets of its tasks."""
     return h.StreamsGroupHeartbeatResponse(
         member_id=member.member_id,

@@ -73,10 +73,10 @@ class CreateInternalTopics(Effect):
 Create = Callable[[Sequence[TopicInfo]], Sequence[KafkaError | None]]
 """Has the controller create topics; returns for each the error, or None."""
 
-Performer = Callable[[Shard[GroupMachine], CreateInternalTopics], None]
+EffectHandler = Callable[[Shard[GroupMachine], CreateInternalTopics], None]
 
 
-def performers(create: Create) -> dict[type[Effect], Performer]:
+def effect_handlers(create: Create) -> dict[type[Effect], EffectHandler]:
     """The functions that execute the effects of streams groups.
 
     A refusal goes to the group, whose members get it with their next heartbeats.
@@ -236,11 +236,11 @@ IsTaken = Callable[[str, int], bool]
 
 
 class _Parts(NamedTuple):
-    """Tasks of one role: those that stay, those to give up, those to take up; ``waits``: some are not free yet."""
+    """Tasks of one role: those that stay, those to give up, those to acquire; ``waits``: some are not free yet."""
 
     stay: Tasks
     give_up: Tasks
-    take_up: Tasks
+    acquire: Tasks
     waits: bool
 
 
@@ -291,12 +291,12 @@ def _next(
     promoted = _both(has.standby, target.active) if at_once else {}
     revoking = Held(_epochs_of(has, active.give_up), _without(standby.give_up, promoted), warmup.give_up)
     if not revoking.is_empty and (owned is None or owned.any_of(revoking)):
-        recycled = _both(standby.take_up, has.active) if at_once else {}
+        recycled = _both(standby.acquire, has.active) if at_once else {}
         assigned = Held(kept, _merged(standby.stay, _merged(recycled, promoted)), warmup.stay)
         return _moved(member, MemberState.UNREVOKED_TASKS, member_epoch, assigned, revoking)
-    for subtopology, partitions in active.take_up.items():
+    for subtopology, partitions in active.acquire.items():
         kept[subtopology] = {**kept.get(subtopology, {}), **dict.fromkeys(partitions, epoch)}
-    copies = _merged(_joined(standby), _without(promoted, active.take_up))
+    copies = _merged(_joined(standby), _without(promoted, active.acquire))
     assigned = Held(kept, copies, _joined(warmup))
     waits = active.waits or standby.waits or warmup.waits
     state = MemberState.UNRELEASED_TASKS if waits else MemberState.STABLE
@@ -310,7 +310,7 @@ def _moved(member: Member, state: MemberState, epoch: int, assigned: Held, revok
 def _compare(has: Mapping[str, Mapping[int, int] | frozenset[int]], target: Tasks, is_taken: IsTaken) -> _Parts:
     stay: dict[str, frozenset[int]] = {}
     give_up: dict[str, frozenset[int]] = {}
-    take_up: dict[str, frozenset[int]] = {}
+    acquire: dict[str, frozenset[int]] = {}
     waits = False
     for subtopology in {**target, **dict.fromkeys(has)}:
         present: frozenset[int] = frozenset(has.get(subtopology, ()))
@@ -318,10 +318,10 @@ def _compare(has: Mapping[str, Mapping[int, int] | frozenset[int]], target: Task
         new = wanted - present
         free = frozenset(partition for partition in new if not is_taken(subtopology, partition))
         waits |= len(free) < len(new)
-        for parts, partitions in ((stay, present & wanted), (give_up, present - wanted), (take_up, free)):
+        for parts, partitions in ((stay, present & wanted), (give_up, present - wanted), (acquire, free)):
             if partitions:
                 parts[subtopology] = partitions
-    return _Parts(stay, give_up, take_up, waits)
+    return _Parts(stay, give_up, acquire, waits)
 
 
 def _epochs_of(has: Held, tasks: Tasks) -> dict[str, dict[int, int]]:
@@ -332,7 +332,7 @@ def _epochs_of(has: Held, tasks: Tasks) -> dict[str, dict[int, int]]:
 
 
 def _joined(parts: _Parts) -> dict[str, frozenset[int]]:
-    return _merged(parts.stay, parts.take_up)
+    return _merged(parts.stay, parts.acquire)
 
 
 def _merged(one: Tasks, other: Tasks) -> dict[str, frozenset[int]]:

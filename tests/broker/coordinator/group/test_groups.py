@@ -23,7 +23,7 @@ class Sleepers:
         self._ids = ids
         self.taken_up: list[str] = []
 
-    def take_up(self, group_id: str) -> Group | None:
+    def load(self, group_id: str) -> Group | None:
         if group_id not in self._ids:
             return None
         self.taken_up.append(group_id)
@@ -38,8 +38,8 @@ def groups() -> Groups:
     return Groups()
 
 
-def test_a_dormant_group_is_taken_up_once(groups: Groups) -> None:
-    groups.dormant = sleepers = Sleepers("a", "b")
+def test_a_stored_group_is_loaded_once(groups: Groups) -> None:
+    groups.stored = sleepers = Sleepers("a", "b")
     assert groups.find_live("a", ClassicGroup) is None
     first = groups.get("a")
     assert groups.get("a") is first is groups.find_live("a", ClassicGroup)
@@ -48,7 +48,7 @@ def test_a_dormant_group_is_taken_up_once(groups: Groups) -> None:
 
 
 def test_ids_are_those_in_memory_and_those_in_the_log(groups: Groups) -> None:
-    groups.dormant = Sleepers("a", "b")
+    groups.stored = Sleepers("a", "b")
     groups.put(Other("x", 0))
     groups.put(Other("b", 0))
     assert sorted(groups.ids()) == ["a", "b", "x"]

@@ -50,7 +50,7 @@ class Told(NamedTuple):
 
 
 class ShareDriver:
-    """Asks, appends, replays and performs, as a shard does. ``refuse``: the share coordinator is not there."""
+    """Asks, appends, replays and executes effects, as a shard does. ``refuse``: the share coordinator is not there."""
 
     def __init__(self, **configs: str) -> None:
         self.configs = fixed_configs(

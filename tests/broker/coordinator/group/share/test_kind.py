@@ -22,7 +22,7 @@ from odradek.broker.coordinator.group.share.group import (
     StatesInitialized,
     TopicStates,
 )
-from odradek.broker.coordinator.group.share.kind import performers
+from odradek.broker.coordinator.group.share.kind import effect_handlers
 from odradek.broker.coordinator.share_state.commands import DeleteState, InitializeState
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.broker.coordinator.group.share.driver import OTHER, TOPIC, ShareDriver
@@ -228,15 +228,15 @@ class Shard:
         self.submitted.append(command)
 
 
-def perform(effect: Any, states: Any) -> list[Any]:
+def handle_effect(effect: Any, states: Any) -> list[Any]:
     shard: Any = Shard()
-    performers(lambda: states, lambda: 0)[type(effect)](shard, effect)
+    effect_handlers(lambda: states, lambda: 0)[type(effect)](shard, effect)
     return list(shard.submitted)
 
 
 def test_states_are_initialized() -> None:
     states = States()
-    (told,) = perform(InitializeStates("g", 3, {TOPIC_ID: [0, 2]}, set()), states)
+    (told,) = handle_effect(InitializeStates("g", 3, {TOPIC_ID: [0, 2]}, set()), states)
     assert [(type(c), c.key, c.state_epoch, c.start_offset) for c in states.asked] == [
         (InitializeState, ("g", TOPIC_ID, 0), 3, -1),
         (InitializeState, ("g", TOPIC_ID, 2), 3, -1),
@@ -247,22 +247,24 @@ def test_states_are_initialized() -> None:
 
 def test_partitions_that_a_topic_got_later_begin_where_the_release_says() -> None:
     states = States()
-    perform(InitializeStates("g", 3, {TOPIC_ID: [2], bytes([1] * 16): [0]}, {TOPIC_ID}), states)
+    handle_effect(InitializeStates("g", 3, {TOPIC_ID: [2], bytes([1] * 16): [0]}, {TOPIC_ID}), states)
     assert [(c.key.partition, c.start_offset) for c in states.asked] == [(2, 0), (0, -1)]
 
 
 def test_a_refusal_is_told() -> None:
-    (told,) = perform(InitializeStates("g", 3, {TOPIC_ID: [0]}, set()), States(KafkaError(ErrorCode.NOT_COORDINATOR)))
+    (told,) = handle_effect(
+        InitializeStates("g", 3, {TOPIC_ID: [0]}, set()), States(KafkaError(ErrorCode.NOT_COORDINATOR))
+    )
     assert told.failed
 
 
 def test_a_group_goes_when_its_states_are_gone_and_not_before() -> None:
     states = States()
-    (told,) = perform(DeleteStates("g", {TOPIC_ID: [1]}), states)
+    (told,) = handle_effect(DeleteStates("g", {TOPIC_ID: [1]}), states)
     assert [(type(c), c.key) for c in states.asked] == [(DeleteState, ("g", TOPIC_ID, 1))]
     assert isinstance(told, EndDeleteGroup)
     with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
-        perform(DeleteStates("g", {TOPIC_ID: [1]}), States(KafkaError(ErrorCode.NOT_COORDINATOR)))
+        handle_effect(DeleteStates("g", {TOPIC_ID: [1]}), States(KafkaError(ErrorCode.NOT_COORDINATOR)))
 
 
 MEMBERS = st.sampled_from(["a", "b", "c"])

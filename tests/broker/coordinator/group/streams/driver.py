@@ -164,14 +164,14 @@ class StreamsDriver:
             lambda: GroupMachine(configs=self.configs, topics=self.topics),
             self.journal,
             self.clock,
-            perform=self._perform,
+            handle_effect=self._handle_effect,
         )
         shard.start()
         while shard.state is ShardState.LOADING:
             shard.load_slice()
         return shard
 
-    def _perform(self, shard: Shard[GroupMachine], effect: Effect) -> None:
+    def _handle_effect(self, shard: Shard[GroupMachine], effect: Effect) -> None:
         self.effects.append(effect)
         if isinstance(effect, CreateInternalTopics) and self.creates:
             for topic in effect.topics:

@@ -14,7 +14,7 @@ from odradek.broker.coordinator.group.streams.progress import (
     check_room,
     check_tasks,
     compute_targets,
-    performers,
+    effect_handlers,
     reconcile,
 )
 from odradek.broker.coordinator.group.streams.records import NO_TARGET, Held, Member, MemberState, Owned, Target
@@ -162,7 +162,7 @@ def followed(*refusals: KafkaError | None) -> list[Any]:
         return refusals
 
     shard: Any = Shard()
-    performers(create)[CreateInternalTopics](shard, CreateInternalTopics("g", TOPICS, 500))
+    effect_handlers(create)[CreateInternalTopics](shard, CreateInternalTopics("g", TOPICS, 500))
     assert asked == [TOPICS]
     return list(shard.followed)
 
