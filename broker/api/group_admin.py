@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 from odradek.broker.coordinator.group.classic.group import ClassicGroup, Member
 from odradek.broker.coordinator.group.classic.states import DEAD, STABLE
-from odradek.broker.coordinator.group.commands import DeleteGroup
 from odradek.broker.coordinator.group.epoch_group import EpochGroup
+from odradek.broker.coordinator.group.groups import DeleteGroup
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS as GROUP_TOPIC
 from odradek.broker.requests.access import ByItem

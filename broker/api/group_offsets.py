@@ -16,7 +16,7 @@ from collections.abc import Hashable, Iterable
 from typing import Final
 
 from odradek.broker.api.group_requests import merged, require_read
-from odradek.broker.coordinator.group.commands import CommitOffsets, DeleteOffsets, OffsetToCommit
+from odradek.broker.coordinator.group.groups import CommitOffsets, DeleteOffsets, OffsetToCommit
 from odradek.broker.coordinator.group.offsets import FetchedOffset, OffsetBook
 from odradek.broker.partitions.partition_registry import Topic
 from odradek.broker.requests.access import ByItem

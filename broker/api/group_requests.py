@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Final, TypeVar
 
-from odradek.broker.coordinator.group.commands import Sender, Visible
+from odradek.broker.coordinator.group.groups import Sender, Visible
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError

@@ -16,7 +16,7 @@ from functools import partial
 from odradek.broker.api.group_admin import describe_groups_of_kind, require_topics
 from odradek.broker.api.group_requests import check_text, invalid, is_offered, require_read, sender_of
 from odradek.broker.controller.feature_levels import STREAMS_VERSION
-from odradek.broker.coordinator.group.commands import Forbidden
+from odradek.broker.coordinator.group.groups import Forbidden
 from odradek.broker.coordinator.group.settings import StreamsConfigs
 from odradek.broker.coordinator.group.streams.group import (
     StreamsGroup,

@@ -13,7 +13,7 @@ from typing import Any
 from odradek.broker.api.group_offsets import topic_of
 from odradek.broker.api.group_requests import merged, require_read
 from odradek.broker.api.transactions import group_partition
-from odradek.broker.coordinator.group.commands import OffsetToCommit, TxnOffsetCommit
+from odradek.broker.coordinator.group.groups import OffsetToCommit, TxnOffsetCommit
 from odradek.broker.coordinator.transaction.service import GROUP_TOPIC
 from odradek.broker.coordinator.transaction.verification import Errors, Support
 from odradek.broker.requests.access import ByItem

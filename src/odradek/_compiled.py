@@ -28,8 +28,6 @@ MODULES: Sequence[str] = (
     "broker.coordinator.group.classic.group",
     "broker.coordinator.group.classic.kind",
     "broker.coordinator.group.classic.rebalance",
-    "broker.coordinator.group.classic.records",
-    "broker.coordinator.group.commands",
     "broker.coordinator.group.consumer.assignors",
     "broker.coordinator.group.consumer.group",
     "broker.coordinator.group.consumer.kind",

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from odradek.broker.coordinator.group.commands import MetadataChanged, Sender
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup, ConsumerGroupHeartbeat
+from odradek.broker.coordinator.group.groups import MetadataChanged, Sender
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import GroupSettings, fixed_configs
 from odradek.broker.coordinator.group.topics import TopicFacts

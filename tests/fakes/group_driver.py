@@ -13,7 +13,7 @@ from odradek.broker.coordinator.group.classic.group import (
     LeaveGroup,
     SyncGroup,
 )
-from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit, Sender
+from odradek.broker.coordinator.group.groups import CommitOffsets, OffsetToCommit, Sender
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.broker.runtime.machine import Command, Effect

@@ -12,19 +12,17 @@ from functools import partial
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from odradek.broker.coordinator.group.assignment import TopicGroups
-from odradek.broker.coordinator.group.commands import (
+from odradek.broker.coordinator.group.groups import (
     CommitOffsets,
     ExpireRevocation,
-    FenceMember,
-    GroupType,
-    MetadataChanged,
-    TxnOffsetCommit,
-)
-from odradek.broker.coordinator.group.groups import (
     ExpiryBasis,
+    FenceMember,
     GroupChanged,
     Groups,
+    GroupType,
     KindContext,
+    MetadataChanged,
+    TxnOffsetCommit,
     group_error,
 )
 from odradek.broker.coordinator.group.records import known_key, value_of

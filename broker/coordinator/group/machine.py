@@ -14,17 +14,18 @@ from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
 
-from odradek.broker.coordinator.group import commands as c
+from odradek.broker.coordinator.group import groups as c
 from odradek.broker.coordinator.group.classic.group import ClassicGroup, as_known
 from odradek.broker.coordinator.group.classic.kind import ClassicKind
-from odradek.broker.coordinator.group.commands import GroupCommand, GroupType
 from odradek.broker.coordinator.group.groups import (
     KIND_MODULES,
     CommittedGroups,
     Decision,
     Group,
+    GroupCommand,
     GroupKind,
     Groups,
+    GroupType,
     KindContext,
     commit_error,
     group_error,

@@ -11,18 +11,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from struct import Struct
 from typing import Final, NamedTuple, TypeVar
 
-from odradek.broker.coordinator.group.commands import (
+from odradek.broker.coordinator.group.epoch_group import TXN_ERRORS_FROM
+from odradek.broker.coordinator.group.groups import (
     CommitOffsets,
     CommittedOffset,
     DeleteGroup,
     DeleteOffsets,
     ExpireOffsets,
+    FollowUp,
     ForgetPartitions,
+    Group,
+    Groups,
     OffsetToCommit,
     TxnOffsetCommit,
 )
-from odradek.broker.coordinator.group.epoch_group import TXN_ERRORS_FROM
-from odradek.broker.coordinator.group.groups import FollowUp, Group, Groups
 from odradek.broker.coordinator.group.records import decode_value, encode_value
 from odradek.broker.coordinator.group.settings import GroupConfigs, GroupSettings
 from odradek.broker.runtime.machine import Effect, LogRecord, NewRecord, Outcome, Producer, Schedule, make_outcome

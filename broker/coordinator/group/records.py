@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from struct import Struct
 from typing import Any, Final, TypeVar, final
 
-from odradek.broker.coordinator.group.commands import GroupType
+from odradek.broker.coordinator.group.groups import GroupType
 from odradek.broker.runtime.machine import LogRecord, NewRecord
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.message import CoordinatorRecord

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from odradek.broker.config.broker_config import BrokerConfig
-from odradek.broker.coordinator.group.commands import ForgetPartitions, MetadataChanged
-from odradek.broker.coordinator.group.groups import FollowUp, GroupChanged
+from odradek.broker.coordinator.group.groups import FollowUp, ForgetPartitions, GroupChanged, MetadataChanged
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import GroupConfigs, GroupSettings
 from odradek.broker.coordinator.group.topics import TopicSource

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from odradek.broker.coordinator.group.classic.group import ClassicGroup
 from odradek.broker.coordinator.group.classic.states import DEAD
-from odradek.broker.coordinator.group.commands import GroupType
+from odradek.broker.coordinator.group.groups import GroupType
 from odradek.broker.facade.groups.info import (
     GroupInfo,
     MemberInfo,

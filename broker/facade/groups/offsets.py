@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit
+from odradek.broker.coordinator.group.groups import CommitOffsets, OffsetToCommit
 from odradek.broker.facade.groups.info import TopicPartition, check_places
 from odradek.broker.partitions.lookups import find_partition, find_topic
 from odradek.protocol.errors import ErrorCode, KafkaError

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit
+from odradek.broker.coordinator.group.groups import CommitOffsets, OffsetToCommit
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.runtime.shard import ShardState
 from odradek.broker.security.acl import Operation, Resource

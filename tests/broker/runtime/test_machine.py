@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 
-from odradek.broker.coordinator.group.commands import ExpireRevocation
+from odradek.broker.coordinator.group.groups import ExpireRevocation
 from odradek.broker.runtime.machine import Cancel, LogRecord, NewRecord, Outcome, Producer, make_outcome
 
 

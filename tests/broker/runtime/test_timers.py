@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.coordinator.group.commands import ExpireOffsets
+from odradek.broker.coordinator.group.groups import ExpireOffsets
 from odradek.broker.runtime.machine import Command, Pause, Schedule
 from odradek.broker.runtime.timers import ShardTimers, TimerQueue
 from tests.fakes.clocks import clock_at

@@ -19,18 +19,16 @@ from odradek.broker.coordinator.group.classic.group import (
     JoinGroup,
     LeaveGroup,
     Member,
+    StoredGroup,
     SyncGroup,
+    decode_group_key,
+    decode_group_value,
+    group_record,
     join_refused,
     session_key,
     sync_refused,
 )
 from odradek.broker.coordinator.group.classic.rebalance import Changes, Rebalance
-from odradek.broker.coordinator.group.classic.records import (
-    StoredGroup,
-    decode_group_key,
-    decode_group_value,
-    group_record,
-)
 from odradek.broker.coordinator.group.classic.states import (
     COMPLETING_REBALANCE,
     EMPTY,
@@ -39,8 +37,14 @@ from odradek.broker.coordinator.group.classic.states import (
     JoinAction,
     SyncAction,
 )
-from odradek.broker.coordinator.group.commands import FenceMember, GroupType, MetadataChanged
-from odradek.broker.coordinator.group.groups import GroupChanged, KindContext, group_error
+from odradek.broker.coordinator.group.groups import (
+    FenceMember,
+    GroupChanged,
+    GroupType,
+    KindContext,
+    MetadataChanged,
+    group_error,
+)
 from odradek.broker.coordinator.group.offsets import StoredOffsets
 from odradek.broker.runtime.machine import Answer, Cancel, Command, Effect, LogRecord, Outcome, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError

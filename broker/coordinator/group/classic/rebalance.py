@@ -25,11 +25,11 @@ from odradek.broker.coordinator.group.classic.group import (
     JoinPhase,
     JoinStage,
     Member,
+    group_record,
     join_refused,
     session_key,
     sync_refused,
 )
-from odradek.broker.coordinator.group.classic.records import group_record
 from odradek.broker.coordinator.group.classic.states import (
     COMPLETING_REBALANCE,
     EMPTY,

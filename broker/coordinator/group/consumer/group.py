@@ -19,14 +19,6 @@ from odradek.broker.coordinator.group.assignment import (
     stored_order,
     timeline_order,
 )
-from odradek.broker.coordinator.group.commands import (
-    CommitOffsets,
-    GroupCommand,
-    GroupType,
-    Sender,
-    TxnOffsetCommit,
-    Visible,
-)
 from odradek.broker.coordinator.group.consumer.records import (
     LEAVING,
     NOTHING,
@@ -49,6 +41,14 @@ from odradek.broker.coordinator.group.epoch_group import (
     known_member,
     replay_target_epoch,
     replays_of,
+)
+from odradek.broker.coordinator.group.groups import (
+    CommitOffsets,
+    GroupCommand,
+    GroupType,
+    Sender,
+    TxnOffsetCommit,
+    Visible,
 )
 from odradek.broker.coordinator.group.records import known_key, record_type_of, value_of
 from odradek.broker.coordinator.group.topics import StoredTopics

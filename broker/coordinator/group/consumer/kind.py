@@ -22,7 +22,6 @@ from odradek.broker.coordinator.group.classic.group import (
     join_refused,
     sync_refused,
 )
-from odradek.broker.coordinator.group.commands import ExpireRevocation, FenceMember, GroupType
 from odradek.broker.coordinator.group.consumer.group import (
     CHANGE_TOPICS,
     CONSUMER_PROTOCOL,
@@ -74,7 +73,14 @@ from odradek.broker.coordinator.group.epoch_group import (
     known_static,
     session,
 )
-from odradek.broker.coordinator.group.groups import Groups, KindContext, group_error
+from odradek.broker.coordinator.group.groups import (
+    ExpireRevocation,
+    FenceMember,
+    Groups,
+    GroupType,
+    KindContext,
+    group_error,
+)
 from odradek.broker.coordinator.group.settings import ConsumerConfigs, GroupSettings
 from odradek.broker.runtime.machine import Cancel, Command, Effect, Outcome, R, Schedule, make_outcome
 from odradek.protocol.consumer_protocol import ConsumerProtocolSubscription, decode_subscription

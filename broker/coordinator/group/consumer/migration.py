@@ -6,14 +6,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 from odradek.broker.coordinator.group.assignment import Partitions, timeline_order
-from odradek.broker.coordinator.group.classic.group import ClassicGroup, join_refused, sync_refused
-from odradek.broker.coordinator.group.classic.group import Member as ClassicGroupMember
-from odradek.broker.coordinator.group.classic.rebalance import Changes, Rebalance
-from odradek.broker.coordinator.group.classic.records import (
+from odradek.broker.coordinator.group.classic.group import (
+    ClassicGroup,
     StoredGroup,
     StoredMember,
     group_record,
+    join_refused,
+    sync_refused,
 )
+from odradek.broker.coordinator.group.classic.group import Member as ClassicGroupMember
+from odradek.broker.coordinator.group.classic.rebalance import Changes, Rebalance
 from odradek.broker.coordinator.group.consumer.group import (
     CONSUMER_PROTOCOL,
     ConsumerGroup,

@@ -18,7 +18,6 @@ from odradek.broker.coordinator.group.assignment import (
     stored_order,
     timeline_order,
 )
-from odradek.broker.coordinator.group.commands import GroupCommand, GroupType, Sender
 from odradek.broker.coordinator.group.epoch_group import (
     EMPTY,
     FIRST_EPOCH,
@@ -28,7 +27,7 @@ from odradek.broker.coordinator.group.epoch_group import (
     replay_target_epoch,
     replays_of,
 )
-from odradek.broker.coordinator.group.groups import ExpiryBasis
+from odradek.broker.coordinator.group.groups import ExpiryBasis, GroupCommand, GroupType, Sender
 from odradek.broker.coordinator.group.records import encode_key, new_record
 from odradek.broker.runtime.machine import Effect, NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -52,7 +51,7 @@ from odradek.protocol.message import CoordinatorRecord
 from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
-    from odradek.broker.coordinator.group.commands import CommitOffsets, TxnOffsetCommit
+    from odradek.broker.coordinator.group.groups import CommitOffsets, TxnOffsetCommit
 
 
 Places = Mapping[bytes, Collection[int]]

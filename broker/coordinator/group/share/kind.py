@@ -13,9 +13,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, ClassVar
 
 from odradek.broker.coordinator.group.assignment import Partitions, same_partitions
-from odradek.broker.coordinator.group.commands import DeleteGroup, FenceMember, GroupType, MetadataChanged
 from odradek.broker.coordinator.group.epoch_group import EpochKind, session_key
-from odradek.broker.coordinator.group.groups import GroupChanged, KindContext
+from odradek.broker.coordinator.group.groups import (
+    DeleteGroup,
+    FenceMember,
+    GroupChanged,
+    GroupType,
+    KindContext,
+    MetadataChanged,
+)
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import EpochConfigs, share_configs
 from odradek.broker.coordinator.group.share.assignor import assign, group_spec

@@ -10,14 +10,6 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from odradek.broker.coordinator.group.assignment import count_down, count_up, timeline_order
-from odradek.broker.coordinator.group.commands import (
-    CommitOffsets,
-    GroupCommand,
-    GroupType,
-    OffsetToCommit,
-    Sender,
-    TxnOffsetCommit,
-)
 from odradek.broker.coordinator.group.epoch_group import (
     EMPTY,
     FIRST_EPOCH,
@@ -27,6 +19,14 @@ from odradek.broker.coordinator.group.epoch_group import (
     known_member,
     replay_target_epoch,
     replays_of,
+)
+from odradek.broker.coordinator.group.groups import (
+    CommitOffsets,
+    GroupCommand,
+    GroupType,
+    OffsetToCommit,
+    Sender,
+    TxnOffsetCommit,
 )
 from odradek.broker.coordinator.group.streams.records import (
     LEAVING,

@@ -12,18 +12,19 @@ from functools import partial
 from typing import Any, ClassVar
 
 from odradek.broker.coordinator.group.classic.group import ClassicGroup
-from odradek.broker.coordinator.group.commands import (
-    DeleteGroup,
-    ExpireRevocation,
-    FenceMember,
-    GroupType,
-)
 from odradek.broker.coordinator.group.epoch_group import (
     AWAY,
     EpochKind,
     check_released,
 )
-from odradek.broker.coordinator.group.groups import FollowUp, KindContext
+from odradek.broker.coordinator.group.groups import (
+    DeleteGroup,
+    ExpireRevocation,
+    FenceMember,
+    FollowUp,
+    GroupType,
+    KindContext,
+)
 from odradek.broker.coordinator.group.settings import TAGS, StreamsConfigs
 from odradek.broker.coordinator.group.streams.group import (
     REPLAYS,

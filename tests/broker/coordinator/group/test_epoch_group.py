@@ -8,13 +8,6 @@ from typing import NamedTuple
 import pytest
 
 from odradek.broker.coordinator.group.assignment import TopicGroups
-from odradek.broker.coordinator.group.commands import (
-    CommitOffsets,
-    ExpireRevocation,
-    FenceMember,
-    GroupType,
-    TxnOffsetCommit,
-)
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
 from odradek.broker.coordinator.group.consumer.records import Member
 from odradek.broker.coordinator.group.epoch_group import (
@@ -25,7 +18,15 @@ from odradek.broker.coordinator.group.epoch_group import (
     rebalance_key,
     session_key,
 )
-from odradek.broker.coordinator.group.groups import Groups, KindContext
+from odradek.broker.coordinator.group.groups import (
+    CommitOffsets,
+    ExpireRevocation,
+    FenceMember,
+    Groups,
+    GroupType,
+    KindContext,
+    TxnOffsetCommit,
+)
 from odradek.broker.coordinator.group.settings import ConsumerConfigs, GroupSettings, fixed_configs
 from odradek.broker.coordinator.group.topics import FixedTopics
 from odradek.broker.runtime.machine import Outcome, Schedule, make_outcome

@@ -12,17 +12,20 @@ from uuid import RFC_4122, UUID
 import pytest
 
 from odradek.broker.coordinator.group.classic.group import ClassicGroup, Heartbeat
-from odradek.broker.coordinator.group.commands import (
+from odradek.broker.coordinator.group.groups import (
+    KIND_MODULES,
     CommitOffsets,
     DeleteGroup,
     DeleteOffsets,
+    ExpiryBasis,
     FenceMember,
+    GroupChanged,
     GroupCommand,
     GroupType,
+    KindContext,
     MetadataChanged,
     TxnOffsetCommit,
 )
-from odradek.broker.coordinator.group.groups import KIND_MODULES, ExpiryBasis, GroupChanged, KindContext
 from odradek.broker.coordinator.group.machine import GroupMachine, follow
 from odradek.broker.coordinator.group.records import decode_key, encode_key, encode_value
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, make_outcome

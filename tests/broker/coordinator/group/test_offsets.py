@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.broker.coordinator.group.commands import (
+from odradek.broker.coordinator.group.groups import (
     CommitOffsets,
     CommittedOffset,
     DeleteGroup,

@@ -12,7 +12,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 from odradek.broker.coordinator.group.classic import rebalance
 from odradek.broker.coordinator.group.classic.group import ClassicGroup, LeaveGroup
 from odradek.broker.coordinator.group.classic.states import EMPTY, PREPARING_REBALANCE, STABLE
-from odradek.broker.coordinator.group.commands import (
+from odradek.broker.coordinator.group.groups import (
     DeleteGroup,
     DeleteOffsets,
     ForgetPartitions,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from odradek.broker.coordinator.group.commands import GroupType
+from odradek.broker.coordinator.group.groups import GroupType
 from odradek.broker.coordinator.group.records import (
     KIND_OF_RECORD,
     MemberKeys,

@@ -11,7 +11,7 @@ import trio.lowlevel
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.coordinator.group.classic.group import Heartbeat
-from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit
+from odradek.broker.coordinator.group.groups import CommitOffsets, OffsetToCommit
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.service import GroupService, read_settings
 from odradek.broker.runtime.shard import ShardState

@@ -13,7 +13,7 @@ import pytest
 import trio
 from confluent_kafka import Consumer
 
-from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit
+from odradek.broker.coordinator.group.groups import CommitOffsets, OffsetToCommit
 from odradek.broker.facade.broker import Broker
 from odradek.broker.facade.groups.info import GroupInfo, LagUnknownError, MemberInfo, OffsetInfo
 from odradek.broker.facade.groups.view import condition_of, lag_of, late

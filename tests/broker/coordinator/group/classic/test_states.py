@@ -19,7 +19,7 @@ from odradek.broker.coordinator.group.classic.states import (
     StateRules,
     SyncAction,
 )
-from odradek.broker.coordinator.group.commands import DeleteGroup, DeleteOffsets
+from odradek.broker.coordinator.group.groups import DeleteGroup, DeleteOffsets
 from odradek.protocol.errors import ErrorCode
 from tests.fakes.group_driver import GroupDriver
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import Any, NamedTuple
 
-from odradek.broker.coordinator.group.commands import Sender
+from odradek.broker.coordinator.group.groups import Sender
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import fixed_configs
 from odradek.broker.coordinator.group.share import group as c

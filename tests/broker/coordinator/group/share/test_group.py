@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from odradek.broker.coordinator.group.commands import CommitOffsets
+from odradek.broker.coordinator.group.groups import CommitOffsets
 from odradek.broker.coordinator.group.share import group as r
 from odradek.broker.coordinator.group.share.group import ShareGroup, ShareMember, TopicStates, joined
 from odradek.broker.runtime.machine import NewRecord

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.broker.coordinator.group.commands import DeleteGroup, FenceMember, GroupType, MetadataChanged
+from odradek.broker.coordinator.group.groups import DeleteGroup, FenceMember, GroupType, MetadataChanged
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.share.group import (
     AlterShareOffsets,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from odradek.broker.coordinator.group.commands import MetadataChanged, Sender
+from odradek.broker.coordinator.group.groups import MetadataChanged, Sender
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import fixed_configs
 from odradek.broker.coordinator.group.streams.group import StreamsGroup, StreamsGroupHeartbeat

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.coordinator.group.commands import CommitOffsets, OffsetToCommit, TxnOffsetCommit
 from odradek.broker.coordinator.group.epoch_group import rebalance_key, session_key
-from odradek.broker.coordinator.group.groups import GroupChanged, Groups
+from odradek.broker.coordinator.group.groups import CommitOffsets, GroupChanged, Groups, OffsetToCommit, TxnOffsetCommit
 from odradek.broker.coordinator.group.records import decode_key, decode_value, encode_value, record_type_of
 from odradek.broker.coordinator.group.streams import records as r
 from odradek.broker.coordinator.group.streams.group import (

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.definition import ConfigError
 from odradek.broker.coordinator.group.classic.group import LeaveGroup
-from odradek.broker.coordinator.group.commands import DeleteGroup, ExpireRevocation, FenceMember
+from odradek.broker.coordinator.group.groups import DeleteGroup, ExpireRevocation, FenceMember
 from odradek.broker.coordinator.group.records import encode_key
 from odradek.broker.coordinator.group.streams.group import (
     StreamsGroup,
