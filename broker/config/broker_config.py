@@ -106,6 +106,12 @@ DEFAULT_PERSISTER = f"{_PERSISTERS}DefaultStatePersister"
 NO_OP_PERSISTER = f"{_PERSISTERS}NoOpStatePersister"
 DESCRIPTION_PLUGIN = "org.apache.kafka.server.streams.InMemoryTopologyDescriptionPlugin"
 STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+_CLASSES: Mapping[str, tuple[str, str]] = {
+    "authorizer.class.name": ("authorizer", STANDARD_AUTHORIZER),
+    "replica.selector.class": ("replica selector", RACK_AWARE_SELECTOR),
+    "group.streams.topology.description.plugin.class": ("plugin", DESCRIPTION_PLUGIN),
+}
+"""Configs that take one class or nothing, and what the class is."""
 
 
 class ConfigSource(IntEnum):
@@ -136,28 +142,10 @@ def check_supported(key: ConfigKey, text: str) -> None:
         _check_assignors(key.normal(text).split(","))
     if key.name == "group.coordinator.rebalance.protocols" and "classic" not in key.normal(text).split(","):
         raise ConfigError("Disabling the 'classic' protocol is not supported.")
-    if key.name == "authorizer.class.name" and key.normal(text) not in ("", STANDARD_AUTHORIZER):
-        raise ConfigError(
-            f"authorizer '{text}' is not supported by odradek: authorizer.class.name takes "
-            f"{STANDARD_AUTHORIZER} or nothing"
-        )
-    if key.name == "replica.selector.class" and key.normal(text) not in ("", RACK_AWARE_SELECTOR):
-        raise ConfigError(
-            f"replica selector '{text}' is not supported by odradek: replica.selector.class takes "
-            f"{RACK_AWARE_SELECTOR} or nothing"
-        )
-    if key.name == "group.streams.topology.description.plugin.class" and key.normal(text) not in (
-        "",
-        DESCRIPTION_PLUGIN,
-    ):
-        raise ConfigError(
-            f"plugin '{text}' is not supported by odradek: {key.name} takes {DESCRIPTION_PLUGIN} or nothing"
-        )
-    if key.name == "group.share.persister.class.name" and text.strip() not in (
-        "",
-        DEFAULT_PERSISTER,
-        NO_OP_PERSISTER,
-    ):
+    kind, known = _CLASSES.get(key.name, ("", None))
+    if known is not None and key.normal(text) not in ("", known):
+        raise ConfigError(f"{kind} '{text}' is not supported by odradek: {key.name} takes {known} or nothing")
+    if key.name == "group.share.persister.class.name" and text.strip() not in ("", DEFAULT_PERSISTER, NO_OP_PERSISTER):
         raise ConfigError(f"Unknown persister specified {text}")
     if key.name in CODECS and int(key.normal(text)) not in tuple(Codec):
         raise ConfigError(f"Unknown compression type id: {key.normal(text)}")

@@ -47,10 +47,8 @@ def register_broker(
     amended = known is not None and known.incarnation == incarnation
     epoch = known.epoch if known is not None and amended else end_of_log
     records: list[MetadataRecord] = []
-    if known is not None and not amended and crashed:
-        records += _after_crash(state, node_id)
-    elif known is not None and not amended and known.is_active:
-        records += _after_loss(state, frozenset({node_id}))
+    if known is not None and not amended and (crashed or known.is_active):
+        records += _after_loss(state, frozenset({node_id}), crashed=crashed)
     records.append(
         RegisterBrokerRecord(
             broker_id=node_id,
@@ -128,12 +126,12 @@ def shut_down_brokers(state: MetadataState, node_ids: Sequence[int]) -> Decision
 # -- What becomes of the partitions: imported where there are some, as a start would pay for it.
 
 
-def _after_loss(state: MetadataState, nodes: frozenset[int]) -> Sequence[MetadataRecord]:
+def _after_loss(state: MetadataState, nodes: frozenset[int], *, crashed: bool = False) -> Sequence[MetadataRecord]:
     if not state.image.topics:
         return ()
     from odradek.broker.controller.partition_control import after_loss
 
-    return after_loss(state, nodes)
+    return after_loss(state, nodes, crashed=crashed)
 
 
 def _after_return(state: MetadataState, nodes: frozenset[int]) -> Sequence[MetadataRecord]:
@@ -142,12 +140,6 @@ def _after_return(state: MetadataState, nodes: frozenset[int]) -> Sequence[Metad
     from odradek.broker.controller.partition_control import after_return
 
     return after_return(state, nodes)
-
-
-def _after_crash(state: MetadataState, node_id: int) -> Sequence[MetadataRecord]:
-    from odradek.broker.controller.partition_control import after_crash
-
-    return after_crash(state, node_id)
 
 
 def _broker(state: MetadataState, node_id: int) -> BrokerRegistration:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Concatenate, Protocol
+from typing import TYPE_CHECKING, Concatenate, TypeAlias
 
 from odradek.broker.controller.feature_levels import KRAFT_VERSION, supported_features
 from odradek.broker.controller.machine import (
@@ -49,11 +49,8 @@ class OtherReleaseError(StorageError):
     """The metadata log has a `metadata.version` that is not supported; nothing was written."""
 
 
-class Publisher(Protocol):
-    """A follower of the image: live partitions, coordinators, configuration, maintenance."""
-
-    def __call__(self, delta: MetadataDelta, image: MetadataImage) -> None:
-        """The image has changed by `delta`. Called in the step of the change, before its reply."""
+Publisher: TypeAlias = "Callable[[MetadataDelta, MetadataImage], None]"
+"""A follower of the image, called in the step of a change, before its reply."""
 
 
 class Controller:

@@ -97,6 +97,11 @@ class PartitionChange:
         self._fill(record, leader)
         return None if _is_empty(record) else record
 
+    def records(self, topic_id: bytes, index: int) -> list[PartitionChangeRecord]:
+        """The same as a list; nothing if nothing changes."""
+        record = self.record(topic_id, index)
+        return [] if record is None else [record]
+
     # -- inside
 
     def _complete_reassignment(self) -> bool:

@@ -93,8 +93,7 @@ def move_leader(
             raise KafkaError(ErrorCode.ELECTION_NOT_NEEDED, text + " a leader")
         change = _change(state, topic, before)
         change.wanted = node_id
-        record = change.record(topic.topic_id, index)
-        return [] if record is None else [record], None
+        return change.records(topic.topic_id, index), None
     if before.leader == node_id:
         return [], None
     return [PartitionChangeRecord(index, topic.topic_id, leader=node_id)], None
@@ -124,9 +123,7 @@ def change_isr(state: MetadataState, changes: Sequence[NewIsr]) -> Decision[None
         change.recovered = True
         if _unclean(state, topic):
             change.election = Election.UNCLEAN
-        record = change.record(topic_id, index)
-        if record is not None:
-            records.append(record)
+        records += change.records(topic_id, index)
     return records, None
 
 
@@ -150,14 +147,13 @@ def assign_replicas(state: MetadataState, node_id: int, replicas: Sequence[tuple
             if was_lost or directory == LOST_DIRECTORY:
                 assert topic is not None
                 now = before._replace(directories=tuple(directories))
-                record = _after_disk(state, topic, index, now, node_id)
-                records += [] if record is None else [record]
+                records += _after_disk(state, topic, index, now, node_id)
     return records, None
 
 
 def _after_disk(
     state: MetadataState, topic: TopicImage, index: int, now: PartitionRegistration, node: int
-) -> PartitionChangeRecord | None:
+) -> list[PartitionChangeRecord]:
     """The records when the disk of a replica fails or comes back: a new leader and ISR."""
     change = _change(state, topic, now)
     if now.is_lost(node):
@@ -166,7 +162,7 @@ def _after_disk(
         change.rejoin = not state.replicas_differ(topic.topic_id, index)
     if _unclean(state, topic) and (now.is_lost(node) or now.leader == NO_LEADER):
         change.election = Election.UNCLEAN
-    return change.record(topic.topic_id, index)
+    return change.records(topic.topic_id, index)
 
 
 # -- elections by the controller itself
@@ -198,9 +194,7 @@ def _elections(
             continue
         change = _change(state, topic, before, rules)
         change.election = election
-        record = change.record(topic.topic_id, index)
-        if record is not None:
-            records.append(record)
+        records += change.records(topic.topic_id, index)
         if len(records) >= MAX_ELECTIONS:
             break
     return records, len(records) >= MAX_ELECTIONS
@@ -209,41 +203,23 @@ def _elections(
 # -- brokers that go and come
 
 
-def after_loss(state: MetadataState, nodes: frozenset[int]) -> list[MetadataRecord]:
-    """The records when brokers go: their partitions get other leaders, and ISRs without them."""
+def after_loss(state: MetadataState, nodes: frozenset[int], *, crashed: bool = False) -> list[MetadataRecord]:
+    """The records when brokers go: their partitions get other leaders, and ISRs without them.
+
+    `crashed`: they register again after a crash, and may have lost records (KIP-966).
+    """
     records: list[MetadataRecord] = []
     rules = _rules(state, gone=nodes)
+    suspected = nodes if crashed and rules.elr_enabled else frozenset()
     for topic, index, before in _partitions(state):
-        if nodes.isdisjoint(before.isr):
+        if nodes.isdisjoint(before.isr) and suspected.isdisjoint(before.elr):
             continue
         change = _change(state, topic, before, rules)
         change.isr = without(before.isr, nodes)
+        change.crashed = suspected
         if _unclean(state, topic):
             change.election = Election.UNCLEAN
-        record = change.record(topic.topic_id, index)
-        if record is not None:
-            records.append(record)
-    return records
-
-
-def after_crash(state: MetadataState, node: int) -> list[MetadataRecord]:
-    """The records when a crashed broker registers again: it may have lost records (KIP-966)."""
-    nodes = frozenset({node})
-    records: list[MetadataRecord] = []
-    rules = _rules(state, gone=nodes)
-    if not rules.elr_enabled:
-        return after_loss(state, nodes)
-    for topic, index, before in _partitions(state):
-        if node not in before.isr and node not in before.elr:
-            continue
-        change = _change(state, topic, before, rules)
-        change.isr = without(before.isr, nodes)
-        change.crashed = nodes
-        if _unclean(state, topic):
-            change.election = Election.UNCLEAN
-        record = change.record(topic.topic_id, index)
-        if record is not None:
-            records.append(record)
+        records += change.records(topic.topic_id, index)
     return records
 
 
@@ -258,9 +234,7 @@ def after_return(state: MetadataState, nodes: frozenset[int]) -> list[MetadataRe
         change.rejoin = not state.replicas_differ(topic.topic_id, index)
         if before.leader == NO_LEADER and _unclean(state, topic):
             change.election = Election.UNCLEAN
-        record = change.record(topic.topic_id, index)
-        if record is not None:
-            records.append(record)
+        records += change.records(topic.topic_id, index)
     return records
 
 
