@@ -39,7 +39,7 @@ ARCHIVE_COLUMNS: Mapping[str, tuple[str, ...]] = {
     "producer_epoch": ("int",),
     "sequence": ("int",),
 }
-"""What an archive keeps of a record, and the Spark types it may come in."""
+"""The columns of an archive, and the Spark types that each accepts."""
 
 _FILE_COLUMNS: Mapping[str, str] = {
     "offset": "int64",
@@ -87,7 +87,7 @@ class ArchiveOptions:
 
 @dataclass
 class Archived(WriterCommitMessage):
-    """The files that a task wrote, by name, with the partition that each is of."""
+    """The files that a task wrote: their names, and the partition of each."""
 
     work: str = ""
     files: dict[str, TopicPartition] = field(default_factory=dict)
@@ -103,7 +103,7 @@ class _Writer(ABC):
 
     @abstractmethod
     def _work(self) -> str:
-        """The identity of what the tasks do together."""
+        """The identity of the write that the tasks share."""
 
     def write(self, iterator: Iterator[Any]) -> Archived:
         spare_imports()
@@ -118,7 +118,7 @@ class _Writer(ABC):
             raise
 
     def _moves(self, messages: Sequence[WriterCommitMessage | None], number: int | None) -> dict[str, str]:
-        """Where each file goes. The names say which work wrote it, in which micro-batch."""
+        """The place of each file. Its name says which write made it, in which micro-batch."""
         written = [message for message in messages if isinstance(message, Archived)]
         batch = "" if number is None else f"-{number:010d}"
         return {
@@ -182,7 +182,7 @@ class ArchiveStreamWriter(_Writer, StreamWriterBase):
 
 
 class _Files:
-    """The files of a task, one for each partition that it has rows of."""
+    """The files of a task, one for each partition in its rows."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -192,7 +192,7 @@ class _Files:
         self._open: dict[TopicPartition, Any] = {}
 
     def add(self, rows: pa.RecordBatch) -> None:
-        """Take rows in the form of `record_rows`. ValueError for a row that belongs nowhere."""
+        """Take rows in the form of `record_rows`. ValueError for a row without a topic or a partition."""
         for place, part in _by_partition(rows):
             self._waiting.setdefault(place, []).append(part)
             self._sizes[place] = self._sizes.get(place, 0) + part.nbytes
@@ -211,7 +211,7 @@ class _Files:
         self._open[place].write_batch(rows)
 
     def finish(self) -> dict[str, TopicPartition]:
-        """Write what waits, and close the files: their names."""
+        """Write the remaining rows, close the files, and return their names."""
         for place in list(self._waiting):
             self._write(place)
         for writer in self._open.values():
@@ -227,7 +227,7 @@ class _Files:
 
 
 def _by_partition(rows: pa.RecordBatch) -> Iterator[tuple[TopicPartition, pa.RecordBatch]]:
-    """The rows of each partition, as its file has them."""
+    """The rows of each partition, in the form of its file."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -264,7 +264,7 @@ def _noted(note: Path) -> dict[str, Any]:
 
 
 def _write_whole(file: Path, text: str) -> None:
-    """Write under another name and rename: nobody sees half of it, and a crash of the machine leaves it whole."""
+    """Write under another name and rename: nobody sees half a file, not even after a crash of the machine."""
     unfinished = file.with_suffix(".tmp")
     unfinished.parent.mkdir(parents=True, exist_ok=True)
     with unfinished.open("w") as target:

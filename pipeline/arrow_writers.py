@@ -1,4 +1,4 @@
-"""Bases of writers that get Arrow batches where Spark gives them: for batches always, for streams from 4.1 on."""
+"""Bases of writers that take Arrow batches if Spark gives them: to batch writes always, to streams from 4.1 on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors of a foreachBatch function in few words, as Spark can bear them."""
+"""Short errors for a foreachBatch function."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _log = logging.getLogger("odradek.pipeline")
 _MAX_CAUSES = 8
 _MAX_CAUSE_CHARS = 1500
 _END_CHARS = 600
-"""Of these at the end: a traceback of Python has its error there."""
+"""The part of them that is kept from the end: a traceback of Python ends with its error."""
 _STACKS = "JVM stacktrace:"
-"""What PySpark says before those, if it is told to."""
+"""PySpark's heading of a Java stack."""
 # Spark takes an error for the consequence of a stop if its text has one of these anywhere behind the sign.
 _INTERRUPTIONS = (
     "java.lang.InterruptedException",

@@ -1,4 +1,4 @@
-"""Charts as plotly draws them: bars, spans of time, lines, and marks at offsets."""
+"""Charts, drawn by plotly: bars, spans of time, lines, and marks at offsets."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _OUTCOMES = {
 }
 """Colours of series that mean the same in each chart; plotly chooses the others."""
 _OTHERS = ("#ab63fa", "#ffa15a", "#19d3f3", "#ff6692", "#b6e880", "#ff97ff", "#fecb52")
-"""What is left of plotly's own colours beside them."""
+"""The rest of plotly's own colours."""
 
 _COLOURS = 10
-"""So many has plotly."""
+"""The number of plotly's colours."""
 _LEGEND = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0}
 _HEIGHT, _ROW_HEIGHT, _FRAME_HEIGHT = 360, 18, 120
 _MAX_NAME_CHARS = 32
 _LYING_FROM = 20
-"""So many bars, or a name so long, and the bars lie: names that stand cannot be read."""
+"""With more bars, or a longer name, the bars are horizontal: upright names would be unreadable."""
 _SLIM_UP_TO = 6
-"""So few bars do not fill the width."""
+"""Up to so many bars, they do not fill the width."""
 _FEW = 6
 _FEW_SPANS = 20
 
@@ -40,11 +40,11 @@ class Bars(NamedTuple):
     series: Mapping[str, tuple[Sequence[str], Sequence[float]]]
     """Name of a series to names and heights."""
     x: str
-    """What the names are."""
+    """What the names mean."""
     y: str
-    """What the heights are, with their unit."""
+    """What the heights mean, with their unit."""
     order: Sequence[str] = ()
-    """All names from left to right; by default as they come."""
+    """All names from left to right; by default in the order of the series."""
 
 
 class TimeBars(NamedTuple):
@@ -120,7 +120,7 @@ def draw(chart: Chart, *, with_code: bool) -> str:
 
 
 def _kind(chart: Chart) -> dict[str, Any]:
-    """What plotly calls a chart."""
+    """A chart's kind in plotly."""
     match chart:
         case Bars():
             return {"type": "bar"}
@@ -180,7 +180,7 @@ def _room_for(chart: TimeBars) -> dict[str, Any]:
 
 
 def _short(name: str) -> str:
-    """A name as plotly takes it, the middle of a long one left out."""
+    """A name in plotly's form; a long one without its middle."""
     if len(name) > _MAX_NAME_CHARS:
         half = _MAX_NAME_CHARS // 2
         name = f"{name[:half]}…{name[-half:]}"

@@ -1,4 +1,4 @@
-"""A blocking client of a cluster: metadata, offsets, fetch and produce, each at the broker that has to answer.
+"""A blocking client of a cluster: metadata, offsets, fetch and produce, each sent to the right broker.
 
 It serves the data source and the jobs, which read batches as they lie in the log and write records with their own
 timestamps and partitions; Spark's connector can do neither.
@@ -49,12 +49,12 @@ _NOT_REPLICATED = {
     ErrorCode.KAFKA_STORAGE_ERROR,
 }
 _AWAY_S = 20.0
-"""How long a patient client waits for a broker: not as long as Spark waits for a query to stop."""
+"""How long a patient client waits for a broker: shorter than Spark waits for a query to stop."""
 _PAUSE_S = 0.05
 _READ = 1 << 3
-"""The operation in what a user is authorized to do."""
+"""The operation Read in a set of authorized operations."""
 _LAST_PRODUCE_WITH_ADDED_PARTITIONS = 11
-"""Later versions add the partitions to the transaction by themselves, and its end raises the epoch (KIP-890)."""
+"""In later versions the broker adds the partitions to the transaction, and its end raises the epoch (KIP-890)."""
 
 _NEWEST = {
     FetchRequest.API_KEY: 12,
@@ -152,7 +152,7 @@ class ClusterClient:
         return {topic.name: bool(topic.topic_authorized_operations & _READ) for topic in topics}
 
     def create_topics(self, partitions: Mapping[str, int]) -> None:
-        """Create the topics that do not exist yet, with the cluster's default replication; they can be used then."""
+        """Create the missing topics, with the cluster's default replication, and wait until they have leaders."""
         topics = [
             CreatableTopic(name=name, num_partitions=count, replication_factor=-1) for name, count in partitions.items()
         ]
@@ -165,7 +165,7 @@ class ClusterClient:
         self._wait_for_leaders(partitions)
 
     def _wait_for_leaders(self, topics: Iterable[str]) -> None:
-        """Brokers learn of a new topic a moment after it was created."""
+        """Wait: brokers learn of a new topic a moment after its creation."""
         deadline = time.monotonic() + self._timeout_s
         for name in topics:
             while True:
@@ -180,7 +180,7 @@ class ClusterClient:
     # -- reading
 
     def offsets(self, at: Mapping[TopicPartition, int], *, read_committed: bool = False) -> dict[TopicPartition, int]:
-        """Offsets by timestamp (EARLIEST, LATEST, or milliseconds); -1 where no record is that young."""
+        """Offsets by timestamp (EARLIEST, LATEST, or milliseconds); -1 if no record is that young."""
         return self._patiently(lambda: self._offsets(at, read_committed=read_committed))
 
     def _offsets(self, at: Mapping[TopicPartition, int], *, read_committed: bool) -> dict[TopicPartition, int]:
@@ -230,7 +230,7 @@ class ClusterClient:
         max_bytes: int = 4 * 1024 * 1024,
         max_wait_ms: int = 500,
     ) -> Fetched:
-        """The batches from the one that holds `offset` on; empty when the log ends there."""
+        """The batches from the one with `offset` on; empty at the end of the log."""
         asked = FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=max_bytes)
         request = FetchRequest(
             replica_id=-1,

@@ -35,11 +35,11 @@ _REMEDY = (
 
 
 class ConnectorNotServed(PipelineUnavailable):
-    """No connector of this Spark can be had. A session without it reads and writes `odradek` all the same."""
+    """There is no connector for this Spark. A session without it still reads and writes `odradek`."""
 
 
 class Artifact(NamedTuple):
-    """What Maven calls one file."""
+    """The coordinates of one file in Maven."""
 
     group: str
     name: str
@@ -48,7 +48,7 @@ class Artifact(NamedTuple):
 
 
 def coordinates(spark: InstalledSpark) -> str:
-    """The connector of a Spark, as `spark.jars.packages` wants it."""
+    """The connector of a Spark, in the form of `spark.jars.packages`."""
     return f"{_SPARK}:{_CONNECTOR_JAR}_{spark.scala}:{spark.version}"
 
 

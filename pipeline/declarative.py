@@ -12,7 +12,7 @@ _SPEC = "spark-pipeline.yml"
 
 
 def check_pipelines(spark: InstalledSpark) -> None:
-    """PipelineUnavailable if this Spark has no declarative pipelines, or lacks what they need."""
+    """PipelineUnavailable if this Spark has no declarative pipelines, or if a package for them is missing."""
     if spark.minor < (4, 1):
         raise PipelineUnavailable(f"declarative pipelines need Spark 4.1 or later, this is {spark.version}")
     for name in ("grpc", "grpc_status", "yaml", "zstandard"):

@@ -40,10 +40,10 @@ class Section(NamedTuple):
     columns: Sequence[str] = ()
     rows: Sequence[Sequence[Any]] = ()
     total: int = 0
-    """How many rows there are; the table may show only the first."""
+    """The number of rows; the table may show the first ones only."""
     chart: Chart | None = None
     note: str = ""
-    """What a reader has to know of it."""
+    """A remark for the reader."""
 
 
 def check_report(path: str | None) -> None:

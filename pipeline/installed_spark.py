@@ -45,7 +45,7 @@ class InstalledSpark(NamedTuple):
 
 
 def installed_spark() -> InstalledSpark:
-    """The Spark that a session starts: `$SPARK_HOME`'s, else pyspark's own; `PipelineUnavailable` if it is no use."""
+    """The Spark that a session starts: `$SPARK_HOME`'s, else pyspark's own; `PipelineUnavailable` if unusable."""
     try:
         import pyspark
     except ImportError:
@@ -65,7 +65,7 @@ def installed_spark() -> InstalledSpark:
 
 
 def java_command(spark: InstalledSpark | None = None) -> str:
-    """The Java that Spark will run; `PipelineUnavailable` unless it is 17 or newer, and the Spark takes it."""
+    """The Java that Spark will run; `PipelineUnavailable` unless it is 17 or newer, and supported by the Spark."""
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
     if java is None:

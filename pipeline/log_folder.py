@@ -41,7 +41,7 @@ from odradek.storage.formats.segment_files import (
 _FOLDER = re.compile(r"(.+)-(\d+)")
 _NO_END = 2**63 - 1
 _LARGEST_INDEX = 64 * 1024 * 1024
-"""A larger file is no index; without one a segment is read from its beginning."""
+"""A larger file is taken for no index. A segment without an index is read from its beginning."""
 
 
 class AbortedRange(NamedTuple):
@@ -76,7 +76,7 @@ class SegmentTask(NamedTuple):
     segment_end: int = _NO_END
     """The offset at which the partition's next segment begins."""
     size: int = 0
-    """About how many bytes of the file that is."""
+    """About how many bytes of the file the part has."""
 
 
 def partitions_in(root: Path) -> dict[tuple[str, int], list[Segment]]:
@@ -97,7 +97,7 @@ def partitions_in(root: Path) -> dict[tuple[str, int], list[Segment]]:
 
 
 def segments_in(folder: Path) -> list[Segment]:
-    """The segments of one partition in the order of their offsets. CorruptBatchError for what is no regular file."""
+    """The segments of one partition, ordered by offset. CorruptBatchError for anything but a regular file."""
     parsed = [(parse_file_name(path.name), path) for path in folder.iterdir()]
     for name, path in parsed:
         if name is not None and (path.is_symlink() or not path.is_file()):
@@ -108,7 +108,7 @@ def segments_in(folder: Path) -> list[Segment]:
 
 
 def end_offset(segments: list[Segment]) -> int:
-    """The offset behind the partition's last whole batch."""
+    """The offset after the partition's last whole batch."""
     for segment in reversed(segments):
         end = segment.base
         for batch in scan(segment.path, *_Indexes(segment).last_place, end=segment.end):
@@ -269,7 +269,7 @@ class OffsetOrderError(CorruptBatchError):
 
 
 def _base(path: Path) -> int:
-    """The first offset that a segment may hold."""
+    """The first possible offset of a segment."""
     return int(path.stem)
 
 
@@ -349,7 +349,7 @@ class _Indexes:
         return (self._offsets[-1].position, self._offsets[-1].offset) if self._offsets else (0, self._segment.base - 1)
 
     def position_of_offset(self, offset: int) -> int:
-        """Where to begin to read for an offset."""
+        """The position from which to read for an offset."""
         if offset <= self._segment.base:
             return 0
         before = bisect_right(self._offsets, offset, key=lambda entry: entry.offset) - 1

@@ -57,25 +57,25 @@ def _watch(spark: SparkSession, job: str, stream: TextIO, done: threading.Event)
 
 
 def clear_line(stream: TextIO) -> None:
-    """Take the line of progress from a terminal, to write something else."""
+    """Clear the line of progress on a terminal."""
     if stream.isatty():
         stream.write(_CLEAR)
         stream.flush()
 
 
 class Stage(NamedTuple):
-    """A stage of Spark that runs."""
+    """A running stage of Spark."""
 
     number: int
     done: int
-    """Tasks that are done."""
+    """Finished tasks."""
     tasks: int
     records: int
-    """The known part of what these tasks have read."""
+    """The known number of records that these tasks have read."""
 
 
 def running_stages(spark: SparkSession) -> list[Stage]:
-    """The stages that run, in their order."""
+    """The running stages, in their order."""
     numbers = sorted(spark.sparkContext.statusTracker().getActiveStageIds())
     store = spark.sparkContext._jsc.sc().statusStore()  # the tracker knows of no records
     found = [(number, store.lastStageAttempt(number)) for number in numbers]
@@ -83,7 +83,7 @@ def running_stages(spark: SparkSession) -> list[Stage]:
 
 
 def describe(stages: Sequence[Stage], seconds: Mapping[int, float]) -> str:
-    """The stages in words, with the seconds that each has run; empty when none runs."""
+    """The stages in words, with their running times in seconds; empty if there is none."""
     return ", ".join(_described(stage, seconds[stage.number]) for stage in stages)
 
 

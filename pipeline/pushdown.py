@@ -31,7 +31,7 @@ class Narrowing:
     until_ms: int | None = None
 
     def allows(self, topic: str, partition: int) -> bool:
-        """Whether rows of a partition can be seen."""
+        """Whether a query can see rows of a partition."""
         in_topics = self.topics is None or topic in self.topics
         return in_topics and (self.partitions is None or partition in self.partitions)
 
@@ -41,7 +41,7 @@ class Narrowing:
 
 
 def narrowed(filters: Iterable[Any]) -> Narrowing:
-    """The bounds that hold under all of the filters (`pyspark.sql.datasource.Filter`); others are passed over."""
+    """The bounds that hold under all of the filters (`pyspark.sql.datasource.Filter`); others are ignored."""
     found = Narrowing()
     for condition in filters:
         column: Any = getattr(condition, "attribute", ())
@@ -86,7 +86,7 @@ def _timestamp(found: Narrowing, kind: str, value: Any) -> Narrowing:
 
 
 def _range(kind: str, value: Any) -> tuple[Any, Any]:
-    """(first, behind the last) of the whole numbers that a comparison leaves."""
+    """The whole numbers that satisfy a comparison: the first, and the one after the last."""
     match kind:
         case "EqualTo" | "EqualNullSafe":
             return value, value + 1

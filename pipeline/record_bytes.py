@@ -40,7 +40,7 @@ def row_sizes(rows: pa.RecordBatch) -> Ints:
 
 
 class Records(NamedTuple):
-    """The records of a batch, not compressed, and what the batch's header says of them."""
+    """The uncompressed records of a batch, and their fields in the batch's header."""
 
     body: memoryview
     record_count: int

@@ -31,7 +31,7 @@ HEADER_TYPE = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])
 
 
 class _Malformed(Exception):
-    """Records that the codec is to look at."""
+    """Records that the codec has to decode."""
 
 
 @dataclass

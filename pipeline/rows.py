@@ -57,16 +57,16 @@ class Wanted(NamedTuple):
     start: int
     """First offset."""
     end: int
-    """Offset behind the last."""
+    """Offset after the last."""
     from_ms: int | None = None
     """First timestamp."""
     until_ms: int | None = None
-    """Timestamp behind the last."""
+    """Timestamp after the last."""
     control: bool = True
     """Whether control records are rows too."""
     columns: tuple[str, ...] = tuple(COLUMNS)
     fail_on_data_loss: bool = True
-    """Whether records that are gone when they are to be read fail the task."""
+    """Whether missing records fail the task."""
 
 
 def arrow_chunks(batches: Iterable[RecordBatch], wanted: Wanted) -> Iterator[pa.RecordBatch]:

@@ -122,7 +122,7 @@ def with_connector(spark: InstalledSpark, config: Mapping[str, Any]) -> dict[str
 
 
 def settings_for(master: str, config: Mapping[str, Any]) -> dict[str, str]:
-    """Spark's settings for a master, with ``config`` over them. The driver of a cluster has to be reached by others."""
+    """Spark's settings for a master, with ``config`` over them. Workers of a cluster have to reach the driver."""
     local = _LOCAL_SETTINGS if master.startswith("local") else {}
     settings = {**_SETTINGS, **local, **{key: str(value) for key, value in config.items()}}
     settings[_JAVA_OPTIONS] = f"{_QUIET} {settings.get(_JAVA_OPTIONS, '')}".strip()
@@ -131,12 +131,12 @@ def settings_for(master: str, config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def worker_path() -> str:
-    """The folder by which Python workers start sooner. A worker on a machine without it does not miss it."""
+    """The folder by which Python workers start sooner. A worker without the folder works, too."""
     return str(Path(__file__).with_name("worker_path"))
 
 
 def register(spark: SparkSession) -> SparkSession:
-    """Make `spark.read.format("odradek")` and `spark.readStream.format("odradek")` known to a session."""
+    """Register `spark.read.format("odradek")` and `spark.readStream.format("odradek")` in a session."""
     from odradek.pipeline.source import OdradekDataSource
 
     spark.dataSource.register(OdradekDataSource)

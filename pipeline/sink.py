@@ -82,7 +82,7 @@ class SinkOptions:
         return cls(servers, options.get("topic"), transactional_id, timeout_ms, security_of(security), batch_id)
 
     def client(self, *, patient: bool) -> ClusterClient:
-        """A new client of the cluster, which may be away for a moment if it is ``patient``."""
+        """A new client of the cluster. A ``patient`` one waits for a broker that does not answer."""
         return ClusterClient(self.bootstrap_servers, security=self.security, patient=patient)
 
 
@@ -94,7 +94,7 @@ def _batch_number(text: str | None) -> int | None:
 
 @dataclass
 class Written(WriterCommitMessage):
-    """What a task wrote: its open transaction, and a partition in it; nothing without rows."""
+    """The result of a task: its open transaction, and a partition in it; none without rows."""
 
     transaction: Transaction | None = None
     partition: TopicPartition | None = None
@@ -107,7 +107,7 @@ class _Writer(ABC):
 
     @abstractmethod
     def _work(self) -> str:
-        """What the transactional ids of the tasks begin with."""
+        """The beginning of the tasks' transactional ids."""
 
     def write(self, iterator: Iterator[Any]) -> Written:
         spare_imports()
@@ -187,7 +187,7 @@ class StreamWriter(_Writer, StreamWriterBase):
 
 
 def _counted(client: ClusterClient) -> Callable[[str], int]:
-    """What tells how many partitions a topic has, and asks the cluster once."""
+    """A function for the number of a topic's partitions, which asks the cluster once."""
     counts: dict[str, int] = {}
 
     def count(topic: str) -> int:

@@ -24,10 +24,10 @@ ROW_COLUMNS: Mapping[str, tuple[str, ...]] = {
     "partition": ("int",),
     "timestamp": ("timestamp",),
 }
-"""What a record has, and the Spark types it may come in."""
+"""The columns of a record, and the Spark types that each accepts."""
 
 SPARKS_OPTIONS = {"checkpointlocation", "queryname"}
-"""Spark's own options, which it hands on."""
+"""Spark's own options, which it passes to the sink."""
 
 _QUERY_ID = "sql.streaming.queryId"
 """Spark's name for the local property that holds the id of a streaming query; the checkpoint keeps the id."""
@@ -37,7 +37,7 @@ _WAITING_BYTES = 4 * 1024 * 1024
 
 
 def check_columns(schema: StructType, topic: str | None, columns: Mapping[str, tuple[str, ...]] = ROW_COLUMNS) -> None:
-    """OptionError for columns that a record has not, or without a value or a topic."""
+    """OptionError for columns that a record does not have, or if a value or a topic is missing."""
     kinds = {field.name: field.dataType.simpleString() for field in schema.fields}
     for name, kind in kinds.items():
         if kind not in columns.get(name, ()):
@@ -160,7 +160,7 @@ class Outgoing:
         self._turns: dict[str, int] = {}
 
     def add(self, rows: pa.RecordBatch) -> None:
-        """Take rows in the form of `record_rows`. ValueError for a partition that is not there, now or later."""
+        """Take rows in the form of `record_rows`. ValueError, now or later, for a partition that does not exist."""
         step = max(1, rows.num_rows * _WAITING_BYTES // max(rows.nbytes, 1))
         for begin in range(0, rows.num_rows, step):
             part = rows.slice(begin, step)
@@ -170,7 +170,7 @@ class Outgoing:
                 self.flush()
 
     def flush(self) -> None:
-        """Send what waits."""
+        """Send the remaining rows."""
         if not self._waiting:
             return
         rows = joined(self._waiting)
@@ -206,7 +206,7 @@ class Outgoing:
                 yield (topic, place), records
 
     def _chosen(self, topic: str, rows: pa.RecordBatch) -> Any:
-        """The partition of each row: as it says, or by its key as the Java client, or in turn."""
+        """The partition of each row: the given one, or by its key as in the Java client, or in turn."""
         import numpy as np
 
         from odradek.pipeline.record_bytes import partitions_by_key

@@ -55,7 +55,7 @@ _GO_ON = "set failOnDataLoss to false to go on with what is left"
 
 
 class DataLossError(RuntimeError):
-    """The log no longer has offsets that the query has to read."""
+    """Offsets that the query has to read are gone."""
 
 
 class FetchTask(NamedTuple):
@@ -71,7 +71,7 @@ Work = log_folder.SegmentTask | FetchTask
 
 
 class Task(InputPartition):
-    """What one Spark task reads, one after the other."""
+    """The parts that one Spark task reads, one after the other."""
 
     def __init__(self, works: Sequence[Work]) -> None:
         super().__init__(works)
@@ -154,10 +154,10 @@ class BatchReader(DataSourceReader):
 
 
 class NarrowedReader(BatchReader):
-    """Reads less by the filters of the query. Spark refuses such a reader while its setting for it is off."""
+    """Uses the filters of the query to read less. Spark refuses such a reader unless a setting allows it."""
 
     def pushFilters(self, filters: Sequence[Any]) -> Iterable[Any]:  # noqa: N802 (Spark's name, from 4.1 on)
-        """Narrow what is read by the query's filters; Spark applies them all to the rows."""
+        """Take the bounds from the query's filters. Spark still applies all of them to the rows."""
         self._narrowing = narrowed(filters)
         return filters
 
@@ -201,7 +201,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable() if most is None else ReadMaxRows(most)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 (Spark's name)
-        """What is there now is all that the query reads."""
+        """The query reads up to the present ends of the logs."""
         self._available = {key: end for key, (_, end) in self._bounds_now({}).items()}
 
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802 (Spark's name)
@@ -394,7 +394,7 @@ class _Place(ABC):
         self.close()
 
     def close(self) -> None:  # noqa: B027 (a folder has nothing to close)
-        """Let go of connections."""
+        """Close the connections."""
 
     @abstractmethod
     def bounds(self) -> dict[TopicPartition, tuple[int, int]]:
@@ -402,7 +402,7 @@ class _Place(ABC):
 
     @abstractmethod
     def offsets_at(self, timestamp: int, bounds: Mapping[TopicPartition, tuple[int, int]]) -> Offsets:
-        """By partition, the offset of the first record from a timestamp on; the end offset where there is none."""
+        """By partition, the offset of the first record from a timestamp on; the end offset if there is none."""
 
     @abstractmethod
     def plan(self, start: Offsets, end: Offsets) -> Iterator[Sequence[Work]]:
@@ -431,12 +431,12 @@ class _Place(ABC):
 
     @property
     def until_ms(self) -> int | None:
-        """The timestamp behind the last one."""
+        """The timestamp after the last one."""
         bounds = (self.options.until_ms, self.narrowing.until_ms)
         return min((bound for bound in bounds if bound is not None), default=None)
 
     def ranges(self, start: Offsets, end: Offsets) -> Iterator[tuple[TopicPartition, int, int]]:
-        """What is to be read of each partition: first offset, and the one behind the last."""
+        """The range of each partition: the first offset, and the one after the last."""
         for key, last in end.items():
             if key in start and self.narrowing.allows(*key):
                 first, until = self.narrowing.offsets(start[key], last)

@@ -20,7 +20,7 @@ class OptionError(ValueError):
 
 
 class MissingTopicError(OptionError):
-    """The options name topics that are not there."""
+    """The options name topics that do not exist."""
 
     def __init__(self, topics: list[str]) -> None:
         super().__init__(f"no topic {', '.join(topics)}")
@@ -170,7 +170,7 @@ def _number(name: str, text: str | None) -> int | None:
 
 
 def positive_number(name: str, text: str | None) -> int | None:
-    """The number of an option that is given; raises OptionError."""
+    """An option as a number; raises OptionError."""
     if text is None:
         return None
     if not re.fullmatch(r"\s*0*[1-9][0-9]*\s*", text):

@@ -33,7 +33,7 @@ def wait_for_end(query: StreamingQuery) -> bool:
 
 @contextmanager
 def _asked_to_stop() -> Iterator[Callable[[], int]]:
-    """How often a signal has asked for the end since the block began. Only the main thread gets signals."""
+    """Counts the signals that ask for the end since the block began. Only the main thread gets signals."""
     asked: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:

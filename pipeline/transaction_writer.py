@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from odradek.pipeline.record_bytes import Records
 
 PROGRESS = "micro-batches of a sink odradek"
-"""The metadata of a commit that is a number of micro-batches, and no position of a reader."""
+"""The metadata of a commit whose offset is the number of a micro-batch."""
 
 ENDED = (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.INVALID_TXN_STATE)
-"""What a transaction's writer is answered that another writer or the time-out has ended."""
+"""The errors for a writer whose transaction another writer or the time-out has ended."""
 
 
 class Transaction(NamedTuple):
-    """A transaction by what its coordinator knows it by."""
+    """The identity of a transaction for its coordinator."""
 
     transactional_id: str
     producer_id: int
@@ -43,7 +43,7 @@ class Transaction(NamedTuple):
 
 
 class TransactionWriter:
-    """Begins a transaction and writes to it. Whatever was open under its id is aborted."""
+    """Begins a transaction and writes to it. An open transaction of its id is aborted."""
 
     def __init__(self, client: ClusterClient, transactional_id: str, timeout_ms: int) -> None:
         request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=timeout_ms)
@@ -55,7 +55,7 @@ class TransactionWriter:
 
     @property
     def partitions(self) -> list[TopicPartition]:
-        """What is in the transaction."""
+        """The partitions in the transaction."""
         return sorted(self._sequences)
 
     def append(self, batches: Mapping[TopicPartition, Records]) -> None:
@@ -73,7 +73,7 @@ class TransactionWriter:
             self._sequences[place] = (self._sequences[place] + records.record_count) & 0x7FFFFFFF
 
     def settle(self) -> None:
-        """Wait until all that was written is acknowledged."""
+        """Wait until every batch is acknowledged."""
         under_way, self._under_way = self._under_way, None
         if under_way is not None:
             under_way()
@@ -86,7 +86,7 @@ class TransactionWriter:
             end_transaction(self._client, self.transaction, commit=False)
 
     def _add(self, places: Sequence[TopicPartition]) -> None:
-        """Make partitions a part of the transaction."""
+        """Add partitions to the transaction."""
         name, producer_id, epoch = self.transaction
         topics: dict[str, list[int]] = {}
         for topic, partition in places:
@@ -102,7 +102,7 @@ class TransactionWriter:
 
 
 def _codes_of_added(answer: Any) -> Iterable[int]:
-    """Where one partition is refused the others are not tried, and say only that."""
+    """The errors of the refused partitions. If one is refused, the others get an error that says only that."""
     for topic in answer.results_by_topic_v3_and_below:
         for partition in topic.results_by_partition:
             if partition.partition_error_code != ErrorCode.OPERATION_NOT_ATTEMPTED:
@@ -132,7 +132,7 @@ def end_transaction(client: ClusterClient, transaction: Transaction, *, commit: 
 def note_in_transaction(
     client: ClusterClient, transaction: Transaction, group: str, place: TopicPartition, number: int
 ) -> None:
-    """Make a number the group's offset, as a part of the transaction."""
+    """Commit a number as the group's offset, in the transaction."""
     name, producer_id, epoch = transaction
     add = AddOffsetsToTxnRequest(transactional_id=name, producer_id=producer_id, producer_epoch=epoch, group_id=group)
     client.ask_coordinator(TRANSACTION, name, add, 3, lambda found: [found.error_code])
@@ -152,7 +152,7 @@ def note_in_transaction(
 
 
 def noted(client: ClusterClient, group: str) -> int:
-    """The largest number that committed transactions noted; 0 for none. Waits for transactions that are ending."""
+    """The largest number in a committed transaction; 0 for none. Waits for transactions that are ending."""
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=None)], require_stable=True)
 
     def parts_of(answer: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""What a Python worker of Spark needs that runs many tasks, one after the other."""
+"""The preparation of a Python worker of Spark that runs many tasks, one after the other."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def replay(
     rename: Mapping[str, str] | None = None,
     security: ClientSecurity = PLAIN_TEXT,
 ) -> DataFrame:
-    """Write an archive to a cluster; topics that are not there are created with as many partitions.
+    """Write an archive to a cluster; topics that do not exist are created with as many partitions.
 
     ``rename``: archived topic -> topic to write to. The result has a row for each partition: records, batches and the
     first offset they got, and the topic in the archive. ``security``: how to log in at the cluster.
@@ -123,7 +123,7 @@ def _check_archive(spark: SparkSession, folder: str) -> None:
 
 
 class _Written(NamedTuple):
-    """What came of a partition: a row of the result."""
+    """The outcome for a partition: a row of the result."""
 
     topic: str
     partition: int
@@ -134,7 +134,7 @@ class _Written(NamedTuple):
 
 
 def _write_all(client: ClusterClient, names: Mapping[str, str], rows: Iterable[dict[str, Any]]) -> Iterator[_Written]:
-    """Write rows that come partition after partition; a result for each partition."""
+    """Write rows, ordered by partition; returns a result for each partition."""
     current: tuple[str, int] | None = None
     writer: _PartitionWriter | None = None
     for row in rows:

@@ -40,12 +40,12 @@ class Verdict:
     found: dict[str, int] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     folder: str | None = None
-    """Where all findings go as parquet; a folder that does not exist before the first."""
+    """The folder for all findings as parquet; the first finding creates it."""
     _written: bool = False
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was wrong."""
+        """Whether there is no finding."""
         return not self.found
 
     @property
@@ -54,7 +54,7 @@ class Verdict:
         return 0 if self.passed else 1
 
     def add(self, rows: DataFrame) -> None:
-        """Take rows (check, topic, partition, offset, detail) as findings."""
+        """Add rows (check, topic, partition, offset, detail) as findings."""
         rows = rows.persist()
         try:
             for row in rows.groupBy("check").count().collect():

@@ -21,7 +21,7 @@ Offsets = dict[str, dict[str, int]]
 
 
 def replayed_offsets(spark: SparkSession, checkpoint: str) -> Offsets:
-    """How far replays have come by the checkpoint of a job, by topic and partition; empty before the first."""
+    """The offsets that replays have reached, by topic and partition, from a job's checkpoint; empty at first."""
     state = StateFolder(spark, f"{checkpoint}/replay")
     batches = [int(name) for name in state.names("commits") if name.isdigit()]
     log = state.read_text(f"offsets/{max(batches)}") if batches else None

@@ -1,4 +1,4 @@
-"""How far groups are behind: now, partition by partition, and at the time of each commit."""
+"""The lag of groups: now, partition by partition, and at the time of each commit."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def lag(spark: SparkSession, place: LogPlace, records: DataFrame) -> DataFrame:
 
 
 def _committed(records: DataFrame) -> DataFrame:
-    """The commit of each partition that the log ends with; none if it was deleted."""
+    """The last commit of each partition in the log; none if it was deleted."""
     newest = records.where("kind = 'OffsetCommit'").groupBy("group_id", "topic", "partition")
     commits = newest.agg(_newest("tombstone, committed_offset, commit_time_ms, metadata"))
     return (

@@ -112,7 +112,7 @@ def _members(records: DataFrame) -> DataFrame:
 
 
 def _targets(records: DataFrame) -> DataFrame:
-    """What members of newer groups are to get in the end, a row for each change."""
+    """The target assignments of members of newer groups, a row for each change."""
     return records.where(_kinds("TargetAssignmentMember")).select(
         "group_id", "group_type", "member_id", "assignment", "standby", "time_ms", "log_partition", "log_offset"
     )
