@@ -38,6 +38,21 @@ ConfigResource = tuple[int, str]
 """`ResourceType` and name; an empty name is the cluster-wide default of brokers."""
 AclContent = tuple[int, str, int, str, str, int, int]
 """The fields of an access control entry: resource type, name and pattern, principal, host, operation, permission."""
+
+
+def acl_content(record: AccessControlEntryRecord) -> AclContent:
+    """The content of an entry without its id."""
+    return (
+        record.resource_type,
+        record.resource_name,
+        record.pattern_type,
+        record.principal,
+        record.host,
+        record.operation,
+        record.permission_type,
+    )
+
+
 QuotaEntity = tuple[tuple[str, str | None], ...]
 """(entity type, entity name or None for the default), sorted by type."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.metadata import security_records
 from odradek.broker.metadata.image import (
     AclContent,
     BrokerRegistration,
@@ -18,6 +17,7 @@ from odradek.broker.metadata.image import (
     QuotaEntity,
     ResourceType,
     TopicImage,
+    acl_content,
 )
 from odradek.broker.metadata.topic_name_rules import collision_key
 
@@ -335,21 +335,51 @@ class ImageWriter:
 
     # -- access and quotas
 
-    def _change_security(self, record: Any) -> None:
-        security_records.replay(record, self._acls, self._scram, self._tokens, self._quotas)
-        self._delta.security = True
-        if record.RECORD_TYPE == _QUOTA:
-            self._delta.quotas = True
+    def _add_acl(self, record: Any) -> None:
+        self._note_acl(record.id)
+        self._acls[record.id] = record
+        self._acl_ids[acl_content(record)] = record.id
 
-    def _change_acls(self, record: Any) -> None:
-        before = self._acls.get(record.id)
-        self._delta.acls.setdefault(record.id, before)
-        self._change_security(record)
+    def _remove_acl(self, record: Any) -> None:
+        self._note_acl(record.id)
+        self._acls.pop(record.id, None)
+
+    def _note_acl(self, acl_id: bytes) -> None:
+        """An entry is about to change."""
+        before = self._acls.get(acl_id)
+        self._delta.acls.setdefault(acl_id, before)
+        self._delta.security = True
         if before is not None:
-            self._acl_ids.pop(security_records.acl_content(before), None)
-        after = self._acls.get(record.id)
-        if after is not None:
-            self._acl_ids[security_records.acl_content(after)] = record.id
+            self._acl_ids.pop(acl_content(before), None)
+
+    def _add_scram(self, record: Any) -> None:
+        self._scram[record.name, record.mechanism] = record
+        self._delta.security = True
+
+    def _remove_scram(self, record: Any) -> None:
+        self._scram.pop((record.name, record.mechanism), None)
+        self._delta.security = True
+
+    def _add_token(self, record: Any) -> None:
+        self._tokens[record.token_id] = record
+        self._delta.security = True
+
+    def _remove_token(self, record: Any) -> None:
+        self._tokens.pop(record.token_id, None)
+        self._delta.security = True
+
+    def _set_quota(self, record: Any) -> None:
+        entity = tuple(sorted((part.entity_type, part.entity_name) for part in record.entity))
+        after = dict(self._quotas.get(entity, {}))
+        if record.remove:
+            after.pop(record.key, None)
+        else:
+            after[record.key] = record.value
+        if after:
+            self._quotas[entity] = after
+        else:
+            self._quotas.pop(entity, None)
+        self._delta.security = self._delta.quotas = True
 
 
 def _endpoints(record: Any) -> tuple[Endpoint, ...]:
@@ -360,7 +390,6 @@ def _feature_ranges(record: Any) -> dict[str, tuple[int, int]]:
     return {entry.name: (entry.min_supported_version, entry.max_supported_version) for entry in record.features}
 
 
-_QUOTA = 14
 _TRANSACTION_KINDS = frozenset({23, 24, 25})
 # By the record types of KIP-631. Not here: ZkMigrationStateRecord (21) and NoOpRecord (20), which change nothing.
 _REPLAY: Mapping[int, Callable[[ImageWriter, Any], None]] = {
@@ -373,15 +402,20 @@ _REPLAY: Mapping[int, Callable[[ImageWriter, Any], None]] = {
     7: ImageWriter._fence_broker,
     8: ImageWriter._unfence_broker,
     9: ImageWriter._remove_topic,
+    10: ImageWriter._add_token,
+    11: ImageWriter._add_scram,
     12: ImageWriter._set_feature,
+    14: ImageWriter._set_quota,
     15: ImageWriter._set_producer_ids,
     17: ImageWriter._change_broker,
+    18: ImageWriter._add_acl,
+    19: ImageWriter._remove_acl,
+    22: ImageWriter._remove_scram,
     23: ImageWriter._begin,
     24: ImageWriter._end,
     25: ImageWriter._abort,
+    26: ImageWriter._remove_token,
     27: ImageWriter._register_controller,
     28: ImageWriter._clear_elr,
     29: ImageWriter._unregister_controller,
-    **dict.fromkeys(security_records.RECORD_TYPES, ImageWriter._change_security),
-    **dict.fromkeys(security_records.ACL_RECORD_TYPES, ImageWriter._change_acls),
 }

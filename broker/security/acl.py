@@ -16,7 +16,7 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.broker.metadata.security_records import acl_content
+from odradek.broker.metadata.image import acl_content
 from odradek.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

@@ -7,10 +7,13 @@ import pytest
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.metadata.writer import ImageWriter
 from odradek.protocol.generated.metadata_records.abort_transaction_record import AbortTransactionRecord
+from odradek.protocol.generated.metadata_records.access_control_entry_record import AccessControlEntryRecord
 from odradek.protocol.generated.metadata_records.begin_transaction_record import BeginTransactionRecord
 from odradek.protocol.generated.metadata_records.broker_registration_change_record import BrokerRegistrationChangeRecord
 from odradek.protocol.generated.metadata_records.clear_elr_record import ClearElrRecord
+from odradek.protocol.generated.metadata_records.client_quota_record import ClientQuotaRecord, EntityData
 from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
+from odradek.protocol.generated.metadata_records.delegation_token_record import DelegationTokenRecord
 from odradek.protocol.generated.metadata_records.end_transaction_record import EndTransactionRecord
 from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
 from odradek.protocol.generated.metadata_records.fence_broker_record import FenceBrokerRecord
@@ -19,10 +22,18 @@ from odradek.protocol.generated.metadata_records.partition_change_record import 
 from odradek.protocol.generated.metadata_records.partition_record import PartitionRecord
 from odradek.protocol.generated.metadata_records.producer_ids_record import ProducerIdsRecord
 from odradek.protocol.generated.metadata_records.register_broker_record import BrokerEndpoint, RegisterBrokerRecord
+from odradek.protocol.generated.metadata_records.remove_access_control_entry_record import (
+    RemoveAccessControlEntryRecord,
+)
+from odradek.protocol.generated.metadata_records.remove_delegation_token_record import RemoveDelegationTokenRecord
 from odradek.protocol.generated.metadata_records.remove_topic_record import RemoveTopicRecord
+from odradek.protocol.generated.metadata_records.remove_user_scram_credential_record import (
+    RemoveUserScramCredentialRecord,
+)
 from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
 from odradek.protocol.generated.metadata_records.unfence_broker_record import UnfenceBrokerRecord
 from odradek.protocol.generated.metadata_records.unregister_broker_record import UnregisterBrokerRecord
+from odradek.protocol.generated.metadata_records.user_scram_credential_record import UserScramCredentialRecord
 from odradek.protocol.message import MetadataRecord
 from tests.fakes.images import picture
 
@@ -231,3 +242,36 @@ def test_an_emptied_writer_keeps_its_image(writer: ImageWriter) -> None:
     assert writer.image is image
     assert picture(image) == picture(ImageWriter().image)
     assert image.offset == -1
+
+
+# -- ACLs, SCRAM credentials, delegation tokens and quotas.
+
+
+ID = b"i" * 16
+
+
+def test_each_kind_comes_and_goes() -> None:
+    writer = ImageWriter()
+    acl = AccessControlEntryRecord(id=ID, resource_name="t", principal="User:a")
+    scram = UserScramCredentialRecord("alice", 1, b"salt", b"stored", b"server", 4096)
+    token = DelegationTokenRecord("User:a", token_id="t1")
+    replay(writer, acl, scram, token)
+    image = writer.image
+    assert (image.acls, image.scram, image.delegation_tokens) == ({ID: acl}, {("alice", 1): scram}, {"t1": token})
+    assert writer.take_delta().security
+    replay(writer, RemoveAccessControlEntryRecord(ID), RemoveUserScramCredentialRecord("alice", 1))
+    replay(writer, RemoveDelegationTokenRecord("t1"))
+    assert (image.acls, image.scram, image.delegation_tokens) == ({}, {}, {})
+
+
+def test_quotas_belong_to_an_entity_in_any_order_of_its_parts() -> None:
+    writer = ImageWriter()
+    user, client = EntityData("user", "alice"), EntityData("client-id", None)
+    replay(writer, ClientQuotaRecord([user, client], "producer_byte_rate", 5.0, False))
+    replay(writer, ClientQuotaRecord([client, user], "consumer_byte_rate", 6.0, False))
+    entity = (("client-id", None), ("user", "alice"))
+    assert writer.image.quotas == {entity: {"producer_byte_rate": 5.0, "consumer_byte_rate": 6.0}}
+    replay(writer, ClientQuotaRecord([user, client], "producer_byte_rate", 0.0, True))
+    assert writer.image.quotas == {entity: {"consumer_byte_rate": 6.0}}
+    replay(writer, ClientQuotaRecord([user, client], "consumer_byte_rate", 0.0, True))
+    assert writer.image.quotas == {}
