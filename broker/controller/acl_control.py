@@ -6,7 +6,7 @@ and writes no record.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import IntEnum
 
 from odradek.broker.controller.state import Decision, MetadataState
@@ -22,6 +22,8 @@ from odradek.protocol.uuids import new_uuid
 
 MAX_RECORDS = 10_000
 """Records that one request may cause at most."""
+MOST_LOOKS = 2_000_000
+"""Entries that the filters of one request are compared with, which takes half a second."""
 NETWORKS_FROM = 32
 """The level of metadata.version from which on hosts may be networks: 4.4-IV1."""
 
@@ -64,26 +66,30 @@ def delete_acls(state: MetadataState, filters: Sequence[AclFilter]) -> Decision[
     """Delete the entries that filters mean; replies for each filter with them. INVALID_REQUEST for more than 10,000."""
     deleted: dict[bytes, None] = {}
     results: list[list[Acl] | KafkaError] = []
+    entries = [(acl_id, Acl.of_record(record)) for acl_id, record in state.image.acls.items()]
+    by_name: dict[str, list[tuple[bytes, Acl]]] = {}
+    for entry in entries:
+        by_name.setdefault(entry[1].name, []).append(entry)
+    looks = 0
     for wanted in filters:
         try:
             _check_filter(wanted)
         except KafkaError as error:
             results.append(as_value(error))
             continue
-        found = dict(_meant(state, wanted))
+        by_scan = wanted.name is None or wanted.pattern == Pattern.MATCH
+        among = entries if by_scan else by_name.get(wanted.name or "", [])
+        looks += len(among)
+        if looks > MOST_LOOKS:
+            text = f"{len(filters)} filters for {len(entries)} acls take too long: delete them in several requests."
+            raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+        found = {acl_id: acl for acl_id, acl in among if wanted.matches(acl)}
         deleted.update(dict.fromkeys(found))
         if len(deleted) > MAX_RECORDS:
             text = f"Cannot remove more than {MAX_RECORDS} acls in a single delete operation."
             raise KafkaError(ErrorCode.INVALID_REQUEST, text)
         results.append(list(found.values()))
     return [RemoveAccessControlEntryRecord(acl_id) for acl_id in deleted], results
-
-
-def _meant(state: MetadataState, wanted: AclFilter) -> Iterator[tuple[bytes, Acl]]:
-    for acl_id, record in state.image.acls.items():
-        acl = Acl.of_record(record)
-        if wanted.matches(acl):
-            yield acl_id, acl
 
 
 def check(acl: Acl) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.controller import acl_control
 from odradek.broker.controller.acl_control import MAX_RECORDS, create_acls, delete_acls
 from odradek.broker.controller.state import MetadataState
 from odradek.broker.metadata.writer import ImageWriter
@@ -128,6 +129,21 @@ def test_filters_with_numbers_that_kafka_does_not_know() -> None:
         (ErrorCode.INVALID_REQUEST, "Unknown entryFilter."),
         [READ],
     ]
+
+
+def test_filters_that_would_be_compared_with_too_many_entries_are_refused_and_those_with_a_name_are_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(acl_control, "MOST_LOOKS", 20)
+    image = Image()
+    image.create(*[READ._replace(name=f"t{number}") for number in range(10)])
+    of_nobody = AclFilter(principal="User:nobody")
+    assert image.delete(of_nobody, of_nobody) == [[], []]
+    for slow in (of_nobody, AclFilter(name="t1", pattern=Pattern.MATCH, principal="User:nobody")):
+        with pytest.raises(KafkaError, match="3 filters for 10 acls take too long") as caught:
+            image.delete(*[slow] * 3)
+        assert caught.value.code is ErrorCode.INVALID_REQUEST
+    assert all(map(len, image.delete(*[AclFilter(name=f"t{number}") for number in range(10)])))
 
 
 @pytest.mark.long
