@@ -18,6 +18,7 @@ Hash = Callable[[K], int]
 
 _MASK: Final = 0xFFFFFFFF
 _SMALLEST: Final = 16
+_FEW: Final = 4
 
 
 @text_cache(1 << 14)
@@ -52,8 +53,8 @@ def hash_of_number(number: int) -> int:
 
 
 def hash_of_long(number: int) -> int:
-    """`Long.hashCode` of a number that is not negative, as an unsigned number of 32 bits."""
-    return (number >> 32) ^ (number & _MASK)
+    """`Long.hashCode`, as an unsigned number of 32 bits."""
+    return ((number >> 32) ^ number) & _MASK
 
 
 def hash_of_uuid(uuid: bytes) -> int:
@@ -117,6 +118,18 @@ def scala_order_by_topic(partitions: Iterable[tuple[str, int]]) -> list[tuple[st
         (topic, [index for _, index in scala_order(by_topic[topic], hash_of_partition)])
         for topic in scala_trie_order(by_topic, hash_of_text)
     ]
+
+
+def trie_order_by_topic(partitions: Iterable[tuple[str, int]]) -> list[tuple[str, list[int]]]:
+    """The same of an immutable map, which keeps up to four keys in their order."""
+    ordered = scala_order(partitions, hash_of_partition)
+    if len(ordered) > _FEW:
+        ordered = scala_trie_order(ordered, hash_of_partition)
+    by_topic: dict[str, list[tuple[str, int]]] = {}
+    for partition in ordered:
+        by_topic.setdefault(partition[0], []).append(partition)
+    topics = list(by_topic) if len(by_topic) <= _FEW else scala_trie_order(by_topic, hash_of_text)
+    return [(topic, [index for _, index in by_topic[topic]]) for topic in topics]
 
 
 def _trie(entries: list[tuple[int, K]], shift: int) -> list[K]:

@@ -39,6 +39,7 @@ from odradek.protocol.generated.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
+from odradek.protocol.java_hash_table import in_set_order
 
 _OWN_MEMBER_ID_FROM: Final = 1
 _CLASSIC, _CONSUMER = 0, 1
@@ -155,7 +156,7 @@ def _member(ctx: RequestContext, group: ConsumerGroup, member: Member) -> Descri
         member_epoch=member.epoch,
         client_id=member.client_id,
         client_host=member.client_host,
-        subscribed_topic_names=list(member.topics),
+        subscribed_topic_names=in_set_order(member.topics),
         subscribed_topic_regex=member.regex,
         assignment=_assignment(ctx, present.items()),
         target_assignment=_assignment(ctx, group.target.of(member.member_id).items()),

@@ -25,10 +25,13 @@ from odradek.protocol.generated.messages.delete_records import (
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
-from odradek.protocol.java_maps import scala_order_by_topic
+from odradek.protocol.java_maps import scala_order_by_topic, trie_order_by_topic
 
 if TYPE_CHECKING:
     from odradek.broker.partitions.partition import Partition
+
+
+_REFUSED = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 
 @handles(DeleteRecordsRequest, access=ByItem((Operation.DELETE, Resource.TOPIC)))
@@ -49,10 +52,16 @@ def delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> Delete
         except KafkaError as error:
             result.error_code = error.code
         results[topic_name, index] = result
+    # Kafka's map is an immutable one where there is nothing to delete.
+    order = (
+        scala_order_by_topic
+        if any(each.error_code not in _REFUSED for each in results.values())
+        else trie_order_by_topic
+    )
     response = DeleteRecordsResponse(
         topics=[
             DeleteRecordsTopicResult(name=name, partitions=[results[name, index] for index in indexes])
-            for name, indexes in scala_order_by_topic(results)
+            for name, indexes in order(results)
         ]
     )
     return DeletionWait(ctx, request.timeout_ms, response, waiting) if waiting else response

@@ -376,7 +376,8 @@ class FetchReader:
         if self.follower_id >= 0 and not self.waited:
             note_follower(self.ctx, partition, self.follower_id, item.fetch_offset)
         aborted: list[AbortedTransaction] | None = None
-        if self.committed:
+        if self.committed and (size or max_bytes <= 0 or item.fetch_offset >= up_to):
+            # A first batch that does not fit is left out, and in Kafka this list with it.
             aborted = []
             if size:
                 aborted = [AbortedTransaction(*entry) for entry in log.aborted_in_read(item.fetch_offset, size)]

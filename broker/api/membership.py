@@ -21,6 +21,7 @@ from odradek.protocol.generated.messages.unregister_controller import (
     UnregisterControllerRequest,
     UnregisterControllerResponse,
 )
+from odradek.protocol.java_maps import hash_of_text, java_order
 from odradek.protocol.message import ZERO_UUID
 from odradek.protocol.uuids import uuid_to_text
 
@@ -92,8 +93,12 @@ def _check_listeners(ctx: RequestContext, listeners: list[Listener]) -> None:
     services = ctx.services
     controllers = services.quorum.voters[0].controllers
     default = next(iter(controllers), CONTROLLER_LISTENER)
-    if not any(listener.name == default for listener in listeners):
-        given = ", ".join(f"ListenerName({each.name})={each.host}/<unresolved>:{each.port}" for each in listeners)
+    if not any(listener.name.upper() == default.upper() for listener in listeners):
+        by_name = {each.name.upper(): each for each in listeners}
+        given = ", ".join(
+            f"ListenerName({name})={by_name[name].host}/<unresolved>:{by_name[name].port}"
+            for name in java_order(by_name, hash_of_text)
+        )
         text = (
             f"Add voter request didn't include the endpoint (Endpoints(endpoints={{{given}}})) for the default "
             f"listener ListenerName({default})"

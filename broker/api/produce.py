@@ -115,12 +115,15 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> Answer | Coroutine[
         records: Any = asked[0].partition_data[0].records
         transactional = records is not None and is_transactional_batch(records)
     else:
-        unreadable = _unreadable(request)
+        unreadable = None
+        transactional = False
+        try:
+            transactional = _names_transaction(request)
+        except CorruptBatchError as error:
+            unreadable = error
         _drop_repeated(request)
         if unreadable is not None:
             return finish(request, error_response(request, ctx.api_version, unreadable.code, unreadable.message))
-        batches: Any = [data.records for topic in asked for data in topic.partition_data if data.records is not None]
-        transactional = any(map(is_transactional_batch, batches))
     if transactional and request.transactional_id is None:
         refused = error_response(request, ctx.api_version, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, None)
         return finish(request, refused)
@@ -201,7 +204,7 @@ def _append_all(
                     spent += LEAST_EFFORT
             try:
                 if not 0 <= index < len(partitions):
-                    raise _unknown(topic, by_id)
+                    raise _unknown(topic, by_id, records if alone else None)
                 partition = partitions[index]
                 if (
                     unusual
@@ -257,7 +260,9 @@ def _name_leaders(ctx: RequestContext, response: ProduceResponse) -> ProduceResp
     return response
 
 
-def _unknown(topic: Topic | None, by_id: bool) -> KafkaError:
+def _unknown(topic: Topic | None, by_id: bool, records: Any) -> KafkaError:
+    if records is not None:
+        batch_size_at(records)  # raises: records that cannot be read come before all else
     unknown_id = topic is None and by_id
     return KafkaError(ErrorCode.UNKNOWN_TOPIC_ID if unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
@@ -328,16 +333,17 @@ def finish(request: ProduceRequest, response: ProduceResponse) -> ProduceRespons
 # -- requests with several partitions
 
 
-def _unreadable(request: ProduceRequest) -> CorruptBatchError | None:
-    """Kafka reads all batches before it looks at partitions: one that cannot be read fails the whole request."""
-    try:
-        for asked in request.topic_data:
-            for data in asked.partition_data:
-                if data.records is not None:
-                    batch_size_at(data.records)  # type: ignore[arg-type]
-    except CorruptBatchError as error:
-        return error
-    return None
+def _names_transaction(request: ProduceRequest) -> bool:
+    """Whether there is a batch of a transaction.
+
+    Kafka reads until it finds one, before it looks at partitions: a CorruptBatchError of this fails the whole request.
+    """
+    for asked in request.topic_data:
+        for data in asked.partition_data:
+            records: Any = data.records
+            if records is not None and batch_size_at(records) is not None and is_transactional_batch(records):
+                return True
+    return False
 
 
 def _drop_repeated(request: ProduceRequest) -> None:
@@ -559,7 +565,7 @@ _WRITE, _TOPIC = Operation.WRITE, Resource.TOPIC
 def guarded_produce(ctx: RequestContext, request: ProduceRequest) -> Served:
     """Append what the client may write."""
     asked = request.topic_data
-    transactional = _is_transactional(request)
+    transactional = _names_transaction(request)
     if len(asked) == 1 and not transactional:
         name = _name(ctx, asked[0])
         if name is not None and ctx.allows(_WRITE, _TOPIC, name, tell=False):

@@ -10,7 +10,7 @@ Kafka: the group coordinator alone knows the members.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from odradek.broker.api.lookups import leader_endpoints
@@ -29,6 +29,7 @@ from odradek.broker.api.share_acknowledge import (
     uncommitted,
 )
 from odradek.broker.api.share_groups import check_served
+from odradek.broker.partitions.partition import Partition
 from odradek.broker.partitions.share.manager import LiveSharePartition
 from odradek.broker.partitions.share.reading import ShareRead, ShareReadRequest, read_shared
 from odradek.broker.partitions.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, Place, ShareSession
@@ -69,7 +70,7 @@ class _ShareFetch:
         self.answers: Answers = {}
         self.failed: dict[Place, KafkaError] = {}
         self.refused = False
-        self.places: Sequence[Place] = ()
+        self.places: Mapping[Place, Partition] = {}
         self.lives: list[LiveSharePartition] = []
         most = min(request.max_bytes, ctx.services.config.get_int("fetch.max.bytes"))
         self.read = ShareReadRequest(
@@ -131,7 +132,7 @@ def _has_acknowledgements(request: ShareFetchRequest) -> bool:
 # -- sessions
 
 
-def _open(work: _ShareFetch) -> list[Place]:
+def _open(work: _ShareFetch) -> dict[Place, Partition]:
     """Find the partitions to read: from the request, or from the session that it continues."""
     ctx, request = work.ctx, work.request
     sessions = ctx.services.share_partitions().sessions(ctx.node.id)
@@ -139,7 +140,7 @@ def _open(work: _ShareFetch) -> list[Place]:
     epoch = request.share_session_epoch
     if epoch == FINAL_EPOCH:
         sessions.find(key)
-        return []
+        return {}
     topics = ctx.services.topics
     named: list[tuple[Place, str | None]] = []
     for topic in request.topics:
@@ -165,15 +166,18 @@ def _open(work: _ShareFetch) -> list[Place]:
     return _known_places(work, session)
 
 
-def _known_places(work: _ShareFetch, session: ShareSession) -> list[Place]:
-    """The partitions to read, beginning with another one in each request; those that are not there have failed."""
+def _known_places(work: _ShareFetch, session: ShareSession) -> dict[Place, Partition]:
+    """The partitions to read, beginning with another one in each request; those that are not there have failed.
+
+    As in Kafka a topic of the same name stands in for one that was deleted. Then only the state cannot be read.
+    """
     topics = work.ctx.services.topics
-    places: list[Place] = []
+    places: list[tuple[Place, Partition]] = []
     readable = work.ctx.allowed(
         Operation.READ, Resource.TOPIC, [item.name for item in session.places.values() if item.name is not None]
     )
     for place, item in session.places.items():
-        topic = topics.by_id(place[0])
+        topic = None if item.name is None else topics.get(item.name)
         if item.name is None:
             work.failed[place] = KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
         elif item.name not in readable:
@@ -181,15 +185,15 @@ def _known_places(work: _ShareFetch, session: ShareSession) -> list[Place]:
         elif topic is None or not 0 <= place[1] < len(topic.partitions):
             work.failed[place] = KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         else:
-            places.append(place)
+            places.append((place, topic.partitions[place[1]]))
     turn = work.request.share_session_epoch % len(places) if places else 0
-    return places[turn:] + places[:turn]
+    return dict(places[turn:] + places[:turn])
 
 
 # -- reading
 
 
-def _first_look(work: _ShareFetch, places: Sequence[Place]) -> Sequence[ShareRead] | None:
+def _first_look(work: _ShareFetch, places: Mapping[Place, Partition]) -> Sequence[ShareRead] | None:
     """Acquire what is there, None if that is not enough.
 
     As in Kafka it comes before what the request acknowledges counts, and before share partitions are opened.
@@ -233,12 +237,10 @@ def _open_partitions(work: _ShareFetch) -> dict[Place, KafkaError]:
     shares = ctx.services.share_partitions()
     work.lives = []
     unreadable: dict[Place, KafkaError] = {}
-    for place in work.places:
-        topic = ctx.services.topics.by_id(place[0])
-        assert topic is not None
+    for place, partition in work.places.items():
         key = ShareKey(work.request.group_id or "", *place)
         try:
-            work.lives.append(shares.open(key, topic.partitions[place[1]], ctx.node.id))
+            work.lives.append(shares.open(key, partition, ctx.node.id))
         except KafkaError as error:
             failed = unreadable if error.code is ErrorCode.UNKNOWN_SERVER_ERROR else work.failed
             failed[place] = as_value(error)

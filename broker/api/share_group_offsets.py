@@ -88,7 +88,7 @@ def _named_topics(
         if found is None:
             unknown.append(_described_topic(ctx, group_id, topic.topic_name, topic.partitions))
             continue
-        if not topic.partitions or min(topic.partitions) < 0:
+        if not group_id or not topic.partitions or min(topic.partitions) < 0:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, _UNEXPECTED)  # as Kafka
         known.setdefault(found.topic_id, (topic.topic_name, {}))[1].update(dict.fromkeys(topic.partitions))
     rows = [

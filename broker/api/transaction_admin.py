@@ -37,7 +37,7 @@ from odradek.protocol.generated.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from odradek.protocol.java_maps import hash_of_partition, java_order
+from odradek.protocol.java_maps import concurrent_order, hash_of_long, hash_of_partition, java_order
 
 
 @handles(
@@ -151,7 +151,8 @@ async def _when_committed(
 
 def _markers_response(results: dict[int, dict[TopicPartition, int]]) -> WriteTxnMarkersResponse:
     response = WriteTxnMarkersResponse()
-    for producer_id, codes in results.items():
+    for producer_id in concurrent_order(results, hash_of_long):
+        codes = results[producer_id]
         topics: dict[str, WritableTxnMarkerTopicResult] = {}
         for name, index in together(java_order(codes, hash_of_partition)):
             answered = topics.setdefault(name, WritableTxnMarkerTopicResult(name, []))

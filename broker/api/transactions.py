@@ -39,6 +39,7 @@ from odradek.protocol.generated.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
     AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopic,
     AddPartitionsToTxnTopicResult,
     AddPartitionsToTxnTransaction,
 )
@@ -52,6 +53,7 @@ _FIRST_WITH_EPOCH_BUMP = 5
 _NONE = int(ErrorCode.NONE)
 
 Codes = dict[TopicPartition, int]
+_Topics = Sequence[AddPartitionsToTxnTopic]
 
 
 # -- AddPartitionsToTxn
@@ -77,13 +79,17 @@ def add_partitions_to_txn(
             topics=request.v3_and_below_topics,
         )
         ctx.require(Operation.WRITE, Resource.TRANSACTIONAL_ID, transaction.transactional_id)
-        results, asked = _add_partitions(ctx, transaction)
+        results, asked = _add_partitions(ctx, transaction, transaction.topics, transaction.topics)
         return later_all(asked, AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results))
     ctx.require(Operation.CLUSTER_ACTION, Resource.CLUSTER, CLUSTER_NAME)
     response = AddPartitionsToTxnResponse()
     waiting: list[_AskedToAdd] = []
+    # Of a transaction that is named twice Kafka takes the partitions that come last, and answers the first ones.
+    last = {each.transactional_id: each.topics for each in request.transactions}
+    first = {each.transactional_id: each.topics for each in reversed(request.transactions)}
     for transaction in request.transactions:
-        results, asked = _add_partitions(ctx, transaction)
+        named = transaction.transactional_id
+        results, asked = _add_partitions(ctx, transaction, last[named], first[named])
         waiting += asked
         response.results_by_transaction.append(AddPartitionsToTxnResult(transaction.transactional_id, results))
     return later_all(waiting, response)
@@ -94,10 +100,10 @@ _AskedToAdd = tuple["ReplySlot[None]", Callable[[None], None], Callable[[KafkaEr
 
 
 def _add_partitions(
-    ctx: RequestContext, transaction: AddPartitionsToTxnTransaction
+    ctx: RequestContext, transaction: AddPartitionsToTxnTransaction, added: _Topics, answered: _Topics
 ) -> tuple[list[AddPartitionsToTxnTopicResult], list[_AskedToAdd]]:
     partitions: dict[TopicPartition, None] = {}  # a set that keeps its order
-    for topic in transaction.topics:
+    for topic in added:
         for index in topic.partitions:
             partitions[topic.name, index] = None
     refused = _refused_partitions(ctx, partitions)
@@ -123,7 +129,7 @@ def _add_partitions(
     except KafkaError as refusal:
         code = _code_for(ctx, refusal)
     results = []
-    for topic in transaction.topics:
+    for topic in answered:
         answers = [AddPartitionsToTxnPartitionResult(index, code) for index in topic.partitions]
         results.append(AddPartitionsToTxnTopicResult(topic.name, answers))
     if reply is None:

@@ -15,7 +15,9 @@ from odradek.broker.config.definition import (
     ConfigValue,
     Update,
     Use,
+    first_unknown,
     format_value,
+    normal_values,
 )
 from odradek.broker.config.keys import base_name, broker_keys, keys_of_release, topic_keys
 from odradek.broker.config.listeners import ListenerConfig
@@ -544,10 +546,10 @@ class TopicConfig:
         `keys`: the topic configs of a release; by default those of the default release.
         """
         keys = topic_keys() if keys is None else keys
-        for name in values:
-            if name not in keys:
-                raise ConfigError(f"Unknown topic config name: {name}")
-        checked = {name: keys[name].normal(text) for name, text in values.items()}
+        unknown = first_unknown(values, keys)
+        if unknown is not None:
+            raise ConfigError(f"Unknown topic config name: {unknown}")
+        checked = normal_values(values, keys)
         _check_topic_values(checked)
         for name, text in checked.items():
             check_supported(keys[name], text)

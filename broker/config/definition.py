@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum, IntEnum
 from functools import cache
 from pathlib import Path
 
-from odradek.protocol.java_maps import hash_of_text, java_order
+from odradek.protocol.java_maps import concurrent_order, hash_of_text, java_order
 
 # -- The versions that `inter.broker.protocol.version` and `message.format.version` take: `0.10.2`, `2.8-IV1`, `3.9`.
 #
@@ -346,3 +346,20 @@ def keys_of(table: str) -> Mapping[str, ConfigKey]:
 def response_order(names: list[str]) -> list[str]:
     """`names`, given in order of definition, as Kafka lists them: in the order of a Java HashMap of that size."""
     return java_order(names, hash_of_text)
+
+
+def first_unknown(names: Iterable[str], keys: Mapping[str, ConfigKey]) -> str | None:
+    """The name without a key that Kafka comes to first, which walks a Java `Properties`; None if all have one."""
+    return next((name for name in concurrent_order(names, hash_of_text) if name not in keys), None)
+
+
+def by_definition(names: Collection[str], keys: Mapping[str, ConfigKey]) -> list[str]:
+    """`names` in the order in which Kafka parses their values; those without a key come last."""
+    known = [name for name in keys if name in names]
+    return known + [name for name in names if name not in keys]
+
+
+def normal_values(values: Mapping[str, str], keys: Mapping[str, ConfigKey]) -> dict[str, str]:
+    """Values in normal form, in the order given. ConfigError for the first wrong one that Kafka parses."""
+    parsed = {name: keys[name].normal(values[name]) for name in by_definition(values, keys)}
+    return {name: parsed[name] for name in values}

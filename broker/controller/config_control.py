@@ -12,7 +12,15 @@ from contextlib import contextmanager
 from odradek.broker.config.broker_config import BrokerConfig, ConfigError, TopicConfig, check_supported, is_list_key
 from odradek.broker.config.changes import Change, Operation, check_change, checked_node, result_of
 from odradek.broker.config.client_selectors import IllegalSelectorError, parse_selectors
-from odradek.broker.config.definition import ConfigKey, Update, keys_of, response_order
+from odradek.broker.config.definition import (
+    ConfigKey,
+    Update,
+    by_definition,
+    first_unknown,
+    keys_of,
+    normal_values,
+    response_order,
+)
 from odradek.broker.config.keys import BOUNDED, LIVE_LISTENERS, base_name, bounds_of
 from odradek.broker.config.listener_layout import NEEDS_OVERRIDES, OVERRIDES, PER_IP, check_connections, check_listeners
 from odradek.broker.config.requirements import (
@@ -55,6 +63,11 @@ def alter_configs(
             results.append(as_value(error))
         else:
             results.append(None)
+    stumbled = next((each for each in results if each and each.code is ErrorCode.UNKNOWN_SERVER_ERROR), None)
+    if stumbled and not changes[0].replaces:
+        # Kafka's controller fails at the whole request, of which its broker has refused parts before.
+        refused = ErrorCode.INVALID_REQUEST
+        return [], [each if each and each.code is refused else stumbled for each in results]
     # What clears eligible leader replicas stands behind all configs of a request.
     records.sort(key=lambda record: record.RECORD_TYPE == ClearElrRecord.RECORD_TYPE)
     return [] if validate_only else records, results
@@ -103,11 +116,12 @@ def _changed_broker(state: MetadataState, change: Change, node_id: int | None) -
     check_operations(change, keys)
     result = result_of(change, current, keys, _kafkas_default(keys))
     check_dynamic([a.name for a in change.assignments if a.name in result], keys)
-    checked: dict[str, str] = {}
+    normal: dict[str, str] = {}
     with _refused_as(ErrorCode.INVALID_REQUEST):
-        for name, text in result.items():
+        for name in by_definition(result, keys):
             key = broker.keys.find(name)
-            checked[name] = text if key is None else key.normal(text)
+            normal[name] = result[name] if key is None else key.normal(result[name])
+    checked = {name: normal[name] for name in result}
     if target is None:
         check_cluster_wide(result, keys)
     with _refused_as(ErrorCode.INVALID_REQUEST):
@@ -193,11 +207,11 @@ def _changed_client_metrics(state: MetadataState, change: Change, node_id: int |
     current = state.image.configs_of(ResourceType.CLIENT_METRICS, change.name)
     # Kafka's controller does not know the types of these keys, so its APPEND finds no list.
     result = result_of(change, current, {}, lambda name: "")
-    for name in result:
-        if name not in keys:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown client metrics configuration: {name}")
+    unknown = first_unknown(result, keys)
+    if unknown is not None:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown client metrics configuration: {unknown}")
     with _refused_as(ErrorCode.INVALID_CONFIG):
-        checked = {name: keys[name].normal(text) for name, text in result.items()}
+        checked = normal_values(result, keys)
     _check_client_metrics(checked)
     return checked
 
@@ -209,11 +223,11 @@ def _changed_group(state: MetadataState, change: Change, node_id: int | None) ->
     # Kafka's controller does not know the types of these keys either.
     result = result_of(change, state.image.configs_of(ResourceType.GROUP, change.name), {}, lambda name: "")
     with _refused_as(ErrorCode.INVALID_CONFIG):
-        for name in result:
-            if name not in keys:
-                raise ConfigError(f"Unknown group config name: {name}")
+        unknown = first_unknown(result, keys)
+        if unknown is not None:
+            raise ConfigError(f"Unknown group config name: {unknown}")
         check_group_texts(result)
-        checked = {name: keys[name].normal(text) for name, text in result.items()}
+        checked = normal_values(result, keys)
         for name, text in checked.items():
             check_supported(keys[name], text)
         check_group_configs(checked, state.config)

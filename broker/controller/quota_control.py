@@ -14,6 +14,7 @@ from odradek.broker.controller.state import Decision, MetadataState
 from odradek.broker.metadata.image import QuotaEntity
 from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.metadata_records.client_quota_record import ClientQuotaRecord, EntityData
+from odradek.protocol.java_hash_table import slots_for
 from odradek.protocol.java_maps import hash_of_text, java_order
 from odradek.protocol.message import MetadataRecord
 
@@ -63,7 +64,7 @@ def alter_quotas(
             continue
         try:
             _check_entity(entity, unknown_hosts)
-            records += _records_of(state, entity, dict(change.ops))
+            records += _records_of(state, entity, change.ops)
         except KafkaError as error:
             results[entity] = as_value(error)
         else:
@@ -72,18 +73,23 @@ def alter_quotas(
     return [] if validate_only else records, told
 
 
-def _records_of(state: MetadataState, entity: QuotaEntity, ops: Mapping[str, float | None]) -> list[MetadataRecord]:
+def _records_of(
+    state: MetadataState, entity: QuotaEntity, changes: Sequence[tuple[str, float | None]]
+) -> list[MetadataRecord]:
     current = state.image.quotas.get(tuple(sorted(entity)), {})
     keys = _OF_ADDRESSES if any(kind == IP for kind, _ in entity) else _OF_CLIENTS
     records: list[MetadataRecord] = []
-    for key in java_order(ops, hash_of_text):
+    ops = dict(changes)
+    for key in java_order(ops, hash_of_text, slots_for(len(changes))):
+        checked = ops[key]
+        if checked is not None:
+            _check_value(keys, key, checked, finite=state.config.release.refuses_endless_quotas)
+    for key in java_order(ops, hash_of_text):  # as brokers take them in, which decides how they tell them
         value = ops[key]
         if value is None:
             if key in current:
                 records.append(ClientQuotaRecord(_named(entity), key, 0.0, True))
-            continue
-        _check_value(keys, key, value, finite=state.config.release.refuses_endless_quotas)
-        if key not in current or not _same(current[key], value):
+        elif key not in current or not _same(current[key], value):
             records.append(ClientQuotaRecord(_named(entity), key, value, False))
     return records
 
@@ -97,10 +103,7 @@ def hash_of_entity(entity: QuotaEntity) -> int:
 def _entity_of(change: QuotaChange) -> QuotaEntity:
     """The parts in Kafka's order; the last one of a type counts."""
     named = dict(change.entity)
-    slots = 1
-    while slots < len(change.entity):
-        slots *= 2
-    return tuple((kind, named[kind]) for kind in java_order(named, hash_of_text, slots))
+    return tuple((kind, named[kind]) for kind in java_order(named, hash_of_text, slots_for(len(change.entity))))
 
 
 def _check_entity(entity: QuotaEntity, unknown_hosts: frozenset[str]) -> None:

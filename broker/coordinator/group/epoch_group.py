@@ -189,6 +189,8 @@ class EpochGroup(ABC):
         """See `Group`."""
         if member_id is None and member_epoch < 0:
             return
+        if member_id is None:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)  # Kafka stumbles over it
         member = known_member(self.group_id, self._by_id(), member_id)
         if member_epoch == member.epoch:
             return

@@ -497,14 +497,15 @@ class ShareStateMachine:
         self._check_topic(key)
         start_offset, complete_count = command.start_offset, command.delivery_complete_count
         if self._settings.writes_whole_updates:
-            start_offset = state.start_offset if start_offset == -1 else start_offset
-            complete_count = state.delivery_complete_count if complete_count == -1 else complete_count
+            start_offset = max(state.start_offset, start_offset)
+            if complete_count == -1 and start_offset == state.start_offset:
+                complete_count = state.delivery_complete_count
         delta = ShareDelta(
             state.snapshot_epoch,
             state.leader_epoch,
             start_offset,
             complete_count,
-            tuple(combine((), command.batches, command.start_offset)),
+            tuple(combine((), command.batches, start_offset)),
         )
         return make_outcome([self._record(key, state, delta, now_ms)])
 

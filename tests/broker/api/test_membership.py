@@ -96,7 +96,9 @@ def test_adding_a_voter(version: int, kraft_version: int) -> None:
         )
     assert told("ours", 5, OTHER, []) == ("INVALID_REQUEST", missing.format(""))
     other = missing.format("ListenerName(OTHER)=h/<unresolved>:1")
-    assert told("ours", 5, OTHER, [Listener("OTHER", "h", 1)]) == ("INVALID_REQUEST", other)
+    for names in (["OTHER"], ["other"], ["Other", "OTHER"]):
+        listeners = [Listener(name, "h", 1) for name in names]
+        assert told("ours", 5, OTHER, listeners) == ("INVALID_REQUEST", other)
     if kraft_version == 0:
         for cluster_id, voter in (("ours", 5), (None, 5), ("ours", 1)):
             refused = told(cluster_id, voter, OTHER, CONTROLLER)

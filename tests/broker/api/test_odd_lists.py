@@ -134,6 +134,13 @@ def test_described_share_offsets_name_a_partition_once(talk: Talk) -> None:
     assert described(("nope", [])) == [("nope", [])]
 
 
+def test_described_share_offsets_of_the_group_without_a_name(talk: Talk) -> None:
+    for name, code in (("a", -1), ("nope", 0)):
+        asked = {"groups": [{"groupId": "", "topics": [{"topicName": name, "partitions": [0]}]}]}
+        (group,) = talk.ask("DescribeShareGroupOffsets", 1, asked)["groups"]
+        assert group["errorCode"] == code
+
+
 def test_described_share_offsets_of_a_partition_that_does_not_exist_come_at_once(talk: Talk) -> None:
     # Kafka tries for half a minute, and then says the same.
     asked = {"groups": [{"groupId": "s", "topics": [{"topicName": "a", "partitions": [9]}]}]}
@@ -150,7 +157,69 @@ def test_a_share_partition_whose_state_cannot_be_read_is_told_at_the_end_of_the_
         assert [row["errorCode"] for each in answer["responses"] for row in each["partitions"]] == codes
 
 
+def test_a_topic_that_was_created_anew_has_no_share_state(talk: Talk) -> None:
+    new = {"name": "anew", "numPartitions": 1, "replicationFactor": 1, "assignments": [], "configs": []}
+    (made,) = talk.ask("CreateTopics", 7, {"topics": [new], "timeoutMs": 1000})["topics"]
+    member: Form = {"groupId": "anew", "memberId": "m"}
+    talk.ask("ShareGroupHeartbeat", 1, {**member, "memberEpoch": 0, "subscribedTopicNames": ["anew"]})
+    named = [{"topicId": made["topicId"], "partitions": [{"partitionIndex": 0, "acknowledgementBatches": []}]}]
+    fetch: Form = {**member, "maxWaitMs": 30, "maxBytes": 1000, "maxRecords": 1}
+
+    def codes(epoch: int, topics: list[Form]) -> list[int]:
+        answer = talk.ask("ShareFetch", 1, {**fetch, "shareSessionEpoch": epoch, "topics": topics})
+        return [row["errorCode"] for each in answer["responses"] for row in each["partitions"]]
+
+    assert codes(0, named) == [0]
+    talk.ask("DeleteTopics", 5, {"topicNames": ["anew"], "timeoutMs": 1000})
+    assert codes(1, []) == [3]
+    talk.ask("CreateTopics", 7, {"topics": [new], "timeoutMs": 1000})
+    assert codes(2, []) == [-1]
+
+
+def test_a_share_state_never_goes_back_to_an_earlier_start(talk: Talk) -> None:
+    def asked(**fields: Any) -> Form:
+        partition = {"partition": 1, "stateEpoch": 1, "leaderEpoch": 0, **fields}
+        return {"groupId": "back", "topics": [{"topicId": talk.ids["a"], "partitions": [partition]}]}
+
+    talk.ask("FindCoordinator", 6, {"coordinatorKeys": [f"back:{talk.ids['a']}:1"], "keyType": 2})
+    talk.ask("InitializeShareGroupState", 0, asked(startOffset=2))
+    batches = [{"firstOffset": 1, "lastOffset": 4, "deliveryState": 0, "deliveryCount": 1}]
+    talk.ask("WriteShareGroupState", 1, asked(startOffset=0, deliveryCompleteCount=-1, stateBatches=batches))
+    (read,) = talk.ask("ReadShareGroupState", 0, asked())["results"][0]["partitions"]
+    assert (read["errorCode"], read["startOffset"]) == (0, 2)
+    assert [(each["firstOffset"], each["lastOffset"]) for each in read["stateBatches"]] == [(2, 4)]
+
+
 # -- topics
+
+
+@pytest.mark.parametrize(
+    ("topics", "order"),
+    [
+        ([("nope", [3, 2, 1, 0])], [("nope", [0, 1, 2, 3])]),
+        ([("nope", [4, 3, 2, 1, 0])], [("nope", [2, 3, 0, 4, 1])]),
+        ([("b", [0]), ("nope", [4, 3, 2, 1, 0])], [("nope", [4, 0, 1, 2, 3]), ("b", [0])]),
+        (
+            [("zz", [0]), ("nope", [1, 0]), ("x", [0]), ("c", [0]), ("d", [0])],
+            [("x", [0]), ("nope", [0, 1]), ("zz", [0]), ("c", [0]), ("d", [0])],
+        ),
+    ],
+)
+def test_deleted_records_are_told_in_the_order_of_scalas_maps(talk: Talk, topics: Any, order: Any) -> None:
+    asked = [
+        {"name": name, "partitions": [{"partitionIndex": at, "offset": 0} for at in indexes]}
+        for name, indexes in topics
+    ]
+    told = talk.ask("DeleteRecords", 2, {"topics": asked, "timeoutMs": 1000})["topics"]
+    assert [(each["name"], [row["partitionIndex"] for row in each["partitions"]]) for each in told] == order
+
+
+def test_produce_tells_unreadable_records_before_an_unknown_topic(talk: Talk) -> None:
+    for records, code in (("00" * 68, 2), (batch(), 3)):
+        data = [{"name": "nope", "partitionData": [{"index": 0, "records": records}]}]
+        answer = talk.ask("Produce", 9, {"transactionalId": None, "acks": 1, "timeoutMs": 1000, "topicData": data})
+        (row,) = answer["responses"][0]["partitionResponses"]
+        assert row["errorCode"] == code
 
 
 def test_produce_names_a_topic_once(talk: Talk) -> None:
@@ -237,6 +306,77 @@ def test_changes_of_configs_that_kafka_refuses(
     assert said is None or said.format(key) in answer["errorMessage"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "names", "said"),
+    [
+        (2, ["index.interval.bytes", "retention.ms", "segment.bytes"], "segment.bytes"),
+        (2, ["a.b", "retention", "zz", ""], "zz"),
+        (2, ["foo", "", "a.b", "."], ""),
+        (32, ["share.isolation.level", "share.session.timeout.ms", "consumer.session.timeout.ms"], "consumer.session"),
+        (32, ["B", "zz", "q.1", "bar"], "zz"),
+        (16, ["x", ".", "", "zz"], ""),
+        (4, ["num.io.threads", "compression.type", "log.cleaner.threads", "message.max.bytes"], "message.max.bytes"),
+        (4, ["max.connections", "num.io.threads", "log.retention.ms"], "num.io.threads"),
+    ],
+)
+@pytest.mark.parametrize("api", ["IncrementalAlterConfigs", "AlterConfigs"])
+def test_of_several_wrong_configs_kafkas_first_is_told(
+    talk: Talk, api: str, kind: int, names: list[str], said: str
+) -> None:
+    configs = [{"name": name, "configOperation": 0, "value": "bad!"} for name in names]
+    resource = {"resourceType": kind, "resourceName": "" if kind == 4 else "a", "configs": configs}
+    (answer,) = talk.ask(api, 1, {"resources": [resource], "validateOnly": True})["responses"]
+    assert f" {said}" in answer["errorMessage"].replace(": Not", "").replace("name: ", "").replace(
+        "configuration: ", ""
+    )
+
+
+def test_an_unknown_operation_fails_all_changes_of_the_request(talk: Talk) -> None:
+    def change(kind: int, operation: int) -> Form:
+        config = {"name": "log.retention.ms", "configOperation": operation, "value": "5"}
+        return {"resourceType": kind, "resourceName": "a" if kind == 2 else "", "configs": [config]}
+
+    metrics: Form = {"resourceType": 16, "resourceName": "s", "configs": []}
+    for resources, codes in (([metrics, change(2, 9)], [-1, -1]), ([metrics, change(4, 9)], [0, 42])):
+        answer = talk.ask("IncrementalAlterConfigs", 1, {"resources": resources, "validateOnly": False})
+        assert [each["errorCode"] for each in answer["responses"]] == codes
+
+
+# -- transactions
+
+
+def test_a_transaction_that_is_named_twice_gets_the_last_partitions_and_the_first_answer(talk: Talk) -> None:
+    talk.ask("FindCoordinator", 4, {"coordinatorKeys": ["unknown"], "keyType": 1})
+
+    def answers(verify: bool, *topics: list[Form]) -> list[Any]:
+        named: Form = {"transactionalId": "unknown", "producerId": 7, "producerEpoch": 0, "verifyOnly": verify}
+        asked = {"transactions": [{**named, "topics": each} for each in topics]}
+        told = talk.ask("AddPartitionsToTxn", 4, asked)["resultsByTransaction"]
+        return [[(t["name"], len(t["resultsByPartition"])) for t in each["topicResults"]] for each in told]
+
+    assert answers(False, [{"name": "a", "partitions": [1]}], [{"name": "b", "partitions": []}]) == [[("a", 1)]] * 2
+    assert (
+        answers(False, [{"name": "a", "partitions": [1]}], [{"name": "nope", "partitions": [2]}]) == [[("nope", 1)]] * 2
+    )
+    assert answers(True, [{"name": "a", "partitions": [1]}], []) == [[], []]
+
+
+def test_markers_are_answered_in_the_order_of_a_hash_map_of_producer_ids(talk: Talk) -> None:
+    topics = [{"name": "a", "partitionIndexes": [0]}]
+    fields: Form = {"producerEpoch": 0, "transactionResult": True, "topics": topics, "coordinatorEpoch": 0}
+    markers = [{"producerId": producer_id, **fields} for producer_id in (4711, 5, 1 << 32)]
+    answer = talk.ask("WriteTxnMarkers", 1, {"markers": markers})
+    assert [each["producerId"] for each in answer["markers"]] == [1 << 32, 5, 4711]
+
+
+def test_of_several_wrong_quotas_kafkas_first_is_told(talk: Talk) -> None:
+    for names in (["controller_mutation_rate", "request_percentage"], [".", "request_percentage"], ["zz", "yy", "b"]):
+        ops = [{"key": name, "value": 0.0, "remove": False} for name in names]
+        entry = {"entity": [{"entityType": "user", "entityName": "u"}], "ops": ops}
+        (answer,) = talk.ask("AlterClientQuotas", 0, {"entries": [entry], "validateOnly": True})["entries"]
+        assert names[0] in answer["errorMessage"].split()
+
+
 # -- streams groups
 
 
@@ -247,6 +387,12 @@ def beat(talk: Talk, epoch: int, group: str = "z", **fields: Any) -> Form:
     form = {"groupId": group, "memberId": "m", "memberEpoch": epoch, "processId": "p", "rebalanceTimeoutMs": 1000}
     unset = {"taskOffsets": None, "taskEndOffsets": None, "clientTags": None, "userEndpoint": None}
     return talk.ask("StreamsGroupHeartbeat", 1, {**form, **unset, **(living if epoch else first), **fields})
+
+
+def streams_epoch(talk: Talk, group: str) -> int:
+    (described,) = talk.ask("StreamsGroupDescribe", 0, {"groupIds": [group]})["groups"]
+    epoch: int = described["groupEpoch"]
+    return epoch
 
 
 TWICE = [{"key": "a", "value": "b"}, {"key": "a", "value": "c"}]
@@ -276,6 +422,25 @@ def test_who_joins_again_without_a_change_gets_no_new_endpoints(talk: Talk) -> N
     assert again["activeTasks"]
 
 
+@pytest.mark.parametrize(
+    ("change", "matters"),
+    [
+        ({"rebalanceTimeoutMs": 5000}, False),
+        ({"userEndpoint": {"host": "h", "port": 1}}, False),
+        ({"rackId": "r"}, True),
+        ({"clientTags": TWICE[:1]}, True),
+        ({"processId": "other"}, True),
+    ],
+)
+def test_what_changes_a_static_streams_member_and_with_it_the_epoch(talk: Talk, change: Form, matters: bool) -> None:
+    for instance, rises in (("i", matters), (None, True)):
+        group = f"{instance}-{next(iter(change))}"
+        epoch = beat(talk, 0, group=group, instanceId=instance)["memberEpoch"]
+        before = streams_epoch(talk, group)
+        beat(talk, epoch, group=group, instanceId=instance, **change)
+        assert streams_epoch(talk, group) == before + rises
+
+
 # -- classic and consumer groups
 
 
@@ -296,6 +461,36 @@ def test_who_asks_for_the_default_assignor_changes_no_epoch(talk: Talk) -> None:
         talk.ask("ConsumerGroupHeartbeat", 1, {**living, "serverAssignor": assignor, "rebalanceTimeoutMs": -1})
         (group,) = talk.ask("ConsumerGroupDescribe", 1, {"groupIds": ["votes"]})["groups"]
         assert group["groupEpoch"] == after
+
+
+def test_topics_of_a_member_are_described_in_the_order_of_a_hash_set(talk: Talk) -> None:
+    member: Form = {"groupId": "order", "memberId": "m", "memberEpoch": 0, "rebalanceTimeoutMs": 60000}
+    member |= {"subscribedTopicNames": ["x", "q", "m", "z", "aa"], "topicPartitions": []}
+    talk.ask("ConsumerGroupHeartbeat", 1, member)
+    (group,) = talk.ask("ConsumerGroupDescribe", 1, {"groupIds": ["order"]})["groups"]
+    assert group["members"][0]["subscribedTopicNames"] == ["aa", "q", "x", "z", "m"]
+
+
+def test_offsets_are_not_fetched_for_the_member_null_with_an_epoch(talk: Talk) -> None:
+    join_consumer_group(talk, "null")
+    for group, code in (("null", -1), ("nobody's", 0)):
+        asked: Form = {"groups": [{"groupId": group, "memberId": None, "memberEpoch": 0, "topics": []}]}
+        (answer,) = talk.ask("OffsetFetch", 10, asked)["groups"]
+        assert answer["errorCode"] == code
+
+
+def test_a_first_batch_that_does_not_fit_takes_the_aborted_transactions_along(talk: Talk) -> None:
+    named = []
+    for name in ("a", "b"):
+        data = [{"name": name, "partitionData": [{"index": 0, "records": batch()}]}]
+        asked = {"transactionalId": None, "acks": 1, "timeoutMs": 1000, "topicData": data}
+        (written,) = talk.ask("Produce", 9, asked)["responses"][0]["partitionResponses"]
+        partition = {"partition": 0, "fetchOffset": written["baseOffset"], "partitionMaxBytes": 1}
+        named.append({"topic": name, "partitions": [partition]})
+    fetch: Form = {"maxWaitMs": 0, "sessionEpoch": -1, "isolationLevel": 1}
+    for most, aborted in ((len(batch()) // 2 + 9, None), (1, [])):
+        answer = talk.ask("Fetch", 12, {**fetch, "maxBytes": most, "topics": named})
+        assert [each["partitions"][0]["abortedTransactions"] for each in answer["responses"]] == [[], aborted]
 
 
 # -- what Kafka does not answer, or with UNKNOWN_SERVER_ERROR

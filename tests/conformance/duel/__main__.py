@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import secrets
+from dataclasses import replace
 from pathlib import Path
 
 from tests.conformance.duel.conversation import Conversation, Differs
@@ -21,21 +22,24 @@ def main() -> int:
     parser.add_argument("--requests", type=int, default=3000)
     parser.add_argument("--seed", default="")
     parser.add_argument("--replay", type=Path, help="a file of conversations, with empty lines between them")
+    parser.add_argument("--abreast", type=int, help="conversations that go on at once")
     parser.add_argument("--skip", type=Path, help="a file of patterns of kinds that are not told, one a line")
     parser.add_argument("--kafka", default="", help="host:port of a Kafka that runs")
     parser.add_argument("--odradek", default="", help="host:port of an odradek that runs")
     arguments = parser.parse_args()
     seed = arguments.seed or secrets.token_hex(4)
     way = WAYS[arguments.way]
+    if arguments.abreast:
+        way = replace(way, abreast=arguments.abreast)
     with both(way, arguments.odradek, arguments.kafka) as sides:
         if arguments.replay:
             told = [replay(sides, read(part)) for part in arguments.replay.read_text().split("\n\n")]
             return max(told)
         lines = arguments.skip.read_text().splitlines() if arguments.skip else []
         skipped = tuple(re.compile(line) for line in lines if line and not line.startswith("#"))
-        duel = Duel(sides, way, served_by_both(sides), skipped=skipped)
+        duel = Duel(way, served_by_both(sides), skipped=skipped)
         print(f"duel: way {arguments.way}, seed {seed}", flush=True)
-        took = run(duel, arguments.requests, seed, tell)
+        took = run(sides, duel, arguments.requests, seed, tell)
         print(f"{duel.requests} requests in {duel.conversations} conversations, {duel.requests / took:.0f} a second")
         for kind, found in sorted(duel.found.items(), key=lambda each: -each[1].times):
             print(f"{found.times:5} {kind}{'' if found.again else ' (not seen again)'}")

@@ -34,6 +34,8 @@ _OF_ALL = frozenset(
         "DescribeAcls/resources/acls",
         "DeleteAcls/filterResults/matchingAcls",
         "DeleteGroups/results",
+        "DeleteTopics/responses",
+        "ElectLeaders/replicaElectionResults",
         "OffsetFetch/topics",
         "OffsetFetch/topics/partitions",
         "OffsetFetch/groups/topics",
@@ -47,7 +49,9 @@ _OF_ALL = frozenset(
         "__transaction_state/records/values/transactionPartitions/partitionIds",
     }
 )
-"""Hash maps in Kafka: of the cluster, which other conversations have grown, of what was produced and of offsets."""
+"""Hash maps in Kafka: of the cluster, which other conversations have grown, of what was produced and of offsets. What
+DeleteTopics answers is shuffled.
+"""
 
 _OF_OLDER = frozenset(
     {

@@ -8,8 +8,10 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from threading import Lock
+from typing import Any, TypeAlias
 
 from tests.conformance.duel.comparing import plain
 from tests.conformance.duel.conversation import Conversation, Differs, Parted
@@ -28,6 +30,7 @@ from tests.scenarios.failures.targets import NODES
 MOST_PARTITIONS = 5
 """Partitions of a topic whose state is compared, and one more."""
 _A_NODE_MOVES = 0.02
+Sides: TypeAlias = tuple[Side, Side]
 TRIES = 3
 """How often a difference is looked for again."""
 
@@ -49,7 +52,6 @@ class Found:
 class Duel:
     """`versions`: API -> the versions that are drawn."""
 
-    sides: tuple[Side, Side]
     way: Way
     versions: dict[str, tuple[int, int]]
     found: dict[str, Found] = field(default_factory=dict)
@@ -59,15 +61,22 @@ class Duel:
     passed: Counter[str] = field(default_factory=Counter)
     skipped: tuple[re.Pattern[str], ...] = ()
     """Kinds that are not told."""
+    lock: Lock = field(default_factory=Lock)
+    """Who counts holds it."""
 
-    def hold(self, seed: str) -> Found | None:
+    def next_seed(self, seed: str) -> str:
+        """The seed of the next conversation."""
+        with self.lock:
+            self.conversations += 1
+            return f"{seed}/{self.conversations - 1}"
+
+    def hold(self, sides: Sides, seed: str) -> Found | None:
         """One conversation; what it found that is new."""
         rng = random.Random(seed)
         world = World(rng, NODES if self.way.nodes else (0,))
         drawing = Drawing(world, rng.choice(self.way.oddness))
         weights = {api: weight for api, weight in self.way.themes(rng).items() if api in self.versions}
-        conversation = Conversation(self.sides)
-        self.conversations += 1
+        conversation = Conversation(sides)
         steps: list[Step] = []
         try:
             for number in range(self.way.length):
@@ -94,7 +103,8 @@ class Duel:
         except Parted:
             pass
         finally:
-            self.passed += conversation.passed
+            with self.lock:
+                self.passed += conversation.passed
             conversation.close()
         return None
 
@@ -116,14 +126,15 @@ class Duel:
 
     def _note(self, differs: Differs, steps: list[Step], seed: str) -> Found | None:
         kind = kind_of(differs)
-        if any(each.search(kind) for each in self.skipped):
-            self.passed[kind] += 1
-            return None
-        if kind in self.found:
-            self.found[kind].times += 1
-            return None
-        self.found[kind] = Found(kind, differs, steps, seed)
-        return self.found[kind]
+        with self.lock:
+            if any(each.search(kind) for each in self.skipped):
+                self.passed[kind] += 1
+                return None
+            if kind in self.found:
+                self.found[kind].times += 1
+                return None
+            self.found[kind] = Found(kind, differs, steps, seed)
+            return self.found[kind]
 
 
 def _heard(world: World, answered: Answered) -> None:
@@ -167,11 +178,11 @@ def as_test(found: Found) -> str:
     return f"# {found.difference}\ndef test_{name}(sides: Sides) -> None:\n{called}"
 
 
-def settle(duel: Duel, found: Found) -> None:
+def settle(sides: Sides, found: Found) -> None:
     """See it again, and leave out all requests that it does not take."""
 
     def shows(steps: Sequence[Step]) -> bool:
-        differs = outcome(duel.sides, steps)
+        differs = outcome(sides, steps)
         return differs is not None and kind_of(differs) == found.kind
 
     found.again = any(shows(found.steps) for _ in range(TRIES))
@@ -180,13 +191,28 @@ def settle(duel: Duel, found: Found) -> None:
 
 
 def run(
-    duel: Duel, requests: int, seed: str, tell: Callable[[Found], None] = lambda found: None, at_most_s: float = 1e9
+    sides: Sides,
+    duel: Duel,
+    requests: int,
+    seed: str,
+    tell: Callable[[Found], None] = lambda found: None,
+    at_most_s: float = 1e9,
 ) -> float:
-    """Conversations until that many requests were asked, or the time is over; the seconds that they took."""
+    """Conversations until that many requests were asked, or the time is over; the seconds that they took.
+
+    Most of a conversation's time is spent in waits for Kafka, so `way.abreast` of them go on at once.
+    """
     began = time.monotonic()
-    while duel.requests < requests and time.monotonic() - began < at_most_s:
-        found = duel.hold(f"{seed}/{duel.conversations}")
-        if found:
-            settle(duel, found)
-            tell(found)
+
+    def holds(own: Sides) -> None:
+        while duel.requests < requests and time.monotonic() - began < at_most_s:
+            found = duel.hold(own, duel.next_seed(seed))
+            if found:
+                settle(own, found)
+                tell(found)
+
+    with ThreadPoolExecutor(duel.way.abreast) as pool:
+        speakers = [pool.submit(holds, (sides[0].again(), sides[1].again())) for _ in range(duel.way.abreast)]
+    for each in speakers:
+        each.result()
     return time.monotonic() - began

@@ -36,7 +36,8 @@ def _names(forms: list[Form]) -> set[str]:
     return {each["name"] for each in forms}
 
 
-def _produces_twice(difference: Difference, step: Step) -> bool:
+def names_twice(step: Step) -> bool:
+    """Whether a Produce names a partition twice."""
     named = [
         (topic.get("name"), topic.get("topicId"), each["index"])
         for topic in step.body["topicData"]
@@ -61,6 +62,10 @@ def _never_answered(difference: Difference, step: Step) -> bool:
     return bool(difference.kafka == {"outcome": "no answer"})
 
 
+def _reads_internal_topics(difference: Difference, step: Step) -> bool:
+    return step.body["topics"] is None or "'__" in str(step.body["topics"])
+
+
 def _appended_to_nothing(difference: Difference, step: Step) -> bool:
     text = str(difference.odradek)
     fixed = re.search(r"dynamically: \[(process\.roles|controller\.listener\.names)\]$", text)
@@ -76,12 +81,13 @@ KNOWN: tuple[Known, ...] = (
         ),
     ),
     Known(
-        "ShareFetch/errorCode",
+        "(Share)?Fetch/errorCode",
         "Fetch v13+ of several partitions of topic id zero tells each that the id is unknown, and ShareFetch takes",
         lambda difference, step: (difference.odradek, difference.kafka) == (0, -1),
+        parts=True,
     ),
     Known(
-        "AddPartitionsToTxn|Produce",
+        "AddPartitionsToTxn|Produce|WriteTxnMarkers",
         "odradek answers requests that Kafka never answers: Produce with null records",
         _never_answered,
     ),
@@ -103,12 +109,12 @@ KNOWN: tuple[Known, ...] = (
         _never_answered,
     ),
     Known(
-        "WriteTxnMarkers/markers/topics/partitions/errorCode",
+        "WriteTxnMarkers/markers/.*",
         "A marker without a producer id or epoch (WriteTxnMarkers) is refused in the partitions that there are.",
-        lambda difference, step: (
-            difference.kafka == -1
-            and any(-1 in (each["producerId"], each["producerEpoch"]) for each in step.body["markers"])
+        lambda difference, step: any(
+            -1 in (each["producerId"], each["producerEpoch"]) for each in step.body["markers"]
         ),
+        parts=True,
     ),
     Known(
         "Share(Fetch|Acknowledge)/errorCode",
@@ -119,7 +125,7 @@ KNOWN: tuple[Known, ...] = (
     Known(
         "Produce/responses/partitionResponses/.*",
         "Of a partition that a Produce request names twice the last entry is written and answered.",
-        _produces_twice,
+        lambda difference, step: names_twice(step),
     ),
     Known(
         "(Add|Remove)RaftVoter/error(Code|Message)",
@@ -221,6 +227,16 @@ CHANCE: tuple[Known, ...] = (
     ),
     Known("DescribeQuorum/.*", "The controller of the real cluster is a node of its own.", nodes=True),
     Known("(Metadata|DescribeCluster)/controllerId", "A broker beside a controller of its own names any broker."),
+    Known(
+        "(Fetch/responses|ListOffsets/topics|DescribeLogDirs/results)/.*",
+        "Kafka joins what several conversations write to an internal topic at once in one batch.",
+        _reads_internal_topics,
+    ),
+    Known(
+        "AlterReplicaLogDirs/results/.*",
+        "Kafka answers in the order of a hash map of random ids.",
+        lambda difference, step: ".memberId}" in str(step.body),
+    ),
     Known("DescribeLogDirs/results/(totalBytes|usableBytes)", "The disk is used by others, too."),
 )
 """What Kafka leaves to chance, and why. No line of DIFFERENCES.md is about it."""

@@ -113,7 +113,8 @@ class Pairing:
                 else:
                     self.learn(step, left[name], right[name])
         elif isinstance(left, list) and isinstance(right, list):
-            for one, other in zip(self._matched(left, 0), self._matched(right, 1), strict=False):
+            own = [[each for each in elements if not self._foreign(each)] for elements in (left, right)]
+            for one, other in zip(self._matched(own[0], 0), self._matched(own[1], 1), strict=False):
                 self.learn(step, one, other)
 
     def _matched(self, elements: list[Any], side: int) -> list[Any]:

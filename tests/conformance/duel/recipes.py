@@ -116,7 +116,7 @@ def _join_group(world: World, version: int) -> Form:
         "sessionTimeoutMs": 30_000,
         "rebalanceTimeoutMs": _LONG_MS if group == PATIENT else 300,
         "memberId": member.id if member else "",
-        "groupInstanceId": member.instance if member else world.one((None, None, None, "i1", "i2")),
+        "groupInstanceId": member.instance if member else world.one((None, None, None, "i1-${run}", "i2-${run}")),
         "protocolType": "consumer",
         "protocols": [{"name": name, "metadata": {"subscription": topics}} for name in names],
     }
@@ -197,7 +197,7 @@ def _consumer_heartbeat(world: World, version: int) -> Form:
             "memberEpoch": 0,
             "topicPartitions": [],
         }
-        instance = world.one((None, None, None, "i1"))
+        instance = world.one((None, None, None, "i1-${run}"))
         return body | joins | {"instanceId": instance, "subscribedTopicNames": names}
     body |= {"memberId": member.id, "instanceId": member.instance, "memberEpoch": member.epoch}
     if world.chance(0.1):

@@ -70,8 +70,9 @@ def with_less(steps: Sequence[Step], shows: Callable[[Sequence[Step]], bool]) ->
 
 
 def _elements(form: Any) -> Iterator[tuple[list[Any], int]]:
-    """All elements of all lists: the list and the number in it."""
-    if isinstance(form, list):
-        yield from ((form, at) for at in range(len(form)))
-    for each in form.values() if isinstance(form, dict) else form if isinstance(form, list) else ():
-        yield from _elements(each)
+    """All elements of all lists: the list and the number in it. A list in a list is a header, which stays whole."""
+    for value in form.values() if isinstance(form, dict) else ():
+        if isinstance(value, list):
+            yield from ((value, at) for at in range(len(value)))
+        for each in value if isinstance(value, list) else [value]:
+            yield from _elements(each)

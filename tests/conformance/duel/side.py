@@ -5,7 +5,7 @@ from __future__ import annotations
 import select
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,15 +56,22 @@ class Side:
     """What stops and starts its nodes, where there are several."""
     folder: Path | None = None
     """Its log directory, where that can be read."""
+    client_id: str = "duel"
     lines: dict[str, WireClient] = field(default_factory=dict)
     due: dict[str, _Due] = field(default_factory=dict)
+    read_up_to: dict[Path, int] = field(default_factory=dict)
+    """Segment of the metadata log -> where its batches end that a conversation has read or left behind."""
+
+    def again(self) -> Side:
+        """The same broker for another conversation, with connections of its own."""
+        return replace(self, lines={}, due={})
 
     def _line(self, on: str) -> WireClient:
         line = self.lines.get(on)
         if line is None:
             door = self.doors.get(on, self.door)
             host, _, port = door.address.rpartition(":")
-            made = WireClient(host, int(port), timeout_s=5, client_id="duel", security=door.security)
+            made = WireClient(host, int(port), timeout_s=5, client_id=self.client_id, security=door.security)
             line = self.lines[on] = made
         return line
 

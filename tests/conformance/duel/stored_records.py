@@ -40,7 +40,9 @@ class StoredRecords:
         for topic in FAMILIES:
             for partition, end in self._offsets(topic).items():
                 self._positions[topic, partition] = end
-        for _ in self._metadata():
+        for file, end in self._side.read_up_to.items():
+            self._positions[file] = end
+        for _ in self._batches_of_metadata():
             pass
 
     def _offsets(self, topic: str) -> dict[int, int]:
@@ -59,6 +61,9 @@ class StoredRecords:
         found = self._found.setdefault(log, {})
         for key, value in self._metadata() if log == METADATA else self._coordinators(log):
             found.setdefault(key, []).append(value)
+        for key in found.keys() & {"ClientQuotaRecord"}:
+            # odradek writes those of one change in the order in which brokers take them in.
+            found[key].sort(key=lambda value: f"{value['entity']} {value['key']}")
         return {"records": [{"key": key, "values": found[key]} for key in sorted(found)]}
 
     def _coordinators(self, topic: str) -> Iterator[tuple[str, Any]]:
@@ -85,6 +90,10 @@ class StoredRecords:
                 yield from _stored(FAMILIES[topic], batch)
 
     def _metadata(self) -> Iterator[tuple[str, Any]]:
+        for batch in self._batches_of_metadata():
+            yield from _of_metadata(batch) if not batch.is_control else ()
+
+    def _batches_of_metadata(self) -> Iterator[RecordBatch]:
         folder = self._side.folder
         if folder is None:
             return
@@ -93,8 +102,8 @@ class StoredRecords:
                 log.seek(self._positions.get(file, 0))
                 data = log.read()
             for _, batch in stored_batches(data):
-                self._positions[file] = self._positions.get(file, 0) + batch.size_bytes
-                yield from _of_metadata(batch) if not batch.is_control else ()
+                self._positions[file] = self._side.read_up_to[file] = self._positions.get(file, 0) + batch.size_bytes
+                yield batch
 
 
 def _stored(family: str, batch: Form) -> Iterator[tuple[str, Any]]:

@@ -28,6 +28,8 @@ _TAME: dict[str, Callable[[Any], Any]] = {
     "brokerId": _known_node,
     "controllerId": _known_node,
     "voterId": _known_node,
+    # Kafka's controller resigns over an operation that it does not know.
+    "configOperation": lambda value: value if 0 <= value <= 3 else 0,
     "maxWaitMs": lambda value: min(value, 300),
     "transactionTimeoutMs": _timeout,
     "rebalanceTimeoutMs": _timeout,
@@ -46,6 +48,8 @@ def tamed(api: str, form: Form) -> Form:
     """The request without that."""
     reads = api.startswith(_READS) or api.endswith("Describe")
     made: Form = _tamed(form, reads)
+    if api == "AddRaftVoter":  # a listener without a name ends a Kafka
+        made["listeners"] = [each for each in made["listeners"] if each["name"]]
     if api in _CHANGES_ALL or _is_for_all(api, made):
         if "validateOnly" in made:
             made["validateOnly"] = True

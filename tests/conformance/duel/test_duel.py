@@ -45,8 +45,8 @@ def assert_alike(sides: Sides, conversation: str) -> None:
 
 def test_random_conversations_of_one_seed(sides: Sides) -> None:
     """The same draws each time, so that it fails for a change and not for chance. New seeds are the nightly run's."""
-    duel = Duel(sides, WAYS["sane"], served_by_both(sides))
-    run(duel, REQUESTS, SEED)
+    duel = Duel(WAYS["sane"], served_by_both(sides))
+    run(sides, duel, REQUESTS, SEED)
     assert not [as_test(found) for found in duel.found.values() if found.again]
 
 

@@ -139,7 +139,7 @@ class Way:
     """How requests are drawn. `oddness`: the parts of odd requests in conversations; `length`: requests of one.
 
     `rights`: there is an authorizer, and the connections are those of three users and of a super user. `nodes`: there
-    are three nodes, which come and go.
+    are three nodes, which come and go. `abreast`: conversations that go on at once. Rights and nodes are those of all.
     """
 
     name: str
@@ -147,6 +147,7 @@ class Way:
     length: int
     rights: bool = False
     nodes: bool = False
+    abreast: int = 1
 
     @property
     def lines(self) -> str:
@@ -171,8 +172,8 @@ class Way:
 WAYS = {
     way.name: way
     for way in (
-        Way("sane", (0.0,), 60),
-        Way("odd", (0.05, 0.2, 0.5, 0.9), 40),
+        Way("sane", (0.0,), 60, abreast=6),
+        Way("odd", (0.05, 0.2, 0.5, 0.9), 40, abreast=6),
         Way("rights", (0.0, 0.05), 60, rights=True),
         Way("nodes", (0.0,), 150, nodes=True),
     )

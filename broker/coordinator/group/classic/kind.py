@@ -211,7 +211,9 @@ class ClassicKind:
             return changes.answered(join_refused(member_id, ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
         if not member_id:
             return self._join_new(group, command, changes)
-        if member_id in group.pending_join and request.group_instance_id is None:
+        if member_id in group.pending_join:
+            if request.group_instance_id is not None:  # Kafka stumbles over it
+                return changes.answered(join_refused("", ErrorCode.UNKNOWN_SERVER_ERROR))
             return self._add(group, command, member_id, changes)
         try:
             member = group.validate_member(member_id, request.group_instance_id)

@@ -262,7 +262,7 @@ class StreamsKind(EpochKind):
         topology = self._topologies.declared(step, command)
         self._topologies.tell_stale(step, member)
         ready = self._topologies.readiness(step, command, topology)
-        rebalances = changed if step.replaced is None else _matters(before, member)
+        rebalances = changed if member.instance_id is None else _matters(before, member)
         withheld = group.withholds_from(member.member_id)
         if rebalances or ready.changed or configs != group.assignment_configs or withheld:
             record = epoch_record(
@@ -474,7 +474,7 @@ def _description_record(group: StreamsGroup, stored: int) -> NewRecord:
 
 
 def _matters(before: Member, after: Member) -> bool:
-    """Whether a static member that came back has changed in a way that the assignment depends on."""
+    """Whether a static member has changed in a way that the assignment depends on."""
     return (before.topology_epoch, before.rack_id, before.client_tags, before.process_id) != (
         after.topology_epoch,
         after.rack_id,

@@ -50,6 +50,7 @@ def test_from_version_4_a_member_is_told_its_id_first(driver: GroupDriver) -> No
     told = driver.join(version=4).result()
     assert (told.error_code, told.member_id, told.generation_id) == (E.MEMBER_ID_REQUIRED, "c-1", -1)
     assert driver.state() == "Empty"
+    assert driver.join("c-1", version=4, instance_id="i").result().error_code == E.UNKNOWN_SERVER_ERROR  # as Kafka
     assert driver.join("c-1", version=4).result().error_code == E.NONE
 
 
