@@ -96,12 +96,10 @@ class FakeTransactionCoordinator:
     def _write_markers(self, shard: Shard[Any], effect: WriteMarkers) -> None:
         written = [partition for partition in effect.partitions if partition not in self.broken]
         for partition in written:
-            marker = Marker(effect.producer_id, effect.producer_epoch, effect.commit)
+            marker = Marker(*effect.prepared.producer, effect.prepared.commits)
             self.markers.setdefault(partition, []).append(marker)
         again = len(written) < len(effect.partitions)
-        shard.follow_up(
-            MarkersWritten(effect.transactional_id, effect.producer_id, effect.producer_epoch, written, again)
-        )
+        shard.follow_up(MarkersWritten(effect.prepared, written, again))
 
     def _go_on(self, transactional_id: str) -> None:
         self.shard.submit(GoOn(transactional_id))

@@ -227,10 +227,11 @@ class Endings:
 
     def store_later(self, command: MarkersWritten) -> list[Effect]:
         """Try again later to store the end, after the markers are written."""
-        ending = self._by_id.get(command.transactional_id)
+        transactional_id = command.prepared.transactional_id
+        ending = self._by_id.get(transactional_id)
         if ending is not None:
             ending.waiting.difference_update(command.partitions)
-        return [retry(command.transactional_id)]
+        return [retry(transactional_id)]
 
     def shown(self, transaction: Transaction) -> Transaction:
         """The transaction as clients see it: while it ends, it has the partitions that lack the marker, as in Kafka."""

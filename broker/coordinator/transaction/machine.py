@@ -329,12 +329,12 @@ class TransactionMachine:
         return make_outcome([self._record(old, prepared)], reply=reply, then=then)
 
     def _markers_written(self, command: MarkersWritten, _: int) -> Outcome[None]:
-        transactional_id = command.transactional_id
+        transactional_id = command.prepared.transactional_id
         prepared = self._ids.get(transactional_id)
         ending = self._endings.get(transactional_id)
         if prepared is None or ending is None or transactional_id in self._ids.unsettled:
             return make_outcome()
-        if prepared.producer_id != command.producer_id or prepared.producer_epoch != command.producer_epoch:
+        if prepared.producer != command.prepared.producer:
             return make_outcome()
         if not ending.waiting.issubset(command.partitions):
             ending.waiting.difference_update(command.partitions)

@@ -346,10 +346,10 @@ class TransactionService(CoordinatorService[TransactionMachine]):
             self._write_markers(shard, effect)
 
     def _write_markers(self, shard: Shard[TransactionMachine], effect: WriteMarkers) -> None:
-        """Write the markers that can be written now, and tell the coordinator, which completes the transaction if none
-        is missing.
+        """Write the markers that can be written now. The shard's next step completes the transaction if none is
+        missing.
         """
-        producer = Producer(effect.producer_id, effect.producer_epoch)
+        prepared = effect.prepared
         coordinator_id = -1 if self.topic.partitions is None else self.topic.partitions[shard.partition].leader_id
         written: list[TopicPartition] = []
         again = False
@@ -358,10 +358,10 @@ class TransactionService(CoordinatorService[TransactionMachine]):
                 uncommitted = self.markers.write(
                     topic_name,
                     index,
-                    producer,
-                    commit=effect.commit,
+                    prepared.producer,
+                    commit=prepared.commits,
                     coordinator_epoch=shard.journal.leader_epoch,
-                    transaction_version=effect.transaction_version,
+                    transaction_version=prepared.client_transaction_version,
                     coordinator_id=coordinator_id,
                 )
             except KafkaError as error:
@@ -372,19 +372,18 @@ class TransactionService(CoordinatorService[TransactionMachine]):
             if uncommitted is None:
                 written.append((topic_name, index))
             else:
-                uncommitted.then(partial(self._marker_settled, shard, effect, (topic_name, index)))
+                uncommitted.then(partial(self._marker_settled, shard, prepared, (topic_name, index)))
         if written or again or not effect.partitions:
-            shard.follow_up(MarkersWritten(effect.transactional_id, *producer, written, again))
+            shard.follow_up(MarkersWritten(prepared, written, again))
 
     @staticmethod
     def _marker_settled(
-        shard: Shard[TransactionMachine], effect: WriteMarkers, partition: TopicPartition, error: KafkaError | None
+        shard: Shard[TransactionMachine], prepared: Transaction, partition: TopicPartition, error: KafkaError | None
     ) -> None:
         """Handle a marker that waited for replicas: it is committed, or must be written again."""
         if shard.is_active:
             written = [partition] if error is None or is_gone(error) else []
-            producer = Producer(effect.producer_id, effect.producer_epoch)
-            shard.follow_up(MarkersWritten(effect.transactional_id, *producer, written, not written))
+            shard.follow_up(MarkersWritten(prepared, written, not written))
 
     def _go_on(self, transactional_id: str) -> None:
         """Continue a transaction whose hold was released."""

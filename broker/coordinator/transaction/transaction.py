@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import Any, Final, NamedTuple, final
 
 from odradek.broker.coordinator.transaction.states import RULES, TransactionState
-from odradek.broker.runtime.machine import Effect, LogRecord, NewRecord
+from odradek.broker.runtime.machine import Effect, LogRecord, NewRecord, Producer
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.stored.transaction_log import PartitionsSchema, TransactionLogKey, TransactionLogValue
 from odradek.protocol.java_maps import hash_of_text, java_order
@@ -78,6 +78,16 @@ class Transaction:
         self.next_producer_id: Final = next_producer_id
         self.next_producer_epoch: Final = next_producer_epoch
         self.client_transaction_version: Final = client_transaction_version
+
+    @property
+    def producer(self) -> Producer:
+        """In whose name its records and its markers are written."""
+        return Producer(self.producer_id, self.producer_epoch)
+
+    @property
+    def commits(self) -> bool:
+        """Whether it is ending with a commit."""
+        return self.state is TransactionState.PREPARE_COMMIT
 
     @property
     def epoch_exhausted(self) -> bool:
@@ -349,25 +359,16 @@ class EndTransaction:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class MarkersWritten:
-    """These partitions have got the marker of the transaction that `producer_id` is ending.
+    """These partitions have got the marker of the transaction, which was `prepared` when they were to get it.
 
     `again`: other markers could not be written now, and must be tried again later.
     """
 
-    __slots__ = ("again", "partitions", "producer_epoch", "producer_id", "transactional_id")
+    __slots__ = ("again", "partitions", "prepared")
     reply: None
 
-    def __init__(
-        self,
-        transactional_id: str,
-        producer_id: int,
-        producer_epoch: int,
-        partitions: Collection[TopicPartition],
-        again: bool = False,
-    ) -> None:
-        self.transactional_id = transactional_id
-        self.producer_id = producer_id
-        self.producer_epoch = producer_epoch
+    def __init__(self, prepared: Transaction, partitions: Collection[TopicPartition], again: bool = False) -> None:
+        self.prepared = prepared
         self.partitions = partitions
         self.again = again
 
@@ -423,16 +424,12 @@ class DescribeTransaction:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class WriteMarkers(Effect):
-    """Write the marker of a transaction into each of these partitions, then tell `MarkersWritten`."""
+    """Write the marker of a prepared transaction into each of these partitions, then give `MarkersWritten`."""
 
-    __slots__ = ("commit", "partitions", "producer_epoch", "producer_id", "transaction_version", "transactional_id")
+    __slots__ = ("partitions", "prepared")
 
-    def __init__(self, transaction: Transaction, partitions: Collection[TopicPartition]) -> None:
-        self.transactional_id = transaction.transactional_id
-        self.producer_id = transaction.producer_id
-        self.producer_epoch = transaction.producer_epoch
-        self.commit = transaction.state is TransactionState.PREPARE_COMMIT
-        self.transaction_version = transaction.client_transaction_version
+    def __init__(self, prepared: Transaction, partitions: Collection[TopicPartition]) -> None:
+        self.prepared = prepared
         self.partitions = partitions
 
 

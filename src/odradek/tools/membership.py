@@ -52,10 +52,6 @@ class Membership:
             self._heartbeat([self._topic] if first else None, [] if first else self._owned)
         return [partition for topic in self._owned for partition in topic.partitions]
 
-    def hurry(self) -> None:
-        """Send the next heartbeat with the next `beat`."""
-        self._next = 0.0
-
     def _heartbeat(self, topics: list[str] | None, owned: list[TopicPartitions]) -> None:
         asked = ConsumerGroupHeartbeatRequest(
             self._group, self._member, self._epoch, None, None, _REBALANCE_MS, topics, topic_partitions=owned

@@ -149,7 +149,7 @@ def test_all_partitions_get_their_markers_in_order() -> None:
     endings = Endings(HoldBook())
     (effect,) = endings.begin(PREPARED, 10)
     assert isinstance(effect, WriteMarkers)
-    assert (effect.producer_id, effect.producer_epoch, effect.commit, effect.partitions) == (7, 1, True, [A, B])
+    assert (effect.prepared.producer, effect.prepared.commits, effect.partitions) == ((7, 1), True, [A, B])
     assert "t" in endings
     assert endings.over("t") == ()
     assert "t" not in endings
@@ -184,7 +184,7 @@ def test_what_is_missing_is_shown() -> None:
     endings = Endings(HoldBook())
     assert endings.shown(PREPARED) is PREPARED
     endings.begin(PREPARED, 10)
-    (effect,) = endings.store_later(MarkersWritten("t", 7, 1, [A]))
+    (effect,) = endings.store_later(MarkersWritten(PREPARED, [A]))
     assert isinstance(effect, Schedule)
     assert effect.after_ms == MARKER_RETRY_MS
     shown = endings.shown(PREPARED)

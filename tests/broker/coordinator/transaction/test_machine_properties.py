@@ -53,16 +53,14 @@ class Coordinator(FakeTransactionCoordinator):
         written = [place for place in effect.partitions if place not in self.broken]
         for place in written:
             batch = build_end_txn_batch(
-                EndTxnMarker(effect.commit, 0),
-                producer_id=effect.producer_id,
-                producer_epoch=effect.producer_epoch,
+                EndTxnMarker(effect.prepared.commits, 0),
+                producer_id=effect.prepared.producer_id,
+                producer_epoch=effect.prepared.producer_epoch,
                 timestamp=self.clock.now_ms(),
             )
             self.logs[place].append(batch, now_ms=self.clock.now_ms(), leader_epoch=0, origin=AppendOrigin.COORDINATOR)
         again = len(written) < len(effect.partitions)
-        shard.follow_up(
-            MarkersWritten(effect.transactional_id, effect.producer_id, effect.producer_epoch, written, again)
-        )
+        shard.follow_up(MarkersWritten(effect.prepared, written, again))
 
 
 class Client:
