@@ -21,6 +21,8 @@ public class Spring {
     @SuppressWarnings("unchecked")
     public static void main(String[] words) {
         image = words[0];
+        System.setProperty("spring.main.banner-mode", "off");
+        System.setProperty("org.springframework.boot.logging.LoggingSystem", "none");
         String error = "";
         try (var context = SpringApplication.from(Spring::start).with(Kafka.class).run().getApplicationContext()) {
             context.getBean(KafkaTemplate.class).send("orders", "1").get();
