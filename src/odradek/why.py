@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import closing
 from typing import Any
 
 from odradek.broker.facade.groups.info import GroupInfo, MemberInfo, OffsetInfo
@@ -28,22 +29,22 @@ _UNCOMMITTED, _COMMITTED = 0, 1
 
 def why(group_id: str, host: str, port: int, security: ClientSecurity = PLAIN_TEXT) -> str:
     """The state of a group of a cluster, as text; WireError and KafkaError if the cluster does not answer."""
-    cluster = ClusterReader(host, port, security)
-    try:
+    with closing(ClusterReader(host, port, security)) as cluster:
         return why_text(cluster.situation(group_id), group_id)
-    finally:
-        cluster.close()
 
 
 class ClusterReader:
-    """A cluster that is asked over the wire: a connection to each node, opened when it is needed."""
+    """A cluster that is asked over the wire: a connection to each node, opened when it is needed.
+
+    `addresses`: of its nodes, by id.
+    """
 
     def __init__(self, host: str, port: int, security: ClientSecurity) -> None:
         self._security = security
         self._first = WireClient(host, port, security=security)
         self._clients: dict[int, WireClient] = {}
         self._metadata = self._first.request(MetadataRequest(topics=None), max_version=12)
-        self._addresses = {node.node_id: (node.host, node.port) for node in self._metadata.brokers}
+        self.addresses = {node.node_id: (node.host, node.port) for node in self._metadata.brokers}
 
     def close(self) -> None:
         """End the connections."""
@@ -68,7 +69,7 @@ class ClusterReader:
 
     def groups(self) -> dict[str, Any]:
         """All groups by name, as ListGroups tells of them."""
-        return {each.group_id: each for node in self._addresses for each in self._groups_of(node)}
+        return {each.group_id: each for node in self.addresses for each in self._groups_of(node)}
 
     def _groups_of(self, node: int) -> Iterable[Any]:
         answer = self._client(node).request(ListGroupsRequest())
@@ -88,7 +89,7 @@ class ClusterReader:
     def _partition(self, topic: str, each: Any) -> PartitionInfo:
         index, leader = each.partition_index, each.leader_id
         start = end = stable = 0
-        if leader in self._addresses:
+        if leader in self.addresses:
             client = self._client(leader)
             start = self._offset(client, topic, index, _EARLIEST, _UNCOMMITTED)
             end = self._offset(client, topic, index, _LATEST, _UNCOMMITTED)
@@ -126,7 +127,7 @@ class ClusterReader:
 
     def _client(self, node: int) -> WireClient:
         if node not in self._clients:
-            self._clients[node] = WireClient(*self._addresses[node], security=self._security)
+            self._clients[node] = WireClient(*self.addresses[node], security=self._security)
         return self._clients[node]
 
 

@@ -87,32 +87,23 @@ class _Reader:
         self._with_key, self._with_headers, self._lenient = (
             values[name].lower() == "true" for name in ("parse.key", "parse.headers", "ignore.error")
         )
-        self._key, self._delimiter, self._headers, self._header_key, marker = (
-            values[name].encode()
-            for name in (
-                "key.separator",
-                "headers.delimiter",
-                "headers.separator",
-                "headers.key.separator",
-                "null.marker",
-            )
-        )
-        self._null = marker or None
+        self._marks = {name: value.encode() for name, value in values.items()}
 
     def record(self, line: bytes, number: int) -> Record:
         """ToolError, in Kafka's words, for a line without what is expected."""
         headers: tuple[tuple[str, bytes | None], ...] = ()
         key = None
         if self._with_headers:
-            text, line = self._parted(line, self._delimiter, "headers delimiter", number)
-            pairs = [pair.partition(self._header_key) for pair in (text or b"").split(self._headers) if pair]
+            text, line = self._parted(line, self._marks["headers.delimiter"], "headers delimiter", number)
+            listed = (text or b"").split(self._marks["headers.separator"])
+            pairs = [pair.partition(self._marks["headers.key.separator"]) for pair in listed if pair]
             headers = tuple((name.decode(), self._value(value)) for name, _, value in pairs)
         if self._with_key:
-            key, line = self._parted(line, self._key, "key separator", number)
+            key, line = self._parted(line, self._marks["key.separator"], "key separator", number)
         return Record(0, time.time_ns() // 1_000_000, self._value(key), self._value(line), headers)
 
     def _value(self, text: bytes | None) -> bytes | None:
-        return None if text is None or text == self._null else text
+        return text if text != (self._marks["null.marker"] or None) else None
 
     def _parted(self, line: bytes, separator: bytes, what: str, number: int) -> tuple[bytes | None, bytes]:
         first, found, rest = line.partition(separator)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 
 from odradek.broker.facade.groups.info import GroupInfo, MemberInfo
 from odradek.broker.facade.report.situation import Situation
@@ -31,35 +32,33 @@ def groups(options: Options) -> int:
     chosen = action(options, "list", "describe", "delete", "reset-offsets")
     protection = security(options)
     with connect(options, protection) as client:
-        nodes = {node.node_id: (node.host, node.port) for node in client.ask(MetadataRequest(topics=[])).brokers}
-        reader = ClusterReader(*next(iter(nodes.values())), protection)
-        try:
-            kinds = reader.groups()
-            consumers = {name: each for name, each in kinds.items() if each.protocol_type in ("", "consumer")}
-            named = options.all("group") if "all-groups" not in options else sorted(consumers)
-            if chosen == "list":
-                _list([(name, each.group_state) for name, each in consumers.items()], options)
-                return 0
-            if not named and "all-groups" not in options:
-                raise ToolError(f"Option [{chosen}] takes one of these options: [all-groups], [group]")
-            if chosen == "delete":
-                return _delete(client, named)
-            status = 0
-            for name in named:
-                if chosen == "describe" and name not in kinds:
-                    print(
-                        "\nError: Executing consumer group command failed due to "
-                        f"org.apache.kafka.common.errors.GroupIdNotFoundException: Group {name} not found."
-                    )
-                    return 0
-                situation = reader.situation(name)
-                if chosen == "describe":
-                    _describe(situation, name, nodes, options)
-                else:
-                    status |= _reset(client, situation, name, options)
-            return status
-        finally:
-            reader.close()
+        first = client.ask(MetadataRequest(topics=[])).brokers[0]
+        with closing(ClusterReader(first.host, first.port, protection)) as reader:
+            return _carry_out(chosen, client, reader, options)
+
+
+def _carry_out(chosen: str, client: ClusterClient, reader: ClusterReader, options: Options) -> int:
+    kinds = reader.groups()
+    consumers = {name: each for name, each in kinds.items() if each.protocol_type in ("", "consumer")}
+    named = options.all("group") if "all-groups" not in options else sorted(consumers)
+    if chosen == "list":
+        _list([(name, each.group_state) for name, each in consumers.items()], options)
+        return 0
+    if not named and "all-groups" not in options:
+        raise ToolError(f"Option [{chosen}] takes one of these options: [all-groups], [group]")
+    if chosen == "delete":
+        return _delete(client, named)
+    status = 0
+    for name in named:
+        if chosen == "reset-offsets":
+            status |= _reset(client, reader.situation(name), name, options)
+        elif name in kinds:
+            _describe(reader.situation(name), name, reader.addresses, options)
+        else:
+            print("\nError: Executing consumer group command failed due to "
+                  f"org.apache.kafka.common.errors.GroupIdNotFoundException: Group {name} not found.")  # fmt: skip
+            break
+    return status
 
 
 def _list(found: Sequence[tuple[str, str]], options: Options) -> None:
