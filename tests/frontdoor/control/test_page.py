@@ -570,6 +570,11 @@ def test_rows_are_sorted_copied_and_downloaded(broker: odradek.KafkaBroker, page
     click(page, "Download")
     lines = page.run("window.made.text()").splitlines()
     assert [json.loads(each)["value"] for each in lines] == ["c", "b", "a"]
+    page.run("window.made = undefined")
+    click(page, "Download all")
+    page.wait("window.made !== undefined")
+    lines = page.run("window.made.text()").splitlines()
+    assert [json.loads(each)["value"] for each in lines] == ["a", "b", "c"]
 
 
 def test_topics_are_sorted_by_the_broker(broker: odradek.KafkaBroker, page: Page, url: str) -> None:

@@ -135,7 +135,7 @@ const FORMS = {
       upsertions: [{ name, mechanism, iterations, ...await salted(password, mechanism, iterations) }] }) },
   "delete-user": { title: at => `Remove ${at.name}`, does: "Remove", warns: "Its credentials are deleted.",
     call: ({ name, mechanism }) => kafka("AlterUserScramCredentials", { deletions: [{ name, mechanism }], upsertions: [] }) },
-  "quota": { title: () => "Set a quota", does: "Set", fields: [...ENTITIES.map(each => [each, { ip: "IP address" }[each] ?? each, "text", { placeholder: `none, or ${DEFAULT}` }]),
+  "quota": { title: () => "Set a quota", does: "Set", fields: [...ENTITIES.map((each, place) => [each, ["User", "Client id", "IP address"][place], "text", { placeholder: `none, or ${DEFAULT}` }]),
     ["key", "Quota", QUOTAS], ["value", "Value", "number", { required: true, min: 0, step: "any" }]], call: quota(false) },
   "delete-quota": { title: at => `Remove ${at.key} of ${at.who}`, does: "Remove", warns: "It is in force no longer.", call: quota(true) },
   "abort": { title: at => `Abort the transaction of ${at.id}`, does: "Abort", warns: "Its producer is fenced: it has to begin anew.",
