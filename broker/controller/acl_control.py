@@ -22,8 +22,8 @@ from odradek.protocol.uuids import new_uuid
 
 MAX_RECORDS = 10_000
 """Records that one request may cause at most."""
-MOST_LOOKS = 2_000_000
-"""Entries that the filters of one request are compared with, which takes half a second."""
+MOST_LOOKS = 500_000
+"""Entries that the filters of one request are compared with, which takes a third of a second."""
 NETWORKS_FROM = 32
 """The level of metadata.version from which on hosts may be networks: 4.4-IV1."""
 
