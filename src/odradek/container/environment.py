@@ -250,15 +250,15 @@ def _add_listeners(configs: dict[str, str], variables: Mapping[str, str], *, own
     `own_address`: where no host is given, the image advertises the container's address instead of localhost.
     """
     host = variables.get("KAFKA_ADVERTISED_HOST_NAME") or variables.get("ADV_HOST")
-    port = variables.get("KAFKA_PORT") or "9092"
     if advertised := configs.get("advertised.listeners"):
         if configs.get("process.roles", "").strip() == "controller":
             raise EnvironmentRefused("KAFKA_ADVERTISED_LISTENERS is not supported on a KRaft controller.")
         configs["listeners"] = re.sub(r"://[^,]*:", "://0.0.0.0:", advertised)
         return
+    port = _port(variables, "KAFKA_PORT") or 9092
     configs["listeners"] = f"PLAINTEXT://:{port}"
     if host:
-        configs["advertised.listeners"] = f"PLAINTEXT://{host}:{variables.get('KAFKA_ADVERTISED_PORT') or port}"
+        configs["advertised.listeners"] = f"PLAINTEXT://{host}:{_port(variables, 'KAFKA_ADVERTISED_PORT') or port}"
     elif not own_address:
         configs["advertised.listeners"] = f"PLAINTEXT://localhost:{port}"
 

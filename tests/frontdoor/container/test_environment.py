@@ -228,6 +228,9 @@ def test_key_stores_by_their_file_names(tmp_path: Path) -> None:
         ({"KAFKA_TLS_TYPE": "P12"}, "P12 is neither JKS nor PEM"),
         ({"HOSTNAME_COMMAND": "hostname"}, "HOSTNAME_COMMAND cannot be honoured: no command is run"),
         ({"ODRADEK_REGISTRY_PORT": "x"}, "ODRADEK_REGISTRY_PORT: x is not a port"),
+        # As Kubernetes sets it of a service named kafka.
+        ({"KAFKA_PORT": "tcp://10.0.0.1:9092"}, "KAFKA_PORT: tcp://10.0.0.1:9092 is not a port"),
+        ({"ADV_HOST": "a", "KAFKA_ADVERTISED_PORT": "x"}, "KAFKA_ADVERTISED_PORT: x is not a port"),
         (
             {"KAFKA_PROCESS_ROLES": "controller", "KAFKA_ADVERTISED_LISTENERS": "A://a:1"},
             "KAFKA_ADVERTISED_LISTENERS is not supported on a KRaft controller.",
