@@ -45,7 +45,8 @@ OTHERS: Mapping[str, str] = {
     "KAFKA_TLS_CLIENT_AUTH": "`ssl.client.auth` beside it (bitnami).",
     "KAFKA_CERTIFICATE_PASSWORD": "The password of these stores and of the key (bitnami).",
     "KAFKA_BROKER_ID": "`node.id`, if `KAFKA_NODE_ID` is not set.",
-    "KAFKA_OPTS": "`-Djava.security.auth.login.config=FILE`: log-ins from a JAAS file. The rest is for a JVM.",
+    "KAFKA_OPTS": "`-Djava.security.auth.login.config=FILE`: users and passwords of SASL from a JAAS file. "
+    "The rest is for a JVM.",
     "KAFKA_ADVERTISED_HOST_NAME": "The advertised host, where no listeners are given (wurstmeister).",
     "KAFKA_ADVERTISED_PORT": "The port beside it, by default that of `KAFKA_PORT` (wurstmeister).",
     "KAFKA_PORT": "The port to listen on, where no listeners are given, by default 9092 (wurstmeister).",
