@@ -31,10 +31,10 @@ from odradek.broker.config.requirements import (
 )
 from odradek.broker.config.tiered_storage import check_dynamic as check_dynamic_limits
 from odradek.broker.config.tiered_storage import check_topic
-from odradek.broker.controller.state import Decision, MetadataState
+from odradek.broker.controller.state import Decision, MetadataState, each_by_itself
 from odradek.broker.metadata.image import ELR_VERSION, METADATA_VERSION, MetadataImage, ResourceType
 from odradek.broker.metadata.topic_name_rules import check_topic_name
-from odradek.protocol.errors import ErrorCode, KafkaError, as_value
+from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.metadata_records.clear_elr_record import ClearElrRecord
 from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
 from odradek.protocol.message import MetadataRecord
@@ -54,15 +54,7 @@ def alter_configs(
 
     `node_id`: the broker that was asked, which changes no other broker's; None for a controller, which changes all.
     """
-    records: list[MetadataRecord] = []
-    results: list[KafkaError | None] = []
-    for change in changes:
-        try:
-            records += _records_of(state, change, node_id)
-        except KafkaError as error:
-            results.append(as_value(error))
-        else:
-            results.append(None)
+    records, results = each_by_itself(changes, lambda change: _records_of(state, change, node_id))
     stumbled = next((each for each in results if each and each.code is ErrorCode.UNKNOWN_SERVER_ERROR), None)
     if stumbled and not changes[0].replaces:
         # Kafka's controller fails at the whole request, of which its broker has refused parts before.

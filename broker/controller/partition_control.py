@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from odradek.broker.controller.elections import Election, PartitionChange, Rules, without
-from odradek.broker.controller.state import Decision, MetadataState, PartitionKey
+from odradek.broker.controller.state import Decision, MetadataState, PartitionKey, each_by_itself
 from odradek.broker.controller.topic_control import check_replicas
 from odradek.broker.metadata.image import (
     ELR_VERSION,
@@ -17,7 +17,7 @@ from odradek.broker.metadata.image import (
     TopicImage,
     directory_of,
 )
-from odradek.protocol.errors import ErrorCode, KafkaError, as_value
+from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.metadata_records.partition_change_record import PartitionChangeRecord
 from odradek.protocol.message import MetadataRecord
 from odradek.storage.log_config import LogConfig
@@ -35,16 +35,7 @@ def elect_leaders(
 ) -> Decision[list[KafkaError | None]]:
     """Elect the preferred replicas, or (`unclean`) any live ones where there is no leader; replies for each."""
     election = Election.UNCLEAN if unclean else Election.PREFERRED
-    records: list[MetadataRecord] = []
-    results: list[KafkaError | None] = []
-    for key in partitions:
-        try:
-            records.append(_elected(state, key, election))
-        except KafkaError as error:
-            results.append(as_value(error))
-        else:
-            results.append(None)
-    return records, results
+    return each_by_itself(partitions, lambda key: [_elected(state, key, election)])
 
 
 def _elected(state: MetadataState, key: PartitionKey, election: Election) -> PartitionChangeRecord:
@@ -288,21 +279,10 @@ def reassign_partitions(
     A reassignment is under way until all replicas that it adds are in sync; who completes it is whatever changes the
     replicas in sync.
     """
-    records: list[MetadataRecord] = []
-    results: list[KafkaError | None] = []
-    for asked in reassignments:
-        try:
-            record = _reassigned(state, asked, allow_factor_change)
-        except KafkaError as error:
-            results.append(as_value(error))
-            continue
-        results.append(None)
-        if record is not None:
-            records.append(record)
-    return records, results
+    return each_by_itself(reassignments, lambda asked: _reassigned(state, asked, allow_factor_change))
 
 
-def _reassigned(state: MetadataState, asked: Reassignment, allow_factor_change: bool) -> PartitionChangeRecord | None:
+def _reassigned(state: MetadataState, asked: Reassignment, allow_factor_change: bool) -> list[PartitionChangeRecord]:
     (name, index), replicas = asked
     topic = state.image.topics.get(name)
     if topic is None:
@@ -321,12 +301,12 @@ def _reassigned(state: MetadataState, asked: Reassignment, allow_factor_change: 
     # As on Kafka: what an earlier reassignment adds or removes is kept where the new one does nothing of that kind.
     change.removing = tuple(removing) or before.removing
     change.adding = tuple(sorted(set(replicas) - set(before.replicas))) or before.adding
-    return change.record(topic.topic_id, index)
+    return change.records(topic.topic_id, index)
 
 
 def _cancelled(
     state: MetadataState, topic: TopicImage, index: int, before: PartitionRegistration
-) -> PartitionChangeRecord | None:
+) -> list[PartitionChangeRecord]:
     """Back to the replicas before the reassignment."""
     if not before.is_reassigned:
         raise KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
@@ -345,7 +325,7 @@ def _cancelled(
             text = f"Unable to revert partition assignment for {topic.name}:{index} because it would require an "
             raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text + "unclean leader election.")
         change.isr = change.replicas[:1]
-    return change.record(topic.topic_id, index)
+    return change.records(topic.topic_id, index)
 
 
 def _check_factor(before: PartitionRegistration, replicas: Sequence[int]) -> None:

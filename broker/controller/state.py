@@ -6,17 +6,19 @@ the records of its decision with the reply, or raises the error that Kafka would
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ParamSpec, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.controller.feature_levels import MIN_INSYNC_REPLICAS, supported_features
 from odradek.broker.metadata.image import MetadataImage
 from odradek.broker.releases.release import Release
 from odradek.broker.runtime.machine import R
+from odradek.protocol.errors import KafkaError, as_value
 from odradek.protocol.message import MetadataRecord
 
 P = ParamSpec("P")
+T = TypeVar("T")
 Decision: TypeAlias = tuple[Sequence[MetadataRecord], R]
 PartitionKey = tuple[str, int]
 """Topic name and index."""
@@ -77,3 +79,19 @@ class FollowRule:
 
     def __repr__(self) -> str:
         return f"FollowRule({self.rule.__name__})"  # arguments may be secrets
+
+
+def each_by_itself(
+    items: Iterable[T], decide: Callable[[T], Sequence[MetadataRecord]]
+) -> tuple[list[MetadataRecord], list[KafkaError | None]]:
+    """The records of the items that are not refused, and for each item in order its error or None."""
+    records: list[MetadataRecord] = []
+    results: list[KafkaError | None] = []
+    for item in items:
+        try:
+            records += decide(item)
+        except KafkaError as error:
+            results.append(as_value(error))
+        else:
+            results.append(None)
+    return records, results

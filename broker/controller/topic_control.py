@@ -10,7 +10,7 @@ from odradek.broker.config.broker_config import BrokerConfig, ConfigError, Topic
 from odradek.broker.config.requirements import takes_replicas
 from odradek.broker.config.tiered_storage import check_topic
 from odradek.broker.controller.config_control import config_records
-from odradek.broker.controller.state import Decision, MetadataState
+from odradek.broker.controller.state import Decision, MetadataState, each_by_itself
 from odradek.broker.metadata.image import METADATA_VERSION, BrokerRegistration, ResourceType, directory_of
 from odradek.broker.metadata.topic_name_rules import (
     CONSUMER_OFFSETS,
@@ -245,20 +245,15 @@ def delete_topics(
     state: MetadataState, topic_ids: Sequence[bytes], *, quota: Quota = unlimited
 ) -> Decision[list[KafkaError | None]]:
     """Delete topics by id, each at most once; replies UNKNOWN_TOPIC_ID for one that does not exist."""
-    records: list[MetadataRecord] = []
-    results: list[KafkaError | None] = []
-    for topic_id in topic_ids:
+
+    def deleted(topic_id: bytes) -> list[MetadataRecord]:
         topic = state.image.topics_by_id.get(topic_id)
-        try:
-            if topic is None:
-                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
-            quota(len(topic.partitions))
-        except KafkaError as error:
-            results.append(as_value(error))
-        else:
-            records.append(RemoveTopicRecord(topic_id))
-            results.append(None)
-    return records, results
+        if topic is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+        quota(len(topic.partitions))
+        return [RemoveTopicRecord(topic_id)]
+
+    return each_by_itself(topic_ids, deleted)
 
 
 # -- placement
