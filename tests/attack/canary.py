@@ -91,7 +91,8 @@ def sing(port: int) -> None:
 
 
 def _produce(number: int) -> Any:
-    batch = build_batch([Record(0, 0, None, b"%d" % number)])
+    now_ms = time.time_ns() // 1_000_000  # an older record is deleted by time, maybe before it is fetched
+    batch = build_batch([Record(0, now_ms, None, b"%d" % number)])
     return ProduceRequest(None, 1, 30_000, [TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, batch)])])
 
 
