@@ -35,6 +35,7 @@ _OF_ALL = frozenset(
         "DeleteAcls/filterResults/matchingAcls",
         "DeleteGroups/results",
         "DeleteTopics/responses",
+        "DescribeTransactions/transactionStates/topics",
         "ElectLeaders/replicaElectionResults",
         "OffsetFetch/topics",
         "OffsetFetch/topics/partitions",

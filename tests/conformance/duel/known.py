@@ -195,11 +195,15 @@ OLDER: tuple[Known, ...] = (
 
 
 def _states_fail_later(difference: Difference, step: Step) -> bool:
-    """Whether only share partitions whose state cannot be read are missing on one side."""
+    """Whether there are share partitions whose state cannot be read, and the others with records are alike."""
+    rows = [row for side in (difference.odradek, difference.kafka) for row in side]
+    if -1 not in {row.get("errorCode") for each in rows for row in each.get("partitions", [each])}:
+        return False
 
     def readable(rows: list[Form]) -> list[Form]:
         kept = [{**row, "partitions": readable(row["partitions"])} if "partitions" in row else row for row in rows]
-        return sorted((row for row in kept if row.get("errorCode") != -1 and row.get("partitions") != []), key=str)
+        says = (row for row in kept if row.get("errorCode") != -1 and row.get("partitions") != [])
+        return sorted((row for row in says if row.get("records") != "" or row["acknowledgeErrorCode"]), key=str)
 
     return readable(difference.odradek) == readable(difference.kafka)
 

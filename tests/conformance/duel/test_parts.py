@@ -125,6 +125,19 @@ def test_shrinking_keeps_the_steps_that_show_a_difference() -> None:
     assert [(step.number, step.body) for step in fewest] == [(3, {"topics": ["y"]}), (17, {"topics": ["y"]})]
 
 
+def test_shrinking_leaves_headers_whole() -> None:
+    steps = [Step(0, "a", "Produce", 9, {"records": [{"headers": [["h", None], ["k", "v"]]}]})]
+    (fewest,) = with_less(steps, lambda some: bool(some[0].body["records"]))
+    assert fewest.body == {"records": [{"headers": []}]}
+
+
+def test_ids_of_other_conversations_are_not_paired() -> None:
+    pairing = Pairing("raaaaaar", 0)
+    own, other = {"transactionalId": "x-raaaaaar", "producerId": 5}, {"transactionalId": "x-rbbbbbbr", "producerId": 6}
+    pairing.learn(1, {"transactionStates": [other, own]}, {"transactionStates": [{**own, "producerId": 8}]})
+    assert pairing.shown(own, 0)["producerId"] == pairing.shown({**own, "producerId": 8}, 1)["producerId"]
+
+
 def test_only_share_partitions_that_cannot_be_read_may_be_missing() -> None:
     def answer(*codes: int) -> list[Any]:
         return [
