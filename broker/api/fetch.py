@@ -311,6 +311,8 @@ class FetchReader:
                 self.size += size
             elif data.diverging_epoch.epoch >= 0 or data.preferred_read_replica >= 0:
                 ended = True
+        if unknown and self.follower_id < 0:  # as in Kafka, which looks at ids before it asks for rights
+            unknown.sort(key=lambda each: each[0].error != ErrorCode.UNKNOWN_TOPIC_ID)
         results += unknown
         return ended or not waitable or self.size >= self.min_bytes
 

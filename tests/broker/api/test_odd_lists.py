@@ -479,6 +479,18 @@ def test_offsets_are_not_fetched_for_the_member_null_with_an_epoch(talk: Talk) -
         assert answer["errorCode"] == code
 
 
+def test_a_fetch_answers_unknown_ids_before_unknown_partitions(talk: Talk) -> None:
+    def asked(topic_id: str, *indexes: int) -> Form:
+        partitions = [{"partition": at, "fetchOffset": 0, "partitionMaxBytes": 1} for at in indexes]
+        return {"topicId": topic_id, "partitions": partitions}
+
+    known = talk.ids["a"]
+    topics = [asked(known, 100, 101), asked(SOME_ID, 100), asked(known, 0), asked(SOME_ID, 3), asked(known, 2)]
+    answer = talk.ask("Fetch", 13, {"maxWaitMs": 0, "sessionEpoch": -1, "maxBytes": 1, "topics": topics})
+    told = [(each["topicId"], [row["partitionIndex"] for row in each["partitions"]]) for each in answer["responses"]]
+    assert told == [(known, [0]), (SOME_ID, [100, 3]), (known, [100, 101, 2])]
+
+
 def test_a_first_batch_that_does_not_fit_takes_the_aborted_transactions_along(talk: Talk) -> None:
     named = []
     for name in ("a", "b"):

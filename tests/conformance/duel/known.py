@@ -87,6 +87,14 @@ KNOWN: tuple[Known, ...] = (
         parts=True,
     ),
     Known(
+        "Fetch",
+        "Fetch v13+ of several partitions of topic id zero tells each that the id is unknown, and ShareFetch takes",
+        lambda difference, step: (
+            _never_answered(difference, step) and "'topicId': 'AAAAAAAAAAAAAAAAAAAAAA'" in str(step.body)
+        ),
+        parts=True,
+    ),
+    Known(
         "AddPartitionsToTxn|Produce|WriteTxnMarkers",
         "odradek answers requests that Kafka never answers: Produce with null records",
         _never_answered,
