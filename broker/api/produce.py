@@ -454,9 +454,12 @@ def _transactional_batches(ctx: RequestContext, request: ProduceRequest) -> list
             continue
         for data in asked.partition_data:
             records: Any = data.records
-            if not 0 <= data.index < len(topic.partitions) or records is None or len(records) < HEADER_SIZE:
+            if not 0 <= data.index < len(topic.partitions) or records is None:
                 continue
-            batch = read_batch(records)
+            try:
+                batch = read_batch(single_batch(records))
+            except RecordsRefused:
+                continue  # malformed records are in no transaction
             partition = topic.partitions[data.index]
             verified = batch.magic == 2 and batch.is_transactional and batch.producer_id >= 0
             if verified and partition.leader_id == ctx.node.id:

@@ -241,6 +241,18 @@ def test_produce_names_a_topic_once(talk: Talk) -> None:
     assert produced(("a", [0]), acks=2, **in_transaction) == [("a", [(0, 49)])]
 
 
+def test_a_partition_with_several_batches_is_in_no_transaction(talk: Talk) -> None:
+    talk.ask("FindCoordinator", 4, {"coordinatorKeys": ["several"], "keyType": 1})
+    asked: Form = {"transactionalId": "several", "transactionTimeoutMs": 1000, "producerId": -1, "producerEpoch": -1}
+    own = {"producer_id": talk.ask("InitProducerId", 4, asked)["producerId"], "producer_epoch": 0, "base_sequence": 0}
+    other = batch(producer_id=4711, producer_epoch=0, base_sequence=0, transactional=True)
+    good = batch(transactional=True, **own)
+    data = [{"name": "a", "partitionData": [{"index": 1, "records": good}, {"index": 0, "records": other + good}]}]
+    request = {"transactionalId": "several", "acks": 1, "timeoutMs": 1000, "topicData": data}
+    (topic,) = talk.ask("Produce", 6, request)["responses"]
+    assert topic["partitionResponses"][1]["errorCode"] == 87
+
+
 @pytest.mark.parametrize("timestamp", [-3, -4, -5, -6, -7])
 def test_an_old_version_refuses_a_special_timestamp_before_it_looks_for_the_partition(
     talk: Talk, timestamp: int
