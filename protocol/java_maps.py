@@ -125,11 +125,10 @@ def trie_order_by_topic(partitions: Iterable[tuple[str, int]]) -> list[tuple[str
     ordered = scala_order(partitions, hash_of_partition)
     if len(ordered) > _FEW:
         ordered = scala_trie_order(ordered, hash_of_partition)
-    by_topic: dict[str, list[tuple[str, int]]] = {}
-    for partition in ordered:
-        by_topic.setdefault(partition[0], []).append(partition)
-    topics = list(by_topic) if len(by_topic) <= _FEW else scala_trie_order(by_topic, hash_of_text)
-    return [(topic, [index for _, index in by_topic[topic]]) for topic in topics]
+    by_topic: dict[str, list[int]] = {}
+    for topic, index in ordered:
+        by_topic.setdefault(topic, []).append(index)
+    return [(topic, by_topic[topic]) for topic in scala_trie_order(by_topic, hash_of_text)]
 
 
 def _trie(entries: list[tuple[int, K]], shift: int) -> list[K]:

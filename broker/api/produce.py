@@ -115,15 +115,11 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> Answer | Coroutine[
         records: Any = asked[0].partition_data[0].records
         transactional = records is not None and is_transactional_batch(records)
     else:
-        unreadable = None
-        transactional = False
         try:
             transactional = _names_transaction(request)
         except CorruptBatchError as error:
-            unreadable = error
+            return _unreadable(ctx, request, error)
         _drop_repeated(request)
-        if unreadable is not None:
-            return finish(request, error_response(request, ctx.api_version, unreadable.code, unreadable.message))
     if transactional and request.transactional_id is None:
         refused = error_response(request, ctx.api_version, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, None)
         return finish(request, refused)
@@ -344,6 +340,11 @@ def _names_transaction(request: ProduceRequest) -> bool:
             if records is not None and batch_size_at(records) is not None and is_transactional_batch(records):
                 return True
     return False
+
+
+def _unreadable(ctx: RequestContext, request: ProduceRequest, error: CorruptBatchError) -> ProduceResponse:
+    _drop_repeated(request)
+    return finish(request, error_response(request, ctx.api_version, error.code, error.message))
 
 
 def _drop_repeated(request: ProduceRequest) -> None:
@@ -567,8 +568,11 @@ _WRITE, _TOPIC = Operation.WRITE, Resource.TOPIC
 
 def guarded_produce(ctx: RequestContext, request: ProduceRequest) -> Served:
     """Append what the client may write."""
+    try:
+        transactional = _names_transaction(request)
+    except CorruptBatchError as error:
+        return _unreadable(ctx, request, error)
     asked = request.topic_data
-    transactional = _names_transaction(request)
     if len(asked) == 1 and not transactional:
         name = _name(ctx, asked[0])
         if name is not None and ctx.allows(_WRITE, _TOPIC, name, tell=False):
@@ -589,15 +593,6 @@ def guarded_produce(ctx: RequestContext, request: ProduceRequest) -> Served:
     if isinstance(served, Parked) or is_coroutine(served):
         return _joined_later(ctx, request, served, denied, order)
     return _joined(request, served, denied, order)  # type: ignore[arg-type]
-
-
-def _is_transactional(request: ProduceRequest) -> bool:
-    for topic in request.topic_data:
-        for data in topic.partition_data:
-            records: Any = data.records
-            if records is not None and is_transactional_batch(records):
-                return True
-    return False
 
 
 def _name(ctx: RequestContext, topic: TopicProduceData) -> str | None:

@@ -651,6 +651,14 @@ def test_without_an_answer_the_connection_is_closed_and_the_rest_is_written(clus
     assert written(cluster, "mine") == 1
 
 
+@pytest.mark.parametrize("names", [["theirs"], ["theirs", "mine"]])
+def test_unreadable_records_are_told_before_rights(cluster: Cluster, names: list[str]) -> None:
+    told = codes(ask(cluster, by_name(*names, records=bytes(68)), 12, principal=ALICE))
+    assert told == [(name, ErrorCode.CORRUPT_MESSAGE) for name in names]
+    with pytest.raises(CloseConnection):
+        ask(cluster, by_name(*names, records=bytes(68), acks=0), 12, principal=ALICE)
+
+
 def test_a_partition_that_is_denied_twice_is_answered_once(cluster: Cluster) -> None:
     assert codes(ask(cluster, by_name("theirs", "theirs"), 12, principal=ALICE)) == [("theirs", DENIED)]
 
