@@ -9,6 +9,7 @@ from odradek.broker.metadata.node import Node
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.requests.context import RequestContext
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.java_maps import hash_of_number, scala_order
 
 
 def find_partition(ctx: RequestContext, topic_name: str, index: int) -> Partition:
@@ -32,9 +33,13 @@ def reachable(ctx: RequestContext, nodes: Iterable[Node]) -> Iterator[tuple[Node
 
 
 def leader_endpoints(ctx: RequestContext, leader_ids: Iterable[int], make: Callable[..., Any]) -> list[Any]:
-    """The addresses of these nodes, each once, as the client would reach them; `make` is the response's struct."""
+    """The addresses of these nodes, each once, as the client would reach them; `make` is the response's struct.
+
+    They come in the order of a map of Scala, as in Kafka.
+    """
     nodes = ctx.services.nodes
-    leaders = [nodes[node_id] for node_id in dict.fromkeys(leader_ids) if node_id in nodes and nodes[node_id].up]
+    order = scala_order(leader_ids, hash_of_number)
+    leaders = [nodes[node_id] for node_id in order if node_id in nodes and nodes[node_id].up]
     return [
         make(node_id=node.id, host=host, port=port, rack=node.rack) for node, (host, port) in reachable(ctx, leaders)
     ]

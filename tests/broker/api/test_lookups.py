@@ -49,7 +49,7 @@ def test_each_node_once_as_the_client_reaches_it() -> None:
     nodes = plane.cluster.nodes
     nodes[2].first.port, nodes[2].rack = 9002, "r2"
     nodes[3].first.advertised = ("elsewhere", 1234)
-    found = leader_endpoints(plane.context(FetchRequest(), 16), [2, 3, 2], NodeEndpoint)
+    found = leader_endpoints(plane.context(FetchRequest(), 16), [3, 2, 3], NodeEndpoint)
     assert [(each.node_id, each.host, each.port, each.rack) for each in found] == [
         (2, "broker.test", 9002, "r2"),
         (3, "elsewhere", 1234, None),
