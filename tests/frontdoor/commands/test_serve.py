@@ -26,6 +26,9 @@ from tests.frontdoor.control.conftest import ask
 
 pytestmark = pytest.mark.long  # each test starts a broker as users do
 
+HANG_UP = [] if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else [signal.SIGHUP]
+"""Under `nohup` a process and its children ignore it."""
+
 
 def command(*words: str) -> list[str]:
     return [sys.executable, "-m", "odradek", *words]
@@ -46,12 +49,12 @@ def serving(*words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
         process.communicate()
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, *HANG_UP])
 def test_serve_says_where_and_ends_cleanly(how: signal.Signals) -> None:
     assert any(serve_and_end(how) < 1.5 for _ in range(5))  # once is enough: the machine may be busy
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("how", [signal.SIGTERM, *HANG_UP])
 def test_a_data_directory_has_the_mark_of_a_clean_stop(tmp_path: Path, how: signal.Signals) -> None:
     with serving("--data-dir", str(tmp_path), "--topic", "t:1") as (process, _):
         process.send_signal(how)
