@@ -43,13 +43,13 @@ class GroupService(CoordinatorService[GroupMachine]):
             topic,
             surroundings,
             lambda partition: GroupMachine(settings, configs=configs, topics=topics),
-            handle_effect=self._handle_effect,
+            handle_effect=self._execute_effect,
             base_sequence=0,
         )
         self.watchers: dict[object, Callable[[], None]] = {}
         self.effect_handlers: EffectHandlers = {GroupChanged: self._group_changed, FollowUp: _follow_up}
 
-    def _handle_effect(self, shard: Shard[GroupMachine], effect: Effect) -> None:
+    def _execute_effect(self, shard: Shard[GroupMachine], effect: Effect) -> None:
         if effect.__class__ not in self.effect_handlers:
             self.effect_handlers |= self._more_effect_handlers()
         self.effect_handlers[effect.__class__](shard, effect)

@@ -294,7 +294,7 @@ class TransactionService(CoordinatorService[TransactionMachine]):
         def new_producer_id(partition: int) -> int:
             return allocate(topic.ensure()[partition].leader_id)
 
-        super().__init__(topic, surroundings, machine, handle_effect=self._handle_effect)
+        super().__init__(topic, surroundings, machine, handle_effect=self._execute_effect)
         self.holds = HoldBook(self._go_on)
         self.markers = markers
         self._cuts = cuts
@@ -338,7 +338,7 @@ class TransactionService(CoordinatorService[TransactionMachine]):
 
     # -- the end of transactions
 
-    def _handle_effect(self, shard: Shard[TransactionMachine], effect: Effect) -> None:
+    def _execute_effect(self, shard: Shard[TransactionMachine], effect: Effect) -> None:
         if isinstance(effect, HoldReached):
             self.holds.reached(effect.transactional_id, effect.at)
         else:
