@@ -78,7 +78,7 @@ _Outcome = tuple[ErrorCode, str | None]
         (Operation.DESCRIBE_CONFIGS, Resource.GROUP),
     ),
     in_parts=True,
-    large_answers=True,
+    large_answers=0,
 )
 def describe_configs(ctx: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
     """The configs of each resource, with where they come from."""

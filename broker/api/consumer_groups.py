@@ -109,7 +109,7 @@ def _check_first(request: ConsumerGroupHeartbeatRequest) -> None:
 @handles(
     ConsumerGroupDescribeRequest,
     access=ByItem((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)),
-    large_answers=True,
+    large_answers=0,
 )
 def consumer_group_describe(
     ctx: RequestContext, request: ConsumerGroupDescribeRequest

@@ -46,7 +46,7 @@ _NOT_FOUND_FROM = 6
 _OPERATIONS_ON_CONFIGS = 1 << Operation.DESCRIBE_CONFIGS | 1 << Operation.ALTER_CONFIGS
 
 
-@handles(DescribeGroupsRequest, access=ByItem((Operation.DESCRIBE, Resource.GROUP)), large_answers=True)
+@handles(DescribeGroupsRequest, access=ByItem((Operation.DESCRIBE, Resource.GROUP)), large_answers=0)
 def describe_groups(ctx: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
     """State, protocol and members of groups."""
     shown, hidden = describable(ctx, request.groups)

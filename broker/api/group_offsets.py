@@ -183,7 +183,7 @@ def _commit(
     access=ByItem((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)),
     older="group_offsets.fetch",
     in_parts=True,
-    large_answers=True,
+    large_answers=8,
 )
 def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetchResponse | Later:
     """The committed offsets of groups. A client that asks for stable offsets waits for replication."""

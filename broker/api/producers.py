@@ -111,7 +111,7 @@ def init_producer_id_refused(code: ErrorCode) -> InitProducerIdResponse:
     return InitProducerIdResponse(error_code=code, producer_id=NO_PRODUCER_ID, producer_epoch=NO_PRODUCER_EPOCH)
 
 
-@handles(DescribeProducersRequest, access=ByItem((Operation.READ, Resource.TOPIC)), in_parts=True, large_answers=True)
+@handles(DescribeProducersRequest, access=ByItem((Operation.READ, Resource.TOPIC)), in_parts=True, large_answers=0)
 def describe_producers(ctx: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
     """The producers that each partition remembers, with their open transactions, in the order of Kafka's hash map."""
     response = DescribeProducersResponse()

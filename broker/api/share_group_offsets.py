@@ -50,7 +50,7 @@ _UNKNOWN_LAG = -1
 @handles(
     describe.DescribeShareGroupOffsetsRequest,
     access=ByItem((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)),
-    large_answers=True,
+    large_answers=0,
 )
 def describe_offsets(
     ctx: RequestContext, request: describe.DescribeShareGroupOffsetsRequest

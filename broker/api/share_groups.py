@@ -84,7 +84,7 @@ def _check(request: heartbeat.ShareGroupHeartbeatRequest) -> None:
 @handles(
     describe.ShareGroupDescribeRequest,
     access=ByItem((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)),
-    large_answers=True,
+    large_answers=0,
 )
 def share_group_describe(
     ctx: RequestContext, request: describe.ShareGroupDescribeRequest

@@ -198,7 +198,7 @@ def _check_first(request: h.StreamsGroupHeartbeatRequest) -> None:
 @handles(
     d.StreamsGroupDescribeRequest,
     access=ByItem((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)),
-    large_answers=True,
+    large_answers=0,
 )
 def streams_group_describe(
     ctx: RequestContext, request: d.StreamsGroupDescribeRequest

@@ -43,7 +43,7 @@ from odradek.protocol.java_maps import concurrent_order, hash_of_long, hash_of_p
 @handles(
     DescribeTransactionsRequest,
     access=ByItem((Operation.DESCRIBE, Resource.TRANSACTIONAL_ID), (Operation.DESCRIBE, Resource.TOPIC)),
-    large_answers=True,
+    large_answers=0,
 )
 def describe_transactions(ctx: RequestContext, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
     """The state of transactional ids that this node coordinates."""

@@ -692,7 +692,7 @@ class Dispatcher:
             self._serving(handler, version_read, node.release),
             self.recent.whole_bytes_of(key),
             handler.long_bytes if self._instead is None else NEVER_LONG,
-            handler.large_answers and self._instead is None,
+            self._instead is None and handler.large_answers is not None and version_read >= handler.large_answers,
             self._answer_writer(key, version_read),
         )
         self._routes[node.route_base | key << 16 | version] = route

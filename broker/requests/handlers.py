@@ -65,7 +65,7 @@ class Handler:
         older: str = "",
         in_parts: bool = False,
         long_bytes: int = LONG_BYTES,
-        large_answers: bool = False,
+        large_answers: int | None = None,
     ) -> None:
         self.spec = spec
         self.function = function
@@ -131,7 +131,7 @@ def handles(
     older: str = "",
     in_parts: bool = False,
     long_bytes: int = LONG_BYTES,
-    large_answers: bool = False,
+    large_answers: int | None = None,
 ) -> Callable[[_F], _F]:
     """Register the decorated function for `request_class`. The versions default to all that any release has.
 
@@ -141,7 +141,8 @@ def handles(
     `in_parts`: the answer has one element for each of the request, in their order, and none depends on another
     (`error_answers.SHAPES` names the lists). So a long request is served some elements at a time. A request is long
     above `long_bytes` (`long_requests`).
-    `large_answers`: what is answered of one element may be large, so a request that names more than a few is long, too.
+    `large_answers`: from this version on what is answered of one element may be large, so a request that names more
+    than a few is long, too.
     A handler returns the response, or None for "no answer" (acks=0). `raise KafkaError` answers with that error at
     the level where the API carries it. `raise CloseConnection` cuts the connection. Any other exception is a bug of
     the broker.

@@ -42,7 +42,11 @@ from odradek.protocol.generated.messages.fetch import FetchableTopicResponse, Fe
 from odradek.protocol.generated.messages.list_groups import ListedGroup, ListGroupsResponse
 from odradek.protocol.generated.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
-from odradek.protocol.generated.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from odradek.protocol.generated.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+)
 from odradek.protocol.generated.messages.share_group_describe import ShareGroupDescribeRequest
 from odradek.protocol.generated.messages.streams_group_describe import StreamsGroupDescribeRequest
 from odradek.protocol.message import Message
@@ -403,6 +407,12 @@ def test_a_request_that_names_more_than_four_is_long_and_one_of_four_is_not(
         assert isinstance(dispatcher.begin(node, plane.connection, frame), Long) == (count == 5)
 
 
+def test_old_requests_for_the_offsets_of_many_partitions_are_not_long() -> None:
+    plane = DataPlane()
+    frame = request_frame(OffsetFetchRequest("g", [OffsetFetchRequestTopic("t", list(range(50)))]), 1)[4:]
+    assert isinstance(plane.cluster.dispatcher.begin(plane.cluster.nodes[1], plane.connection, frame), list)
+
+
 def test_partitions_of_one_topic_count_as_elements() -> None:
     plane = DataPlane()
     dispatcher, node = plane.cluster.dispatcher, plane.cluster.nodes[1]
@@ -429,7 +439,7 @@ def test_a_short_request_whose_answer_would_be_too_large_ends_the_connection(ins
         with pytest.raises(CloseConnection, match="larger than 1000000 bytes"):
             await finished(cluster, begin(cluster, frame))
 
-    install(DescribeGroupsRequest, handler, in_parts=in_parts, large_answers=True)
+    install(DescribeGroupsRequest, handler, in_parts=in_parts, large_answers=0)
     trio.run(main)
     assert served < 50 if in_parts else served == 1000
 
