@@ -190,7 +190,8 @@ class ShareStateClient:
         try:
             self._persister().ask_about(command)
         except KafkaError as error:
-            raise _for_members(error) from error
+            text = error.message and f"Error in write state RPC. {error.message}"
+            raise _for_members(KafkaError(error.code, text)) from error
 
     def uncommitted(self, key: ShareKey) -> ReplySlot[None] | None:
         uncommitted: ReplySlot[None] | None = self._persister().uncommitted(key)

@@ -103,10 +103,13 @@ def test_errors(code: ErrorCode, heard: ErrorCode) -> None:
     service: Any = Refusing(code)
     client = ShareStateClient(lambda: service)
     key = ShareKey("g", bytes(16), 0)
-    for ask in (lambda: client.read(key, 0), lambda: client.write(key, 0, 0, StateWrite(0, 0, []))):
+    for ask, text in (
+        (lambda: client.read(key, 0), "why"),
+        (lambda: client.write(key, 0, 0, StateWrite(0, 0, [])), "Error in write state RPC. why"),
+    ):
         with pytest.raises(KafkaError) as caught:
             ask()
-        assert (caught.value.code, caught.value.message) == (heard, "why")
+        assert (caught.value.code, caught.value.message) == (heard, text)
 
 
 PERSISTER = "group.share.persister.class.name"
