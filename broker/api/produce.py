@@ -609,7 +609,7 @@ async def _joined_later(
     served: Coroutine[Any, Any, Answer] | Parked,
     denied: list[TopicProduceData],
     order: dict[tuple[str, bytes], int],
-) -> ProduceResponse:
+) -> ProduceResponse | None:
     answer = served if isinstance(served, Parked) else await served
     if isinstance(answer, Parked):
         answer = await answer.response(ctx.services.clock)
@@ -621,7 +621,7 @@ def _joined(
     served: ProduceResponse | None,
     denied: list[TopicProduceData],
     order: dict[tuple[str, bytes], int],
-) -> ProduceResponse:
+) -> ProduceResponse | None:
     """The served and the denied partitions, in the order of the request."""
     response = ProduceResponse() if served is None else served
     refused: dict[tuple[str, bytes], dict[int, None]] = {}
@@ -634,4 +634,8 @@ def _joined(
         answers = [PartitionProduceResponse(index, ErrorCode.TOPIC_AUTHORIZATION_FAILED, -1) for index in indexes]
         response.responses.append(TopicProduceResponse(name, topic_id, answers))
     response.responses.sort(key=lambda topic: order[topic.name, topic.topic_id])
+    if request.acks == 0 and not any(
+        each.error_code for topic in response.responses for each in topic.partition_responses
+    ):
+        return None
     return finish(request, response)

@@ -651,6 +651,11 @@ def test_without_an_answer_the_connection_is_closed_and_the_rest_is_written(clus
     assert written(cluster, "mine") == 1
 
 
+def test_a_denied_topic_without_partitions_is_no_error(cluster: Cluster) -> None:
+    request = ProduceRequest(acks=0, timeout_ms=1000, topic_data=[TopicProduceData("theirs", partition_data=[])])
+    assert ask(cluster, request, 12, principal=ALICE) is None
+
+
 @pytest.mark.parametrize("names", [["theirs"], ["theirs", "mine"]])
 def test_unreadable_records_are_told_before_rights(cluster: Cluster, names: list[str]) -> None:
     told = codes(ask(cluster, by_name(*names, records=bytes(68)), 12, principal=ALICE))
