@@ -72,6 +72,8 @@ def _begun(cluster: Cluster, request: Any, version: int | None, node_id: int, pr
 
 
 def _as_sent(request: Any, chosen: int, response: Any) -> Any:
+    if response is None:  # acks=0 gets no answer
+        return None
     spec = API_BY_KEY[request.API_KEY]
     body = response.body if isinstance(response, EncodedBody) else codec(spec.response, chosen).encode(response)
     return codec(spec.response, chosen).decode(body)[0]
