@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from odradek.broker.api.lookups import repeated
 from odradek.broker.coordinator.group.classic.group import ClassicGroup, Member
 from odradek.broker.coordinator.group.classic.states import DEAD, STABLE
 from odradek.broker.coordinator.group.epoch_group import EpochGroup
@@ -120,12 +121,6 @@ def describe_groups_of_kind(
             for group, names in zip(groups, topics, strict=True)
         ]
     return first + repeated(groups, ordered)
-
-
-def repeated(groups: Iterable[D], ordered: Iterable[str]) -> list[D]:
-    """The descriptions of the ids in their order; a group that is named again is described once."""
-    by_id = {group.group_id: group for group in groups}
-    return [by_id[group_id] for group_id in ordered]
 
 
 def require_topics(ctx: RequestContext, names: Sequence[str] | None) -> None:

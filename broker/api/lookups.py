@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from odradek.broker.metadata.node import Node
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.requests.context import RequestContext
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_maps import hash_of_number, scala_order
+
+D = TypeVar("D")
 
 
 def find_partition(ctx: RequestContext, topic_name: str, index: int) -> Partition:
@@ -74,6 +76,12 @@ def check_forwards(ctx: RequestContext, why: str | None = None) -> None:
     """NOT_CONTROLLER, with this text, for what is for another node."""
     if is_for_another(ctx):
         raise KafkaError(ErrorCode.NOT_CONTROLLER, why)
+
+
+def repeated(described: Iterable[D], asked: Sequence[str]) -> list[D]:
+    """The descriptions of all names asked for, in order; `described` has each name once, in the order of the first."""
+    by_name = dict(zip(dict.fromkeys(asked), described, strict=True))
+    return [by_name[name] for name in asked]
 
 
 def check_in_time(timeout_ms: int) -> None:

@@ -301,10 +301,11 @@ def create_partitions(ctx: RequestContext, request: CreatePartitionsRequest) -> 
             raise KafkaError(ErrorCode.POLICY_VIOLATION, text)
     quota = mutations_of(ctx, _FIRST_STRICT_GROWTH)
     changes = [_new_partitions(topic) for topic in asked]
+    errors: list[KafkaError | None] = []
     if asked:
         check_in_time(request.timeout_ms)
-    grow, dry = topic_control.create_partitions, request.validate_only
-    errors = ctx.services.controller.ask(grow, changes, validate_only=dry, quota=quota)
+        grow, dry = topic_control.create_partitions, request.validate_only
+        errors = ctx.services.controller.ask(grow, changes, validate_only=dry, quota=quota)
     for topic, error in zip(asked, errors, strict=True):
         code, message = (ErrorCode.NONE, None) if error is None else (error.code, error.message)
         results.append(CreatePartitionsTopicResult(topic.name, code, message))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from odradek.broker.api.group_requests import together
+from odradek.broker.api.lookups import repeated
 from odradek.broker.api.transactions import check_id
 from odradek.broker.coordinator.transaction.service import UncommittedMarker, select_transactions
 from odradek.broker.coordinator.transaction.transaction import DescribeTransaction, TopicPartition
@@ -48,8 +49,8 @@ from odradek.protocol.java_maps import concurrent_order, hash_of_long, hash_of_p
 def describe_transactions(ctx: RequestContext, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
     """The state of transactional ids that this node coordinates."""
     ids = request.transactional_ids
-    described = {transactional_id: _describe(ctx, transactional_id) for transactional_id in dict.fromkeys(ids)}
-    return DescribeTransactionsResponse(transaction_states=[described[transactional_id] for transactional_id in ids])
+    described = [_describe(ctx, transactional_id) for transactional_id in dict.fromkeys(ids)]
+    return DescribeTransactionsResponse(transaction_states=repeated(described, ids))
 
 
 def _describe(ctx: RequestContext, transactional_id: str) -> TransactionState:

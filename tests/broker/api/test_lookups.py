@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from odradek.broker.api.lookups import check_leads, find_partition, leader_endpoints, told_controller
+from odradek.broker.api.lookups import check_leads, find_partition, leader_endpoints, repeated, told_controller
 from odradek.broker.cluster import Cluster
 from odradek.broker.requests.context import RequestContext
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -42,6 +42,11 @@ def test_others_are_unknown(topic: str, index: int) -> None:
 
 
 # -- The addresses of leaders beside errors (KIP-951).
+
+
+def test_a_name_that_is_asked_for_again_has_the_same_description() -> None:
+    assert repeated([1, 2], ["b", "a", "b"]) == [1, 2, 1]
+    assert repeated([], []) == []
 
 
 def test_each_node_once_as_the_client_reaches_it() -> None:
