@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from odradek.broker.controller import acl_control
-from odradek.broker.requests.access import Whole
 from odradek.broker.requests.context import CloseConnection, RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import Whole, handles
 from odradek.broker.security.acl import Acl, AclFilter, Operation, Pattern, Permission, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.create_acls import (

@@ -17,9 +17,8 @@ import re
 from collections.abc import Callable, Mapping
 
 from odradek.broker.controller.feature_levels import KRAFT_VERSION, UNSTABLE_FEATURES_ENABLE, supported_features
-from odradek.broker.requests.access import OPEN
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import NEVER_LONG, handles
+from odradek.broker.requests.handlers import NEVER_LONG, OPEN, handles
 from odradek.broker.requests.parked_request import EncodedBody
 from odradek.broker.requests.services import Services
 from odradek.protocol.errors import ErrorCode

@@ -15,9 +15,8 @@ import trio
 from odradek.broker.controller import quota_control
 from odradek.broker.controller.quota_control import CLIENT_ID, IP, USER, QuotaChange, hash_of_entity
 from odradek.broker.metadata.image import QuotaEntity
-from odradek.broker.requests.access import CLUSTER_REFUSED, Whole
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import CLUSTER_REFUSED, Whole, handles
 from odradek.broker.security.acl import Operation
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.alter_client_quotas import (

@@ -19,9 +19,8 @@ from odradek.broker.controller.membership import controller_endpoints
 from odradek.broker.controller.quorum import Progress
 from odradek.broker.metadata.image import METADATA_VERSION
 from odradek.broker.partitions.partition import Partition
-from odradek.broker.requests.access import CLUSTER_REFUSED, OPEN, Whole
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import CLUSTER_REFUSED, OPEN, Whole, handles
 from odradek.broker.security.acl import Operation
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.describe_cluster import (

@@ -32,9 +32,8 @@ from odradek.broker.config.listeners import address_text
 from odradek.broker.controller import config_control
 from odradek.broker.metadata.image import ResourceType
 from odradek.broker.metadata.topic_name_rules import check_topic_name
-from odradek.broker.requests.access import ByItem, Whole
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import ByItem, Whole, handles
 from odradek.broker.security.acl import CLUSTER_NAME, REFUSAL_TEXTS, REFUSALS, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError, as_value
 from odradek.protocol.generated.messages import alter_configs as alter
@@ -78,7 +77,7 @@ _Outcome = tuple[ErrorCode, str | None]
         (Operation.DESCRIBE_CONFIGS, Resource.GROUP),
     ),
     in_parts=True,
-    large_answers=0,
+    large_answers_from=0,
 )
 def describe_configs(ctx: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
     """The configs of each resource, with where they come from."""

@@ -21,9 +21,8 @@ from odradek.broker.coordinator.group.consumer.group import ConsumerGroup, Consu
 from odradek.broker.coordinator.group.consumer.progress import preferred_assignor
 from odradek.broker.coordinator.group.consumer.records import LEAVING, Member
 from odradek.broker.coordinator.group.epoch_group import AWAY
-from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import ByItem, handles
 from odradek.broker.requests.parked_request import Later, awaited
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -109,7 +108,7 @@ def _check_first(request: ConsumerGroupHeartbeatRequest) -> None:
 @handles(
     ConsumerGroupDescribeRequest,
     access=ByItem((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)),
-    large_answers=0,
+    large_answers_from=0,
 )
 def consumer_group_describe(
     ctx: RequestContext, request: ConsumerGroupDescribeRequest

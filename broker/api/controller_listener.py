@@ -8,25 +8,23 @@ them are in one process.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from typing import Any
 
 from odradek.broker.api.api_versions import told_versions
 from odradek.broker.api.cluster import describe_controllers, describe_quorum_of_controller
 from odradek.broker.api.configs import alter_configs_of_controller, incremental_alter_configs_of_controller
 from odradek.broker.api.generated.index import INDEX
-from odradek.broker.api.lookups import THE_LEADER, check_leads
+from odradek.broker.api.lookups import NOT_THIS_ONE, THE_LEADER, check_leads
 from odradek.broker.controller.feature_levels import UNSTABLE_APIS_ENABLE
 from odradek.broker.metadata.node import Node
 from odradek.broker.releases.release import Release
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import Handler, HandlerRegistry, Index
+from odradek.broker.requests.handlers import Handler, HandlerRegistry, Index, Serve
 from odradek.broker.requests.parked_request import EncodedBody
 from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-
-_Serve = Callable[[RequestContext, Any], Any]
 
 
 def _advertised(ctx: RequestContext) -> dict[int, tuple[int, int]]:
@@ -38,21 +36,9 @@ def _api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersio
     return told_versions(ctx, request, "ApiVersions of controllers", _advertised, UNSTABLE_APIS_ENABLE)
 
 
-def _has_authorizer(ctx: RequestContext) -> bool:
-    return ctx.authorizer is not None
-
-
-def _has_tokens(ctx: RequestContext) -> bool:
-    return bool(ctx.services.config.get("delegation.token.secret.key"))
-
-
-def _always(ctx: RequestContext) -> bool:
-    return True
-
-
 def _by_the_leader(
-    serve: _Serve, needs: Callable[[RequestContext], bool] = _always, why: str | None = THE_LEADER
-) -> _Serve:
+    serve: Serve, needs: Callable[[RequestContext], Any] = lambda ctx: True, why: str | None = THE_LEADER
+) -> Serve:
     """A handler of the active controller; NOT_CONTROLLER, with `why`, from another one.
 
     `needs`: whether the cluster has what the handler works with; without it each controller answers that.
@@ -67,7 +53,7 @@ def _by_the_leader(
     return served
 
 
-def _of_quorum(serve: _Serve) -> _Serve:
+def _of_quorum(serve: Serve) -> Serve:
     """A handler of the quorum's leader; NOT_LEADER_OR_FOLLOWER from another controller."""
 
     @wraps(serve)
@@ -79,27 +65,17 @@ def _of_quorum(serve: _Serve) -> _Serve:
     return served
 
 
-def _with_acls(serve: _Serve) -> _Serve:
-    return _by_the_leader(serve, _has_authorizer)
+_with_acls = partial(_by_the_leader, needs=lambda ctx: ctx.authorizer is not None)
+_with_tokens = partial(_by_the_leader, needs=lambda ctx: ctx.services.config.get("delegation.token.secret.key"))
+_without_words = partial(_by_the_leader, why=None)
+_in_other_words = partial(_by_the_leader, why=NOT_THIS_ONE)
 
 
-def _with_tokens(serve: _Serve) -> _Serve:
-    return _by_the_leader(serve, _has_tokens)
-
-
-def _without_words(serve: _Serve) -> _Serve:
-    return _by_the_leader(serve, why=None)
-
-
-def _in_other_words(serve: _Serve) -> _Serve:
-    return _by_the_leader(serve, why="This is not the correct controller for this cluster.")
-
-
-def _as_it_is(serve: _Serve) -> _Serve:
+def _as_it_is(serve: Serve) -> Serve:
     return serve
 
 
-def _instead(own: _Serve) -> Callable[[_Serve], _Serve]:
+def _instead(own: Serve) -> Callable[[Serve], Serve]:
     return lambda serve: own
 
 
@@ -108,7 +84,7 @@ def _unknown(ctx: RequestContext, request: Any) -> Any:
     raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
-_MADE: dict[int, Callable[[_Serve], _Serve]] = {
+_MADE: dict[int, Callable[[Serve], Serve]] = {
     17: _as_it_is,  # SaslHandshake
     18: _instead(_api_versions),
     19: _by_the_leader,  # CreateTopics
@@ -163,14 +139,12 @@ class ControllerHandlerRegistry(HandlerRegistry):
                 access=known.access,
                 min_version=known.min_version,
                 max_version=known.max_version,
-                advertised=True,
-                differs="",
             )
         return made
 
 
 _ALL_OF_CONTROLLERS = ControllerHandlerRegistry({key: row for key, row in INDEX.items() if key in _MADE})
-SERVED_BY_CONTROLLERS = _ALL_OF_CONTROLLERS.down_to({key: spec.min_version for key, spec in API_BY_KEY.items()})
+SERVED_BY_CONTROLLERS = _ALL_OF_CONTROLLERS.of({key: (spec.min_version, 1 << 15) for key, spec in API_BY_KEY.items()})
 """Those of the default release."""
 
 

@@ -21,9 +21,8 @@ from odradek.broker.api.lookups import is_for_another
 from odradek.broker.config.listeners import SecurityProtocol
 from odradek.broker.controller import scram_control, token_control
 from odradek.broker.controller.scram_control import ScramDeletion, ScramUpsertion
-from odradek.broker.requests.access import OPEN, ByItem, Whole
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import NEVER_LONG, handles
+from odradek.broker.requests.handlers import NEVER_LONG, OPEN, ByItem, Whole, handles
 from odradek.broker.security.acl import Operation, Resource
 from odradek.broker.security.principal import ANONYMOUS, USER, Principal
 from odradek.broker.security.sasl.credentials import SCRAM_HASHES, token_hmac

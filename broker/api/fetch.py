@@ -29,10 +29,9 @@ from odradek.broker.partitions.fetch_sessions import (
     is_session_id,
 )
 from odradek.broker.partitions.replicas import stable_offset
-from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.error_answers import error_response
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import ByItem, handles
 from odradek.broker.requests.parked_request import Parked, ParkedInPartitions
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError

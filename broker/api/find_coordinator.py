@@ -15,9 +15,8 @@ from typing import Any
 
 from odradek.broker.coordinator.service import CoordinatorService
 from odradek.broker.metadata.node import Node
-from odradek.broker.requests.access import CLUSTER_REFUSED, GROUP_REFUSED, TRANSACTIONAL_ID_REFUSED, ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import CLUSTER_REFUSED, GROUP_REFUSED, TRANSACTIONAL_ID_REFUSED, ByItem, handles
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.find_coordinator import (

@@ -19,9 +19,8 @@ from odradek.broker.coordinator.group.epoch_group import EpochGroup
 from odradek.broker.coordinator.group.groups import DeleteGroup
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS as GROUP_TOPIC
-from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import ByItem, handles
 from odradek.broker.requests.parked_request import Later, later_all
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
@@ -47,7 +46,7 @@ _NOT_FOUND_FROM = 6
 _OPERATIONS_ON_CONFIGS = 1 << Operation.DESCRIBE_CONFIGS | 1 << Operation.ALTER_CONFIGS
 
 
-@handles(DescribeGroupsRequest, access=ByItem((Operation.DESCRIBE, Resource.GROUP)), large_answers=0)
+@handles(DescribeGroupsRequest, access=ByItem((Operation.DESCRIBE, Resource.GROUP)), large_answers_from=0)
 def describe_groups(ctx: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
     """State, protocol and members of groups."""
     shown, hidden = describable(ctx, request.groups)

@@ -19,9 +19,8 @@ from odradek.broker.api.group_requests import merged, require_read
 from odradek.broker.coordinator.group.groups import CommitOffsets, DeleteOffsets, OffsetToCommit
 from odradek.broker.coordinator.group.offsets import FetchedOffset, OffsetBook
 from odradek.broker.partitions.partition_registry import Topic
-from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import ByItem, handles
 from odradek.broker.requests.parked_request import Later, later
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.security.acl import Operation, Resource
@@ -183,7 +182,7 @@ def _commit(
     access=ByItem((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)),
     older="group_offsets.fetch",
     in_parts=True,
-    large_answers=8,
+    large_answers_from=8,
 )
 def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetchResponse | Later:
     """The committed offsets of groups. A client that asks for stable offsets waits for replication."""

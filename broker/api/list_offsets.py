@@ -20,10 +20,9 @@ import trio
 
 from odradek.broker.api.lookups import find_partition
 from odradek.broker.partitions.partition import Partition
-from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.error_answers import error_response
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import ByItem, handles
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
 from odradek.protocol.generated.messages.list_offsets import (

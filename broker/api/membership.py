@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from odradek.broker.controller import broker_control
 from odradek.broker.controller.membership import CONTROLLER_LISTENER
-from odradek.broker.requests.access import CLUSTER_REFUSED, Whole
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import CLUSTER_REFUSED, Whole, handles
 from odradek.broker.security.acl import Operation
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.add_raft_voter import AddRaftVoterRequest, AddRaftVoterResponse, Listener

@@ -20,9 +20,8 @@ from odradek.broker.controller import topic_control
 from odradek.broker.controller.topic_control import CreatedTopic, NewTopic, check_new_partitions
 from odradek.broker.metadata.image import NO_LEADER, PartitionRegistration, TopicImage
 from odradek.broker.metadata.topic_name_rules import CLUSTER_METADATA, INTERNAL_TOPICS, check_topic_name
-from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import ByItem, handles
 from odradek.broker.requests.parked_request import EncodedBody
 from odradek.broker.requests.quota_switch import mutations_of
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource

@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from odradek.broker.api.lookups import leader_endpoints
 from odradek.broker.api.produce_slices import SLICE, Rest, append_rest
-from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import CloseConnection, RequestContext
 from odradek.broker.requests.error_answers import error_response
-from odradek.broker.requests.handlers import NEVER_LONG, handles
+from odradek.broker.requests.handlers import NEVER_LONG, ByItem, handles
 from odradek.broker.requests.parked_request import Parked, ParkedInPartitions, is_coroutine
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.compression import Codec

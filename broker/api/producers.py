@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 from odradek.broker.api.lookups import find_partition
 from odradek.broker.coordinator.transaction.transaction import ProducerIdentity
 from odradek.broker.metadata.topic_name_rules import check_topic_name
-from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import ByItem, handles
 from odradek.broker.requests.parked_request import Later, later
 from odradek.broker.security.acl import CLUSTER_NAME, REFUSAL_TEXTS, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -111,7 +110,7 @@ def init_producer_id_refused(code: ErrorCode) -> InitProducerIdResponse:
     return InitProducerIdResponse(error_code=code, producer_id=NO_PRODUCER_ID, producer_epoch=NO_PRODUCER_EPOCH)
 
 
-@handles(DescribeProducersRequest, access=ByItem((Operation.READ, Resource.TOPIC)), in_parts=True, large_answers=0)
+@handles(DescribeProducersRequest, access=ByItem((Operation.READ, Resource.TOPIC)), in_parts=True, large_answers_from=0)
 def describe_producers(ctx: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
     """The producers that each partition remembers, with their open transactions, in the order of Kafka's hash map."""
     response = DescribeProducersResponse()

@@ -20,9 +20,8 @@ from odradek.broker.config.requirements import cordoned
 from odradek.broker.controller import partition_control
 from odradek.broker.controller.partition_control import Reassignment, reassign_partitions
 from odradek.broker.metadata.image import TopicImage
-from odradek.broker.requests.access import Whole
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import Whole, handles
 from odradek.broker.security.acl import Operation
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.alter_partition_reassignments import (

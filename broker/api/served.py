@@ -11,13 +11,15 @@ from odradek.broker.releases.release import Release
 from odradek.broker.requests.handlers import HandlerRegistry
 from odradek.protocol.apis import API_BY_KEY
 
+_ANY_VERSION = 1 << 15
+
 ALL = HandlerRegistry("odradek.broker.api", INDEX)
 """The handlers in this package. Each module is imported with the first request for one of its APIs."""
 
-UNSTABLE = ALL.down_to({key: spec.min_version for key, spec in API_BY_KEY.items()})
+UNSTABLE = ALL.of({key: (spec.min_version, _ANY_VERSION) for key, spec in API_BY_KEY.items()})
 """Those without the versions that Kafka 4.0 removed, and with those that `unstable.api.versions.enable` permits."""
 
-SERVED = UNSTABLE.up_to({key: spec.max_version for key, spec in API_BY_KEY.items()})
+SERVED = ALL.of({key: (spec.min_version, spec.max_version) for key, spec in API_BY_KEY.items()})
 """Those of the default release."""
 
 

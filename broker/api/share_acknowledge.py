@@ -15,9 +15,8 @@ from odradek.broker.api.share_groups import check_served
 from odradek.broker.partitions.share.manager import Stored
 from odradek.broker.partitions.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, Place, SessionKey
 from odradek.broker.partitions.share.states import RENEW, AcknowledgementBatch, ShareKey
-from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import ByItem, handles
 from odradek.broker.requests.parked_request import Later
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError

@@ -34,9 +34,8 @@ from odradek.broker.partitions.share.manager import LiveSharePartition
 from odradek.broker.partitions.share.reading import ShareRead, ShareReadRequest, read_shared
 from odradek.broker.partitions.share.sessions import FINAL_EPOCH, INITIAL_EPOCH, Place, ShareSession
 from odradek.broker.partitions.share.states import RECORD_LIMIT, ShareKey
-from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import ByItem, handles
 from odradek.broker.requests.parked_request import Later, Parked, ParkedInPartitions
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError, as_value

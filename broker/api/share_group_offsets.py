@@ -21,9 +21,8 @@ from odradek.broker.coordinator.group.share.group import (
 from odradek.broker.coordinator.share_state.commands import DeleteState, InitializeState, ReadSummary, StateSummary
 from odradek.broker.coordinator.share_state.machine import UNINITIALIZED
 from odradek.broker.partitions.share.states import ShareKey
-from odradek.broker.requests.access import GROUP_REFUSED, TOPIC_REFUSED, ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import GROUP_REFUSED, TOPIC_REFUSED, ByItem, handles
 from odradek.broker.requests.parked_request import Later, later
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError, as_value
@@ -50,7 +49,7 @@ _UNKNOWN_LAG = -1
 @handles(
     describe.DescribeShareGroupOffsetsRequest,
     access=ByItem((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)),
-    large_answers=0,
+    large_answers_from=0,
 )
 def describe_offsets(
     ctx: RequestContext, request: describe.DescribeShareGroupOffsetsRequest

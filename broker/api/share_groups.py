@@ -18,9 +18,8 @@ from odradek.broker.coordinator.group.share.group import (
     ShareGroupHeartbeat,
     ShareMember,
 )
-from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import ByItem, handles
 from odradek.broker.requests.parked_request import Later, awaited
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -84,7 +83,7 @@ def _check(request: heartbeat.ShareGroupHeartbeatRequest) -> None:
 @handles(
     describe.ShareGroupDescribeRequest,
     access=ByItem((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)),
-    large_answers=0,
+    large_answers_from=0,
 )
 def share_group_describe(
     ctx: RequestContext, request: describe.ShareGroupDescribeRequest

@@ -20,9 +20,8 @@ from odradek.broker.coordinator.share_state.commands import (
     WriteState,
 )
 from odradek.broker.partitions.share.states import ShareKey, StateBatch
-from odradek.broker.requests.access import CLUSTER_REFUSED, Whole
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import CLUSTER_REFUSED, Whole, handles
 from odradek.broker.requests.parked_request import later_all
 from odradek.broker.runtime.machine import Command
 from odradek.broker.security.acl import Operation

@@ -32,9 +32,8 @@ from odradek.broker.coordinator.group.streams.records import (
 from odradek.broker.coordinator.group.streams.topology import internal_error
 from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS, check_topic_name
 from odradek.broker.releases.release import Release
-from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import ByItem, handles
 from odradek.broker.requests.parked_request import Later, awaited, later
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -198,7 +197,7 @@ def _check_first(request: h.StreamsGroupHeartbeatRequest) -> None:
 @handles(
     d.StreamsGroupDescribeRequest,
     access=ByItem((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)),
-    large_answers=0,
+    large_answers_from=0,
 )
 def streams_group_describe(
     ctx: RequestContext, request: d.StreamsGroupDescribeRequest

@@ -9,9 +9,8 @@ from __future__ import annotations
 from functools import partial
 
 from odradek.broker.config import client_selectors as selectors
-from odradek.broker.requests.access import OPEN
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import OPEN, handles
 from odradek.broker.telemetry.instances import Attributes
 from odradek.protocol.compression import Codec
 from odradek.protocol.generated.messages.get_telemetry_subscriptions import (

@@ -25,9 +25,8 @@ from odradek.broker.controller.topic_control import (
 )
 from odradek.broker.metadata.image import TopicImage
 from odradek.broker.metadata.topic_name_rules import CLUSTER_METADATA
-from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import ByItem, handles
 from odradek.broker.requests.quota_switch import mutations_of
 from odradek.broker.security.acl import CLUSTER_NAME, REFUSAL_TEXTS, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError

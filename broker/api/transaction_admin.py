@@ -15,9 +15,8 @@ from odradek.broker.api.lookups import repeated
 from odradek.broker.api.transactions import check_id
 from odradek.broker.coordinator.transaction.service import UncommittedMarker, select_transactions
 from odradek.broker.coordinator.transaction.transaction import DescribeTransaction, TopicPartition
-from odradek.broker.requests.access import ByItem, Whole
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import ByItem, Whole, handles
 from odradek.broker.requests.parked_request import Later
 from odradek.broker.runtime.machine import Producer
 from odradek.broker.security.acl import Operation, Resource
@@ -44,7 +43,7 @@ from odradek.protocol.java_maps import concurrent_order, hash_of_long, hash_of_p
 @handles(
     DescribeTransactionsRequest,
     access=ByItem((Operation.DESCRIBE, Resource.TRANSACTIONAL_ID), (Operation.DESCRIBE, Resource.TOPIC)),
-    large_answers=0,
+    large_answers_from=0,
 )
 def describe_transactions(ctx: RequestContext, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
     """The state of transactional ids that this node coordinates."""

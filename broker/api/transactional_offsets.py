@@ -16,9 +16,8 @@ from odradek.broker.api.transactions import group_partition
 from odradek.broker.coordinator.group.groups import OffsetToCommit, TxnOffsetCommit
 from odradek.broker.coordinator.transaction.service import GROUP_TOPIC
 from odradek.broker.coordinator.transaction.verification import Errors, Support
-from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import ByItem, handles
 from odradek.broker.requests.parked_request import Later, later
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.security.acl import Operation, Resource

@@ -26,9 +26,8 @@ from odradek.broker.coordinator.transaction.transaction import (
     VerifyPartitions,
 )
 from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS
-from odradek.broker.requests.access import ByItem
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import ByItem, handles
 from odradek.broker.requests.parked_request import Later, later, later_all
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource

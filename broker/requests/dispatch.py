@@ -686,13 +686,15 @@ class Dispatcher:
             version_read = 0  # as KIP-511 has it
         else:
             version_read = version
+        large_from = handler.large_answers_from
+        has_large_answers = large_from is not None and version_read >= large_from
         route = Route(
             handler,
             version_read,
             self._serving(handler, version_read, node.release),
             self.recent.whole_bytes_of(key),
             handler.long_bytes if self._instead is None else NEVER_LONG,
-            self._instead is None and handler.large_answers is not None and version_read >= handler.large_answers,
+            self._instead is None and has_large_answers,
             self._answer_writer(key, version_read),
         )
         self._routes[node.route_base | key << 16 | version] = route

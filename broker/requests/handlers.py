@@ -8,20 +8,113 @@ starts.
 A start imports no handler. An index says which APIs are served and by which modules; `HandlerRegistry` imports a
 module with the first request for one of its APIs. The index is generated from the handlers (`generators/api_index.py`).
 
-Each registration says which rights the API needs (`access.py`): an API without them cannot be registered.
+Each registration says which rights the API needs: `OPEN`, none; `Whole`, one on the cluster, without which the whole
+request is refused before its handler is called; `ByItem`, rights on the topics, groups and so on that the request
+names: the handler asks with `ctx.allows`, or a guard stands in its place. Nothing of all this runs in a cluster without
+an authorizer: the dispatcher swaps a route's function when it makes the route.
 """
 
 from __future__ import annotations
 
+import copy
 import importlib
+import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from odradek.broker.requests.access import Access, Serve, Whole
 from odradek.protocol.apis import API_BY_KEY, ApiSpec
+from odradek.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from odradek.broker.releases.release import Release
+    from odradek.broker.security.acl import Operation, Resource
+
+
+# -- Rights.
+
+Serve = Callable[..., Any]
+"""A handler: (context, request) -> response."""
+CLUSTER_REFUSED = "Cluster authorization failed."
+"""Kafka's own text for CLUSTER_AUTHORIZATION_FAILED."""
+GROUP_REFUSED = "Group authorization failed."
+TOPIC_REFUSED = "Topic authorization failed."
+TRANSACTIONAL_ID_REFUSED = "Transactional Id authorization failed."
+_NEEDS = "needs permission"
+
+
+class Access:
+    """The rights that an API needs. `needs`: each right that is asked for, as operation and kind of resource."""
+
+    __slots__ = ("needs",)
+
+    def __init__(self, *needs: tuple[Operation, Resource]) -> None:
+        self.needs = needs
+
+    def guarded(self, serve: Serve) -> Serve:
+        """The function that replaces the handler `serve` in a cluster with an authorizer."""
+        return serve
+
+
+class Whole(Access):
+    """Needs a right on the cluster; of several `operations` any one will do.
+
+    `message` goes to the client where it is refused (None: no text), in place of the one that names the operation.
+    """
+
+    __slots__ = ("_message",)
+
+    def __init__(self, *operations: Operation, message: str | None = _NEEDS) -> None:
+        from odradek.broker.security.acl import Resource
+
+        super().__init__(*((operation, Resource.CLUSTER) for operation in operations))
+        self._message = message
+
+    def guarded(self, serve: Serve) -> Serve:
+        def checked(ctx: Any, request: Any) -> Any:
+            self.check(ctx)
+            return serve(ctx, request)
+
+        return checked
+
+    def check(self, ctx: Any) -> None:
+        """CLUSTER_AUTHORIZATION_FAILED without any of the rights; only the refusal of the last one is reported."""
+        from odradek.broker.security.acl import CLUSTER_NAME
+
+        last = len(self.needs) - 1
+        for place, (operation, resource) in enumerate(self.needs):
+            if ctx.allows(operation, resource, CLUSTER_NAME, tell=place == last):
+                return
+        message = self._message
+        if message is _NEEDS:
+            message = ctx.needs_permission(self.needs[last][0])
+        raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, message)
+
+
+class ByItem(Access):
+    """Needs rights on what the request names.
+
+    `guard` names a function of the handler's module that takes the place of the handler: it leaves out what the client
+    may not use, calls the handler with the rest, and adds the errors. Without one the handler asks by itself.
+    """
+
+    __slots__ = ("guard",)
+
+    def __init__(self, *needs: tuple[Operation, Resource], guard: str = "") -> None:
+        super().__init__(*needs)
+        self.guard = guard
+
+    def guarded(self, serve: Serve) -> Serve:
+        if not self.guard:
+            return serve
+        guard: Serve = getattr(sys.modules[serve.__module__], self.guard)
+        return guard
+
+
+OPEN = Access()
+"""Every client with a connection may send it."""
+
+
+# -- The registry.
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 LONG_BYTES: Final = 16 * 1024
@@ -34,23 +127,8 @@ class Handler:
     """A registered handler.
 
     `access`: the rights it needs. `min_version`/`max_version`: served. `advertised`: whether ApiVersions tells of it.
-    `differs`: differences from Kafka, for the coverage table. `older`, `in_parts`, `long_bytes`, `large_answers`: see
-    `handles`.
+    `differs`: differences from Kafka, for the coverage table. For the others see `handles`.
     """
-
-    __slots__ = (
-        "access",
-        "advertised",
-        "differs",
-        "function",
-        "in_parts",
-        "large_answers",
-        "long_bytes",
-        "max_version",
-        "min_version",
-        "older",
-        "spec",
-    )
 
     def __init__(
         self,
@@ -60,12 +138,12 @@ class Handler:
         access: Access,
         min_version: int,
         max_version: int,
-        advertised: bool,
-        differs: str,
+        advertised: bool = True,
+        differs: str = "",
         older: str = "",
         in_parts: bool = False,
         long_bytes: int = LONG_BYTES,
-        large_answers: int | None = None,
+        large_answers_from: int | None = None,
     ) -> None:
         self.spec = spec
         self.function = function
@@ -77,7 +155,7 @@ class Handler:
         self.older = older
         self.in_parts = in_parts
         self.long_bytes = long_bytes
-        self.large_answers = large_answers
+        self.large_answers_from = large_answers_from
 
     @property
     def may_end_halfway(self) -> bool:
@@ -89,19 +167,9 @@ class Handler:
         low, high = max(low, self.min_version), min(high, self.max_version)
         if (low, high) == (self.min_version, self.max_version):
             return self
-        return Handler(
-            self.spec,
-            self.function,
-            access=self.access,
-            min_version=low,
-            max_version=high,
-            advertised=self.advertised,
-            differs=self.differs,
-            older=self.older,
-            in_parts=self.in_parts,
-            long_bytes=self.long_bytes,
-            large_answers=self.large_answers,
-        )
+        cut = copy.copy(self)
+        cut.min_version, cut.max_version = low, high
+        return cut
 
     def as_older(self, serve: Serve, version: int, release: Release) -> Serve:
         """What serves a version as a release that has versions which newer ones removed; `serve` where that is it."""
@@ -131,18 +199,18 @@ def handles(
     older: str = "",
     in_parts: bool = False,
     long_bytes: int = LONG_BYTES,
-    large_answers: int | None = None,
+    large_answers_from: int | None = None,
 ) -> Callable[[_F], _F]:
     """Register the decorated function for `request_class`. The versions default to all that any release has.
 
-    `access` says which rights the API needs (`odradek.broker.requests.access`).
+    `access` says which rights the API needs.
     `older` names a module of the package `older` beside the handler's module, and a function in it (`produce.older`):
     given the handler, a version and a release, it returns what serves the version as that release.
     `in_parts`: the answer has one element for each of the request, in their order, and none depends on another
     (`error_answers.SHAPES` names the lists). So a long request is served some elements at a time. A request is long
     above `long_bytes` (`long_requests`).
-    `large_answers`: from this version on what is answered of one element may be large, so a request that names more
-    than a few is long, too.
+    `large_answers_from`: from this version on the answer to one element may be large, so a request that names more than
+    a few is long, too.
     A handler returns the response, or None for "no answer" (acks=0). `raise KafkaError` answers with that error at
     the level where the API carries it. `raise CloseConnection` cuts the connection. Any other exception is a bug of
     the broker.
@@ -166,7 +234,7 @@ def handles(
             older=older,
             in_parts=in_parts,
             long_bytes=long_bytes,
-            large_answers=large_answers,
+            large_answers_from=large_answers_from,
         )
         return function
 
@@ -196,27 +264,10 @@ class HandlerRegistry:
     def _with(self, index: Index) -> HandlerRegistry:
         return HandlerRegistry(self._package, index)
 
-    def up_to(self, highest: Mapping[int, int]) -> HandlerRegistry:
-        """The same handlers, but these APIs only up to a version; -1 leaves one out."""
-        cut = {
-            key: (module, low, min(high, highest.get(key, high)), advertised)
-            for key, (module, low, high, advertised) in self._index.items()
-            if highest.get(key, high) >= low
-        }
-        return self._with(cut)
-
-    def down_to(self, lowest: Mapping[int, int]) -> HandlerRegistry:
-        """The same handlers, but these APIs only down to a version."""
-        cut = {
-            key: (module, max(low, lowest.get(key, low)), high, advertised)
-            for key, (module, low, high, advertised) in self._index.items()
-        }
-        return self._with(cut)
-
     def of(self, apis: Mapping[int, tuple[int, int]]) -> HandlerRegistry:
-        """The same handlers for the APIs and versions of one Kafka release.
+        """The same handlers for these APIs, each in its lowest to highest version.
 
-        An API that brokers use among each other and do not tell of stays.
+        An API that brokers use among each other and do not tell of stays, too.
         """
         cut: dict[int, tuple[str, int, int, bool]] = {}
         for key, (module, low, high, advertised) in self._index.items():

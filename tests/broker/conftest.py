@@ -10,7 +10,7 @@ import pytest
 
 from odradek.broker.api.served import SERVED
 from odradek.broker.requests import handlers
-from odradek.broker.requests.access import OPEN
+from odradek.broker.requests.handlers import OPEN
 from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.message_codec import codec
 

@@ -20,8 +20,8 @@ from odradek.broker.api.fetch import FIRST_VERSION_WITH_TOPIC_ID, sessions_of
 from odradek.broker.partitions.fetch_sessions import FetchItem, asked_items
 from odradek.broker.partitions.partition_registry import Topic
 from odradek.broker.releases.release import Release
-from odradek.broker.requests.access import Serve
 from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.handlers import Serve
 from odradek.broker.requests.parked_request import Parked, is_coroutine
 from odradek.broker.worker import ThreadWork
 from odradek.protocol.compression import Codec, CompressionError

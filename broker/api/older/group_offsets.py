@@ -9,8 +9,8 @@ from typing import Final
 
 from odradek.broker.api.group_requests import require_read
 from odradek.broker.releases.release import Release
-from odradek.broker.requests.access import Serve
 from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.handlers import Serve
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.offset_commit import (

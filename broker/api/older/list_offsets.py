@@ -11,8 +11,8 @@ from odradek.broker.api.list_offsets import EARLIEST, LATEST
 from odradek.broker.api.lookups import find_partition
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.releases.release import Release
-from odradek.broker.requests.access import Serve
 from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.handlers import Serve
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError
 from odradek.protocol.generated.messages.list_offsets import (

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from odradek.broker.api.produce import finish
 from odradek.broker.releases.release import Release
-from odradek.broker.requests.access import Serve
 from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.handlers import Serve
 from odradek.broker.requests.parked_request import Parked, is_coroutine
 from odradek.broker.worker import ThreadWork
 from odradek.protocol.errors import CorruptDataError, ErrorCode

@@ -16,8 +16,8 @@ from odradek import KafkaBroker
 from odradek.broker.api.generated.index import INDEX
 from odradek.broker.api.served import SERVED as SERVED_HANDLERS
 from odradek.broker.releases.release import DEFAULT
-from odradek.broker.requests.access import Access, ByItem, Serve, Whole
 from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.handlers import Access, ByItem, Serve, Whole
 from odradek.broker.security.denials import Denial
 from odradek.broker.security.principal import Principal
 from odradek.protocol.apis import API_BY_KEY, API_BY_NAME

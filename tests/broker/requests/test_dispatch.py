@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 import trio
 
-from odradek.broker.requests.access import OPEN
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
 from odradek.broker.requests.dispatch import Parts, Pending, skip_tagged_fields
-from odradek.broker.requests.handlers import handles
+from odradek.broker.requests.handlers import OPEN, handles
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 from odradek.protocol.file_slice import joined
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse

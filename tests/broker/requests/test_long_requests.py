@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 
 from odradek.broker.api.served import SERVED
 from odradek.broker.clock import BrokerClock
-from odradek.broker.requests.access import OPEN, Access, Whole
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
 from odradek.broker.requests.dispatch import Long, Pending
 from odradek.broker.requests.error_answers import error_response, levels_of
-from odradek.broker.requests.handlers import Handler
+from odradek.broker.requests.handlers import OPEN, Access, Handler, Whole
 from odradek.broker.requests.long_requests import Cuts, Pace, encoded_in_chunks, merge
 from odradek.broker.security.acl import Operation
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -439,7 +438,7 @@ def test_a_short_request_whose_answer_would_be_too_large_ends_the_connection(ins
         with pytest.raises(CloseConnection, match="larger than 1000000 bytes"):
             await finished(cluster, begin(cluster, frame))
 
-    install(DescribeGroupsRequest, handler, in_parts=in_parts, large_answers=0)
+    install(DescribeGroupsRequest, handler, in_parts=in_parts, large_answers_from=0)
     trio.run(main)
     assert served < 50 if in_parts else served == 1000
 
