@@ -11,7 +11,9 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, unquote, urlsplit
 from urllib.request import Request, urlopen
 
+from odradek.registry.entries import DEFAULT_CONTEXT, context_subject
 from odradek.registry.records import (
+    LEVEL,
     RegistryRecord,
     config_record,
     context_record,
@@ -19,9 +21,7 @@ from odradek.registry.records import (
     schema_record,
     version_of,
 )
-from odradek.registry.rules import LEVEL
 from odradek.registry.state import READONLY_OVERRIDE, RegistryState
-from odradek.registry.subjects import DEFAULT_CONTEXT, context_subject
 
 _TIMEOUT_S = 30
 _ACCEPT = "application/vnd.schemaregistry.v1+json, application/json"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from odradek.registry.entries import Content, Version
+from odradek.registry.entries import DEFAULT_CONTEXT, Content, Version, context_of, context_subject, is_valid
 from odradek.registry.errors import (
     RegistryError,
     context_not_empty,
@@ -25,22 +25,26 @@ from odradek.registry.errors import (
     version_not_soft_deleted,
     version_soft_deleted,
 )
-from odradek.registry.formats.parsed import Parsed
+from odradek.registry.formats import Parsed
 from odradek.registry.parsing import Parser
 from odradek.registry.records import (
+    CONFIGS,
+    LEVEL,
     RegistryRecord,
+    check_config,
+    check_rules,
     clear_subject_record,
     config_record,
     context_record,
     context_tombstone,
     delete_subject_record,
+    merged,
+    merged_metadata,
     mode_record,
     schema_record,
     schema_tombstone,
 )
-from odradek.registry.rules import CONFIGS, LEVEL, check_config, check_rules, merged, merged_metadata
 from odradek.registry.state import IMPORT, MODES, READONLY, READONLY_OVERRIDE, READWRITE, RegistryState
-from odradek.registry.subjects import DEFAULT_CONTEXT, context_of, context_subject, is_valid
 
 _VERSION_PROPERTY = "confluent:version"
 

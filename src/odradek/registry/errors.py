@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 
 class RegistryError(Exception):
     """A request is refused. ``code``: three digits, or five of which the first three are the HTTP status."""
@@ -20,9 +22,32 @@ class RegistryError(Exception):
         return self.code if self.code < 1000 else self.code // 100
 
 
-def subject_not_found(subject: str) -> RegistryError:
-    """40401."""
-    return RegistryError(40401, f"there is no subject {subject!r}")
+def _refusal(code: int, text: str) -> Callable[..., RegistryError]:
+    """Makes the errors of a code. ``text``: the message, with places for the values."""
+    return lambda *values: RegistryError(code, text.format(*values))
+
+
+subject_not_found = _refusal(40401, "there is no subject {!r}")
+schema_not_found = _refusal(40403, "there is no schema {}")
+subject_soft_deleted = _refusal(40404, "subject {!r} is soft-deleted already; delete it for good with permanent=true")
+subject_not_soft_deleted = _refusal(40405, "subject {!r} must be soft-deleted before it is deleted for good")
+version_soft_deleted = _refusal(40406, "version {1} of {0!r} is soft-deleted already; delete it with permanent=true")
+version_not_soft_deleted = _refusal(40407, "version {1} of {0!r} must be soft-deleted before it is deleted for good")
+config_not_set = _refusal(40408, "subject {!r} has no compatibility level of its own")
+mode_not_set = _refusal(40409, "subject {!r} has no mode of its own")
+invalid_schema = _refusal(42201, "{}")
+invalid_version = _refusal(42202, f"invalid version {{!r}}: expected 1 to {2**31 - 1}, or latest")
+invalid_level = _refusal(42203, "{}")
+invalid_mode = _refusal(42204, "invalid mode {!r}: expected READWRITE, READONLY, READONLY_OVERRIDE or IMPORT")
+not_permitted = _refusal(42205, "{}")
+invalid_subject = _refusal(42208, "invalid subject name {!r}")
+too_large = _refusal(42209, "the request is larger than {} bytes")
+invalid_rules = _refusal(42210, "{}")
+context_not_empty = _refusal(42211, "context {!r} is not empty: it has subjects, perhaps soft-deleted ones")
+store_failed = _refusal(50001, "{}")
+bad_request = _refusal(422, "{}")
+too_expensive = _refusal(422, "{} is too expensive: {}")
+too_busy = _refusal(429, "{} has to wait: too many expensive schemas are asked for; try again")
 
 
 def version_not_found(subject: str, version: int) -> RegistryError:
@@ -30,117 +55,15 @@ def version_not_found(subject: str, version: int) -> RegistryError:
     return RegistryError(40402, f"subject {subject!r} has no version {version_text(version)}")
 
 
-def schema_not_found(what: str) -> RegistryError:
-    """40403."""
-    return RegistryError(40403, f"there is no schema {what}")
-
-
-def subject_soft_deleted(subject: str) -> RegistryError:
-    """40404."""
-    return RegistryError(40404, f"subject {subject!r} is soft-deleted already; delete it for good with permanent=true")
-
-
-def subject_not_soft_deleted(subject: str) -> RegistryError:
-    """40405."""
-    return RegistryError(40405, f"subject {subject!r} must be soft-deleted before it is deleted for good")
-
-
-def version_soft_deleted(subject: str, version: int) -> RegistryError:
-    """40406."""
-    return RegistryError(
-        40406, f"version {version} of {subject!r} is soft-deleted already; delete it with permanent=true"
-    )
-
-
-def version_not_soft_deleted(subject: str, version: int) -> RegistryError:
-    """40407."""
-    return RegistryError(40407, f"version {version} of {subject!r} must be soft-deleted before it is deleted for good")
-
-
-def config_not_set(subject: str) -> RegistryError:
-    """40408."""
-    return RegistryError(40408, f"subject {subject!r} has no compatibility level of its own")
-
-
-def mode_not_set(subject: str) -> RegistryError:
-    """40409."""
-    return RegistryError(40409, f"subject {subject!r} has no mode of its own")
-
-
 def incompatible(subject: str, reasons: list[str]) -> RegistryError:
     """40901."""
     return RegistryError(40901, f"the schema is not compatible with earlier ones of {subject!r}: " + "; ".join(reasons))
-
-
-def invalid_schema(why: str) -> RegistryError:
-    """42201."""
-    return RegistryError(42201, why)
-
-
-def invalid_version(text: str) -> RegistryError:
-    """42202."""
-    return RegistryError(42202, f"invalid version {text!r}: expected 1 to {2**31 - 1}, or latest")
-
-
-def invalid_level(why: str) -> RegistryError:
-    """42203."""
-    return RegistryError(42203, why)
-
-
-def invalid_mode(text: object) -> RegistryError:
-    """42204."""
-    return RegistryError(42204, f"invalid mode {text!r}: expected READWRITE, READONLY, READONLY_OVERRIDE or IMPORT")
-
-
-def not_permitted(why: str) -> RegistryError:
-    """42205."""
-    return RegistryError(42205, why)
 
 
 def referenced(subject: str, version: int, by: list[int]) -> RegistryError:
     """42206."""
     ids = ", ".join(map(str, by))
     return RegistryError(42206, f"version {version} of {subject!r} is referenced by the schemas with the ids {ids}")
-
-
-def invalid_subject(subject: str) -> RegistryError:
-    """42208."""
-    return RegistryError(42208, f"invalid subject name {subject!r}")
-
-
-def too_large(largest: int) -> RegistryError:
-    """42209."""
-    return RegistryError(42209, f"the request is larger than {largest} bytes")
-
-
-def invalid_rules(why: str) -> RegistryError:
-    """42210."""
-    return RegistryError(42210, why)
-
-
-def context_not_empty(context: str) -> RegistryError:
-    """42211."""
-    return RegistryError(42211, f"context {context!r} is not empty: it has subjects, perhaps soft-deleted ones")
-
-
-def store_failed(why: str) -> RegistryError:
-    """50001."""
-    return RegistryError(50001, why)
-
-
-def bad_request(why: str) -> RegistryError:
-    """422: the request is not as the endpoint expects it."""
-    return RegistryError(422, why)
-
-
-def too_expensive(what: str, why: str) -> RegistryError:
-    """422: parsing or comparing takes more than a request may cost."""
-    return RegistryError(422, f"{what} is too expensive: {why}")
-
-
-def too_busy(what: str) -> RegistryError:
-    """429: many expensive requests wait already."""
-    return RegistryError(429, f"{what} has to wait: too many expensive schemas are asked for; try again")
 
 
 def version_text(version: int) -> str:

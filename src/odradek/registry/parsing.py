@@ -1,17 +1,60 @@
-"""Parses a schema together with the schemas that it references."""
+"""Parses a schema together with the schemas that it references, and keeps what was parsed."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Generic, NamedTuple, TypeVar
 
 from odradek.registry.effort import Effort
 from odradek.registry.entries import Content, Reference, Version
 from odradek.registry.errors import invalid_schema, version_text
-from odradek.registry.formats.parsed import Parsed, Prepare, reasons_against
-from odradek.registry.kept import Kept
+from odradek.registry.formats import Parsed, Prepare, reasons_against
 from odradek.registry.state import RegistryState, in_context_of
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+_EACH = 256
+"""What a value counts besides its size, so that many small ones count."""
+
+
+class Kept(Generic[K, V]):
+    """By key; those that were not asked for longest make room. Any thread may call.
+
+    ``largest``: the sum of the sizes that are given to `put`.
+    """
+
+    def __init__(self, largest: int) -> None:
+        self._largest = largest
+        self._values: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self._lock = threading.Lock()
+        self.size = 0
+
+    def __repr__(self) -> str:
+        return f"<Kept: {len(self._values)} of the size {self.size}>"
+
+    def get(self, key: K) -> V | None:
+        """The value, None if it is not kept."""
+        with self._lock:
+            if key not in self._values:
+                return None
+            self._values.move_to_end(key)
+            return self._values[key][0]
+
+    def put(self, key: K, value: V, size: int) -> None:
+        """Keep a value. One that is larger than all may be is not kept."""
+        size += _EACH
+        if size > self._largest:
+            return
+        with self._lock:
+            self.size += size - self._values.pop(key, (None, 0))[1]
+            self._values[key] = value, size
+            while self.size > self._largest:
+                self.size -= self._values.popitem(last=False)[1][1]
+
 
 _FORMATS = {
     "JSON": "odradek.registry.formats.json_schema",

@@ -12,9 +12,7 @@ from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.thread_bridge import HandOver
 from odradek.http_access import checked
 from odradek.http_thread import HttpThread
-from odradek.registry.record_decoding import RecordDecoding
-from odradek.registry.recording import Recording
-from odradek.registry.registry import Registry
+from odradek.registry.registry import RecordDecoding, Registry
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
@@ -96,7 +94,7 @@ class RegistryServer:
             self._http = None
 
     def _make(self) -> Any:
-        from odradek.registry.application import Application
+        from odradek.registry.application import Application, Recording
 
         recording = Recording(self._cluster, self._broker._look)
         return Application(self._registry, recording, self._hosts, self._token)

@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from odradek.registry.entries import Content, Version
-from odradek.registry.records import RegistryRecord, version_of
-from odradek.registry.rules import LEVEL, check_config
-from odradek.registry.subjects import DEFAULT_CONTEXT, Subject, begins, context_of, context_subject
+from odradek.registry.entries import DEFAULT_CONTEXT, Content, Subject, Version, begins, context_of, context_subject
+from odradek.registry.records import LEVEL, RegistryRecord, check_config, version_of
 
 DEFAULT_LEVEL = "BACKWARD"
 READWRITE = "READWRITE"

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from odradek.registry import requests
+from odradek.registry import endpoints
 from odradek.registry.endpoints import ENDPOINTS
 from tests.frontdoor.registry.conftest import Ask
 from tests.frontdoor.registry.test_endpoints import CONVERSATION
@@ -42,12 +42,12 @@ def test_all_that_is_described_is_served_or_named() -> None:
 
 
 def test_all_of_a_query_is_understood_or_refused() -> None:
-    sources = [Path(requests.__file__).with_name(name).read_text() for name in ("requests.py", "endpoints.py")]
-    read = set(re.findall(r'"(\w+)"', "".join(sources)))
+    source = Path(endpoints.__file__).read_text()
+    read = set(re.findall(r'"(\w+)"', source))
     named = {name for place, each in BY_PLACE.items() if place not in NOT_SERVED for name in each["query"]}
     assert named <= read
     differences = (Path(__file__).parents[3] / "DIFFERENCES.md").read_text()
-    refused = re.findall(r"request\.refuse\((.*)\)", sources[1])
+    refused = re.findall(r"request\.refuse\((.*)\)", source)
     assert all(f"`{name}`" in differences for line in refused for name in re.findall(r'"(\w+)"', line))
 
 

@@ -8,7 +8,7 @@ from odradek.registry import parsing
 from odradek.registry.effort import Effort
 from odradek.registry.entries import Content, Reference, Version
 from odradek.registry.errors import RegistryError
-from odradek.registry.parsing import Parser, needed_by
+from odradek.registry.parsing import Kept, Parser, needed_by
 from odradek.registry.records import schema_record
 from odradek.registry.state import RegistryState
 
@@ -115,3 +115,43 @@ def test_a_circle_is_found(state: RegistryState) -> None:
     state.replay(schema_record(Version("b", 1, 11, Content(MIDDLE, references=(Reference("a", "a", 1),)))))
     with pytest.raises(RegistryError, match="version 1 of 'a' refers to itself"):
         Parser().parsed(state, "c", Content(OUTER, references=(Reference("a", "a", 1),)))
+
+
+@pytest.fixture
+def sizes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parsing, "_EACH", 0)
+
+
+@pytest.mark.usefixtures("sizes_alone")
+def test_those_that_nobody_asked_for_make_room() -> None:
+    values: Kept[str, int] = Kept(10)
+    values.put("a", 1, 4)
+    values.put("b", 2, 4)
+    assert values.get("a") == 1
+    values.put("c", 3, 6)
+    assert [values.get(each) for each in "abc"] == [1, None, 3]
+    assert (values.size, repr(values)) == (10, "<Kept: 2 of the size 10>")
+
+
+@pytest.mark.usefixtures("sizes_alone")
+def test_one_that_is_too_large_leaves_the_others() -> None:
+    values: Kept[str, int] = Kept(10)
+    values.put("a", 1, 10)
+    values.put("b", 2, 11)
+    assert (values.get("a"), values.get("b")) == (1, None)
+
+
+@pytest.mark.usefixtures("sizes_alone")
+def test_one_that_is_put_again_counts_once() -> None:
+    values: Kept[str, int] = Kept(10)
+    for size in (10, 3, 7):
+        values.put("a", size, size)
+        assert (values.get("a"), values.size) == (size, size)
+
+
+def test_small_ones_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parsing, "_EACH", 100)
+    values: Kept[int, int] = Kept(1000)
+    for number in range(1000):
+        values.put(number, number, 0)
+    assert values.size == 1000

@@ -5,16 +5,21 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from typing import Any
 
 import pytest
 
 from odradek.registry.entries import Content, Reference, Version
+from odradek.registry.errors import RegistryError
 from odradek.registry.records import (
+    check_rules,
     clear_subject_record,
     config_record,
     content_of,
     context_record,
     delete_subject_record,
+    merged,
+    merged_metadata,
     mode_record,
     parsed,
     schema_record,
@@ -104,3 +109,53 @@ def test_what_is_no_schema_is_said(data: dict[str, object]) -> None:
         content_of({"schema": "x", **data})
     with pytest.raises(ValueError, match="needs subject"):
         version_of({"schema": "x", **data})
+
+
+RULE = {"name": "n", "kind": "CONDITION", "mode": "WRITE", "type": "CEL"}
+
+
+def test_rules_that_clients_can_run() -> None:
+    check_rules(None)
+    check_rules({"domainRules": [RULE], "migrationRules": [{**RULE, "name": "m", "mode": "UPGRADE"}]})
+
+
+@pytest.mark.parametrize(
+    ("rules", "why"),
+    [
+        ([{}], "needs a name"),
+        (["n"], "needs a name"),
+        ([RULE, RULE], "two rules have the name 'n'"),
+        ([{**RULE, "type": ""}], "needs a type"),
+        ([{**RULE, "mode": "UPGRADE"}], "expected WRITE, READ, WRITEREAD"),
+        ([{**RULE, "kind": "WISH"}], "expected TRANSFORM or CONDITION"),
+    ],
+)
+def test_rules_that_no_client_can_run(rules: list[Any], why: str) -> None:
+    with pytest.raises(RegistryError, match=why) as refused:
+        check_rules({"domainRules": rules})
+    assert refused.value.code == 42210
+
+
+def test_rules_are_merged_by_name() -> None:
+    other = {**RULE, "type": "JSONATA"}
+    above = {"domainRules": [other], "migrationRules": [{"name": "m"}]}
+    below = {"domainRules": [{"name": "a"}, RULE]}
+    assert merged(below, above) == {"migrationRules": [{"name": "m"}], "domainRules": [{"name": "a"}, other]}
+    assert merged(None, above) == above
+    assert merged(below, None) == below
+    assert merged(None, None) is None
+
+
+def test_metadata_are_merged_by_name() -> None:
+    below = {"properties": {"a": "1", "b": "1"}, "sensitive": ["a"]}
+    above = {"properties": {"b": "2"}, "tags": {"t": ["x"]}, "sensitive": ["b"]}
+    assert merged_metadata(below, above) == {
+        "properties": {"a": "1", "b": "2"},
+        "tags": {"t": ["x"]},
+        "sensitive": ["a", "b"],
+    }
+    assert merged_metadata({"properties": {"a": "1"}}, {"tags": {"t": []}}) == {
+        "properties": {"a": "1"},
+        "tags": {"t": []},
+    }
+    assert merged_metadata(None, above) == above

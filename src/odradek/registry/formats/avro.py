@@ -13,7 +13,7 @@ from avro.name import Names
 from avro.schema import make_avsc_object
 
 from odradek.registry.effort import Steps
-from odradek.registry.formats.parsed import ReferencedTexts
+from odradek.registry.formats import ReferencedTexts
 
 _NAMED = ("record", "error", "enum", "fixed")
 _PRIMITIVE = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")

@@ -17,7 +17,7 @@ from referencing.jsonschema import specification_with
 
 from odradek.protocol.errors import as_value
 from odradek.registry.effort import Steps
-from odradek.registry.formats.parsed import ReferencedTexts
+from odradek.registry.formats import ReferencedTexts
 
 _TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 _COMPARED = (

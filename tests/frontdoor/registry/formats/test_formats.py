@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from odradek.registry.formats.parsed import LEVELS, reasons_against
+from odradek.registry.formats import LEVELS, reasons_against
 
 
 class Reader:
