@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import WriterCommitMessage
 
-from odradek.client_security import ClientSecurity
-from odradek.client_security.options import security_options
+from odradek.client_security.options import ClientSecurity, security_options
 from odradek.pipeline.arrow_writers import DataSourceArrowWriter, StreamWriterBase
 from odradek.pipeline.cluster_client import ClusterClient, TopicPartition
 from odradek.pipeline.sink_rows import SPARKS_OPTIONS, Outgoing, check_columns, query_of_task, record_rows

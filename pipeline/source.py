@@ -23,7 +23,7 @@ from pyspark.sql.datasource import (
     InputPartition,
 )
 
-from odradek.client_security import ClientSecurity
+from odradek.client_security.options import ClientSecurity
 from odradek.pipeline import log_folder
 from odradek.pipeline.archive_sink import ArchiveBatchWriter, ArchiveOptions, ArchiveStreamWriter
 from odradek.pipeline.cluster_client import EARLIEST, LATEST, ClusterClient, TopicPartition, batches_between

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from odradek.client_security import ClientSecurity, SecurityOptionError
-from odradek.client_security.options import PLAIN_TEXT, security_options
+from odradek.client_security.options import PLAIN_TEXT, ClientSecurity, SecurityOptionError, security_options
 from odradek.pipeline.cluster_client import EARLIEST, LATEST
 
 Position = Literal["earliest", "latest"] | dict[str, dict[int, int]]

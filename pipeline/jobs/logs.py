@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.client_security import ClientSecurity
+from odradek.client_security.options import ClientSecurity
 from odradek.pipeline.cluster_client import ClusterClient
 from odradek.pipeline.log_folder import partitions_in
 from odradek.pipeline.rows import COLUMNS

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from odradek.client_security import ClientSecurity
-from odradek.client_security.options import security_options
+from odradek.client_security.options import ClientSecurity, security_options
 from odradek.pipeline.source_options import OptionError, SourceOptions, positive_number
 
 _SOURCE = (

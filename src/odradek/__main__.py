@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from odradek._compiled import compiled
 from odradek._version import __version__
-from odradek.commands import COMMANDS, CommandError, CommandParser, os_error_text
+from odradek.commands import COMMANDS, MODULES, CommandError, CommandParser, os_error_text
 from odradek.protocol.shown import printable
 
 
@@ -30,9 +30,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name, (help_text, example) in COMMANDS.items():
         command = commands.add_parser(name, help=help_text, description=help_text, example=example)
         if name == chosen:
-            importlib.import_module(f"odradek.commands.{name}").add_arguments(command)
+            module = importlib.import_module(f"odradek.commands.{MODULES.get(name, name)}")
+            module.add_arguments(command)
     arguments = parser.parse_args(words)
-    module = importlib.import_module(f"odradek.commands.{arguments.command}")
     try:
         status: int = module.run(arguments)
     except BrokenPipeError:

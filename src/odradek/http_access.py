@@ -1,4 +1,7 @@
-"""Who may ask an HTTP server of odradek: by its own name, with its token, and no web page of another server."""
+"""Requests of HTTP, and who may send them: by the server's own name, with its token, and no web page of another server.
+
+JSON in requests and text in answers are here, too. Nothing here needs the packages of a server.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,66 @@ import base64
 import hmac
 import importlib
 import ipaddress
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from odradek.http_server import HttpRequest
+import json
+import re
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
 
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS", "DELETE")
 """Methods whose body is not read. A page of another server has to ask before it sends DELETE, and is refused."""
 _OF_PAGES = ("origin", "sec-fetch-site")
 """Headers that browsers alone send."""
+
+
+class HttpError(Exception):
+    """A request is refused. ``status``: of HTTP; ``headers``: what the answer has to have."""
+
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.headers = headers or {}
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """``target``: path and query as they came. ``headers``: by lower-case names. ``server``, ``client``: host and port
+    of each end. ``next_piece``: gives the next bytes of the body, none at its end. ``attended``: awaits a function once
+    the body is read, and cancels it when the client hangs up; ClientGoneError then."""
+
+    method: str
+    target: str
+    headers: Mapping[str, str]
+    server: tuple[str, int]
+    client: tuple[str, int]
+    next_piece: Callable[[], Awaitable[bytes]]
+    attended: Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]]
+
+    @property
+    def path(self) -> str:
+        """The path as it came, so that an encoded slash is none."""
+        return self.target.partition("?")[0]
+
+    @property
+    def query(self) -> list[tuple[str, str]]:
+        """Names and values, in their order."""
+        return parse_qsl(self.target.partition("?")[2], keep_blank_values=True)
+
+    @property
+    def content_type(self) -> str:
+        """The media type of the body, without parameters; empty if none is named."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    async def body(self, largest: int) -> bytes:
+        """The whole body. HttpError (413) for one of more than ``largest`` bytes; ClientGoneError."""
+        body = bytearray()
+        while piece := await self.next_piece():
+            body += piece
+            if len(body) > largest:
+                raise HttpError(413, f"the body is larger than {largest} bytes")
+        return bytes(body)
 
 
 class Access:
@@ -42,8 +94,6 @@ class Access:
         no-cors requests). Those three are no JSON, and a request without one is refused if a browser sends it. The
         host keeps out pages whose name was made to resolve to this machine.
         """
-        from odradek.http_server import HttpError  # not at the top: `checked` tells when its package is missing
-
         name = _host_name(request.headers.get("host", ""))
         if self._hosts is not None and name.lower() not in self._hosts:
             raise HttpError(421, f"this server is not {name!r}: use its address")
@@ -55,8 +105,6 @@ class Access:
             self._check_kind(request)
 
     def _check_kind(self, request: HttpRequest) -> None:
-        from odradek.http_server import HttpError
-
         kind, usual = request.content_type, self._kinds[0]
         if kind and kind not in self._kinds:
             hint = "; curl -d needs -H 'Content-Type: ...'" if kind == "application/x-www-form-urlencoded" else ""
@@ -109,3 +157,34 @@ def _token_in(authorization: str) -> str:
         except ValueError:
             return ""
     return shown if scheme.lower() == "bearer" else ""
+
+
+def json_of(body: bytes) -> Any:
+    """What a body says in JSON. ValueError, in words, for what is none, for halves of characters, and for too much."""
+    marks = sum(map(body.count, (b",", b":", b"[", b"{")))
+    if marks > _MOST_MARKS:
+        raise ValueError(f"the body has more than {_MOST_MARKS} commas, colons and brackets: send it in parts")
+    try:
+        text = body.decode("utf-8-sig")
+        found = json.loads(text, parse_constant=_no_number)
+        if _HALF.search(text):
+            json.dumps(found, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise ValueError(f"the body is not JSON: {reason}") from None
+    return found
+
+
+_MOST_MARKS = 4_000_000
+"""While the standard library makes objects of them, which takes half a second, no other thread runs."""
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+"""The beginning of what may be half a character (a surrogate)."""
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def text_bytes(text: str) -> bytes:
+    """The bytes of a text to answer. Half a character, which has no bytes, stays an escape, as in JSON."""
+    return text.encode("utf-8", "backslashreplace")

@@ -9,13 +9,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Generic, TypeVar
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import unquote
 from wsgiref.handlers import format_date_time
 
 import h11
 import trio
 
-from odradek.http_text import text_bytes
+from odradek.http_access import HttpError, HttpRequest, text_bytes
 from odradek.protocol.errors import as_value
 from odradek.storage.backend import is_reserved
 
@@ -39,56 +39,8 @@ class UnansweredError(Exception):
         self.stays_open = stays_open
 
 
-class HttpError(Exception):
-    """A request is refused. ``status``: of HTTP; ``headers``: what the answer has to have."""
-
-    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(message)
-        self.status = status
-        self.headers = headers or {}
-
-
 class ClientGoneError(Exception):
     """The client has hung up before its request was complete."""
-
-
-@dataclass(frozen=True, slots=True)
-class HttpRequest:
-    """``target``: path and query as they came. ``headers``: by lower-case names. ``server``, ``client``: host and port
-    of each end. ``next_piece``: gives the next bytes of the body, none at its end. ``attended``: awaits a function once
-    the body is read, and cancels it when the client hangs up; ClientGoneError then."""
-
-    method: str
-    target: str
-    headers: Mapping[str, str]
-    server: tuple[str, int]
-    client: tuple[str, int]
-    next_piece: Callable[[], Awaitable[bytes]]
-    attended: Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]]
-
-    @property
-    def path(self) -> str:
-        """The path as it came, so that an encoded slash is none."""
-        return self.target.partition("?")[0]
-
-    @property
-    def query(self) -> list[tuple[str, str]]:
-        """Names and values, in their order."""
-        return parse_qsl(self.target.partition("?")[2], keep_blank_values=True)
-
-    @property
-    def content_type(self) -> str:
-        """The media type of the body, without parameters; empty if none is named."""
-        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
-
-    async def body(self, largest: int) -> bytes:
-        """The whole body. HttpError (413) for one of more than ``largest`` bytes; ClientGoneError."""
-        body = bytearray()
-        while piece := await self.next_piece():
-            body += piece
-            if len(body) > largest:
-                raise HttpError(413, f"the body is larger than {largest} bytes")
-        return bytes(body)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,12 @@ from struct import Struct
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from odradek.client_security.errors import ApiNotServed as ApiNotServed
-from odradek.client_security.errors import AuthenticationError as AuthenticationError
-from odradek.client_security.errors import ConnectionClosed as ConnectionClosed
-from odradek.client_security.errors import TlsError as TlsError
-from odradek.client_security.errors import WireError as WireError
 from odradek.client_security.options import PLAIN_TEXT, ClientSecurity
+from odradek.client_security.options import ApiNotServed as ApiNotServed
+from odradek.client_security.options import AuthenticationError as AuthenticationError
+from odradek.client_security.options import ConnectionClosed as ConnectionClosed
+from odradek.client_security.options import TlsError as TlsError
+from odradek.client_security.options import WireError as WireError
 from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.file_slice import in_memory, joined
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
@@ -198,20 +198,11 @@ class WireClient(WireConnection):
     It logs in again before a session's end.
     """
 
-    def __init__(
-        self,
-        host: str,
-        port: int,
-        *,
-        timeout_s: float = 30.0,
-        client_id: str | None = CLIENT_ID,
-        security: ClientSecurity = PLAIN_TEXT,
-    ) -> None:
-        self._served: dict[int, tuple[int, int]] = {}
-        self._due: Callable[[], None] | None = None
-        super().__init__(host, port, timeout_s=timeout_s, client_id=client_id, security=security)
+    _served: dict[int, tuple[int, int]]
+    _due: Callable[[], None] | None
 
     def _prepare(self) -> None:
+        self._due = None
         asked = ApiVersionsRequest()
         answer = self.receive(asked, 0, self.send(asked, 0))
         self._served = {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}

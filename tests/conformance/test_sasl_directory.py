@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import odradek
-from odradek.client_security import ClientSecurity
+from odradek.client_security.options import ClientSecurity
 from odradek.protocol.generated.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     EntityData,

@@ -19,7 +19,7 @@ import pytest
 
 from odradek import __version__, compiled
 from odradek.__main__ import main
-from odradek.commands import COMMANDS, CommandParser
+from odradek.commands import COMMANDS, MODULES, CommandParser
 
 
 def command(*words: str) -> list[str]:
@@ -46,7 +46,7 @@ def parsers() -> Iterator[CommandParser]:
     """The parser of each command, and of each job of `odradek pipeline`."""
     for name, (_, example) in COMMANDS.items():
         parser = CommandParser(prog=f"odradek {name}", example=example)
-        importlib.import_module(f"odradek.commands.{name}").add_arguments(parser)
+        importlib.import_module(f"odradek.commands.{MODULES.get(name, name)}").add_arguments(parser)
         yield parser
         for action in parser._actions:
             if isinstance(action, argparse._SubParsersAction):

@@ -9,7 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from odradek.codec_command import run_decode
+from odradek.commands.codec import run_decode
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = {

@@ -10,15 +10,8 @@ import pytest
 import trio
 import trio.testing
 
-from odradek.http_server import (
-    Application,
-    ClientGoneError,
-    HttpConnection,
-    HttpError,
-    HttpRequest,
-    HttpResponse,
-    Routes,
-)
+from odradek.http_access import HttpError, HttpRequest
+from odradek.http_server import Application, ClientGoneError, HttpConnection, HttpResponse, Routes
 
 Client = Callable[[trio.SocketStream], Awaitable[None]]
 

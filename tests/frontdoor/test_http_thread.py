@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from odradek.http_server import HttpRequest, HttpResponse
+from odradek.http_access import HttpRequest
+from odradek.http_server import HttpResponse
 from odradek.http_thread import HttpThread
 
 

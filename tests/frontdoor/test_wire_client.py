@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import odradek
-from odradek.client_security import ClientSecurity
+from odradek.client_security.options import ClientSecurity
 from odradek.protocol.generated.messages.api_versions import ApiVersion, ApiVersionsResponse
 from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataResponse
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData

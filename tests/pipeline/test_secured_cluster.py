@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from odradek.client_security import ClientSecurity
+from odradek.client_security.options import ClientSecurity
 from odradek.pipeline.cluster_client import ClusterClient
 from odradek.pipeline.jobs import audit
 from odradek.pipeline.jobs.logs import LogPlace

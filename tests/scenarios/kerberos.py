@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.client_security import AuthenticationError, ClientSecurity
+from odradek.client_security.options import AuthenticationError, ClientSecurity
 from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateRequest
 from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest

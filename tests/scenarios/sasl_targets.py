@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from odradek.client_security import AuthenticationError, ClientSecurity
+from odradek.client_security.options import AuthenticationError, ClientSecurity
 from odradek.wire_client import WireClient
 from tests.conformance.real_kafka import RealKafka, free_ports, properties_text
 from tests.scenarios.authority import Authority

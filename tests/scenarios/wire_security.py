@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.client_security import AuthenticationError, ClientSecurity, ConnectionClosed, TlsError, WireError
+from odradek.client_security.options import AuthenticationError, ClientSecurity, ConnectionClosed, TlsError, WireError
 from odradek.client_security.tokens import unsecured_token
 from odradek.pipeline.cluster_client import ClusterClient
 from odradek.protocol.generated.messages.metadata import MetadataRequest

@@ -15,8 +15,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from odradek.client_security.errors import AuthenticationError, SecurityOptionError
-from odradek.client_security.options import SaslOptions
+from odradek.client_security.options import AuthenticationError, SaslOptions, SecurityOptionError
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from odradek.client_security.errors import ConnectionClosed, SecurityOptionError, TlsError
-from odradek.client_security.options import TlsOptions
+from odradek.client_security.options import ConnectionClosed, SecurityOptionError, TlsError, TlsOptions
 
 _PEM = b"-----BEGIN "
 _BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)

@@ -18,8 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from odradek.client_security.errors import AuthenticationError, SecurityOptionError
-from odradek.client_security.options import SaslOptions
+from odradek.client_security.options import AuthenticationError, SaslOptions, SecurityOptionError
 
 _TIMEOUT_S = 10.0
 _MAX_ANSWER = 1 << 20

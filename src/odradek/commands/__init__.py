@@ -1,13 +1,18 @@
 """The subcommands of `odradek`: one module each, with the name of the command.
 
 A module has ``add_arguments(parser)`` and ``run(arguments)``, which returns the exit status. It is imported only when
-its command runs. Nothing here owns state.
+its command runs. Nothing here owns state. Here are the table of commands, and the options that several of them have.
 """
 
 from __future__ import annotations
 
 import argparse
-from typing import Any, NoReturn
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from odradek.client_security.options import ClientSecurity
 
 COMMANDS = {
     "serve": (
@@ -60,6 +65,8 @@ COMMANDS = {
     ),
 }
 """What each command does, and an example of it."""
+MODULES = {"decode": "codec", "encode": "codec"}
+"""Command to its module, where that has another name."""
 
 
 class CommandError(Exception):
@@ -97,6 +104,62 @@ class CommandParser(argparse.ArgumentParser):
         """One line, and the exit status 2."""
         said = " ".join(message.removeprefix("argument ").split())
         self.exit(2, f"{self.prog}: {said} ({self.prog} --help)\n")
+
+
+def add_client_config(parser: argparse.ArgumentParser) -> None:
+    """Declare the option."""
+    parser.add_argument(
+        "--client-config",
+        type=Path,
+        metavar="FILE",
+        help="properties file with security.protocol, sasl.* and ssl.*, as for --command-config of Kafka's tools",
+    )
+
+
+def add_bootstrap_servers(parser: argparse.ArgumentParser, *others: str, required: bool = False) -> None:
+    """Declare the option of a cluster: (host, port) of the first address. ``others``: what it is called, too."""
+    parser.add_argument(
+        "--bootstrap-servers",
+        *others,
+        type=_first_address,
+        required=required,
+        metavar="HOST:PORT",
+        help="a broker of the cluster; any Kafka will do",
+    )
+
+
+def _first_address(text: str) -> tuple[str, int]:
+    host, colon, port = text.partition(",")[0].strip().rpartition(":")
+    if not colon or not port.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text}: expected HOST:PORT")
+    return host.strip("[]"), int(port)
+
+
+def client_options(path: Path | None) -> dict[str, str]:
+    """The security options of the file; what else is in it is named on standard error. SecurityOptionError."""
+    from odradek.client_security.options import ClientSecurity, SecurityOptionError, security_options
+    from odradek.storage.java_properties import parse_properties
+
+    if path is None:
+        return {}
+    try:
+        given = parse_properties(path.read_bytes())
+    except OSError as error:
+        raise SecurityOptionError(f"{path}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise SecurityOptionError(f"{path}: {error}") from None
+    options = security_options(given)
+    if others := sorted(set(given) - set(options)):
+        print(f"{path}: only security options count here, not {', '.join(others)}", file=sys.stderr)
+    ClientSecurity.parse(options)
+    return options
+
+
+def client_security(path: Path | None) -> ClientSecurity:
+    """The same as a value for odradek's own clients."""
+    from odradek.client_security.options import ClientSecurity
+
+    return ClientSecurity.parse(client_options(path))
 
 
 def os_error_text(error: OSError) -> str:

@@ -16,8 +16,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from odradek.client_config_file import add_client_config, client_options, client_security
-from odradek.commands import CommandError, CommandParser, os_error_text
+from odradek.commands import (
+    CommandError,
+    CommandParser,
+    add_client_config,
+    client_options,
+    client_security,
+    os_error_text,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -1,5 +1,7 @@
-"""The files of the image: what `docker run` starts, what the Testcontainers modules expect of Kafka's images, and the
-commands that compose files call.
+"""`python -m odradek.container.files /` writes the files of the image; the Containerfile calls it.
+
+They are what `docker run` starts, what the Testcontainers modules expect of Kafka's images, and the commands that
+compose files call.
 
 Those modules start a shell that waits for a script, copy the script in when they know the port on the host, and read
 the log until the broker runs. Their scripts call `/etc/kafka/docker/run` (apache/kafka) or, of cp-kafka, `run` or
@@ -9,6 +11,7 @@ the log until the broker runs. Their scripts call `/etc/kafka/docker/run` (apach
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -52,3 +55,10 @@ def install(root: Path) -> list[Path]:
         path.chmod(0o755)
         written.append(path)
     return written
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("expected one word: the root of the image's file system")
+    for path in install(Path(sys.argv[1])):
+        print(path)

@@ -19,9 +19,8 @@ from odradek.control.calls import Calls, UnknownHandleError, of_body, of_query
 from odradek.control.openapi import document
 from odradek.control.static import PATHS, served
 from odradek.control.streams import RECORDS, REQUESTS, RecordStream, RequestStream, streamed
-from odradek.http_access import Access
-from odradek.http_server import ClientGoneError, HttpError, HttpRequest, HttpResponse, Routes
-from odradek.http_text import text_bytes
+from odradek.http_access import Access, HttpError, HttpRequest, text_bytes
+from odradek.http_server import ClientGoneError, HttpResponse, Routes
 from odradek.protocol.errors import KafkaError, ProtocolError, as_value
 
 _log = logging.getLogger("odradek.control")

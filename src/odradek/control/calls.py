@@ -26,7 +26,7 @@ from odradek.broker.facade.remote.operations import HANDLES, ForkOperations, Ope
 from odradek.broker.facade.verbs.broker import TrioBroker
 from odradek.broker.facade.verbs.coordinators import TrioTransactionHold
 from odradek.broker.mistakes import did_you_mean
-from odradek.http_text import json_of
+from odradek.http_access import json_of
 
 if TYPE_CHECKING:
     from odradek.broker.faults.fault import Fault

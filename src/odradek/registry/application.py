@@ -26,9 +26,8 @@ from odradek.broker.requests.exchange import (
 )
 from odradek.broker.requests.recent_requests import LONGEST_KEPT_TEXT, WHOLE_BYTES
 from odradek.broker.worker import in_thread
-from odradek.http_access import Access
-from odradek.http_server import ClientGoneError, HttpError, HttpRequest, HttpResponse, Routes, UnansweredError
-from odradek.http_text import text_bytes
+from odradek.http_access import Access, HttpError, HttpRequest, text_bytes
+from odradek.http_server import ClientGoneError, HttpResponse, Routes, UnansweredError
 from odradek.protocol.errors import as_value
 from odradek.registry.endpoints import ENDPOINTS, Request
 from odradek.registry.errors import RegistryError, too_large

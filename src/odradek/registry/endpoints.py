@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from odradek import __version__
-from odradek.http_text import json_of
+from odradek.http_access import json_of
 from odradek.registry import decisions
 from odradek.registry.decisions import SchemaRequest
 from odradek.registry.entries import DEFAULT_CONTEXT, Subject, Version, context_of, in_context, normal

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from odradek.http_text import json_of
+from odradek.http_access import json_of
 from odradek.registry.entries import AVRO, RULE_KINDS, Content, Reference, Version, sorted_text
 from odradek.registry.errors import invalid_rules
 from odradek.registry.formats import LEVELS

@@ -9,14 +9,14 @@ from contextlib import closing
 
 from odradek.broker.facade.groups.info import GroupInfo, MemberInfo
 from odradek.broker.facade.report.situation import Situation
+from odradek.commands.why import ClusterReader
 from odradek.pipeline.cluster_client import EARLIEST, GROUP, LATEST, ClusterClient
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.delete_groups import DeleteGroupsRequest
 from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.protocol.generated.messages.offset_commit import OffsetCommitRequest
-from odradek.tools.membership import commit
+from odradek.tools.console import commit
 from odradek.tools.options import Options, ToolError, action, connect, security
-from odradek.why import ClusterReader
 
 _DASH = "-"
 _ERRORS = {

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from odradek.client_config_file import client_options
-from odradek.client_security.errors import AuthenticationError, TlsError
-from odradek.client_security.options import ClientSecurity, security_options
+from odradek.client_security.options import AuthenticationError, ClientSecurity, TlsError, security_options
+from odradek.commands import client_options
 from odradek.pipeline.cluster_client import ClusterClient
 from odradek.protocol.errors import ErrorCode
 

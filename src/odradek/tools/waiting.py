@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from odradek.client_config_file import client_security
+from odradek.commands import client_security
 from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.tools.options import Options, ToolError, connect
 

@@ -10,7 +10,7 @@ import pytest
 from odradek.broker.api.controller_listener import SERVED_BY_CONTROLLERS, controller_handlers_of
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.releases.release import release_of
-from odradek.client_security import AuthenticationError, ClientSecurity
+from odradek.client_security.options import AuthenticationError, ClientSecurity
 from odradek.protocol.apis import API_BY_KEY
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages import alter_configs, incremental_alter_configs

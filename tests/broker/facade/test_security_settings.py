@@ -10,8 +10,7 @@ from odradek import Acl, KafkaBroker, Security
 from odradek.broker.facade.certificates import Certificates
 from odradek.broker.security.acl import Acl as Entry
 from odradek.broker.security.acl import Operation, Pattern, Permission, Resource
-from odradek.client_security.errors import AuthenticationError
-from odradek.client_security.options import ClientSecurity, security_options
+from odradek.client_security.options import AuthenticationError, ClientSecurity, security_options
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData

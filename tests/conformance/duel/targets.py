@@ -10,7 +10,7 @@ from pathlib import Path
 
 from odradek.broker.config.keys import keys_of_release
 from odradek.broker.releases.release import release_of
-from odradek.client_security import ClientSecurity
+from odradek.client_security.options import ClientSecurity
 from odradek.protocol.apis import API_BY_KEY
 from tests.conformance.duel.comparing import AGE
 from tests.conformance.duel.conversation import error_codes

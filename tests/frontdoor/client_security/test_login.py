@@ -6,9 +6,8 @@ import sys
 
 import pytest
 
-from odradek.client_security import AuthenticationError, SecurityOptionError
 from odradek.client_security.login import OAuthBearer, Scram, log_in, mechanism_for
-from odradek.client_security.options import ClientSecurity, SaslOptions
+from odradek.client_security.options import AuthenticationError, ClientSecurity, SaslOptions, SecurityOptionError
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse

@@ -7,8 +7,15 @@ from collections.abc import Mapping
 
 import pytest
 
-from odradek.client_security import ClientSecurity, SecurityOptionError
-from odradek.client_security.options import PLAIN_TEXT, SaslOptions, TlsOptions, parse_jaas, security_options
+from odradek.client_security.options import (
+    PLAIN_TEXT,
+    ClientSecurity,
+    SaslOptions,
+    SecurityOptionError,
+    TlsOptions,
+    parse_jaas,
+    security_options,
+)
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 

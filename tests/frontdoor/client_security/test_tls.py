@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.client_security import ClientSecurity, SecurityOptionError, TlsError
-from odradek.client_security.options import TlsOptions
+from odradek.client_security.options import ClientSecurity, SecurityOptionError, TlsError, TlsOptions
 from odradek.client_security.tls import KeyPair, build_context, connect_tls, own_pair, trusted
 from odradek.wire_client import WireConnection, WireError
 from tests.scenarios.authority import Authority

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from odradek.client_security import AuthenticationError, ClientSecurity, SecurityOptionError
+from odradek.client_security.options import AuthenticationError, ClientSecurity, SecurityOptionError
 from odradek.client_security.tokens import token_for
 
 

@@ -21,8 +21,8 @@ from odradek.broker.security.sasl.server import (
     NewSaslServer,
     WaitingSaslServer,
 )
-from odradek.client_security import ClientSecurity
 from odradek.client_security.login import Gssapi
+from odradek.client_security.options import ClientSecurity
 from tests.broker.security.sasl.listener_configs import listener_config
 from tests.scenarios.kdc import REALM
 from tests.scenarios.kerberos import RULES, running_kdc

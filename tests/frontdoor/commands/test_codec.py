@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
-from odradek.codec_command import run_decode, run_encode
+from odradek.__main__ import main
+from odradek.commands.codec import run_decode, run_encode
 from tests.protocol.recordings import recorded
 
 
@@ -149,3 +152,45 @@ def test_bad_lines_of_encode(change: dict[str, Any], complaint: str) -> None:
     status, [answer] = run(run_encode, "request", {**DECODED, **change})
     assert status == 1
     assert complaint in answer["error"]
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "odradek", *words]
+
+
+def test_decode_and_encode_are_reverses() -> None:
+    line = {"key": 18, "version": 3, "hex": "00120003000000010006676f6c64656e0007676f6c64656e04312e3000"}
+    decoded = subprocess.run(
+        command("decode", "request"), input=json.dumps(line) + "\nnonsense\n", capture_output=True, text=True
+    )
+    first, second = map(json.loads, decoded.stdout.splitlines())
+    assert decoded.returncode == 1
+    assert set(second) == {"error"}
+    assert first["body"] == {"clientSoftwareName": "golden", "clientSoftwareVersion": "1.0"}
+    back = {"key": 18, "version": 3, **first}
+    encoded = subprocess.run(
+        command("encode", "request"), input=json.dumps(back) + "\n", capture_output=True, text=True
+    )
+    assert encoded.returncode == 0
+    assert json.loads(encoded.stdout)["hex"] == line["hex"]
+
+
+def test_a_bad_line_is_answered_in_its_place(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = {"key": 18, "version": 0, "header": {"correlationId": 1}, "body": {"errorCode": 0, "apiKeys": []}}
+    unknown = {"key": 9999, "version": 0, "header": {}, "body": {}}
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{json.dumps(good)}\n\n{json.dumps(unknown)}\n[]\n"))
+    assert main(["encode", "response"]) == 1
+    first, second, third = map(json.loads, capsys.readouterr().out.splitlines())
+    assert first["hex"] == "00000001000000000000"
+    assert second["error"].startswith("line 3:")
+    assert third["error"].startswith("line 4:")
+
+
+def test_without_a_bad_line_the_status_is_0(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert main(["encode", "request"]) == 0
+    assert capsys.readouterr().out == ""

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from odradek.client_config_file import add_client_config, client_options, client_security
-from odradek.client_security import SecurityOptionError
-from odradek.client_security.options import PLAIN_TEXT
+from odradek.client_security.options import PLAIN_TEXT, SecurityOptionError
+from odradek.commands import add_client_config, client_options, client_security
 
 PROPERTIES = """\
 # as for kafka-topics --command-config

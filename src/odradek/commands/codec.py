@@ -8,10 +8,13 @@ Kafka accepts, are kept as `"trailing": hex`.
 
 from __future__ import annotations
 
+import argparse
 import json
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
+from odradek.commands import CommandParser
 from odradek.protocol.apis import API_BY_KEY, API_VERSIONS_KEY, ApiSpec
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.headers import (
@@ -25,7 +28,17 @@ from odradek.protocol.json_form import from_json, tagged_from_json, tagged_to_js
 from odradek.protocol.message_codec import codec
 
 Json = dict[str, Any]
-KINDS = ("request", "response")
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """Declare the options."""
+    parser.add_argument("kind", choices=("request", "response"), help="whether the lines are requests or responses")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Convert standard input to standard output; 1 if a line was bad."""
+    convert = run_decode if arguments.command == "decode" else run_encode
+    return convert(arguments.kind, sys.stdin, sys.stdout)
 
 
 def run_decode(kind: str, lines: Iterable[str], out: TextIO) -> int:
