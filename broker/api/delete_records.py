@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from odradek.broker.api.lookups import find_partition
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import ByItem, handles
-from odradek.broker.requests.parked_request import ParkedInPartitions
+from odradek.broker.requests.parked_request import OutcomeWait
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.delete_records import (
@@ -34,7 +34,7 @@ _REFUSED = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.UNKNOWN_TOPIC_OR_PAR
 
 
 @handles(DeleteRecordsRequest, access=ByItem((Operation.DELETE, Resource.TOPIC)))
-def delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse | DeletionWait:
+def delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse | OutcomeWait:
     """Delete what lies before an offset, partition by partition; each answers for itself."""
     wanted = {(topic.name, asked.partition_index): asked for topic in request.topics for asked in topic.partitions}
     allowed = ctx.allowed(Operation.DELETE, Resource.TOPIC, [topic.name for topic in request.topics])
@@ -63,7 +63,10 @@ def delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> Delete
             for name, indexes in order(results)
         ]
     )
-    return DeletionWait(ctx, request.timeout_ms, response, waiting) if waiting else response
+    if not waiting:
+        return response
+    clock, timeout_ms = ctx.services.clock, request.timeout_ms
+    return OutcomeWait(clock, timeout_ms, waiting, lambda deleted, due: deleted.settle(ctx), lambda: response)
 
 
 def _delete(
@@ -112,30 +115,3 @@ class Deleted(NamedTuple):
             return True
         self.answer.low_watermark = -1
         return True
-
-
-class DeletionWait(ParkedInPartitions):
-    """Waits until every deletion has reached all live replicas, or its leader has changed, or the client's time-out
-    has passed.
-    """
-
-    __slots__ = ("_context", "_response", "_waiting")
-
-    def __init__(
-        self, context: RequestContext, timeout_ms: int, response: DeleteRecordsResponse, waiting: list[Deleted]
-    ) -> None:
-        super().__init__(context.services.clock, max(0, timeout_ms))
-        self._context = context
-        self._response = response
-        self._waiting = waiting
-        self._register()
-
-    def look(self, due: bool) -> DeleteRecordsResponse | None:
-        self._waiting = [deleted for deleted in self._waiting if not deleted.settle(self._context)]
-        if not self._waiting or due:
-            return self._response
-        self._register()
-        return None
-
-    def _register(self) -> None:
-        self.wait_in([deleted.partition.waiters for deleted in self._waiting])

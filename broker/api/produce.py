@@ -9,23 +9,25 @@ TRANSACTION_ABORTABLE, and v12 registers partitions in the transaction by itself
 acks=0 is never answered: an error closes the connection. acks=all is held against `min.insync.replicas`, and waits
 where a test keeps records from replicas in sync; elsewhere records are on all of them at once. A partition may carry
 one batch of format v2. If a partition is named twice, the last one counts. A request with more than some milliseconds
-of work is served in slices, and the records of large batches are looked at in a thread before they are appended
-(`produce_slices`).
+of work is served in slices, and the records of large batches are looked at in a thread before they are appended.
 Difference from Kafka: null records are answered INVALID_RECORD (Kafka never answers).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+import trio
+
 from odradek.broker.api.lookups import leader_endpoints
-from odradek.broker.api.produce_slices import SLICE, Rest, append_rest
 from odradek.broker.requests.context import CloseConnection, RequestContext
 from odradek.broker.requests.error_answers import error_response
 from odradek.broker.requests.handlers import NEVER_LONG, ByItem, handles
-from odradek.broker.requests.parked_request import Parked, ParkedInPartitions, is_coroutine
+from odradek.broker.requests.parked_request import OutcomeWait, Parked, is_coroutine, response_of, then
 from odradek.broker.security.acl import Operation, Resource
+from odradek.broker.worker import ThreadWork
 from odradek.protocol.compression import Codec
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.produce import (
@@ -52,7 +54,7 @@ from odradek.protocol.record_batch import (
     is_transactional_batch,
     read_batch,
 )
-from odradek.storage.validation import RecordsRefused, single_batch
+from odradek.storage.validation import RecordsRefused, check_large, single_batch
 
 if TYPE_CHECKING:
     from odradek.broker.partitions.append_verifier import AppendVerifier
@@ -108,7 +110,7 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> Answer | Coroutine[
     """
     room = ctx.services.topics.crowded
     if room is not None:
-        return when_there_is_room(room, lambda: produce(ctx, request))
+        return _when_there_is_room(ctx, request, room)
     asked = request.topic_data
     if len(asked) == 1 and len(asked[0].partition_data) == 1:
         records: Any = asked[0].partition_data[0].records
@@ -137,29 +139,19 @@ def _produce_in_transaction(ctx: RequestContext, request: ProduceRequest) -> Ans
         refusals = verify(ctx, request)
     except KafkaError as error:
         return finish(request, error_response(request, ctx.api_version, error.code, error.message))
-    if not isinstance(refusals, dict):
-        return _produce_when_added(ctx, request, refusals)
-    if may_retry(refusals):
-        return _produce_later(ctx, request)
+    if not isinstance(refusals, dict) or may_retry(refusals):
+        return _produce_when_verified(ctx, request, refusals)
     return _append_all(ctx, request, refusals or None)
 
 
-async def _produce_when_added(
-    ctx: RequestContext, request: ProduceRequest, asked: Coroutine[Any, Any, Refusals]
+async def _produce_when_verified(
+    ctx: RequestContext, request: ProduceRequest, asked: Refusals | Coroutine[Any, Any, Refusals]
 ) -> Answer:
-    """Append when the coordinator, which waits for its own replicas, has added the partitions."""
+    """Append when the coordinator has added the partitions, and the producer's last transaction has ended."""
     refusals = await verify_when_added(ctx, request, asked)
     if may_retry(refusals):
-        return await _produce_later(ctx, request)
-    served: Any = _append_all(ctx, request, refusals or None)
-    answer: Answer = await served if is_coroutine(served) else served
-    return answer
-
-
-async def _produce_later(ctx: RequestContext, request: ProduceRequest) -> Answer:
-    """Append when the producer's last transaction has ended."""
-    served: Any = _append_all(ctx, request, await verify_patiently(ctx, request))
-    answer: Answer = await served if is_coroutine(served) else served
+        refusals = await verify_patiently(ctx, request)
+    answer: Answer = await response_of(_append_all(ctx, request, refusals or None), ctx.services.clock)
     return answer
 
 
@@ -178,7 +170,7 @@ def _append_all(
     responses = []
     failed = False
     waiting: list[Uncommitted] = []
-    rest: list[Rest] = []
+    rest: list[_Rest] = []
     alone = len(request.topic_data) == 1 and len(request.topic_data[0].partition_data) == 1
     spent = 0
     for asked in request.topic_data:
@@ -189,7 +181,7 @@ def _append_all(
             index = data.index
             records: Any = data.records
             if not alone:
-                if spent > SLICE:
+                if spent > _SLICE:
                     rest.append((asked, data, answers, len(answers), False))
                     answers.append(_LATER)
                     continue
@@ -230,22 +222,14 @@ def _append_all(
             name = asked.name if topic is None or by_id else topic.name  # equal, and hashed already
             responses.append(TopicProduceResponse(name, asked.topic_id, answers))
     response = ProduceResponse(responses)
+    wait = _until_committed(ctx, request, response, waiting) if waiting else None
     if rest:
-        begun = ReplicationWait(ctx, request, response, waiting, _unchanged) if waiting else None
-        return append_rest(ctx, request, response, begun, rest, produce, _failed)
-    if waiting:
-        return ReplicationWait(ctx, request, response, waiting, _name_leaders)
+        return _append_rest(ctx, request, response, wait, rest)
+    if wait is not None:
+        return wait
     if not failed:
         return response if acks else None
-    return _failed(ctx, request, response)
-
-
-def _failed(ctx: RequestContext, request: ProduceRequest, response: ProduceResponse) -> Answer:
     return finish(request, _name_leaders(ctx, response))
-
-
-def _unchanged(ctx: RequestContext, response: ProduceResponse) -> ProduceResponse:
-    return response
 
 
 def _name_leaders(ctx: RequestContext, response: ProduceResponse) -> ProduceResponse:
@@ -362,6 +346,98 @@ def _drop_repeated(request: ProduceRequest) -> None:
     request.topic_data = list(kept.values())
 
 
+# -- Requests that take longer than a slice: others are served between their slices.
+
+_Rest = tuple[TopicProduceData, PartitionProduceData, list[PartitionProduceResponse], int, bool]
+"""A partition that waits for its slice: what was asked, the list and the place of its answer, and whether its batch is
+a large one."""
+_SLICE: Final = 32_000
+"""The effort (`odradek.protocol.record_batch.effort`) after which a request goes on in another slice: about 20 ms."""
+_MOST_RECORD_ERRORS: Final = 10_000
+"""So many refused records are named in an answer."""
+
+
+async def _append_rest(
+    ctx: RequestContext, request: ProduceRequest, response: ProduceResponse, begun: Parked | None, rest: list[_Rest]
+) -> ProduceResponse | None:
+    """Append the rest in slices, and a large batch as soon as its records are checked.
+
+    Each slice is served as a request of its own, so everything that may have changed is looked at again. `response` has
+    the answers to what was appended already; `begun` waits for their replicas.
+    """
+    waits: list[tuple[Parked, list[_Rest]]] = [] if begun is None else [(begun, [])]
+    try:
+        chosen: list[_Rest] = []
+        spent = 0
+        for number, each in enumerate(rest):
+            data, is_large = each[1], each[4]
+            if is_large:
+                await _look_at(ctx, each[0], data)
+            chosen.append(each)
+            spent += effort(data.records)  # type: ignore[arg-type]
+            if spent > _SLICE or is_large or number == len(rest) - 1:
+                await trio.lowlevel.checkpoint()
+                served = produce(ctx, _request_of(request, chosen))
+                answer: Any = await served if is_coroutine(served) else served
+                if isinstance(answer, Parked):
+                    waits.append((answer, chosen))
+                else:
+                    _take(answer, chosen)
+                chosen, spent = [], 0
+        while waits:
+            parked, chosen = waits[0]
+            answer = await parked.response(ctx.services.clock)
+            del waits[0]
+            _take(answer, chosen)
+    finally:
+        for parked, _ in waits:
+            parked.abandon()
+    if _has_failed(response):
+        return finish(request, _name_leaders(ctx, response))
+    return response if request.acks else None
+
+
+async def _look_at(ctx: RequestContext, asked: TopicProduceData, data: PartitionProduceData) -> None:
+    """Let the worker check a large batch. The log is given the result in place of the batch."""
+    topic = _topic(ctx, asked)
+    if topic is None or data.index >= len(topic.partitions):
+        return  # it was deleted meanwhile
+    log = topic.partitions[data.index].log
+    work = ctx.long_work
+    if not isinstance(work, ThreadWork):
+        work = ctx.long_work = ThreadWork()
+    sent: Any = data.records
+    now_ms = ctx.services.face.now_ms()
+    # The thread has a copy: it may still run when the connection, which has the bytes, is gone.
+    check = partial(check_large, bytes(sent), log.config, now_ms, log.name)
+    data.records = await ctx.services.worker.do(check, work)
+
+
+def _request_of(request: ProduceRequest, chosen: list[_Rest]) -> ProduceRequest:
+    """The part of a request for some partitions. It is answered: an answer shows whether anything went wrong."""
+    asked = [TopicProduceData(topic.name, topic.topic_id, [data]) for topic, data, _, _, _ in chosen]
+    return ProduceRequest(request.transactional_id, request.acks or 1, request.timeout_ms, asked)
+
+
+def _take(answer: ProduceResponse, chosen: list[_Rest]) -> None:
+    found = [partition for topic in answer.responses for partition in topic.partition_responses]
+    for (_, _, answers, place, _), partition in zip(chosen, found, strict=True):
+        answers[place] = partition
+
+
+def _has_failed(response: ProduceResponse) -> bool:
+    """Whether any partition failed. More than so many refused records are not named."""
+    failed = False
+    named = 0
+    for topic in response.responses:
+        for answer in topic.partition_responses:
+            failed = failed or answer.error_code != 0
+            named += len(answer.record_errors)
+            if named > _MOST_RECORD_ERRORS:
+                answer.record_errors = []
+    return failed
+
+
 # -- The part of a transaction: may these partitions be written as part of it? (KIP-890)
 
 Key = tuple[str, int]
@@ -408,7 +484,7 @@ def may_retry(refusals: Refusals) -> bool:
 
     Only the refusals of clients that register by producing (v12 and later) have this error.
     """
-    return bool(refusals) and any(error.code is ErrorCode.CONCURRENT_TRANSACTIONS for error in refusals.values())
+    return any(error.code is ErrorCode.CONCURRENT_TRANSACTIONS for error in refusals.values())
 
 
 async def verify_when_added(
@@ -445,11 +521,9 @@ def _transactional_batches(ctx: RequestContext, request: ProduceRequest) -> list
 
     INVALID_PRODUCER_ID_MAPPING if the producers differ. As in Kafka a batch without a producer id is in no transaction.
     """
-    topics = ctx.services.topics
-    by_id = ctx.api_version >= _FIRST_VERSION_WITH_TOPIC_ID
     found: list[tuple[Partition, RecordBatch]] = []
     for asked in request.topic_data:
-        topic = topics.by_id(asked.topic_id) if by_id else topics.get(asked.name)
+        topic = _topic(ctx, asked)
         if topic is None or topic.internal:
             continue
         for data in asked.partition_data:
@@ -474,13 +548,25 @@ def _transactional_batches(ctx: RequestContext, request: ProduceRequest) -> list
 # -- Waiting: before the appends for room in memory, and after them with acks=all for the replicas in sync.
 
 
-async def when_there_is_room(
-    room: BackPressure, serve: Callable[[], Parked | ProduceResponse | Coroutine[Any, Any, Any] | None]
-) -> Any:
+async def _when_there_is_room(ctx: RequestContext, request: ProduceRequest, room: BackPressure) -> Answer:
     """Serve a request when records leave memory fast enough again. It has not been examined before."""
     await room.wait()
-    served = serve()
-    return await served if is_coroutine(served) else served
+    answer: Answer = await response_of(produce(ctx, request), ctx.services.clock)
+    return answer
+
+
+def _until_committed(
+    ctx: RequestContext, request: ProduceRequest, response: ProduceResponse, waiting: list[Uncommitted]
+) -> Parked:
+    """Wait until each batch is committed, or its leader has changed, or the client's time-out has passed."""
+    version = ctx.api_version
+    return OutcomeWait(
+        ctx.services.clock,
+        request.timeout_ms,
+        waiting,
+        lambda uncommitted, due: uncommitted.settle(version, due),
+        lambda: _name_leaders(ctx, response),
+    )
 
 
 class Uncommitted:
@@ -496,8 +582,8 @@ class Uncommitted:
         self.last_offset = last_offset
         self.answer = answer
 
-    def settle(self, api_version: int) -> bool:
-        """Put the outcome into the answer; False while there is none."""
+    def settle(self, api_version: int, due: bool) -> bool:
+        """Put the outcome into the answer; False while there is none. `due`: the client does not wait any longer."""
         partition = self.partition
         if partition.deleted:
             self.answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -509,63 +595,21 @@ class Uncommitted:
         elif partition.log.high_watermark > self.last_offset:
             if partition.under_min_isr:
                 self.answer.error_code = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        elif due:
+            self.answer.error_code = ErrorCode.REQUEST_TIMED_OUT  # the record stays in the log
         else:
             return False
         return True
-
-    def time_out(self) -> None:
-        """The client does not wait any longer; the record stays in the log."""
-        self.answer.error_code = ErrorCode.REQUEST_TIMED_OUT
-
-
-class ReplicationWait(ParkedInPartitions):
-    """Waits until every batch is committed, or its leader has changed, or the client's time-out has passed.
-
-    `finish` completes the response then.
-    """
-
-    __slots__ = ("_context", "_finish", "_response", "_waiting")
-
-    def __init__(
-        self,
-        context: RequestContext,
-        request: ProduceRequest,
-        response: ProduceResponse,
-        waiting: list[Uncommitted],
-        finish: Callable[[RequestContext, ProduceResponse], ProduceResponse],
-    ) -> None:
-        super().__init__(context.services.clock, max(0, request.timeout_ms))
-        self._context = context
-        self._finish = finish
-        self._response = response
-        self._waiting = waiting
-        self._register()
-
-    def look(self, due: bool) -> ProduceResponse | None:
-        version = self._context.api_version
-        self._waiting = [uncommitted for uncommitted in self._waiting if not uncommitted.settle(version)]
-        if self._waiting and due:
-            for uncommitted in self._waiting:
-                uncommitted.time_out()
-            self._waiting = []
-        if not self._waiting:
-            return self._finish(self._context, self._response)
-        self._register()
-        return None
-
-    def _register(self) -> None:
-        self.wait_in([uncommitted.partition.waiters for uncommitted in self._waiting])
 
 
 # -- Rights of Produce: WRITE on each topic, and on the transactional id of transactional batches.
 #
 # Batches for topics that the client may not write are refused, one by one; the handler sees the others.
 
-Served = Answer | Coroutine[Any, Any, Any]
 _WRITE, _TOPIC = Operation.WRITE, Resource.TOPIC
 
 
-def guarded_produce(ctx: RequestContext, request: ProduceRequest) -> Served:
+def guarded_produce(ctx: RequestContext, request: ProduceRequest) -> Answer | Coroutine[Any, Any, Any]:
     """Append what the client may write."""
     try:
         transactional = _names_transaction(request)
@@ -589,30 +633,21 @@ def guarded_produce(ctx: RequestContext, request: ProduceRequest) -> Served:
     request.topic_data = [topic for topic, name in zip(asked, names, strict=True) if name is None or name in allowed]
     order = {(topic.name, topic.topic_id): place for place, topic in reversed(list(enumerate(asked)))}
     served = produce(ctx, request) if request.topic_data else None
-    if isinstance(served, Parked) or is_coroutine(served):
-        return _joined_later(ctx, request, served, denied, order)
-    return _joined(request, served, denied, order)  # type: ignore[arg-type]
+    joined: Answer = then(served, ctx.services.clock, lambda response: _joined(request, response, denied, order))
+    return joined
 
 
 def _name(ctx: RequestContext, topic: TopicProduceData) -> str | None:
     """The topic's name; None for an id that nobody knows, which needs no right to be unknown."""
     if ctx.api_version < _FIRST_VERSION_WITH_TOPIC_ID:
         return topic.name
-    known = ctx.services.topics.by_id(topic.topic_id)
+    known = _topic(ctx, topic)
     return None if known is None else known.name
 
 
-async def _joined_later(
-    ctx: RequestContext,
-    request: ProduceRequest,
-    served: Coroutine[Any, Any, Answer] | Parked,
-    denied: list[TopicProduceData],
-    order: dict[tuple[str, bytes], int],
-) -> ProduceResponse | None:
-    answer = served if isinstance(served, Parked) else await served
-    if isinstance(answer, Parked):
-        answer = await answer.response(ctx.services.clock)
-    return _joined(request, answer, denied, order)
+def _topic(ctx: RequestContext, asked: TopicProduceData) -> Topic | None:
+    topics = ctx.services.topics
+    return topics.by_id(asked.topic_id) if ctx.api_version >= _FIRST_VERSION_WITH_TOPIC_ID else topics.get(asked.name)
 
 
 def _joined(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from odradek.broker.faults.fault import FaultSet
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
 from odradek.broker.requests.handlers import LONG_BYTES
-from odradek.broker.requests.parked_request import Parked, is_coroutine
+from odradek.broker.requests.parked_request import Parked, is_coroutine, response_of
 from odradek.broker.requests.request_log import problems_of
 from odradek.broker.security.authorizer import Authorizer
 from odradek.broker.security.principal import ANONYMOUS
@@ -99,9 +99,7 @@ class Console:
 
     async def _finish(self, found: Any, answer: Future[Any]) -> None:
         try:
-            if is_coroutine(found):
-                found = await found
-            answer.set_result(await found.response(self._cluster.clock) if isinstance(found, Parked) else found)
+            answer.set_result(await response_of(found, self._cluster.clock))
         except Exception as error:
             answer.set_exception(error)
 

@@ -24,7 +24,7 @@ from odradek.broker.requests.exchange import (
     RawExchange,
 )
 from odradek.broker.requests.handlers import NEVER_LONG, Handler
-from odradek.broker.requests.parked_request import EncodedBody, EncodedParts, Parked, is_coroutine
+from odradek.broker.requests.parked_request import EncodedBody, EncodedParts, Parked, is_coroutine, response_of
 from odradek.broker.requests.recent_requests import LONGEST_KEPT_TEXT, RecentRequests
 from odradek.protocol.apis import API_BY_KEY, API_VERSIONS_KEY
 from odradek.protocol.errors import CorruptDataError, ErrorCode, KafkaError, ProtocolError, TooManyElementsError
@@ -411,7 +411,7 @@ class Dispatcher:
             response = await self._served_long(pending)
             if not (isinstance(response, Parked) or is_coroutine(response)):
                 return await self._answer_long(pending, response)
-        response = await self._response_of(response)
+        response = await response_of(response, self._clock)
         async with self._turns:
             return await self._answer_long(pending, response)
 
@@ -459,7 +459,7 @@ class Dispatcher:
         if route.large_answers and len(levels) == 1 and self.meter is None and self.faults is None:
             chunks = Chunks(route.response, levels[0].answered, self._most_bytes())
         serve = partial(function, context)
-        return served_in_parts(serve, self._response_of, request, context.api_version, left, chunks)
+        return served_in_parts(serve, self._clock, request, context.api_version, left, chunks)
 
     def _most_bytes(self) -> int:
         """The size of the largest answer to a long request."""
@@ -504,7 +504,7 @@ class Dispatcher:
         try:
             if isinstance(pending, Long):
                 return await self._finish_long(pending)
-            response = await self._response_of(pending.response)
+            response = await response_of(pending.response, self._clock)
             if response is not None and watch is not None and watch.must_wait(pending.appended):
                 await watch.flushed()
         except CloseConnection as closed:
@@ -525,14 +525,6 @@ class Dispatcher:
             return None
         return Disturbed(tampered.fault.steps_of(answer, tampered.response), until_ms)
 
-    async def _response_of(self, returned: Any) -> Any:
-        """The response behind what a handler returned."""
-        if is_coroutine(returned):
-            returned = await returned
-        if isinstance(returned, Parked):
-            return await returned.response(self._services.clock)
-        return returned
-
     async def _serve_with_faults(self, function: Callable[..., Any], context: RequestContext, request: Any) -> Any:
         """The handler's response; None = none."""
         faults = self.faults
@@ -541,12 +533,12 @@ class Dispatcher:
             return None
         if lost is not None and lost.tampers:
             return _Tampered(lost, await self._served_anyway(function, context, request))
-        response = await self._response_of(function(context, request))
+        response = await response_of(function(context, request), self._clock)
         return None if lost is not None else response
 
     async def _served_anyway(self, function: Callable[..., Any], context: RequestContext, request: Any) -> Any:
         try:
-            return await self._response_of(function(context, request))
+            return await response_of(function(context, request), self._clock)
         except CloseConnection:
             raise
         except Exception as error:

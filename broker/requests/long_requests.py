@@ -18,11 +18,12 @@ import trio
 from odradek.broker.clock import work_ns
 from odradek.broker.requests.context import CloseConnection
 from odradek.broker.requests.error_answers import Level, levels_of
-from odradek.broker.requests.parked_request import EncodedBody, EncodedParts
+from odradek.broker.requests.parked_request import EncodedBody, EncodedParts, response_of
 from odradek.broker.worker import in_thread
 from odradek.protocol.varint import encode_uvarint
 
 if TYPE_CHECKING:
+    from odradek.broker.clock import BrokerClock
     from odradek.protocol.file_slice import Part
     from odradek.protocol.message_codec import MessageCodec
 
@@ -38,7 +39,7 @@ _CHUNK_BYTES = 1 << 20
 
 async def served_in_parts(
     serve: Callable[[Any], Any],
-    response_of: Callable[[Any], Any],
+    clock: BrokerClock,
     request: Any,
     version: int,
     left: Callable[[], bool],
@@ -46,15 +47,15 @@ async def served_in_parts(
 ) -> Any:
     """The answer to a request, made of those to its parts. Raises what `serve` raises.
 
-    `serve`: the handler for a part. `response_of`: waits for the response behind what it returned. `left`: whether
-    nobody waits for the answer any more; CloseConnection then. `chunks`: encode what is answered at once.
+    `serve`: the handler for a part. `left`: whether nobody waits for the answer any more; CloseConnection then.
+    `chunks`: encode what is answered at once.
     """
     levels = levels_of(request, version)
     pace = Pace() if chunks is None else Pace(1)
     merged: Any = None
     for part, continued in Cuts(request, levels).parts(pace):
         began_ns = work_ns()
-        response = await response_of(serve(part))
+        response = await response_of(serve(part), clock)
         if getattr(response, "error_code", 0):
             return response
         if chunks is None:

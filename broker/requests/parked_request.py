@@ -101,6 +101,44 @@ class ParkedInPartitions(Parked):
         self.wake()
 
 
+C = TypeVar("C")
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class OutcomeWait(ParkedInPartitions):
+    """Waits until each of some changes has its outcome, for `timeout_ms` at most.
+
+    `changes`: each with its `partition`. `settle`: puts the outcome of one into the answer, or returns False while
+    there is none; its second argument says that there is no more time. `answer`: makes the response.
+    """
+
+    __slots__ = ("_answer", "_changes", "_settle")
+
+    def __init__(
+        self,
+        clock: BrokerClock,
+        timeout_ms: int,
+        changes: Sequence[C],
+        settle: Callable[[C, bool], bool],
+        answer: Callable[[], Any],
+    ) -> None:
+        super().__init__(clock, max(0, timeout_ms))
+        self._changes: Sequence[Any] = changes
+        self._settle: Callable[[Any, bool], bool] = settle
+        self._answer = answer
+        self._register()
+
+    def look(self, due: bool) -> Any:
+        self._changes = [change for change in self._changes if not (self._settle(change, due) or due)]
+        if not self._changes:
+            return self._answer()
+        self._register()
+        return None
+
+    def _register(self) -> None:
+        self.wait_in([change.partition.waiters for change in self._changes])
+
+
 def _nothing() -> None:
     """Nobody waits yet."""
 
@@ -130,6 +168,24 @@ class EncodedParts:
 def is_coroutine(returned: object) -> TypeGuard[Coroutine[Any, Any, Any]]:
     """Whether a handler returned a coroutine. Compiled functions return one of a class of their own."""
     return hasattr(returned, "__await__")
+
+
+async def response_of(returned: Any, clock: BrokerClock) -> Any:
+    """The response behind what a handler returned."""
+    if is_coroutine(returned):
+        returned = await returned
+    return await returned.response(clock) if isinstance(returned, Parked) else returned
+
+
+def then(returned: Any, clock: BrokerClock, answer: Callable[[Any], Any]) -> Any:
+    """What `answer` makes of the response behind what a handler returned: now, or a coroutine if that has to wait."""
+    if isinstance(returned, Parked) or is_coroutine(returned):
+        return _answered_later(returned, clock, answer)
+    return answer(returned)
+
+
+async def _answered_later(returned: Any, clock: BrokerClock, answer: Callable[[Any], Any]) -> Any:
+    return await response_of(answer(await response_of(returned, clock)), clock)
 
 
 # -- Answers that wait for a coordinator: for other members, or for the replicas of its log.

@@ -12,7 +12,7 @@ Every version gets what a log of format 0 or 1 has in that format (`message.form
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ from odradek.broker.partitions.partition_registry import Topic
 from odradek.broker.releases.release import Release
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import Serve
-from odradek.broker.requests.parked_request import Parked, is_coroutine
+from odradek.broker.requests.parked_request import then
 from odradek.broker.worker import ThreadWork
 from odradek.protocol.compression import Codec, CompressionError
 from odradek.protocol.errors import CorruptDataError, ErrorCode
@@ -55,22 +55,9 @@ def older(serve: Serve, version: int, release: Release) -> Serve:
 
     def fetch(ctx: RequestContext, request: FetchRequest) -> Any:
         served = serve(ctx, request)
-        if isinstance(served, Parked) or is_coroutine(served):
-            return _converted_later(ctx, request, served)
-        return _converted(ctx, request, served)
+        return then(served, ctx.services.clock, lambda response: _converted(ctx, request, response))
 
     return fetch
-
-
-async def _converted_later(
-    ctx: RequestContext, request: FetchRequest, served: Parked | Coroutine[Any, Any, Any]
-) -> FetchResponse:
-    answer = served if isinstance(served, Parked) else await served
-    if isinstance(answer, Parked):
-        answer = await answer.response(ctx.services.clock)
-    converted = _converted(ctx, request, answer)
-    done: FetchResponse = await converted if is_coroutine(converted) else converted
-    return done
 
 
 def _converted(ctx: RequestContext, request: FetchRequest, response: FetchResponse) -> Any:

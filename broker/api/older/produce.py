@@ -6,7 +6,6 @@ accepted, and nothing is appended. Large sets are converted in a thread before t
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
 from functools import partial
 from typing import Any, Final
 
@@ -14,7 +13,7 @@ from odradek.broker.api.produce import finish
 from odradek.broker.releases.release import Release
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import Serve
-from odradek.broker.requests.parked_request import Parked, is_coroutine
+from odradek.broker.requests.parked_request import response_of, then
 from odradek.broker.worker import ThreadWork
 from odradek.protocol.errors import CorruptDataError, ErrorCode
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse
@@ -51,9 +50,7 @@ def _served(ctx: RequestContext, request: ProduceRequest, serve: Serve, told: To
         return serve(ctx, request)
     acks, request.acks = request.acks, request.acks or 1  # an answer shows whether anything went wrong
     served = serve(ctx, request)
-    if isinstance(served, Parked) or is_coroutine(served):
-        return _answered_later(ctx, request, served, told, acks)
-    return _answered(request, served, told, acks)
+    return then(served, ctx.services.clock, lambda response: _answered(request, response, told, acks))
 
 
 async def _served_later(ctx: RequestContext, request: ProduceRequest, serve: Serve, told: Told, large: Large) -> Any:
@@ -68,8 +65,7 @@ async def _served_later(ctx: RequestContext, request: ProduceRequest, serve: Ser
             told[name, data.index] = error.code
         else:
             _take(name, data, converted, told)
-    served = _served(ctx, request, serve, told)
-    return await served if is_coroutine(served) else served
+    return await response_of(_served(ctx, request, serve, told), ctx.services.clock)
 
 
 def _convert(ctx: RequestContext, request: ProduceRequest, told: Told) -> Large:
@@ -104,15 +100,6 @@ def _take(name: str, data: PartitionProduceData, converted: bytes, told: Told) -
         data.records = converted
     else:
         told[name, data.index] = ErrorCode.NONE  # a set without a message
-
-
-async def _answered_later(
-    ctx: RequestContext, request: ProduceRequest, served: Parked | Coroutine[Any, Any, Any], told: Told, acks: int
-) -> ProduceResponse | None:
-    answer = served if isinstance(served, Parked) else await served
-    if isinstance(answer, Parked):
-        answer = await answer.response(ctx.services.clock)
-    return _answered(request, answer, told, acks)
 
 
 def _answered(request: ProduceRequest, response: ProduceResponse, told: Told, acks: int) -> ProduceResponse | None:
