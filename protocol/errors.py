@@ -21,6 +21,7 @@ __all__ = [
     "ProtocolError",
     "TooManyElementsError",
     "as_value",
+    "code_and_text",
 ]
 
 E = TypeVar("E", bound=BaseException)
@@ -65,6 +66,11 @@ class KafkaError(Exception):
 
     def __str__(self) -> str:
         return f"{self.code.name}: {self.message}" if self.message else self.code.name
+
+
+def code_and_text(error: KafkaError | None) -> tuple[ErrorCode, str | None]:
+    """The code and the text that answer an element of a request; `error`: None if it was served."""
+    return (ErrorCode.NONE, None) if error is None else (error.code, error.message)
 
 
 def as_value(error: E) -> E:

@@ -43,18 +43,8 @@ _NO_AUTHORIZER = "No Authorizer is configured."
 @handles(DescribeAclsRequest, access=Whole(Operation.DESCRIBE))
 def describe_acls(ctx: RequestContext, request: DescribeAclsRequest) -> DescribeAclsResponse:
     """The entries that a filter means, by what they are about."""
-    wanted = AclFilter(
-        request.resource_type_filter,
-        request.resource_name_filter,
-        request.pattern_type_filter,
-        request.principal_filter,
-        request.host_filter,
-        request.operation,
-        request.permission_type,
-    )
-    _check_known([wanted])
-    if ctx.authorizer is None:
-        raise KafkaError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker")
+    wanted = _filter(request)
+    _check([wanted], ctx, "No Authorizer is configured on the broker")
     found: dict[tuple[int, str, int], list[AclDescription]] = {}
     for acl in sorted(filter(wanted.matches, map(Acl.of_record, ctx.services.image.acls.values()))):
         described = AclDescription(acl.principal, acl.host, acl.operation, acl.permission)
@@ -68,9 +58,7 @@ def describe_acls(ctx: RequestContext, request: DescribeAclsRequest) -> Describe
 def create_acls(ctx: RequestContext, request: CreateAclsRequest) -> CreateAclsResponse:
     """Make entries, each for itself."""
     acls = [_acl(creation) for creation in request.creations]
-    _check_known(acls)
-    if ctx.authorizer is None:
-        raise KafkaError(ErrorCode.SECURITY_DISABLED, _NO_AUTHORIZER)
+    _check(acls, ctx)
     if any(map(_is_indefinite, acls)):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
     results = ctx.services.controller.ask(acl_control.create_acls, acls)
@@ -106,14 +94,12 @@ def _is_indefinite(acl: Acl) -> bool:
 def delete_acls(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsResponse:
     """Delete the entries that filters mean, and tell which these were."""
     filters = [_filter(asked) for asked in request.filters]
-    _check_known(filters)
-    if ctx.authorizer is None:
-        raise KafkaError(ErrorCode.SECURITY_DISABLED, _NO_AUTHORIZER)
+    _check(filters, ctx)
     outcomes = ctx.services.controller.ask(acl_control.delete_acls, filters)
     return DeleteAclsResponse(filter_results=[_deleted(outcome) for outcome in outcomes])
 
 
-def _filter(asked: DeleteAclsFilter) -> AclFilter:
+def _filter(asked: DeleteAclsFilter | DescribeAclsRequest) -> AclFilter:
     return AclFilter(
         asked.resource_type_filter,
         asked.resource_name_filter,
@@ -133,8 +119,14 @@ def _deleted(outcome: list[Acl] | KafkaError) -> DeleteAclsFilterResult:
     )
 
 
-def _check_known(asked: Iterable[Acl | AclFilter]) -> None:
-    """CloseConnection for the number 0, which Kafka takes for a request that it cannot read."""
+def _check(
+    asked: Iterable[Acl | AclFilter], ctx: RequestContext, without: str = "No Authorizer is configured."
+) -> None:
+    """CloseConnection for the number 0, which Kafka takes for a request that it cannot read; SECURITY_DISABLED, with
+    the text `without`, where there is no authorizer.
+    """
     for one in asked:
         if _UNKNOWN in (one.resource, one.pattern, one.operation, one.permission):
             raise CloseConnection("an access control entry, or a filter for them, with an UNKNOWN part")
+    if ctx.authorizer is None:
+        raise KafkaError(ErrorCode.SECURITY_DISABLED, without)

@@ -18,7 +18,7 @@ from odradek.broker.metadata.image import QuotaEntity
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import CLUSTER_REFUSED, Whole, handles
 from odradek.broker.security.acl import Operation
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError, code_and_text
 from odradek.protocol.generated.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
@@ -119,10 +119,7 @@ def _slots(size: int) -> int:
     return slots
 
 
-@handles(
-    AlterClientQuotasRequest,
-    access=Whole(Operation.ALTER_CONFIGS, message=CLUSTER_REFUSED),
-)
+@handles(AlterClientQuotasRequest, access=Whole(Operation.ALTER_CONFIGS, message=CLUSTER_REFUSED))
 def alter_client_quotas(
     ctx: RequestContext, request: AlterClientQuotasRequest
 ) -> AlterClientQuotasResponse | Coroutine[Any, Any, AlterClientQuotasResponse]:
@@ -156,11 +153,7 @@ def _altered(
     )
     return AlterClientQuotasResponse(
         entries=[
-            ResponseEntryData(
-                ErrorCode.NONE if error is None else error.code,
-                None if error is None else error.message,
-                [ResponseEntityData(*part) for part in entity],
-            )
+            ResponseEntryData(*code_and_text(error), [ResponseEntityData(*part) for part in entity])
             for entity, error in altered
         ]
     )

@@ -22,7 +22,7 @@ from odradek.broker.partitions.partition import Partition
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import CLUSTER_REFUSED, OPEN, Whole, handles
 from odradek.broker.security.acl import Operation
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError, code_and_text
 from odradek.protocol.generated.messages.describe_cluster import (
     DescribeClusterBroker,
     DescribeClusterRequest,
@@ -224,18 +224,11 @@ def update_features(ctx: RequestContext, request: UpdateFeaturesRequest) -> Upda
         text = f"The update failed for all features since the following feature had an error: {error.message}"
         return UpdateFeaturesResponse(error_code=error.code, error_message=text)
     if ctx.release.updates_features_one_by_one:
-        return UpdateFeaturesResponse(
-            error_message="", results=[_feature_result(name, refused.get(name)) for name in sorted(updates)]
-        )
+        rows = [UpdatableFeatureResult(name, *code_and_text(refused.get(name))) for name in sorted(updates)]
+        return UpdateFeaturesResponse(error_message="", results=rows)
     # Up to v1 Kafka writes the name of "no error" where a message would stand.
     results = [UpdatableFeatureResult(update.feature, ErrorCode.NONE, "NONE") for update in request.feature_updates]
     return UpdateFeaturesResponse(error_message=None, results=results if ctx.api_version <= 1 else [])
-
-
-def _feature_result(name: str, error: KafkaError | None) -> UpdatableFeatureResult:
-    if error is None:
-        return UpdatableFeatureResult(name, ErrorCode.NONE, None)
-    return UpdatableFeatureResult(name, error.code, error.message)
 
 
 # -- the quorum

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from odradek.broker.api.lookups import check_leads
 from odradek.broker.config.broker_config import ConfigSource
@@ -35,7 +35,7 @@ from odradek.broker.metadata.topic_name_rules import check_topic_name
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import ByItem, Whole, handles
 from odradek.broker.security.acl import CLUSTER_NAME, REFUSAL_TEXTS, REFUSALS, Operation, Resource
-from odradek.protocol.errors import ErrorCode, KafkaError, as_value
+from odradek.protocol.errors import ErrorCode, KafkaError, as_value, code_and_text
 from odradek.protocol.generated.messages import alter_configs as alter
 from odradek.protocol.generated.messages import incremental_alter_configs as incremental
 from odradek.protocol.generated.messages.describe_configs import (
@@ -69,13 +69,13 @@ _TWICE = "Each resource must appear at most once."
 _Outcome = tuple[ErrorCode, str | None]
 
 
+def _needing(operation: Operation) -> ByItem:
+    return ByItem((operation, Resource.CLUSTER), (operation, Resource.TOPIC), (operation, Resource.GROUP))
+
+
 @handles(
     DescribeConfigsRequest,
-    access=ByItem(
-        (Operation.DESCRIBE_CONFIGS, Resource.CLUSTER),
-        (Operation.DESCRIBE_CONFIGS, Resource.TOPIC),
-        (Operation.DESCRIBE_CONFIGS, Resource.GROUP),
-    ),
+    access=_needing(Operation.DESCRIBE_CONFIGS),
     in_parts=True,
     large_answers_from=0,
 )
@@ -203,16 +203,13 @@ def _check_node(name: str, node_id: int, wrong: str) -> None:
 
 @handles(
     alter.AlterConfigsRequest,
-    access=ByItem(
-        (Operation.ALTER_CONFIGS, Resource.CLUSTER),
-        (Operation.ALTER_CONFIGS, Resource.TOPIC),
-        (Operation.ALTER_CONFIGS, Resource.GROUP),
-    ),
+    access=_needing(Operation.ALTER_CONFIGS),
 )
 def alter_configs(ctx: RequestContext, request: alter.AlterConfigsRequest) -> alter.AlterConfigsResponse:
     """Replace all settings of each resource by the given ones."""
     changes = _replacements(request)
-    return _altered(changes, _apply(ctx, changes, request.validate_only))
+    outcomes = _apply(ctx, changes, request.validate_only)
+    return alter.AlterConfigsResponse(responses=_answers(alter.AlterConfigsResourceResponse, changes, outcomes))
 
 
 def alter_configs_of_controller(ctx: RequestContext, request: alter.AlterConfigsRequest) -> alter.AlterConfigsResponse:
@@ -220,7 +217,8 @@ def alter_configs_of_controller(ctx: RequestContext, request: alter.AlterConfigs
     changes = _replacements(request)
     logger = KafkaError(ErrorCode.INVALID_REQUEST, "Unexpected resource type BROKER_LOGGER.")
     loggers_asked = {place: logger for place, change in enumerate(changes) if change.type == ResourceType.BROKER_LOGGER}
-    return _altered(changes, _apply_on_controller(ctx, changes, request.validate_only, loggers_asked))
+    outcomes = _apply_on_controller(ctx, changes, request.validate_only, loggers_asked)
+    return alter.AlterConfigsResponse(responses=_answers(alter.AlterConfigsResourceResponse, changes, outcomes))
 
 
 def _replacements(request: alter.AlterConfigsRequest) -> list[Change]:
@@ -235,29 +233,18 @@ def _replacements(request: alter.AlterConfigsRequest) -> list[Change]:
     ]
 
 
-def _altered(changes: Sequence[Change], outcomes: Sequence[_Outcome]) -> alter.AlterConfigsResponse:
-    return alter.AlterConfigsResponse(
-        responses=[
-            alter.AlterConfigsResourceResponse(code, message, change.type, change.name)
-            for change, (code, message) in zip(changes, outcomes, strict=True)
-        ]
-    )
-
-
 @handles(
     incremental.IncrementalAlterConfigsRequest,
-    access=ByItem(
-        (Operation.ALTER_CONFIGS, Resource.CLUSTER),
-        (Operation.ALTER_CONFIGS, Resource.TOPIC),
-        (Operation.ALTER_CONFIGS, Resource.GROUP),
-    ),
+    access=_needing(Operation.ALTER_CONFIGS),
 )
 def incremental_alter_configs(
     ctx: RequestContext, request: incremental.IncrementalAlterConfigsRequest
 ) -> incremental.IncrementalAlterConfigsResponse:
     """Set, delete, append or subtract single keys of each resource."""
     changes = _steps(request)
-    return _altered_step_by_step(changes, _apply(ctx, changes, request.validate_only))
+    outcomes = _apply(ctx, changes, request.validate_only)
+    row = incremental.AlterConfigsResourceResponse
+    return incremental.IncrementalAlterConfigsResponse(responses=_answers(row, changes, outcomes))
 
 
 def incremental_alter_configs_of_controller(
@@ -270,7 +257,9 @@ def incremental_alter_configs_of_controller(
         for place, change in enumerate(changes)
         if change.type == ResourceType.BROKER_LOGGER
     }
-    return _altered_step_by_step(changes, _apply_on_controller(ctx, changes, request.validate_only, own))
+    outcomes = _apply_on_controller(ctx, changes, request.validate_only, own)
+    row = incremental.AlterConfigsResourceResponse
+    return incremental.IncrementalAlterConfigsResponse(responses=_answers(row, changes, outcomes))
 
 
 def _steps(request: incremental.IncrementalAlterConfigsRequest) -> list[Change]:
@@ -284,15 +273,9 @@ def _steps(request: incremental.IncrementalAlterConfigsRequest) -> list[Change]:
     ]
 
 
-def _altered_step_by_step(
-    changes: Sequence[Change], outcomes: Sequence[_Outcome]
-) -> incremental.IncrementalAlterConfigsResponse:
-    return incremental.IncrementalAlterConfigsResponse(
-        responses=[
-            incremental.AlterConfigsResourceResponse(code, message, change.type, change.name)
-            for change, (code, message) in zip(changes, outcomes, strict=True)
-        ]
-    )
+def _answers(row: type[Any], changes: Sequence[Change], outcomes: Sequence[_Outcome]) -> list[Any]:
+    """The element of an answer, of the class `row`, for each change."""
+    return [row(*outcome, change.type, change.name) for change, outcome in zip(changes, outcomes, strict=True)]
 
 
 def _apply_on_controller(
@@ -321,7 +304,7 @@ def _apply_on_controller(
         outcomes.update(zip(decided, errors, strict=True))
     except KafkaError as error:
         outcomes.update(dict.fromkeys(decided, as_value(error)))
-    return [_outcome(outcomes[place]) for place in range(len(changes))]
+    return [code_and_text(outcomes[place]) for place in range(len(changes))]
 
 
 def _apply(ctx: RequestContext, changes: Sequence[Change], validate_only: bool) -> list[_Outcome]:
@@ -342,11 +325,7 @@ def _apply(ctx: RequestContext, changes: Sequence[Change], validate_only: bool) 
     errors = ctx.services.controller.ask(config_control.alter_configs, asked, ctx.node.id, validate_only=validate_only)
     outcomes.update(zip(for_controller, errors, strict=True))
     outcomes.update({place: error for place, error in denied.items() if error is not None})
-    return [_outcome(outcomes[place]) for place in range(len(changes))]
-
-
-def _outcome(error: KafkaError | None) -> _Outcome:
-    return (ErrorCode.NONE, None) if error is None else (error.code, error.message)
+    return [code_and_text(outcomes[place]) for place in range(len(changes))]
 
 
 def _denied_change(ctx: RequestContext, change: Change) -> KafkaError | None:

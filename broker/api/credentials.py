@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.api.lookups import is_for_another
+from odradek.broker.api.lookups import check_forwards
 from odradek.broker.config.listeners import SecurityProtocol
 from odradek.broker.controller import scram_control, token_control
 from odradek.broker.controller.scram_control import ScramDeletion, ScramUpsertion
@@ -26,7 +26,7 @@ from odradek.broker.requests.handlers import NEVER_LONG, OPEN, ByItem, Whole, ha
 from odradek.broker.security.acl import Operation, Resource
 from odradek.broker.security.principal import ANONYMOUS, USER, Principal
 from odradek.broker.security.sasl.credentials import SCRAM_HASHES, token_hmac
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError, code_and_text
 from odradek.protocol.generated.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
@@ -123,11 +123,7 @@ def alter_user_scram_credentials(
     ctx: RequestContext, request: AlterUserScramCredentialsRequest
 ) -> AlterUserScramCredentialsResponse:
     """Set and delete credentials of users, each for itself."""
-    if is_for_another(ctx):
-        names = sorted({row.name for row in request.deletions} | {row.name for row in request.upsertions})
-        return AlterUserScramCredentialsResponse(
-            results=[AlterUserScramCredentialsResult(name, ErrorCode.NOT_CONTROLLER, None) for name in names]
-        )
+    check_forwards(ctx)
     outcomes = ctx.services.controller.ask(
         scram_control.alter_scram_users,
         [ScramDeletion(row.name, row.mechanism) for row in request.deletions],
@@ -137,12 +133,7 @@ def alter_user_scram_credentials(
         ],
     )
     return AlterUserScramCredentialsResponse(
-        results=[
-            AlterUserScramCredentialsResult(name, 0, None)
-            if error is None
-            else AlterUserScramCredentialsResult(name, error.code, error.message)
-            for name, error in outcomes
-        ]
+        results=[AlterUserScramCredentialsResult(name, *code_and_text(error)) for name, error in outcomes]
     )
 
 

@@ -12,7 +12,6 @@ DescribeProducers version 0 (KIP-664): what each partition knows of its producer
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.api.lookups import find_partition
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 
 NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1
-_FIRST_WITH_FENCED = 4
 
 
 @handles(
@@ -53,61 +51,40 @@ _FIRST_WITH_FENCED = 4
 )
 def init_producer_id(ctx: RequestContext, request: InitProducerIdRequest) -> InitProducerIdResponse | Later:
     """A producer id: new for idempotent producers, from the coordinator for transactional ones."""
-    refusal = _right_to_produce(ctx, request)
-    if refusal is not ErrorCode.NONE:
-        return init_producer_id_refused(refusal)
+    _check_right_to_produce(ctx, request)
     if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH):
-        return init_producer_id_refused(ErrorCode.INVALID_REQUEST)
+        raise KafkaError(ErrorCode.INVALID_REQUEST)
     if request.transactional_id is None:
         producer_id = ctx.services.controller.producer_ids.allocate(ctx.node.id)
         return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
     if request.transactional_id == "":
-        return init_producer_id_refused(ErrorCode.INVALID_REQUEST)
+        raise KafkaError(ErrorCode.INVALID_REQUEST)
     if request.enable2_pc:
         # What Kafka says while `transaction.two.phase.commit.enable` is false.
-        return init_producer_id_refused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     if request.keep_prepared_txn:
-        return init_producer_id_refused(ErrorCode.UNSUPPORTED_VERSION)
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
     known = request.producer_id != NO_PRODUCER_ID
     expected = ProducerIdentity(request.producer_id, request.producer_epoch) if known else None
-    refused = partial(_refused, ctx.api_version)
-    try:
-        identity = ctx.services.transactions().init_producer_id(
-            request.transactional_id, request.transaction_timeout_ms, expected, ctx.node
-        )
-    except KafkaError as error:
-        return refused(error)
-    return later(identity, _identified, refused)
-
-
-def _refused(version: int, error: KafkaError) -> InitProducerIdResponse:
-    fenced = error.code is ErrorCode.PRODUCER_FENCED and version < _FIRST_WITH_FENCED
-    return init_producer_id_refused(ErrorCode.INVALID_PRODUCER_EPOCH if fenced else error.code)
+    identity = ctx.services.transactions().init_producer_id(
+        request.transactional_id, request.transaction_timeout_ms, expected, ctx.node
+    )
+    return later(identity, _identified)
 
 
 def _identified(identity: ProducerIdentity | None) -> InitProducerIdResponse:
     if identity is None:
-        return init_producer_id_refused(ErrorCode.CONCURRENT_TRANSACTIONS)
+        raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
     return InitProducerIdResponse(producer_id=identity.producer_id, producer_epoch=identity.producer_epoch)
 
 
-def _right_to_produce(ctx: RequestContext, request: InitProducerIdRequest) -> ErrorCode:
-    """NONE, or the error for a client without the right to a producer id."""
-    transactional_id = request.transactional_id
-    if transactional_id is not None:
-        if ctx.allows(Operation.WRITE, Resource.TRANSACTIONAL_ID, transactional_id):
-            return ErrorCode.NONE
-        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    if ctx.allows(Operation.IDEMPOTENT_WRITE, Resource.CLUSTER, CLUSTER_NAME, tell=False) or ctx.allows_by_type(
-        Operation.WRITE, Resource.TOPIC
-    ):
-        return ErrorCode.NONE
-    return ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-
-
-def init_producer_id_refused(code: ErrorCode) -> InitProducerIdResponse:
-    """The answer that carries an error: no id, no epoch."""
-    return InitProducerIdResponse(error_code=code, producer_id=NO_PRODUCER_ID, producer_epoch=NO_PRODUCER_EPOCH)
+def _check_right_to_produce(ctx: RequestContext, request: InitProducerIdRequest) -> None:
+    if request.transactional_id is not None:
+        ctx.require(Operation.WRITE, Resource.TRANSACTIONAL_ID, request.transactional_id)
+    elif not ctx.allows(
+        Operation.IDEMPOTENT_WRITE, Resource.CLUSTER, CLUSTER_NAME, tell=False
+    ) and not ctx.allows_by_type(Operation.WRITE, Resource.TOPIC):
+        raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 
 
 @handles(DescribeProducersRequest, access=ByItem((Operation.READ, Resource.TOPIC)), in_parts=True, large_answers_from=0)

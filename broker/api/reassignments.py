@@ -23,7 +23,7 @@ from odradek.broker.metadata.image import TopicImage
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import Whole, handles
 from odradek.broker.security.acl import Operation
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError, code_and_text
 from odradek.protocol.generated.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -87,7 +87,7 @@ def _elected(
     """The results of one topic; `only_needed` leaves out partitions that have the right leader already."""
     results = []
     for index, error in zip(indexes, errors, strict=False):
-        code, message = (ErrorCode.NONE, None) if error is None else (error.code, error.message)
+        code, message = code_and_text(error)
         if not only_needed or code is not ErrorCode.ELECTION_NOT_NEEDED:
             results.append(PartitionResult(index, code, message))
     return results
@@ -116,16 +116,14 @@ def alter_partition_reassignments(
         responses=[
             ReassignableTopicResponse(
                 topic.name,
-                [_reassigned(partition.partition_index, next(errors)) for partition in topic.partitions],
+                [
+                    ReassignablePartitionResponse(partition.partition_index, *code_and_text(next(errors)))
+                    for partition in topic.partitions
+                ],
             )
             for topic in request.topics
         ],
     )
-
-
-def _reassigned(index: int, error: KafkaError | None) -> ReassignablePartitionResponse:
-    code, message = (ErrorCode.NONE, None) if error is None else (error.code, error.message)
-    return ReassignablePartitionResponse(index, code, message)
 
 
 @handles(ListPartitionReassignmentsRequest, access=Whole(Operation.DESCRIBE))

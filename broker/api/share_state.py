@@ -33,17 +33,14 @@ from odradek.protocol.generated.messages import read_share_group_state_summary a
 from odradek.protocol.generated.messages import write_share_group_state as write
 from odradek.protocol.java_maps import hash_of_number, hash_of_uuid, java_order
 
+_OF_BROKERS = Whole(Operation.CLUSTER_ACTION, message=CLUSTER_REFUSED)
 Make = Callable[[ShareKey, Any], Command[Any]]
 """The command for a partition of a request."""
 Fill = Callable[[Any, Any], None]
 """Put a reply into the result of a partition."""
 
 
-@handles(
-    initialize.InitializeShareGroupStateRequest,
-    access=Whole(Operation.CLUSTER_ACTION, message=CLUSTER_REFUSED),
-    in_parts=True,
-)
+@handles(initialize.InitializeShareGroupStateRequest, access=_OF_BROKERS, in_parts=True)
 def initialize_state(ctx: RequestContext, request: initialize.InitializeShareGroupStateRequest) -> Any:
     """Begin to store share partitions."""
     return _ask_all(
@@ -55,9 +52,7 @@ def initialize_state(ctx: RequestContext, request: initialize.InitializeShareGro
     )
 
 
-@handles(
-    read.ReadShareGroupStateRequest, access=Whole(Operation.CLUSTER_ACTION, message=CLUSTER_REFUSED), in_parts=True
-)
+@handles(read.ReadShareGroupStateRequest, access=_OF_BROKERS, in_parts=True)
 def read_state(ctx: RequestContext, request: read.ReadShareGroupStateRequest) -> Any:
     """The stored states of share partitions, for their new leaders."""
 
@@ -76,9 +71,7 @@ def read_state(ctx: RequestContext, request: read.ReadShareGroupStateRequest) ->
     )
 
 
-@handles(
-    write.WriteShareGroupStateRequest, access=Whole(Operation.CLUSTER_ACTION, message=CLUSTER_REFUSED), in_parts=True
-)
+@handles(write.WriteShareGroupStateRequest, access=_OF_BROKERS, in_parts=True)
 def write_state(ctx: RequestContext, request: write.WriteShareGroupStateRequest) -> Any:
     """Store what members have decided."""
 
@@ -105,9 +98,7 @@ def write_state(ctx: RequestContext, request: write.WriteShareGroupStateRequest)
     )
 
 
-@handles(
-    delete.DeleteShareGroupStateRequest, access=Whole(Operation.CLUSTER_ACTION, message=CLUSTER_REFUSED), in_parts=True
-)
+@handles(delete.DeleteShareGroupStateRequest, access=_OF_BROKERS, in_parts=True)
 def delete_state(ctx: RequestContext, request: delete.DeleteShareGroupStateRequest) -> Any:
     """Forget share partitions."""
     return _ask_all(
@@ -119,11 +110,7 @@ def delete_state(ctx: RequestContext, request: delete.DeleteShareGroupStateReque
     )
 
 
-@handles(
-    summary.ReadShareGroupStateSummaryRequest,
-    access=Whole(Operation.CLUSTER_ACTION, message=CLUSTER_REFUSED),
-    in_parts=True,
-)
+@handles(summary.ReadShareGroupStateSummaryRequest, access=_OF_BROKERS, in_parts=True)
 def read_summary(ctx: RequestContext, request: summary.ReadShareGroupStateSummaryRequest) -> Any:
     """The progress of share partitions."""
 

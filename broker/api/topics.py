@@ -29,7 +29,7 @@ from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import ByItem, handles
 from odradek.broker.requests.quota_switch import mutations_of
 from odradek.broker.security.acl import CLUSTER_NAME, REFUSAL_TEXTS, Operation, Resource
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError, code_and_text
 from odradek.protocol.generated.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -306,8 +306,7 @@ def create_partitions(ctx: RequestContext, request: CreatePartitionsRequest) -> 
         grow, dry = topic_control.create_partitions, request.validate_only
         errors = ctx.services.controller.ask(grow, changes, validate_only=dry, quota=quota)
     for topic, error in zip(asked, errors, strict=True):
-        code, message = (ErrorCode.NONE, None) if error is None else (error.code, error.message)
-        results.append(CreatePartitionsTopicResult(topic.name, code, message))
+        results.append(CreatePartitionsTopicResult(topic.name, *code_and_text(error)))
     return CreatePartitionsResponse(results=results)
 
 

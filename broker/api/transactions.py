@@ -27,6 +27,7 @@ from odradek.broker.coordinator.transaction.transaction import (
 )
 from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS
 from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.error_answers import answered_code
 from odradek.broker.requests.handlers import ByItem, handles
 from odradek.broker.requests.parked_request import Later, later, later_all
 from odradek.broker.runtime.replies import ReplySlot
@@ -45,7 +46,6 @@ from odradek.protocol.generated.messages.add_partitions_to_txn import (
 from odradek.protocol.generated.messages.end_txn import EndTxnRequest, EndTxnResponse
 from odradek.protocol.java_maps import hash_of_partition, scala_order
 
-_FIRST_WITH_FENCED = 2
 _FIRST_WITH_MANY = 4
 _FIRST_WITH_EPOCH_BUMP = 5
 
@@ -112,7 +112,7 @@ def _add_partitions(
         try:
             return _mapped_results(partitions, _verify(ctx, transaction, list(partitions)), _NONE), []
         except KafkaError as error:
-            return _mapped_results(partitions, {}, _code_for(ctx, error)), []
+            return _mapped_results(partitions, {}, answered_code("AddPartitionsToTxn", ctx.api_version, error.code)), []
     code = _NONE
     reply = None
     try:
@@ -126,7 +126,7 @@ def _add_partitions(
         )
         reply = ctx.services.transactions().begin(transaction.transactional_id, command, ctx.node)
     except KafkaError as refusal:
-        code = _code_for(ctx, refusal)
+        code = answered_code("AddPartitionsToTxn", ctx.api_version, refusal.code)
     results = []
     for topic in answered:
         answers = [AddPartitionsToTxnPartitionResult(index, code) for index in topic.partitions]
@@ -141,7 +141,7 @@ def _added(_: None) -> None:
 
 
 def _not_added(ctx: RequestContext, results: list[AddPartitionsToTxnTopicResult], error: KafkaError) -> None:
-    code = _code_for(ctx, error)
+    code = answered_code("AddPartitionsToTxn", ctx.api_version, error.code)
     for topic in results:
         for result in topic.results_by_partition:
             result.partition_error_code = code
@@ -198,52 +198,31 @@ def add_offsets_to_txn(ctx: RequestContext, request: AddOffsetsToTxnRequest) -> 
     """Make the partition that keeps a group's offsets part of the transaction."""
     ctx.require(Operation.WRITE, Resource.TRANSACTIONAL_ID, request.transactional_id)
     require_read(ctx, request.group_id)
-
-    try:
-        check_id(request.transactional_id)
-        partition = GROUP_TOPIC, group_partition(ctx, request.group_id)
-        command = AddPartitions(request.transactional_id, request.producer_id, request.producer_epoch, [partition])
-        reply = ctx.services.transactions().begin(request.transactional_id, command, ctx.node)
-    except KafkaError as error:
-        return _offsets_refused(ctx, error)
-    return later(reply, _offsets_added, partial(_offsets_refused, ctx))
-
-
-def _offsets_added(_: None) -> AddOffsetsToTxnResponse:
-    return AddOffsetsToTxnResponse()
-
-
-def _offsets_refused(ctx: RequestContext, error: KafkaError) -> AddOffsetsToTxnResponse:
-    return AddOffsetsToTxnResponse(error_code=_code_for(ctx, error))
+    check_id(request.transactional_id)
+    partition = GROUP_TOPIC, group_partition(ctx, request.group_id)
+    command = AddPartitions(request.transactional_id, request.producer_id, request.producer_epoch, [partition])
+    reply = ctx.services.transactions().begin(request.transactional_id, command, ctx.node)
+    return later(reply, lambda _: AddOffsetsToTxnResponse())
 
 
 @handles(EndTxnRequest, access=ByItem((Operation.WRITE, Resource.TRANSACTIONAL_ID)))
 def end_txn(ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse | Later:
     """Commit or abort the transaction."""
     ctx.require(Operation.WRITE, Resource.TRANSACTIONAL_ID, request.transactional_id)
-    try:
-        check_id(request.transactional_id)
-        command = EndTransaction(
-            request.transactional_id,
-            request.producer_id,
-            request.producer_epoch,
-            request.committed,
-            2 if ctx.api_version >= _FIRST_WITH_EPOCH_BUMP else 0,
-        )
-        identity = ctx.services.transactions().begin(request.transactional_id, command, ctx.node)
-    except KafkaError as error:
-        return _not_ended(ctx, error)
-    if isinstance(identity, ReplySlot):
-        return later(identity, _ended, partial(_not_ended, ctx))
-    return _ended(identity)
+    check_id(request.transactional_id)
+    command = EndTransaction(
+        request.transactional_id,
+        request.producer_id,
+        request.producer_epoch,
+        request.committed,
+        2 if ctx.api_version >= _FIRST_WITH_EPOCH_BUMP else 0,
+    )
+    identity = ctx.services.transactions().begin(request.transactional_id, command, ctx.node)
+    return later(identity, _ended)
 
 
 def _ended(identity: ProducerIdentity) -> EndTxnResponse:
     return EndTxnResponse(producer_id=identity.producer_id, producer_epoch=identity.producer_epoch)
-
-
-def _not_ended(ctx: RequestContext, error: KafkaError) -> EndTxnResponse:
-    return EndTxnResponse(error_code=_code_for(ctx, error))
 
 
 # -- what they share
@@ -260,10 +239,3 @@ def group_partition(ctx: RequestContext, group_id: str) -> int:
     groups = ctx.services.groups()
     groups.topic.ensure()
     return groups.partition_for(group_id)
-
-
-def _code_for(ctx: RequestContext, error: KafkaError) -> int:
-    """Clients that do not know PRODUCER_FENCED get INVALID_PRODUCER_EPOCH."""
-    if error.code is ErrorCode.PRODUCER_FENCED and ctx.api_version < _FIRST_WITH_FENCED:
-        return int(ErrorCode.INVALID_PRODUCER_EPOCH)
-    return int(error.code)

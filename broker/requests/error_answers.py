@@ -179,6 +179,16 @@ _MESSAGES_FROM = {"DescribeGroups": 6}
 """First version with an error message, where the field may not simply be left out of older ones."""
 
 
+_FENCED_FROM = {"AddOffsetsToTxn": 2, "AddPartitionsToTxn": 2, "EndTxn": 2, "InitProducerId": 4}
+"""First version whose clients know PRODUCER_FENCED; older ones are told INVALID_PRODUCER_EPOCH."""
+
+
+def answered_code(api: str, version: int, code: ErrorCode) -> ErrorCode:
+    """The code as clients of a version know it."""
+    fenced = code is ErrorCode.PRODUCER_FENCED and version < _FENCED_FROM.get(api, 0)
+    return ErrorCode.INVALID_PRODUCER_EPOCH if fenced else code
+
+
 def error_response(request: Any, version: int, code: ErrorCode, message: str | None = None) -> Any:
     """The response that answers all of `request` with one error; CloseConnection where none can carry it."""
     spec = API_BY_KEY[request.API_KEY]
@@ -186,6 +196,7 @@ def error_response(request: Any, version: int, code: ErrorCode, message: str | N
     if own is not None:
         return own(request, version, code, message)
     shape = _shape(spec.name, version)
+    code = answered_code(spec.name, version, code)
     if version < _MESSAGES_FROM.get(spec.name, 0):
         message = None
     response: Any = spec.response()

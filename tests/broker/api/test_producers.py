@@ -11,6 +11,7 @@ from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from odradek.protocol.generated.messages.init_producer_id import InitProducerIdRequest
 from odradek.storage.partition_log import AppendOrigin
+from tests.fakes.ask import ask
 from tests.fakes.data_plane import START_MS, DataPlane
 
 
@@ -22,7 +23,7 @@ def plane() -> DataPlane:
 def init(plane: DataPlane, version: int = 5, **fields: Any) -> tuple[int, int, int]:
     """(error code, producer id, epoch)."""
     request = InitProducerIdRequest(**{"transactional_id": None, "transaction_timeout_ms": 1000, **fields})
-    answer = plane.call(request, version)
+    answer = ask(plane.cluster, request, version)
     return answer.error_code, answer.producer_id, answer.producer_epoch
 
 
