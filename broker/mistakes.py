@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
+K = TypeVar("K")
 T = TypeVar("T")
 
 _ALIKE = 0.75
 _BEGINNING = 5
 _LONGEST = 100
+_NAMED = 10
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -122,7 +125,20 @@ def checked_init(kind: type[T]) -> type[T]:
     return kind
 
 
-# -- The names of an object
+# -- The names in a mapping, and those of an object
+
+
+class ByName(dict[K, T]):
+    """A dictionary whose KeyErrors name it, the nearest key and some of those that there are."""
+
+    def __init__(self, shown: str, items: Mapping[K, T]) -> None:
+        super().__init__(items)
+        self._shown = shown
+
+    def __missing__(self, key: K) -> T:
+        near = did_you_mean(key, map(str, self)) if isinstance(key, str) else ""
+        some = ", ".join([*map(str, islice(self, _NAMED)), *(["..."] if len(self) > _NAMED else [])])
+        raise KeyError(f"{self._shown} has no {key!r}{near}; {f'it has {some}' if self else 'it is empty'}")
 
 
 class NearNames:

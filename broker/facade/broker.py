@@ -10,7 +10,7 @@ from odradek.broker.config.listeners import LOOPBACK, address_text
 from odradek.broker.facade.names import Named
 from odradek.broker.facade.records.record import Isolation, Records, holder_of
 from odradek.broker.facade.topics import TopicInfo, topic_info
-from odradek.broker.mistakes import did_you_mean
+from odradek.broker.mistakes import ByName, did_you_mean
 from odradek.broker.requests.bugs import Bug
 from odradek.protocol.partitioner import Partitioner
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from odradek.broker.facade.transactions import TransactionInfo
     from odradek.broker.faults.fault import Fault
     from odradek.broker.nodes.node_life import NodeInfo
-    from odradek.broker.partitions.partition_registry import Topic
     from odradek.broker.schemas.record_schemas import SchemaInfo, SchemaRegistry
     from odradek.broker.security.denials import Denial
     from odradek.broker.telemetry.otlp import ClientMetric
@@ -130,20 +129,23 @@ class Broker(Named):
     @property
     def topics(self) -> dict[str, TopicInfo]:
         """The topics by name, without internal topics."""
-        return {name: topic for name, topic in self.all_topics.items() if not topic.internal}
+        return ByName("broker.topics", {name: topic for name, topic in self.all_topics.items() if not topic.internal})
 
     @property
     def all_topics(self) -> dict[str, TopicInfo]:
         """The topics by name, including internal topics such as ``__consumer_offsets``."""
         every, image = self._cluster.topics.all, self._cluster.image
-        return self._look(lambda: {each.name: topic_info(each, image) for each in sorted(every(), key=_name)})
+        found = self._look(
+            lambda: {each.name: topic_info(each, image) for each in sorted(every(), key=lambda topic: topic.name)}
+        )
+        return ByName("broker.all_topics", found)
 
     @property
     def nodes(self) -> dict[int, NodeInfo]:
         """The nodes by id, with their state and the number of partitions that they lead."""
         from odradek.broker.nodes.node_life import nodes
 
-        return self._look(lambda: nodes(self._cluster))
+        return ByName("broker.nodes", self._look(lambda: nodes(self._cluster)))
 
     def records(
         self,
@@ -196,7 +198,7 @@ class Broker(Named):
         """Snapshots of the groups, by id."""
         from odradek.broker.facade.groups.description import list_groups
 
-        return self._look(lambda: list_groups(self._cluster.groups, self._cluster.topics))
+        return ByName("broker.groups", self._look(lambda: list_groups(self._cluster.groups, self._cluster.topics)))
 
     @property
     def transactions(self) -> dict[str, TransactionInfo]:
@@ -204,7 +206,8 @@ class Broker(Named):
         from odradek.broker.facade.transactions import list_transactions
 
         cluster = self._cluster
-        return self._look(lambda: list_transactions(cluster.transactions, cluster.nodes, cluster.clock.now_ms()))
+        found = self._look(lambda: list_transactions(cluster.transactions, cluster.nodes, cluster.clock.now_ms()))
+        return ByName("broker.transactions", found)
 
     @property
     def faults(self) -> list[Fault]:
@@ -272,7 +275,3 @@ class Broker(Named):
         from odradek.broker.facade.client_metrics import pushes
 
         return self._look(lambda: pushes(self._cluster))
-
-
-def _name(topic: Topic) -> str:
-    return topic.name

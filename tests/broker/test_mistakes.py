@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.mistakes import NearNames, checked, did_you_mean, one_of, words_of, wrong
+from odradek.broker.mistakes import ByName, NearNames, checked, did_you_mean, one_of, words_of, wrong
 
 # -- Suggestions for misspelt names.
 
@@ -125,3 +125,15 @@ def test_an_attribute_that_fails_says_why_itself() -> None:
         _ = handle.broken
     with pytest.raises(AttributeError, match="'list' object has no attribute 'nothing'"):
         _ = handle.other
+
+
+def test_an_unknown_key_names_the_mapping_the_nearest_key_and_some_that_there_are() -> None:
+    topics = ByName("broker.topics", {"orders": 1, "payments": 2})
+    with pytest.raises(KeyError) as unknown:
+        _ = topics["ordrs"]
+    assert unknown.value.args == ("broker.topics has no 'ordrs' (did you mean 'orders'?); it has orders, payments",)
+    assert (topics["orders"], topics.get("ordrs"), "ordrs" in topics) == (1, None, False)
+    with pytest.raises(KeyError, match=r"^.broker.nodes has no 12; it has 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, \.\.\..$"):
+        _ = ByName("broker.nodes", dict.fromkeys(range(12), ""))[12]
+    with pytest.raises(KeyError, match=r"broker\.groups has no 'g'; it is empty"):
+        _ = ByName[str, int]("broker.groups", {})["g"]

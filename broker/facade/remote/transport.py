@@ -15,6 +15,7 @@ from odradek.broker.facade.groups.info import LagUnknownError
 from odradek.broker.facade.remote.json_values import RemoteError, RemoteHandle, decoded, encoded
 from odradek.broker.facade.remote.operations import HANDLES, PLACE, Operation, operation_of, over_http
 from odradek.broker.facade.thread_bridge import BrokerClosedError
+from odradek.broker.mistakes import ByName
 from odradek.broker.releases.release import ReleaseError
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -113,7 +114,9 @@ class Transport:
 
     def _result(self, operation: Operation, answer: Any) -> Any:
         if operation.result not in HANDLES:
-            return decoded(operation.result, answer, operation.name, strict=False)
+            found = decoded(operation.result, answer, operation.name, strict=False)
+            by_name = isinstance(found, dict) and operation.owner is BlockingBroker and not operation.parameters
+            return ByName(f"broker.{operation.member}", found) if by_name else found
         identity = str(answer["id"])
         if operation.result is TransactionHold:
             return RemoteTransactionHold(self, identity)

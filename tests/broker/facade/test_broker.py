@@ -49,3 +49,23 @@ def test_nothing_is_there_at_first() -> None:
         assert broker.groups == {}
         assert broker.transactions == {}
         assert broker.group("nobody").state == "Dead"
+
+
+def test_a_name_that_a_mapping_of_the_broker_does_not_have_is_told_with_the_nearest() -> None:
+    with odradek.KafkaBroker(topics=["orders"]) as broker:
+        broker.group("shipping").set_offsets({("orders", 0): 0})
+        for what, known, asked in (
+            ("topics", "orders", "order"),
+            ("all_topics", "orders", "order"),
+            ("groups", "shipping", "shiping"),
+        ):
+            found = getattr(broker, what)
+            assert found[known]
+            with pytest.raises(
+                KeyError, match=rf"broker\.{what} has no '{asked}' \(did you mean '{known}'\?\); it has"
+            ):
+                _ = found[asked]
+        with pytest.raises(KeyError, match=r"broker\.nodes has no 2; it has 1"):
+            _ = broker.nodes[2]
+        with pytest.raises(KeyError, match=r"broker\.transactions has no 'pay'; it is empty"):
+            _ = broker.transactions["pay"]

@@ -153,6 +153,8 @@ def test_errors_are_those_of_the_broker(remote: RemoteBroker) -> None:
         remote.kill_node(9)
     with pytest.raises(KafkaError, match="no topic"):
         remote.records("no")
+    with pytest.raises(KeyError, match=r"broker\.topics has no 'no'; it has t"):
+        _ = remote.topics["no"]
     with pytest.raises(RuntimeError, match="in another process"):
         _ = remote.cluster
 
