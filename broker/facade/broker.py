@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from odradek.broker.nodes.node_life import NodeInfo
     from odradek.broker.schemas.record_schemas import SchemaInfo, SchemaRegistry
     from odradek.broker.security.denials import Denial
-    from odradek.broker.telemetry.otlp import ClientMetric
-    from odradek.broker.telemetry.pushes import TelemetryPush
+    from odradek.broker.telemetry.pushes import ClientMetric, TelemetryPush
 
 
 class Broker(Named):
@@ -168,8 +167,7 @@ class Broker(Named):
         keeps none, and ``len``, ``==`` and an index read everything. ``broker.records("orders").decoded()`` has the
         keys and values decoded by the schemas that `set_schema` has set.
         """
-        from odradek.broker.facade.records.decoded import decoded_records
-        from odradek.broker.facade.records.reading import bounds_of, read_records
+        from odradek.broker.facade.records.reading import bounds_of, decoded_records, read_records
 
         topics = self._cluster.topics
         if limit is not None and limit < 0:
@@ -238,13 +236,13 @@ class Broker(Named):
         ``since`` is a `mark`: the report only shows requests since then. ``asked_only`` leaves out topics and groups
         that these requests do not concern; the report is empty if there were no requests.
         """
-        from odradek.broker.facade.report.broker_report import report_of
+        from odradek.broker.facade.report.text import report_of
 
         return report_of(self._cluster, self._look, repr(self), since, asked_only=asked_only)
 
     def why(self, group_id: str) -> str:
         """A report to print: why a group reads nothing, or not what was expected."""
-        from odradek.broker.facade.report.broker_report import why_of
+        from odradek.broker.facade.report.text import why_of
 
         return why_of(self._cluster, self._look, group_id)
 
@@ -254,7 +252,7 @@ class Broker(Named):
         It does not depend on ``strict``: all default rules are checked, and the opt-in rules in ``also``. Clients that
         are still open are reported, too.
         """
-        from odradek.broker.facade.report.broker_report import findings_since
+        from odradek.broker.facade.report.strictness import findings_since
 
         return findings_since(self._cluster, self._look, since, also)
 
@@ -265,7 +263,7 @@ class Broker(Named):
         Clients push the metrics that `subscribe_client_metrics` requested before they connected. Raises ImportError
         without the extra ``telemetry``, ValueError for a push that cannot be decoded.
         """
-        from odradek.broker.telemetry.otlp import metrics_of
+        from odradek.broker.telemetry.pushes import metrics_of
 
         return list(metrics_of(self.telemetry_pushes))
 

@@ -1,14 +1,22 @@
-"""What the page in the browser asks for besides the broker's verbs: Kafka's admin requests, the registry, messages."""
+"""What the page in the browser asks for besides the broker's verbs.
+
+`PageLooks` has counts, and pages of topics and groups; `Console` Kafka's admin requests, the registry, messages.
+"""
 
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYetError
 from copy import copy
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from odradek.broker.facade.groups.description import group_ids, group_info
+from odradek.broker.facade.transactions import list_transactions
 from odradek.broker.faults.fault import FaultSet
+from odradek.broker.nodes.node_life import node_state
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo, RequestContext
 from odradek.broker.requests.handlers import LONG_BYTES
 from odradek.broker.requests.parked_request import Parked, is_coroutine, response_of
@@ -22,10 +30,16 @@ from odradek.protocol.message_codec import codec
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
+    from odradek.broker.coordinator.group.service import GroupService
+    from odradek.broker.facade.broker import Broker
+    from odradek.broker.facade.groups.info import GroupInfo
+    from odradek.broker.facade.records.record import DecodedRecord, Isolation
     from odradek.broker.facade.thread_bridge import Call
+    from odradek.broker.partitions.partition_registry import PartitionRegistry, Topic
     from odradek.broker.schemas.record_schemas import Part
     from odradek.protocol.apis import ApiSpec
     from odradek.protocol.message import ApiMessage
+
 
 AdminApi = Literal[
     "AlterClientQuotas",
@@ -149,3 +163,245 @@ class Console:
             self._cluster.set_faults(left)
 
         self._look(remove)
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Counts, the state of the clock (``now_ms``, ``frozen``), and what there is.
+
+    ``kafka`` is the release that the first node runs, ``registry`` whether a schema registry runs with the broker,
+    ``authorizer`` whether ACLs are in force.
+
+    ``nodes_up`` counts nodes that are neither down nor frozen. ``topics`` and ``partitions`` leave out internal topics.
+    ``transactions`` counts transactions that are open or ending, ``requests`` the requests in the transcript.
+    """
+
+    now_ms: int
+    frozen: bool
+    nodes: int
+    nodes_up: int
+    topics: int
+    partitions: int
+    groups: int
+    transactions: int
+    requests: int
+    faults: int
+    bugs: int
+    bootstrap_servers: str
+    kafka: str
+    registry: bool
+    authorizer: bool
+
+
+def overview(broker: Broker) -> Overview:
+    """Take the counts, in the broker's thread."""
+    cluster = broker.cluster
+    topics = [each for each in cluster.topics.all() if not each.internal]
+    faults = cluster.dispatcher.faults
+    now_ms = cluster.clock.now_ms()
+    transactions = list_transactions(cluster.transactions, cluster.nodes, now_ms)
+    return Overview(
+        now_ms=now_ms,
+        frozen=cluster.clock.frozen,
+        nodes=len(cluster.nodes),
+        nodes_up=sum(node_state(cluster, number) == "up" for number in cluster.nodes),
+        topics=len(topics),
+        partitions=sum(len(each.partitions) for each in topics),
+        groups=len(group_ids(cluster.groups)),
+        transactions=sum(each.age_ms is not None for each in transactions.values()),
+        requests=len(cluster.recent.entries),
+        faults=len(faults.faults) if isinstance(faults, FaultSet) else 0,
+        bugs=len(cluster.bug_log.bugs),
+        bootstrap_servers=broker.bootstrap_servers,
+        kafka=str(next(iter(cluster.nodes.values())).release),
+        registry=cluster.schema_registry is not None,
+        authorizer=cluster.services.authorizer is not None,
+    )
+
+
+_MOST = 10_000
+
+S = TypeVar("S", "TopicSummary", "GroupSummary")
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSummary:
+    """A summary of a topic over all its partitions.
+
+    ``records`` is the number of offsets between the start and the end of the logs. ``end`` is the sum of the log ends,
+    which grows with each record. ``leaderless`` counts partitions without a leader, ``behind`` partitions with a
+    replica that is not in sync.
+    """
+
+    name: str
+    internal: bool
+    partitions: int
+    records: int
+    end: int
+    size_bytes: int
+    leaderless: int
+    behind: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPage:
+    """A page of topics, ordered by name. ``total`` counts the topics on all pages."""
+
+    total: int
+    topics: tuple[TopicSummary, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSummary:
+    """A summary of a group; see `GroupInfo`. ``members`` is their number.
+
+    ``committed_lag`` is the lag in the partitions with a committed offset, also where ``lag`` is unknown.
+    """
+
+    group_id: str
+    type: str
+    state: str
+    generation: int
+    members: int
+    lag: int | None
+    coordinator: int
+    committed_lag: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPage:
+    """A page of groups, ordered by id. ``total`` counts the groups on all pages."""
+
+    total: int
+    groups: tuple[GroupSummary, ...]
+
+
+def topic_page(
+    topics: PartitionRegistry, contains: str, start: int, limit: int, internal: bool, sort: str = ""
+) -> TopicPage:
+    """A page of summaries, in the broker's thread. Raises ValueError for an impossible page."""
+    names = (each.name for each in topics.all() if internal or not each.internal)
+    return TopicPage(*_page(names, contains, start, limit, sort, lambda name: _topic_summary(topics.by_name(name))))
+
+
+def group_page(
+    groups: GroupService,
+    topics: PartitionRegistry,
+    contains: str,
+    start: int,
+    limit: int,
+    sort: str = "",
+    topic: str | None = None,
+) -> GroupPage:
+    """A page of summaries, in the broker's thread. Raises ValueError for an impossible page."""
+    ids: Iterable[str] = group_ids(groups)
+    if topic is not None:
+        ids = [each for each in ids if _reads(group_info(groups, topics, each), topic)]
+    return GroupPage(
+        *_page(ids, contains, start, limit, sort, lambda each: group_summary(group_info(groups, topics, each)))
+    )
+
+
+def _reads(info: GroupInfo, topic: str) -> bool:
+    members = info.members
+    return any(topic in (*each.subscription, *each.assignment) for each in members) or any(
+        name == topic for name, _ in info.offsets
+    )
+
+
+def _page(
+    names: Iterable[str], contains: str, start: int, limit: int, sort: str, summary: Callable[[str], S]
+) -> tuple[int, tuple[S, ...]]:
+    if start < 0:
+        raise ValueError(f"start={start}: pages are counted from 0")
+    if not 0 < limit <= _MOST:
+        raise ValueError(f"limit={limit}: a page has 1 to {_MOST} rows")
+    found = sorted(name for name in names if contains in name)
+    end = start + limit
+    if not sort:
+        return len(found), tuple(map(summary, found[start:end]))
+    field = sort.removeprefix("-")
+
+    def place(row: S) -> tuple[bool, Any]:
+        value = getattr(row, field, None)
+        return value is not None, value
+
+    rows = [summary(name) for name in found]
+    if rows and field not in (there := [each.name for each in fields(rows[0])]):
+        raise ValueError(f"sort={sort!r}: expected {', '.join(there)}, or one of them behind a minus")
+    return len(found), tuple(sorted(rows, key=place, reverse=sort != field)[start:end])
+
+
+def _topic_summary(topic: Topic) -> TopicSummary:
+    parts = topic.partitions
+    logs = [log for part in parts if (log := part.log_if_any) is not None]
+    ends = [log.log_end_offset for log in logs]
+    return TopicSummary(
+        name=topic.name,
+        internal=topic.internal,
+        partitions=len(parts),
+        records=sum(ends) - sum(log.log_start_offset for log in logs),
+        end=sum(ends),
+        size_bytes=sum(log.size_bytes for log in logs),
+        leaderless=sum(part.leader_id < 0 for part in parts),
+        behind=sum(len(part.isr) < len(part.replicas) for part in parts),
+    )
+
+
+def group_summary(info: GroupInfo) -> GroupSummary:
+    """The summary of a snapshot."""
+    committed = sum(each.lag or 0 for each in info.offsets.values())
+    return GroupSummary(
+        info.group_id, info.type, info.state, info.generation, len(info.members), info.lag, info.coordinator, committed
+    )
+
+
+class PageLooks:
+    """What the page shows of a broker; the control API serves it, too."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._cluster = broker.cluster
+        self._look = broker._look
+
+    def topic_page(
+        self, contains: str = "", *, start: int = 0, limit: int = 100, internal: bool = False, sort: str = ""
+    ) -> TopicPage:
+        """A page of summaries of the topics with ``contains`` in their name, ordered by name, or by ``sort``.
+
+        The page starts at index ``start`` and has at most ``limit`` (1 to 10,000) topics. ``internal=True`` includes
+        internal topics. ``sort`` is a field of the summary; ``-records`` begins with the largest. Raises ValueError for
+        another ``limit`` or ``sort``.
+        """
+        return self._look(lambda: topic_page(self._cluster.topics, contains, start, limit, internal, sort))
+
+    def group_page(
+        self, contains: str = "", *, start: int = 0, limit: int = 100, sort: str = "", topic: str | None = None
+    ) -> GroupPage:
+        """A page of summaries of the groups with ``contains`` in their id, ordered by id, or by ``sort``.
+
+        The page starts at index ``start`` and has at most ``limit`` (1 to 10,000) groups. ``sort`` is a field of the
+        summary; ``-lag`` begins with the largest. ``topic``: only groups with members or offsets there. Raises
+        ValueError for another ``limit`` or ``sort``.
+        """
+        cluster = self._cluster
+        return self._look(lambda: group_page(cluster.groups, cluster.topics, contains, start, limit, sort, topic))
+
+    def decoded_records(
+        self,
+        topic: str,
+        partition: int | None = None,
+        *,
+        start: int | None = None,
+        isolation: Isolation = "read_uncommitted",
+        control: bool = False,
+        limit: int | None = None,
+    ) -> Sequence[DecodedRecord]:
+        """The same as `records`, each as its ``record``, and its ``key`` and ``value`` decoded by their schemas."""
+        found = self._broker.records(topic, partition, start=start, isolation=isolation, control=control, limit=limit)
+        return found.decoded()
+
+    @property
+    def overview(self) -> Overview:
+        """Counts of nodes, topics, groups, transactions, requests and faults, and the clock."""
+        return self._look(lambda: overview(self._broker))

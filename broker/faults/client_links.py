@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from odradek.broker.faults.delayed_bytes import PROMPT
-from odradek.broker.faults.wire import FREE, Inner, Terms, Wire
+from odradek.broker.faults.wire import FREE, PROMPT, Inner, Terms, Wire
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
 from odradek.broker.requests.dispatch import Unreached
 from odradek.broker.requests.exchange import CLIENT_ID, CONNECTION, Frame

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from odradek.broker.faults.client_links import ClientLink, Way
-from odradek.broker.faults.delayed_bytes import PROMPT, Pace
-from odradek.broker.faults.wire import Terms
+from odradek.broker.faults.wire import PROMPT, Pace, Terms
 from odradek.broker.mistakes import did_you_mean
 from odradek.broker.partitions.replicas import Slowness
 

@@ -124,7 +124,7 @@ class TelemetryService:
     def _keep(self, push: TelemetryPush) -> None:
         self._pushes.add(push)
         if _log.isEnabledFor(logging.DEBUG):
-            from odradek.broker.telemetry.otlp import described
+            from odradek.broker.telemetry.pushes import described
 
             for line in described(push):
                 _log.debug("%s", line)

@@ -28,7 +28,7 @@ from odradek.broker.faults.fault import FaultContext as FaultContext
 from odradek.broker.requests.context import ConnectionInfo as ConnectionInfo
 from odradek.broker.schemas.record_schemas import Decoded as Decoded
 from odradek.broker.security.denials import Denial as Denial
-from odradek.broker.telemetry.otlp import ClientMetric as ClientMetric
+from odradek.broker.telemetry.pushes import ClientMetric as ClientMetric
 from odradek.broker.telemetry.pushes import TelemetryPush as TelemetryPush
 from odradek.broker.transcript.recorded_request import RegistryRequest as RegistryRequest
 from odradek.broker.transcript.topic_positions import TopicPosition as TopicPosition

@@ -6,11 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from odradek.broker.facade.chaos.course import Course
-from odradek.broker.facade.chaos.drawing import ANSWERS, Shape, Wanted, draw
-from odradek.broker.facade.chaos.schedule import ChaosFault, read_schedule, schedule_text
+from odradek.broker.facade.chaos.course import VERBS, Course, verb_named
+from odradek.broker.facade.chaos.schedule import ANSWERS, ChaosFault, Shape, Wanted, draw, read_schedule, schedule_text
 from odradek.broker.facade.chaos.trials import TRIALS
-from odradek.broker.facade.chaos.verbs import VERBS, verb_named
 from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.broker.mistakes import checked, did_you_mean
 

@@ -1,21 +1,26 @@
-"""Reads and decodes the log of a topic: the records of ``broker.records(...)``."""
+"""Reads the log of a topic, decodes its records, and shows them by the schemas that were set for it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.broker.facade.records.record import Isolation, StoredRecord
+from odradek.broker.facade.records.record import DecodedRecord, Isolation, StoredRecord
 from odradek.broker.partitions.lookups import find_partitions
+from odradek.broker.schemas.record_schemas import RecordSchemas, schema_of
 from odradek.protocol.control import EndTxnMarker, parse_control_record
 from odradek.protocol.read_committed import committed_batches
 from odradek.protocol.record_batch import RecordBatch, TimestampType, iter_batches, next_sequence
 
 if TYPE_CHECKING:
+    from odradek.broker.facade.records.record import StoredRecord
     from odradek.broker.facade.thread_bridge import Call
     from odradek.broker.partitions.partition import Partition
     from odradek.broker.partitions.partition_registry import PartitionRegistry
+    from odradek.broker.schemas.record_schemas import Kind, Part, Schema
+
 
 _CHUNK_BYTES = 1024 * 1024
 _NO_END = 2**63
@@ -138,3 +143,58 @@ def decode_batch(
 
 def _marker_name(marker: EndTxnMarker) -> str:
     return "commit" if marker.commit else "abort"
+
+
+_PARTS = ("key", "value")
+_LARGEST_ID = 2**32 - 1
+
+
+class SchemaChange:
+    """Sets the schema of a topic's keys or values, and restores the previous one. ValueError for bad arguments."""
+
+    def __init__(
+        self,
+        topic: str,
+        part: Part,
+        schema_id: int | None,
+        source: str | bytes | None,
+        kind: Kind | None = None,
+        message: str | None = None,
+    ) -> None:
+        if not topic:
+            raise ValueError("a schema needs the name of a topic")
+        if part not in _PARTS:
+            raise ValueError(f"part={part!r}: expected 'key' or 'value'")
+        if schema_id is not None and not 0 <= schema_id <= _LARGEST_ID:
+            raise ValueError(f"schema_id={schema_id}: expected 0 to {_LARGEST_ID}")
+        self._place = topic, part, schema_id
+        self._schema: Schema | None = None if source is None else schema_of(source, kind, message)
+        self._before: Schema | None = None
+
+    def make(self, schemas: RecordSchemas) -> None:
+        """Set the schema."""
+        self._before = schemas.set(*self._place, self._schema)
+
+    def undo(self, schemas: RecordSchemas) -> None:
+        """Restore the previous schema."""
+        schemas.set(*self._place, self._before)
+
+
+def decoded_records(schemas: RecordSchemas, records: Iterable[StoredRecord]) -> Iterator[DecodedRecord]:
+    """Decode each record in the caller's thread. Transaction markers have no schema."""
+    for each in records:
+        if each.control is not None:
+            yield DecodedRecord(each, None, None)
+            continue
+        key, value = (schemas.decoded(each.topic, "key", each.key), schemas.decoded(each.topic, "value", each.value))
+        yield DecodedRecord(each, key, value)
+
+
+def has_text(found: DecodedRecord, text: str) -> bool:
+    """Whether a record has a text, in small letters, in its key, value or headers, as bytes or decoded."""
+    record, wanted = found.record, text.encode()
+    parts = (record.key, record.value, *(part for name, value in record.headers for part in (name.encode(), value)))
+    return any(part is not None and wanted in part.lower() for part in parts) or any(
+        each is not None and text in json.dumps(each.data, ensure_ascii=False).lower()
+        for each in (found.key, found.value)
+    )

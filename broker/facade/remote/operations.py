@@ -12,14 +12,13 @@ from typing import Any, TypeVar
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.broker import Broker
-from odradek.broker.facade.console import Console
+from odradek.broker.facade.console import Console, PageLooks
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.generated.blocking.coordinators import Group, TransactionHold
 from odradek.broker.facade.generated.blocking.topics import Topic
 from odradek.broker.facade.generated.blocking.transcript import Transcript
 from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.groups.view import GroupView
-from odradek.broker.facade.overview import PageLooks
 from odradek.broker.facade.records.record import ProducerRecord
 from odradek.broker.facade.remote.json_values import hints_of
 from odradek.broker.facade.state.snapshot import Snapshot

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.clock import ClockChange
 from odradek.broker.facade.groups.info import GroupInfo
+from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.broker.facade.topics import TopicInfo, topic_info
 from odradek.broker.facade.transactions import TransactionInfo
+from odradek.broker.facade.transcript_view import TranscriptView
 from odradek.broker.transcript.recorded_request import RecordedRequest
 from odradek.protocol.record_batch import TimestampType
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
+    from odradek.broker.facade.thread_bridge import Call
     from odradek.broker.faults.fault import Fault
     from odradek.broker.partitions.partition_registry import Topic
     from odradek.broker.requests.unsupported_requests import UnsupportedRequest
@@ -139,3 +142,20 @@ def _or_nothing(look: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         return look()
     except Exception:
         return {}
+
+
+def situation_since(cluster: Cluster, look: Call, since_s: float | None) -> Situation:
+    """The situation of a broker that runs, or has ended; ``since_s`` as in `report_of`.
+
+    Requests are read in the caller's thread: the broker's has other things to do.
+    """
+    origin_s = cluster.clock.changes[0].source_s
+    if since_s is not None:  # any number may come from a control API
+        since_s = min(max(origin_s, since_s), cluster.clock.face.source())
+    transcript = TranscriptView(cluster)
+    requests = tuple(each for each in transcript if since_s is None or each.exchange.seconds >= since_s)
+    since_ms = None if since_s is None else cluster.clock.ms_at(since_s)
+    try:
+        return look(lambda: situation_of(cluster, requests, origin_s, since_ms))
+    except BrokerClosedError:  # nobody changes it any more
+        return situation_of(cluster, requests, origin_s, since_ms)

@@ -5,19 +5,26 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
 
 from odradek.broker.facade.report.hints import automatic_topics, began_at_latest, not_committed
 from odradek.broker.facade.report.opt_in_rules import partitioner_order, unregistered_schema
-from odradek.broker.facade.report.situation import Situation
+from odradek.broker.facade.report.situation import Situation, situation_since
 from odradek.broker.facade.report.text import duration
+from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.broker.mistakes import did_you_mean
+from odradek.broker.requests.exchange import Exchange
 from odradek.broker.transcript.recorded_request import RecordedRequest
 from odradek.broker.transcript.request_text import client_of, count_records
 from odradek.broker.transcript.topic_positions import name_of
-from odradek.protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.record_batch import HEADER, HEADER_SIZE
 from odradek.protocol.shown import one_line
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.facade.thread_bridge import Call
 
 _MAGIC, _MAX_TIMESTAMP = 3, 8
 _ALL_REPLICAS = -1
@@ -304,3 +311,38 @@ def findings_in(situation: Situation, also: Collection[str] = ()) -> list[Strict
     rules = {**RULES, **{name: rule for name, rule in OPT_IN.items() if name in also}}
     found = (StrictnessFinding(name, sentence) for name, rule in rules.items() for sentence in rule(situation))
     return list(dict.fromkeys(found))
+
+
+def findings_since(
+    cluster: Cluster, look: Call, since_s: float | None = None, also: str = ""
+) -> list[StrictnessFinding]:
+    """The findings of a broker, from a time of `ClockFace.source` on.
+
+    `also`: names of opt-in rules; TypeError or ValueError for others.
+    """
+    rules = opt_in_rules(also)
+    situation = situation_since(cluster, look, since_s)
+    if since_s is not None:
+        situation = situation.of_requests()
+    situation = replace(situation, lost=_lost(cluster, since_s), stored=partial(_stored, cluster, look))
+    return findings_in(situation, rules)
+
+
+def _stored(cluster: Cluster, look: Call, topic: str, partition: int, offset: int) -> bytes:
+    """The batch at an offset, as the log has it now."""
+    from odradek.broker.facade.records.reading import batch_at
+
+    try:
+        return look(lambda: batch_at(cluster.topics, topic, partition, offset))
+    except (BrokerClosedError, KafkaError):  # the log may be closed, or damaged
+        return b""
+
+
+def _lost(cluster: Cluster, since_s: float | None) -> str:
+    recent = cluster.recent
+    if not recent.messages:
+        return "the transcript is off (odradek.transcript=false)"
+    entries = recent.entries.copy()
+    if len(entries) != entries.maxlen or (since_s is not None and Exchange._make(entries[0]).seconds < since_s):
+        return ""
+    return f"the transcript has the last {len(entries):,} requests only"

@@ -1,18 +1,24 @@
-"""A situation as text: short, aligned, of bounded size."""
+"""Reports: a situation as text, short, aligned and of bounded size."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from odradek.broker.facade.groups.info import GroupInfo, MemberInfo
 from odradek.broker.facade.report.hints import hints_of
-from odradek.broker.facade.report.situation import Situation
+from odradek.broker.facade.report.situation import Situation, situation_since
 from odradek.broker.facade.topics import TopicInfo
 from odradek.broker.mistakes import did_you_mean
 from odradek.broker.transcript.recorded_request import RecordedRequest
 from odradek.broker.transcript.request_text import few, lines_of
 from odradek.protocol.shown import one_line
+
+if TYPE_CHECKING:
+    from odradek.broker.cluster import Cluster
+    from odradek.broker.facade.thread_bridge import Call
+
 
 _PARTITIONS = 24
 _GROUPS = 8
@@ -227,3 +233,22 @@ def reasons(group: GroupInfo) -> list[str]:
     if caught_up:
         found.append(f"{name} has committed all that there is: there is nothing more to read")
     return found
+
+
+def report_of(cluster: Cluster, look: Call, title: str, since_s: float | None, *, asked_only: bool) -> str:
+    """The state of the broker, its requests (from a time of `ClockFace.source` on), and likely causes of a failure.
+
+    `asked_only`: only topics and groups in these requests. The report is empty then if there are neither requests nor
+    refusals.
+    """
+    situation = situation_since(cluster, look, since_s)
+    if asked_only:
+        if not situation.requests and not situation.denied:
+            return ""
+        situation = situation.of_requests()
+    return report_text(situation, title)
+
+
+def why_of(cluster: Cluster, look: Call, group_id: str) -> str:
+    """The state of a group, with likely causes."""
+    return why_text(situation_since(cluster, look, None), group_id)

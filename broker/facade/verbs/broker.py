@@ -45,7 +45,7 @@ class StateVerbs(TrioVerbs):
         links end, all nodes are up, and the clock follows the machine's. The addresses stay the same; clients
         reconnect. ``data=False`` only undoes what a test has set, and keeps the data of clients.
         """
-        from odradek.broker.facade.state.reset import reset
+        from odradek.broker.facade.state.restore import reset
 
         await self._call(lambda: reset(self._cluster, data=data))
 

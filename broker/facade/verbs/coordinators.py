@@ -55,7 +55,7 @@ class TrioGroup(GroupView):
 
         Raises KafkaError if the group has members or a partition does not exist.
         """
-        from odradek.broker.facade.groups.offsets import set_offsets
+        from odradek.broker.facade.groups.description import set_offsets
 
         await self._broker._call(lambda: set_offsets(self._cluster, self.group_id, offsets))
 

@@ -92,7 +92,7 @@ class NodeVerbs(TrioVerbs):
 
         Wire faults are removed; other faults of ``set_faults`` stay. Leaders stay where they are.
         """
-        from odradek.broker.facade.state.reset import heal
+        from odradek.broker.facade.state.restore import heal
 
         await self._call(lambda: heal(self._cluster))
 

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
-from odradek.broker.facade.report.broker_report import findings_since
-from odradek.broker.facade.report.strictness import AT_END, Strictness, StrictnessFinding
+from odradek.broker.facade.report.strictness import AT_END, Strictness, StrictnessFinding, findings_since
 from odradek.broker.facade.thread_bridge import BrokerClosedError, Call, HandOver
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from functools import partial
+from importlib.resources import files
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -17,7 +18,6 @@ from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.broker.worker import in_thread
 from odradek.control.calls import Calls, UnknownHandleError, of_body, of_query
 from odradek.control.openapi import document
-from odradek.control.static import PATHS, served
 from odradek.control.streams import RECORDS, REQUESTS, RecordStream, RequestStream, streamed
 from odradek.http_access import Access, HttpError, HttpRequest, text_bytes
 from odradek.http_server import ClientGoneError, HttpResponse, Routes
@@ -151,3 +151,34 @@ def _error(status: int, kind: str, message: str, headers: Mapping[str, str] | No
 
 def _refused(status: int, error: Exception) -> HttpResponse:
     return _json({"error": error_told(as_value(error))}, status)
+
+
+SCRIPTS = (
+    *("page", "frame", "dom", "api", "grid", "parts", "forms", "topics", "records", "groups"),
+    *("requests", "cluster", "registry", "security"),
+)
+"""The page's modules."""
+_FILES = {
+    "/": ("page.html", "text/html; charset=utf-8"),
+    "/page.css": ("page.css", "text/css; charset=utf-8"),
+    **{f"/{name}.js": (f"{name}.js", "text/javascript; charset=utf-8") for name in SCRIPTS},
+}
+_PRELOADS = "".join(f'<link rel="modulepreload" href="/{name}.js">\n' for name in SCRIPTS).encode() + b"</head>"
+"""Has the browser ask for all modules at once, and not for each when another one names it."""
+_ICON = "/favicon.ico"
+PATHS = frozenset(_FILES) | {_ICON}
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
+
+
+def served(path: str) -> HttpResponse:
+    """One of `PATHS`."""
+    if path.rstrip("/") == _ICON:  # browsers ask for it
+        return HttpResponse(status=204)
+    name, kind = _FILES[path.rstrip("/") or "/"]  # as routes are found
+    data = files("odradek.control.page").joinpath(name).read_bytes()
+    return HttpResponse(data.replace(b"</head>", _PRELOADS), 200, kind, _HEADERS)

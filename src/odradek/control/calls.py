@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import trio
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.facade.console import Console
+from odradek.broker.facade.console import Console, PageLooks
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
 from odradek.broker.facade.generated.blocking.coordinators import Group, TransactionHold
 from odradek.broker.facade.generated.blocking.topics import Topic
 from odradek.broker.facade.generated.blocking.transcript import Transcript
 from odradek.broker.facade.generated.blocking.undo import Undo
-from odradek.broker.facade.overview import PageLooks
 from odradek.broker.facade.records.record import Listed
 from odradek.broker.facade.records.watching import RecordFollow
 from odradek.broker.facade.remote.json_values import decoded, encoded

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import trio
 
+from odradek.broker.facade.console import PageLooks
 from odradek.broker.facade.generated.blocking.transcript import Transcript
-from odradek.broker.facade.overview import PageLooks
-from odradek.broker.facade.records.decoded import decoded_records, has_text
+from odradek.broker.facade.records.reading import decoded_records, has_text
 from odradek.broker.facade.records.watching import AT_ONCE, RecordFollow
 from odradek.broker.facade.remote.json_values import encoded, error_told
 from odradek.broker.facade.remote.operations import Operation, Parameter, operation_of

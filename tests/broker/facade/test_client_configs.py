@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.facade.certificates import Certificates
 from odradek.broker.facade.client_configs import Access, client_config
+from odradek.broker.facade.security_settings import Certificates
 
 PLAIN = Access("a:1,b:2")
 SCRAM = Access("a:1", "SASL_SSL", "SCRAM-SHA-256", "alice", 'se"cret', Path("/ca.pem"))

@@ -10,7 +10,7 @@ import pytest
 
 import odradek
 from odradek import KafkaBroker
-from odradek.broker.facade.overview import PageLooks
+from odradek.broker.facade.console import PageLooks
 from odradek.broker.facade.topics import PartitionInfo, TopicSpec, config_texts, topic_info, topic_specs
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.uuids import uuid_to_text

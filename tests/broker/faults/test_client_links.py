@@ -9,8 +9,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from odradek.broker.faults.client_links import ClientLink, Way
-from odradek.broker.faults.delayed_bytes import Pace
-from odradek.broker.faults.wire import Terms
+from odradek.broker.faults.wire import Pace, Terms
 from odradek.broker.net.server import Server
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.broker.conftest import Install, request_frame

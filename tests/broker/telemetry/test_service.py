@@ -10,7 +10,7 @@ from odradek.broker.cluster import Cluster
 from odradek.broker.telemetry.service import TelemetryService
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.message import ZERO_UUID
-from tests.broker.telemetry.test_otlp import CONNECTIONS, metrics_data
+from tests.broker.telemetry.test_pushes import CONNECTIONS, metrics_data
 
 
 def begun(service: TelemetryService) -> tuple[bytes, int]:

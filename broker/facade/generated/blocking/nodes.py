@@ -95,7 +95,7 @@ class NodeVerbs(BlockingVerbs):
 
         Wire faults are removed; other faults of ``set_faults`` stay. Leaders stay where they are.
         """
-        from odradek.broker.facade.state.reset import heal
+        from odradek.broker.facade.state.restore import heal
 
         self._call(lambda: heal(self._cluster))
 

@@ -154,7 +154,7 @@ class Topic(TopicView):
         exist. `reset` keeps schemas. Raises ValueError if the schema cannot be read, ImportError without the extra
         ``schemas``.
         """
-        from odradek.broker.facade.records.decoded import SchemaChange
+        from odradek.broker.facade.records.reading import SchemaChange
 
         change = SchemaChange(self.name, part, schema_id, schema, kind, message)
         schemas = self._cluster.record_schemas
@@ -162,7 +162,7 @@ class Topic(TopicView):
 
     def remove_schema(self, *, part: Part = "value", schema_id: int | None = None) -> None:
         """Remove a schema that `set_schema` has set. Does nothing if there is none."""
-        from odradek.broker.facade.records.decoded import SchemaChange
+        from odradek.broker.facade.records.reading import SchemaChange
 
         change = SchemaChange(self.name, part, schema_id, None)
         self._broker._call(lambda: change.make(self._cluster.record_schemas))

@@ -13,10 +13,10 @@ import pytest
 
 import odradek.types
 from odradek.broker.facade.broker import Broker
+from odradek.broker.facade.console import Overview
 from odradek.broker.facade.generated.blocking.nodes import NodeVerbs
 from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.groups.info import OffsetInfo, StreamsGroupInfo
-from odradek.broker.facade.overview import Overview
 from odradek.broker.facade.remote.json_values import RemoteError, decoded, encoded, hints_of
 from odradek.broker.facade.transactions import TransactionInfo
 from odradek.broker.requests.bugs import Bug

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from odradek.broker.facade.report import hints as hint_module
-from odradek.broker.facade.report.broker_report import _situation
 from odradek.broker.facade.report.hints import hints_of, is_wrong_protocol, unserved_versions, wrong_protocols
-from odradek.broker.facade.report.situation import Situation
+from odradek.broker.facade.report.situation import Situation, situation_since
 from odradek.broker.facade.security_settings import Security
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.faults.fault import Fault
@@ -92,7 +91,7 @@ def connected(broker: KafkaBroker, client_id: str = "app") -> WireClient:
 
 
 def hints(broker: KafkaBroker) -> list[str]:
-    return hints_of(_situation(broker.cluster, broker._look, None))
+    return hints_of(situation_since(broker.cluster, broker._look, None))
 
 
 def of_group(client: WireClient, request: Any, version: int) -> Any:
