@@ -57,7 +57,6 @@ from odradek.protocol.record_batch import (
 from odradek.storage.validation import RecordsRefused, check_large, single_batch
 
 if TYPE_CHECKING:
-    from odradek.broker.partitions.append_verifier import AppendVerifier
     from odradek.broker.partitions.partition import Partition
     from odradek.broker.partitions.partition_registry import BackPressure, Topic
 
@@ -462,6 +461,8 @@ def verify(ctx: RequestContext, request: ProduceRequest) -> Refusals | Coroutine
     services = ctx.services
     if not unknown or not (registers or services.config.get_bool("transaction.partition.verification.enable")):
         return _NOBODY
+    from odradek.broker.coordinator.transaction.verification import Claim, Support
+
     bumps = registers and ctx.release.checks_first_sequences
     now_ms = services.clock.now_ms()
     for partition, batch in unknown:
@@ -469,14 +470,16 @@ def verify(ctx: RequestContext, request: ProduceRequest) -> Refusals | Coroutine
             batch.producer_id, batch.producer_epoch, batch.base_sequence, now_ms, supports_epoch_bump=bumps
         )
     batch = unknown[0][1]
-    return _verifier(ctx).verify_append(
-        transactional_id=request.transactional_id or "",
-        producer_id=batch.producer_id,
-        producer_epoch=batch.producer_epoch,
-        partitions=[(partition.topic.name, partition.index) for partition, _ in unknown],
-        api_version=ctx.api_version,
-        node_id=ctx.node.id,
+    claim = Claim(
+        request.transactional_id or "",
+        batch.producer_id,
+        batch.producer_epoch,
+        [(partition.topic.name, partition.index) for partition, _ in unknown],
+        Support.of_produce(ctx.api_version),
     )
+    coordinators: Any = services.transactions()  # not its class: tests have another one
+    asked: Refusals | Coroutine[Any, Any, Refusals] = coordinators.verify_append(claim, ctx.node.id)
+    return asked
 
 
 def may_retry(refusals: Refusals) -> bool:
@@ -501,19 +504,13 @@ async def verify_patiently(ctx: RequestContext, request: ProduceRequest) -> Refu
 
     Nothing can happen between the last answer and an append that follows at once: neither awaits.
     """
-    verifier = _verifier(ctx)
+    coordinators: Any = ctx.services.transactions()
     began_ms = ctx.services.clock.now_ms()
     while True:
-        may_go_on = await verifier.wait_to_retry(began_ms)
+        may_go_on = await coordinators.verifier.wait_to_retry(began_ms)
         refusals = await verify_when_added(ctx, request, verify(ctx, request))
         if not may_go_on or not may_retry(refusals):
             return refusals
-
-
-def _verifier(ctx: RequestContext) -> AppendVerifier:
-    """The part of the transaction coordinators that Produce uses."""
-    coordinators: Callable[[], AppendVerifier] = ctx.services.transactions
-    return coordinators()
 
 
 def _transactional_batches(ctx: RequestContext, request: ProduceRequest) -> list[tuple[Partition, RecordBatch]]:

@@ -14,7 +14,7 @@ from odradek.broker.api.group_requests import together
 from odradek.broker.api.lookups import repeated
 from odradek.broker.api.transactions import check_id
 from odradek.broker.coordinator.transaction.service import UncommittedMarker, select_transactions
-from odradek.broker.coordinator.transaction.transaction import DescribeTransaction, TopicPartition
+from odradek.broker.coordinator.transaction.transaction import TopicPartition
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import ByItem, Whole, handles
 from odradek.broker.requests.parked_request import Later
@@ -56,7 +56,7 @@ def _describe(ctx: RequestContext, transactional_id: str) -> TransactionState:
     try:
         ctx.require(Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, transactional_id)
         check_id(transactional_id)
-        found = ctx.services.transactions().ask_now(transactional_id, DescribeTransaction(transactional_id), ctx.node)
+        found = ctx.services.transactions().machine_for(transactional_id, ctx.node).described(transactional_id)
     except KafkaError as error:
         return TransactionState(error_code=int(error.code), transactional_id=transactional_id)
     if found is None:

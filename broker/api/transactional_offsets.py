@@ -15,7 +15,7 @@ from odradek.broker.api.group_requests import merged, require_read
 from odradek.broker.api.transactions import group_partition
 from odradek.broker.coordinator.group.groups import OffsetToCommit, TxnOffsetCommit
 from odradek.broker.coordinator.transaction.service import GROUP_TOPIC
-from odradek.broker.coordinator.transaction.verification import Errors, Support
+from odradek.broker.coordinator.transaction.verification import Claim, Errors, Support
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import ByItem, handles
 from odradek.broker.requests.parked_request import Later, later
@@ -172,13 +172,11 @@ def _verified(ctx: RequestContext, request: TxnOffsetCommitRequest) -> Errors | 
     transactions = ctx.services.transactions()
     if not transactions.reached_from(ctx.node.id, request.transactional_id):
         raise KafkaError(_COMMIT_ERRORS[ErrorCode.NETWORK_EXCEPTION])
-    return transactions.verifier.begin(
-        request.transactional_id,
-        request.producer_id,
-        request.producer_epoch,
-        [(GROUP_TOPIC, index)],
-        Support.of_txn_offset_commit(ctx.api_version),
+    support = Support.of_txn_offset_commit(ctx.api_version)
+    claim = Claim(
+        request.transactional_id, request.producer_id, request.producer_epoch, [(GROUP_TOPIC, index)], support
     )
+    return transactions.verifier.begin(claim)
 
 
 def _check(errors: Errors) -> None:

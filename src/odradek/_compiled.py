@@ -51,7 +51,7 @@ MODULES: Sequence[str] = (
     "broker.coordinator.share_state.commands",
     "broker.coordinator.share_state.service",
     "broker.coordinator.transaction.decisions",
-    "broker.coordinator.transaction.ending",
+    "broker.coordinator.transaction.holds",
     "broker.coordinator.transaction.machine",
     "broker.coordinator.transaction.service",
     "broker.coordinator.transaction.states",

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from typing import Any, NamedTuple
 
-from odradek.broker.coordinator.transaction.ending import HoldBook
+from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.coordinator.transaction.holds import HoldBook
 from odradek.broker.coordinator.transaction.machine import TransactionMachine
 from odradek.broker.coordinator.transaction.transaction import (
     AddPartitions,
-    DescribeTransaction,
     EndTransaction,
     GoOn,
-    HoldReached,
     InitProducerId,
     MarkersWritten,
     ProducerIdentity,
@@ -39,31 +39,18 @@ class Marker(NamedTuple):
     commit: bool
 
 
-class FakeSettings:
-    """Kafka's defaults; producer ids count from 0."""
-
-    def __init__(self) -> None:
-        self.transaction_version = 2
-        self.id_expiration_ms = 7 * 24 * 3600 * 1000
-        self.expire_interval_ms = 3600 * 1000
-        self.abort_interval_ms = 10 * 1000
-        self.request_timeout_ms = 30 * 1000
-        self.next_producer_id = 0
-
-    def new_producer_id(self) -> int:
-        self.next_producer_id += 1
-        return self.next_producer_id - 1
-
-
 class FakeTransactionCoordinator:
     """One partition's coordinator, driven step by step; time moves only through `advance`.
 
-    ``broken`` partitions refuse their markers. ``markers`` is what each partition got, in order.
+    Configs have Kafka's defaults; producer ids count from 0. ``broken`` partitions refuse their markers. ``markers`` is
+    what each partition got, in order.
     """
 
     def __init__(self) -> None:
         self.clock = clock_at(START_MS)
-        self.settings = FakeSettings()
+        self.config = BrokerConfig()
+        self.transaction_version = 2
+        self.producer_ids = count()
         self.journal = FakeJournal()
         self.holds = HoldBook(lambda transactional_id: self._go_on(transactional_id))
         self.markers: dict[TopicPartition, list[Marker]] = {}
@@ -75,10 +62,10 @@ class FakeTransactionCoordinator:
         shard = Shard(
             "__transaction_state",
             0,
-            lambda: TransactionMachine(self.settings, self.holds),
+            self.new_machine,
             self.journal,
             self.clock,
-            handle_effect=self._handle_effect,
+            handle_effect=self._write_markers,
             report=lambda where, error: self.bugs.append((where, error)),
         )
         shard.start()
@@ -86,14 +73,13 @@ class FakeTransactionCoordinator:
             shard.load_slice()
         return shard
 
-    def _handle_effect(self, shard: Shard[Any], effect: Effect) -> None:
-        if isinstance(effect, HoldReached):
-            self.holds.reached(effect.transactional_id, effect.at)
-        else:
-            assert isinstance(effect, WriteMarkers)
-            self._write_markers(shard, effect)
+    def new_machine(self) -> TransactionMachine:
+        return TransactionMachine(
+            self.config, lambda: self.transaction_version, lambda: next(self.producer_ids), self.holds
+        )
 
-    def _write_markers(self, shard: Shard[Any], effect: WriteMarkers) -> None:
+    def _write_markers(self, shard: Shard[Any], effect: Effect) -> None:
+        assert isinstance(effect, WriteMarkers)
         written = [partition for partition in effect.partitions if partition not in self.broken]
         for partition in written:
             marker = Marker(*effect.prepared.producer, effect.prepared.commits)
@@ -134,9 +120,9 @@ class FakeTransactionCoordinator:
         self.shard = self._start()
 
     def state(self, transactional_id: str) -> Transaction:
-        found = self.ask(DescribeTransaction(transactional_id))
+        found = self.machine.described(transactional_id)
         assert found is not None
-        return found  # type: ignore[no-any-return]
+        return found
 
     def stored(self, transactional_id: str) -> list[Transaction | None]:
         """Every record of the id, in the order of the log."""

@@ -5,14 +5,14 @@ Patterns of transactional ids are RE2 syntax and match whole ids (ListTransactio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Coroutine, Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.coordinator.service import CoordinatorService, HasId, InternalTopic, Surroundings, TopicStore
-from odradek.broker.coordinator.transaction.ending import HoldBook
+from odradek.broker.coordinator.transaction.holds import HoldBook
 from odradek.broker.coordinator.transaction.machine import TransactionMachine
 from odradek.broker.coordinator.transaction.states import TransactionState
 from odradek.broker.coordinator.transaction.transaction import (
@@ -20,7 +20,6 @@ from odradek.broker.coordinator.transaction.transaction import (
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     GoOn,
-    HoldReached,
     InitProducerId,
     MarkersWritten,
     ProducerIdentity,
@@ -30,6 +29,7 @@ from odradek.broker.coordinator.transaction.transaction import (
 )
 from odradek.broker.coordinator.transaction.verification import (
     Asked,
+    Claim,
     Errors,
     Support,
     TransactionVerifier,
@@ -46,26 +46,14 @@ from odradek.protocol.patterns import PatternError, compile_pattern
 from odradek.protocol.record_batch import FORMAT_OF_BATCHES
 from odradek.storage.partition_log import AppendOrigin
 
+if TYPE_CHECKING:
+    from odradek.broker.metadata.node import Node
+
 GROUP_TOPIC = "__consumer_offsets"
 
 # What ends the attempt for good: the partition is gone, or somebody newer has taken the transaction over. Anything else
 # (a partition without a leader, too few replicas, a full disk) is tried again.
 _GONE = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
-
-
-class MarkedNode(Protocol):
-    """The part of a node that markers need."""
-
-    @property
-    def up(self) -> bool: ...
-
-
-class GroupCoordinators(Protocol):
-    """The group coordinators, which settle pending offsets with the marker."""
-
-    def complete_transaction(
-        self, partition: int, producer: Producer, commit: bool, coordinator_epoch: int, node: HasId | None = None
-    ) -> int: ...
 
 
 class UncommittedMarker:
@@ -127,8 +115,8 @@ class MarkerWriter:
     def __init__(
         self,
         topics: TopicStore,
-        nodes: Mapping[int, MarkedNode],
-        groups: Callable[[], GroupCoordinators],
+        nodes: Mapping[int, Node],
+        groups: Callable[[], CoordinatorService[Any]],
         clock: BrokerClock,
         cuts: Collection[frozenset[int]] = (),
         frozen: Container[int] = (),
@@ -226,49 +214,6 @@ def is_gone(error: KafkaError) -> bool:
 Refusals = dict[TopicPartition, KafkaError]
 
 
-class LiveSettings:
-    """`TransactionSettings` of one partition's coordinator, read from the live configuration.
-
-    `transaction_version()` is the finalized level of the feature; `new_producer_id(partition)` allocates for the
-    coordinator of that partition.
-    """
-
-    def __init__(
-        self,
-        config: BrokerConfig,
-        transaction_version: Callable[[], int],
-        new_producer_id: Callable[[int], int],
-        partition: int,
-    ) -> None:
-        self._config = config
-        self._transaction_version = transaction_version
-        self._new_producer_id = new_producer_id
-        self._partition = partition
-
-    @property
-    def transaction_version(self) -> int:
-        return self._transaction_version()
-
-    @property
-    def id_expiration_ms(self) -> int:
-        return self._config.get_int("transactional.id.expiration.ms")
-
-    @property
-    def expire_interval_ms(self) -> int:
-        return self._config.get_int("transaction.remove.expired.transaction.cleanup.interval.ms")
-
-    @property
-    def request_timeout_ms(self) -> int:
-        return self._config.get_int("request.timeout.ms")
-
-    @property
-    def abort_interval_ms(self) -> int:
-        return self._config.get_int("transaction.abort.timed.out.transaction.cleanup.interval.ms")
-
-    def new_producer_id(self) -> int:
-        return self._new_producer_id(self._partition)
-
-
 class TransactionService(CoordinatorService[TransactionMachine]):
     """The transaction coordinators, as Produce, InitProducerId and tests use them. Owner: the cluster.
 
@@ -289,12 +234,12 @@ class TransactionService(CoordinatorService[TransactionMachine]):
         cuts: Collection[frozenset[int]] = (),
     ) -> None:
         def machine(partition: int) -> TransactionMachine:
-            return TransactionMachine(LiveSettings(config, transaction_version, new_producer_id, partition), self.holds)
+            def new_producer_id() -> int:
+                return allocate(topic.ensure()[partition].leader_id)
 
-        def new_producer_id(partition: int) -> int:
-            return allocate(topic.ensure()[partition].leader_id)
+            return TransactionMachine(config, transaction_version, new_producer_id, self.holds)
 
-        super().__init__(topic, surroundings, machine, handle_effect=self._execute_effect)
+        super().__init__(topic, surroundings, machine, handle_effect=self._write_markers)
         self.holds = HoldBook(self._go_on)
         self.markers = markers
         self._cuts = cuts
@@ -311,44 +256,30 @@ class TransactionService(CoordinatorService[TransactionMachine]):
             raise KafkaError(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
         return self.begin(transactional_id, InitProducerId(transactional_id, timeout_ms, expected), node)
 
-    def verify_append(
-        self,
-        *,
-        transactional_id: str,
-        producer_id: int,
-        producer_epoch: int,
-        partitions: Sequence[TopicPartition],
-        api_version: int,
-        node_id: int,
-    ) -> Refusals | Coroutine[Any, Any, Refusals]:
-        support = Support.of_produce(api_version)
-        if not self.reached_from(node_id, transactional_id):
-            return _refusals(dict.fromkeys(partitions, ErrorCode.NETWORK_EXCEPTION), support)
-        errors = self.verifier.verify_now(transactional_id, producer_id, producer_epoch, partitions, support)
-        if isinstance(errors, Asked):
-            return _refusals_later(errors, support)
-        return _refusals(errors, support)
+    def verify_append(self, claim: Claim, node_id: int) -> Refusals | Coroutine[Any, Any, Refusals]:
+        """Verify partitions, or register them in the transaction, before the leader appends to them (KIP-890).
+
+        This is one attempt. CONCURRENT_TRANSACTIONS of a producer that registers means that `verifier.wait_to_retry`
+        may help. Returns Produce's error for each partition that must not be written; a coroutine of it where the
+        coordinator waits for its replicas. Asked only for partitions whose log has no transaction of this producer
+        open.
+        """
+        if not self.reached_from(node_id, claim.transactional_id):
+            return _refusals(dict.fromkeys(claim.partitions, ErrorCode.NETWORK_EXCEPTION), claim.support)
+        errors = self.verifier.verify_now(claim)
+        return _refusals_later(errors, claim.support) if isinstance(errors, Asked) else _refusals(errors, claim.support)
 
     def reached_from(self, node_id: int, transactional_id: str) -> bool:
         """Whether a node reaches the coordinator of an id."""
         return not self._cuts or frozenset((node_id, self.leader_for(transactional_id))) not in self._cuts
 
-    async def wait_to_retry(self, began_ms: int) -> bool:
-        return await self.verifier.wait_to_retry(began_ms)
-
     # -- the end of transactions
 
-    def _execute_effect(self, shard: Shard[TransactionMachine], effect: Effect) -> None:
-        if isinstance(effect, HoldReached):
-            self.holds.reached(effect.transactional_id, effect.at)
-        else:
-            assert isinstance(effect, WriteMarkers)
-            self._write_markers(shard, effect)
-
-    def _write_markers(self, shard: Shard[TransactionMachine], effect: WriteMarkers) -> None:
+    def _write_markers(self, shard: Shard[TransactionMachine], effect: Effect) -> None:
         """Write the markers that can be written now. The shard's next step completes the transaction if none is
         missing.
         """
+        assert isinstance(effect, WriteMarkers)
         prepared = effect.prepared
         coordinator_id = -1 if self.topic.partitions is None else self.topic.partitions[shard.partition].leader_id
         written: list[TopicPartition] = []
@@ -443,5 +374,5 @@ def coordinated_by(transactions: TransactionService, node: HasId) -> list[Transa
     for shard in transactions.shards(node):
         if shard.state is ShardState.LOADING:
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-        found.extend(shard.machine.all_described())
+        found += filter(None, map(shard.machine.described, shard.machine.transactions))
     return found

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any, Final, NamedTuple, final
 
-from odradek.broker.coordinator.transaction.states import RULES, TransactionState
+from odradek.broker.coordinator.transaction.states import TransactionState
 from odradek.broker.runtime.machine import Effect, LogRecord, NewRecord, Producer
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.stored.transaction_log import PartitionsSchema, TransactionLogKey, TransactionLogValue
 from odradek.protocol.java_maps import hash_of_text, java_order
 from odradek.protocol.native import mypyc_attr
@@ -216,63 +216,6 @@ def _grouped(partitions: frozenset[TopicPartition]) -> list[PartitionsSchema]:
     return [PartitionsSchema(topic, numbers) for topic, numbers in by_topic(partitions).items()]
 
 
-class TransactionalIds:
-    """Owner: the machine of the partition. Hard state, changed in `replay` only, except `unsettled`.
-
-    `by_id`: the state of each id, in the order in which they came up. `open`: the ids that have an open transaction.
-    `unsettled`: those whose next state is appended, but not yet on all replicas in sync.
-    """
-
-    __slots__ = ("_keys", "by_id", "open", "unsettled")
-
-    def __init__(self) -> None:
-        self.by_id: dict[str, Transaction] = {}
-        self._keys: dict[str, bytes] = {}
-        self.open: set[str] = set()
-        self.unsettled: set[str] = set()
-
-    def __len__(self) -> int:
-        return len(self.by_id)
-
-    def get(self, transactional_id: str) -> Transaction | None:
-        """The stored state of an id."""
-        return self.by_id.get(transactional_id)
-
-    def check_settled(self, transactional_id: str) -> None:
-        """CONCURRENT_TRANSACTIONS for an id whose next state is not committed yet."""
-        if transactional_id in self.unsettled:
-            raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
-
-    def replay(self, record: LogRecord) -> None:
-        transactional_id, transaction = said_by(record)
-        if transaction is None:
-            self.by_id.pop(transactional_id, None)
-            self._keys.pop(transactional_id, None)
-            self.open.discard(transactional_id)
-            return
-        self.by_id[transactional_id] = transaction
-        if transaction.state is TransactionState.ONGOING:
-            self.open.add(transactional_id)
-        else:
-            self.open.discard(transactional_id)
-
-    def record(self, old: Transaction | None, new: Transaction, transaction_version: int) -> NewRecord:
-        """The record that takes an id from one state to the next; RuntimeError if the table has no such transition."""
-        if old is not None and new.state not in RULES[old.state].transitions:
-            raise RuntimeError(f"{new.transactional_id}: no way from {old.state.label} to {new.state.label}")
-        key = self._keys.get(new.transactional_id)
-        if key is None:
-            key = self._keys[new.transactional_id] = record_key(new.transactional_id)
-        value = record_value(new, transaction_version)
-        return NewRecord(key, value, new if transaction_version else None)
-
-    def snapshot(self) -> tuple[dict[str, Transaction], set[str]]:
-        return self.by_id, self.open
-
-    def restore(self, snapshot: tuple[dict[str, Transaction], set[str]]) -> None:
-        self.by_id, self.open = snapshot
-
-
 def tombstones(transactional_ids: Iterable[str]) -> list[NewRecord]:
     """The records that delete ids."""
     return [NewRecord(record_key(transactional_id)) for transactional_id in transactional_ids]
@@ -412,17 +355,6 @@ class ExpireIds:
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class DescribeTransaction:
-    """The id's state, with the partitions whose marker is still missing if it is ending; None if it is unknown."""
-
-    __slots__ = ("transactional_id",)
-    reply: Transaction | None
-
-    def __init__(self, transactional_id: str) -> None:
-        self.transactional_id = transactional_id
-
-
-@mypyc_attr(allow_interpreted_subclasses=True)
 class WriteMarkers(Effect):
     """Write the marker of a prepared transaction into each of these partitions, then give `MarkersWritten`."""
 
@@ -431,14 +363,3 @@ class WriteMarkers(Effect):
     def __init__(self, prepared: Transaction, partitions: Collection[TopicPartition]) -> None:
         self.prepared = prepared
         self.partitions = partitions
-
-
-@mypyc_attr(allow_interpreted_subclasses=True)
-class HoldReached(Effect):
-    """The transaction has reached a point where it is held."""
-
-    __slots__ = ("at", "transactional_id")
-
-    def __init__(self, transactional_id: str, at: str) -> None:
-        self.transactional_id = transactional_id
-        self.at = at

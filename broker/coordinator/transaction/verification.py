@@ -6,15 +6,15 @@ of transactions version 2 (Produce 12, TxnOffsetCommit 5) leaves the adding to t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from enum import Enum, auto
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.coordinator.service import TopicStore
 from odradek.broker.coordinator.transaction.transaction import AddPartitions, TopicPartition, VerifyPartitions
-from odradek.broker.runtime.machine import Command, R
+from odradek.broker.runtime.machine import Command
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.protocol.errors import ErrorCode, KafkaError
 
@@ -74,10 +74,14 @@ class Asked:
         return self._known
 
 
-class Ask(Protocol):
-    """Gives a command to the coordinator of a transactional id and returns the reply, or a slot to wait for it."""
+class Claim(NamedTuple):
+    """What a producer says: these partitions, which it wants to write, are part of its transaction."""
 
-    def __call__(self, transactional_id: str, command: Command[R], /) -> R | ReplySlot[R]: ...
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    partitions: Collection[TopicPartition]
+    support: Support
 
 
 class TransactionVerifier:
@@ -86,50 +90,35 @@ class TransactionVerifier:
     `ask(transactional_id, command)` gives the coordinator's reply (or the slot of it), or raises its `KafkaError`.
     """
 
-    def __init__(self, topics: TopicStore, config: BrokerConfig, clock: BrokerClock, ask: Ask) -> None:
+    def __init__(
+        self, topics: TopicStore, config: BrokerConfig, clock: BrokerClock, ask: Callable[[str, Command[Any]], Any]
+    ) -> None:
         self._topics = topics
         self._config = config
         self._clock = clock
         self._ask = ask
 
-    def begin(
-        self,
-        transactional_id: str,
-        producer_id: int,
-        producer_epoch: int,
-        partitions: Collection[TopicPartition],
-        support: Support,
-    ) -> Errors | Coroutine[Any, Any, Errors]:
+    def begin(self, claim: Claim) -> Errors | Coroutine[Any, Any, Errors]:
         """The partitions that must not be written, with the error as the partition's leader answers it.
 
         It is a coroutine if the coordinator must be waited for. With version 2, whose clients do not wait themselves,
         it also waits while the previous transaction writes its markers.
         """
-        found = self.verify_now(transactional_id, producer_id, producer_epoch, partitions, support)
-        if isinstance(found, Asked) or _must_wait(found, support):
-            return self._wait(found, transactional_id, producer_id, producer_epoch, partitions, support)
-        return found
+        found = self.verify_now(claim)
+        return self._wait(found, claim) if isinstance(found, Asked) or _must_wait(found, claim.support) else found
 
-    async def _wait(
-        self,
-        found: Errors | Asked,
-        transactional_id: str,
-        producer_id: int,
-        producer_epoch: int,
-        partitions: Collection[TopicPartition],
-        support: Support,
-    ) -> Errors:
+    async def _wait(self, found: Errors | Asked, claim: Claim) -> Errors:
         began_ms = self._clock.now_ms()
         may_go_on = True
         while True:
             errors = await found.errors() if isinstance(found, Asked) else found
-            if not may_go_on or not _must_wait(errors, support):
+            if not may_go_on or not _must_wait(errors, claim.support):
                 return errors
             may_go_on = await self.wait_to_retry(began_ms)
-            found = self.verify_now(transactional_id, producer_id, producer_epoch, partitions, support)
+            found = self.verify_now(claim)
 
     async def wait_to_retry(self, began_ms: int) -> bool:
-        """Wait `add.partitions.to.txn.retry.backoff.ms`.
+        """Wait `add.partitions.to.txn.retry.backoff.ms`, for a transaction that ends.
 
         False when the next attempt is the last: `began_ms` lies `add.partitions.to.txn.retry.backoff.max.ms` back.
         """
@@ -137,51 +126,34 @@ class TransactionVerifier:
         longest_ms = self._config.get_int("add.partitions.to.txn.retry.backoff.max.ms")
         return self._clock.now_ms() < began_ms + longest_ms
 
-    def verify_now(
-        self,
-        transactional_id: str,
-        producer_id: int,
-        producer_epoch: int,
-        partitions: Collection[TopicPartition],
-        support: Support,
-    ) -> Errors | Asked:
+    def verify_now(self, claim: Claim) -> Errors | Asked:
         """One attempt of `begin`, without waiting."""
+        registers = claim.support is Support.REGISTER
+        if not registers and not self._config.get_bool("transaction.partition.verification.enable"):
+            return {}
         errors: Errors = {}
         asked: list[TopicPartition] = []
-        for partition in partitions:
-            if self._knows_later_epoch(partition, producer_id, producer_epoch):
+        for partition in claim.partitions:
+            if self._knows_later_epoch(partition, claim):
                 errors[partition] = ErrorCode.INVALID_PRODUCER_EPOCH
             else:
                 asked.append(partition)
-        if support is Support.REGISTER:
-            if not transactional_id:
-                return errors | dict.fromkeys(asked, ErrorCode.INVALID_REQUEST)
-            return self._register(transactional_id, producer_id, producer_epoch, asked, errors)
-        if not self._config.get_bool("transaction.partition.verification.enable"):
-            return {}
-        if not transactional_id:
+        if not claim.transactional_id:
             return errors | dict.fromkeys(asked, ErrorCode.INVALID_REQUEST)
-        return errors | self._verify(transactional_id, producer_id, producer_epoch, asked, support)
+        if not asked:
+            return errors
+        return self._register(claim, asked, errors) if registers else errors | self._verify(claim, asked)
 
-    def _knows_later_epoch(self, partition: TopicPartition, producer_id: int, producer_epoch: int) -> bool:
+    def _knows_later_epoch(self, partition: TopicPartition, claim: Claim) -> bool:
         """Whether the log knows a newer epoch of this producer id, so that the coordinator need not be asked."""
         name, index = partition
         topic = self._topics.get(name)
         if topic is None or not 0 <= index < len(topic.partitions):
             return False
-        return topic.partitions[index].log.producers.knows_later_epoch(producer_id, producer_epoch)
+        return topic.partitions[index].log.producers.knows_later_epoch(claim.producer_id, claim.producer_epoch)
 
-    def _register(
-        self,
-        transactional_id: str,
-        producer_id: int,
-        producer_epoch: int,
-        partitions: Collection[TopicPartition],
-        known: Errors,
-    ) -> Errors | Asked:
+    def _register(self, claim: Claim, partitions: Collection[TopicPartition], known: Errors) -> Errors | Asked:
         topics = self._topics
-        if not partitions:
-            return known
         unknown = {
             (name, index): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             for name, index in partitions
@@ -189,31 +161,22 @@ class TransactionVerifier:
         }
         if unknown:
             return known | dict.fromkeys(partitions, ErrorCode.OPERATION_NOT_ATTEMPTED) | unknown
-        command = AddPartitions(transactional_id, producer_id, producer_epoch, partitions, 2)
+        command = AddPartitions(claim.transactional_id, claim.producer_id, claim.producer_epoch, partitions, 2)
         try:
-            reply = self._ask(transactional_id, command)
+            reply = self._ask(claim.transactional_id, command)
         except KafkaError as error:
             return known | dict.fromkeys(partitions, _for_leader(error.code))
         return Asked(reply, partitions, known) if isinstance(reply, ReplySlot) else known
 
-    def _verify(
-        self,
-        transactional_id: str,
-        producer_id: int,
-        producer_epoch: int,
-        partitions: Collection[TopicPartition],
-        support: Support,
-    ) -> Errors:
-        if not partitions:
-            return {}
-        command = VerifyPartitions(transactional_id, producer_id, producer_epoch, partitions)
+    def _verify(self, claim: Claim, partitions: Collection[TopicPartition]) -> Errors:
+        command = VerifyPartitions(claim.transactional_id, claim.producer_id, claim.producer_epoch, partitions)
         try:
-            found = self._ask(transactional_id, command)
+            found = self._ask(claim.transactional_id, command)
             assert not isinstance(found, ReplySlot), "nothing is written"
         except KafkaError as error:
             return dict.fromkeys(partitions, _for_leader(error.code))
         missing = ErrorCode.TRANSACTION_ABORTABLE
-        if support is Support.VERIFY:
+        if claim.support is Support.VERIFY:
             missing = ErrorCode.INVALID_TXN_STATE
         return {partition: missing for partition, code in found.items() if code is not ErrorCode.NONE}
 

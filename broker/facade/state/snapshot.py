@@ -19,7 +19,7 @@ from odradek.storage.memory_backend import MemoryBackend
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.controller.snapshot_files import KeptLogs
-    from odradek.broker.coordinator.transaction.ending import HoldCopy
+    from odradek.broker.coordinator.transaction.holds import HoldCopy
     from odradek.broker.faults.fault import Fault
     from odradek.broker.metadata.image import MetadataImage
     from odradek.broker.partitions.partition import Partition

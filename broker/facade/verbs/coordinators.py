@@ -12,7 +12,7 @@ from odradek.broker.facade.verb_base import Pending, TrioVerbs
 from odradek.broker.facade.verbs.undo import TrioUndo
 
 if TYPE_CHECKING:
-    from odradek.broker.coordinator.transaction.ending import Hold
+    from odradek.broker.coordinator.transaction.holds import Hold
     from odradek.broker.facade.groups.info import GroupInfo
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
 import pytest
@@ -11,6 +11,7 @@ import trio
 from odradek import KafkaBroker
 from odradek.broker.cluster import Cluster
 from odradek.broker.controller.topic_control import NewTopic
+from odradek.broker.coordinator.transaction.verification import Claim, Support
 from odradek.broker.facade.topics import PartitionInfo
 from odradek.broker.requests.context import CloseConnection
 from odradek.broker.requests.parked_request import is_coroutine
@@ -326,20 +327,15 @@ class Verifier:
     def __init__(self, refusals: Mapping[tuple[str, int], KafkaError] | None = None) -> None:
         self.refusals = dict(refusals or {})
         self.waits: Callable[[], bool] = lambda: False
-        self.asked: list[tuple[str, int, int, Sequence[tuple[str, int]], int]] = []
+        self.asked: list[Claim] = []
 
-    def verify_append(
-        self,
-        *,
-        transactional_id: str,
-        producer_id: int,
-        producer_epoch: int,
-        partitions: Sequence[tuple[str, int]],
-        api_version: int,
-        node_id: int,
-    ) -> Mapping[tuple[str, int], KafkaError]:
-        self.asked.append((transactional_id, producer_id, producer_epoch, partitions, api_version))
-        return {key: error for key, error in self.refusals.items() if key in partitions}
+    def verify_append(self, claim: Claim, node_id: int) -> Mapping[tuple[str, int], KafkaError]:
+        self.asked.append(claim)
+        return {key: error for key, error in self.refusals.items() if key in claim.partitions}
+
+    @property
+    def verifier(self) -> Verifier:
+        return self
 
     async def wait_to_retry(self, began_ms: int) -> bool:
         return self.waits()
@@ -374,11 +370,11 @@ def answer_of(response: Any) -> PartitionProduceResponse:
 def test_the_coordinator_is_asked_once_for_each_transaction(plane: DataPlane) -> None:
     verifier = verified(plane, Verifier())
     assert shape(answer_of(plane.call(transactional(plane), 11))) == (0, 0, -1, 0)
-    assert verifier.asked == [("tx", 7, 2, [("a", 0)], 11)]
+    assert verifier.asked == [("tx", 7, 2, [("a", 0)], Support.VERIFY_ABORTABLE)]
     assert shape(answer_of(plane.call(transactional(plane, 1), 12))) == (0, 1, -1, 0)
     assert len(verifier.asked) == 1, "the log knows the transaction by now"
     plane.call(transactional(plane, 0, partition=1), 12)
-    assert verifier.asked[1:] == [("tx", 7, 2, [("a", 1)], 12)]
+    assert verifier.asked[1:] == [("tx", 7, 2, [("a", 1)], Support.REGISTER)]
 
 
 def test_a_refused_partition_takes_nothing(plane: DataPlane) -> None:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize
 
 from odradek.broker.coordinator.group.machine import GroupMachine
-from odradek.broker.coordinator.transaction.machine import TransactionMachine
 from odradek.broker.runtime.machine import Command, LogRecord
 from odradek.protocol.errors import KafkaError
 from tests.broker.coordinator.group import test_properties as classic
@@ -126,7 +125,7 @@ def test_share_state(commands: list[Command[Any]]) -> None:
 @given(seed=st.integers(0, 1 << 32), length=st.integers(10, 60))
 def test_transactions(seed: int, length: int) -> None:
     world = transactions.World()
-    journal = TwinJournal(lambda: TransactionMachine(world.coordinator.settings))
+    journal = TwinJournal(world.coordinator.new_machine)
     world.coordinator.reload(journal)
     for transactional_id in transactions.IDS:
         world.new_producer(transactional_id)

@@ -15,7 +15,7 @@ from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S, blocking_settled
 from odradek.broker.facade.verb_base import BlockingVerbs
 
 if TYPE_CHECKING:
-    from odradek.broker.coordinator.transaction.ending import Hold
+    from odradek.broker.coordinator.transaction.holds import Hold
     from odradek.broker.facade.groups.info import GroupInfo
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from odradek.broker.coordinator.transaction.machine import Upkeep, refusal
-from odradek.broker.coordinator.transaction.states import TransactionState
+from odradek.broker.coordinator.transaction.machine import TransactionMachine, refusal
+from odradek.broker.coordinator.transaction.states import RULES, TransactionState
 from odradek.broker.coordinator.transaction.transaction import (
+    AbortTimedOut,
     AbortTransaction,
     AddPartitions,
     EndTransaction,
+    ExpireIds,
     InitProducerId,
     ProducerIdentity,
     Transaction,
-    TransactionalIds,
     VerifyPartitions,
     record_key,
     record_value,
@@ -22,7 +25,7 @@ from odradek.broker.runtime.machine import Effect, LogRecord, NewRecord, Schedul
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.errors import ErrorCode as E
 from tests.fakes.journal import FakeJournal
-from tests.fakes.transactions import START_MS, FakeSettings, FakeTransactionCoordinator, Marker
+from tests.fakes.transactions import START_MS, FakeTransactionCoordinator, Marker
 
 S = TransactionState
 A0, A1, B0 = ("a", 0), ("a", 1), ("b", 0)
@@ -75,7 +78,7 @@ def test_the_older_producer_is_fenced(coordinator: FakeTransactionCoordinator) -
 def test_an_open_transaction_is_aborted_first(
     coordinator: FakeTransactionCoordinator, transaction_version: int, after_abort: tuple[int, int]
 ) -> None:
-    coordinator.settings.transaction_version = transaction_version
+    coordinator.transaction_version = transaction_version
     producer = coordinator.begin()
     coordinator.add(producer, A0)
     assert coordinator.init() is None, "the producer must come back"
@@ -249,7 +252,7 @@ def test_version_2_takes_a_new_producer_id_when_the_epochs_are_used_up(
 
 
 def test_fencing_the_last_epoch_leaves_room(coordinator: FakeTransactionCoordinator) -> None:
-    coordinator.settings.transaction_version = 1
+    coordinator.transaction_version = 1
     given(
         coordinator,
         Transaction("t", 50, 32766, 60_000, S.ONGOING, frozenset({A0}), START_MS, START_MS, 50),
@@ -410,61 +413,93 @@ def test_producers_are_told_to_look_again_or_elsewhere() -> None:
 WEEK_MS = 7 * 24 * 3600 * 1000
 
 
-class Scene:
-    def __init__(self) -> None:
-        self.ids = TransactionalIds()
-        self.upkeep = Upkeep(FakeSettings(), self.ids)
-
-    def know(self, transaction: Transaction) -> Transaction:
-        record = self.ids.record(None, transaction, 2)
-        self.ids.replay(LogRecord(record.key, record.value, 0, -1, -1, record.decoded))
-        return transaction
+def known(*transactions: Transaction) -> TransactionMachine:
+    """A machine that has loaded these."""
+    machine = FakeTransactionCoordinator().machine
+    for each in transactions:
+        key, value = record_key(each.transactional_id), record_value(each, 2)
+        machine.replay(LogRecord(key, value, 0, -1, -1, each))
+    return machine
 
 
-def keys(effects: list[Effect]) -> list[object]:
+def keys(effects: Sequence[Effect]) -> list[object]:
     assert all(isinstance(effect, Schedule) for effect in effects)
     return [effect.key for effect in effects if isinstance(effect, Schedule)]
 
 
 def test_timers_are_set_once_while_there_is_something_to_look_after() -> None:
-    scene = Scene()
-    assert scene.upkeep.set_timers() == []
-    scene.know(Transaction("a", 1, 0, 1000))
-    assert keys(scene.upkeep.set_timers()) == ["expire"]
-    assert not scene.upkeep.watches_open
-    scene.know(Transaction("b", 2, 0, 1000, TransactionState.ONGOING, start_ms=0))
-    assert keys(scene.upkeep.set_timers()) == ["abort"]
-    assert scene.upkeep.watches_open
-    assert scene.upkeep.set_timers() == []
+    machine = known()
+    assert machine.on_loaded(0) == []
+    machine = known(Transaction("a", 1, 0, 1000))
+    assert keys(machine.on_loaded(0)) == ["expire"]
+    machine = known(Transaction("b", 2, 0, 1000, S.ONGOING, start_ms=0))
+    assert keys(machine.on_loaded(0)) == ["abort", "expire"]
+    assert machine.on_loaded(0) == []
 
 
-def test_what_was_open_for_too_long() -> None:
-    scene = Scene()
-    late = scene.know(Transaction("late", 1, 0, 1000, TransactionState.ONGOING, start_ms=0))
-    for other in (
-        Transaction("in time", 2, 0, 5000, TransactionState.ONGOING, start_ms=0),
-        Transaction("unsettled", 3, 0, 1000, TransactionState.ONGOING, start_ms=0),
+def test_a_timer_aborts_what_was_open_for_too_long() -> None:
+    late = Transaction("late", 1, 0, 1000, S.ONGOING, start_ms=0)
+    machine = known(
+        late,
+        Transaction("in time", 2, 0, 5000, S.ONGOING, start_ms=0),
+        Transaction("unsettled", 3, 0, 1000, S.ONGOING, start_ms=0),
         Transaction("at rest", 4, 0, 1000),
-    ):
-        scene.know(other)
-    scene.ids.unsettled.add("unsettled")
-    abort, expire, found = scene.upkeep.abort_timed_out(1001)
+    )
+    machine.unsettled.add("unsettled")
+    abort, expire, found = machine.decide(AbortTimedOut(), 1001).effects
     assert keys([abort, expire, found]) == ["abort", "expire", ("abort", "late")]
     assert isinstance(found, Schedule)
     assert isinstance(found.command, AbortTransaction)
-    assert scene.upkeep.still_open(found.command.expected) is late
-    again = scene.know(Transaction("late", 1, 0, 1000, TransactionState.ONGOING, start_ms=900))
-    assert scene.upkeep.still_open(late) is None, f"that is over, this is another one: {again}"
+    assert found.command.expected is late
+    again = Transaction("late", 1, 0, 1000, S.ONGOING, start_ms=900)
+    outcome = known(again).decide(AbortTransaction(late), 1001)
+    assert outcome.records == (), f"that is over, this is another one: {again}"
 
 
 def test_ids_expire_where_nothing_is_open() -> None:
-    scene = Scene()
-    for transaction in (
+    machine = known(
         Transaction("old", 1, 0, 1000, last_update_ms=0),
         Transaction("used", 2, 0, 1000, last_update_ms=1),
-        Transaction("open", 3, 0, 1000, TransactionState.ONGOING, start_ms=0, last_update_ms=0),
+        Transaction("open", 3, 0, 1000, S.ONGOING, start_ms=0, last_update_ms=0),
         Transaction("unsettled", 4, 0, 1000, last_update_ms=0),
-    ):
-        scene.know(transaction)
-    scene.ids.unsettled.add("unsettled")
-    assert scene.upkeep.expired(WEEK_MS) == ["old"]
+    )
+    machine.unsettled.add("unsettled")
+    assert machine.decide(ExpireIds(), WEEK_MS).records == [NewRecord(record_key("old"))]
+
+
+# -- what records say
+
+
+EMPTY = Transaction("t", 7, 0, 1000)
+
+
+@pytest.mark.parametrize("decoded", [False, True])
+def test_an_id_is_what_its_last_record_says(decoded: bool) -> None:
+    ongoing = Transaction("t", 7, 0, 1000, S.ONGOING, frozenset({A0}), 5, 5)
+    machine = known()
+    for new, is_open in ((EMPTY, False), (ongoing, True)):
+        machine.replay(LogRecord(record_key("t"), record_value(new, 2), 0, -1, -1, new if decoded else None))
+        assert machine.transactions["t"] == new
+        assert ("t" in machine.open) is is_open
+    machine.replay(LogRecord(record_key("t"), None, 0, -1, -1))
+    assert (machine.transactions, machine.open) == ({}, set())
+
+
+def test_before_transaction_version_1_a_record_does_not_say_all(coordinator: FakeTransactionCoordinator) -> None:
+    coordinator.transaction_version = 0
+    (record,) = coordinator.machine.decide(InitProducerId("t", 1000), 0).records
+    assert record.decoded is None
+
+
+def test_a_way_that_the_table_does_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RULES, S.EMPTY, RULES[S.EMPTY]._replace(transitions=frozenset()))
+    with pytest.raises(RuntimeError, match="t: no way from Empty to Ongoing"):
+        known(EMPTY).decide(AddPartitions("t", 7, 0, [A0]), 0)
+
+
+def test_an_id_whose_state_is_not_committed_waits() -> None:
+    machine = known(EMPTY)
+    machine.unsettled.add("t")
+    with pytest.raises(KafkaError) as caught:
+        machine.decide(AddPartitions("t", 7, 0, [A0]), 0)
+    assert caught.value.code is ErrorCode.CONCURRENT_TRANSACTIONS

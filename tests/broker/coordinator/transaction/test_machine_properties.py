@@ -13,8 +13,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from odradek.broker.coordinator.transaction.ending import Hold, marker_point
-from odradek.broker.coordinator.transaction.machine import TransactionMachine
+from odradek.broker.coordinator.transaction.holds import Hold, marker_point
 from odradek.broker.coordinator.transaction.states import IN_PROGRESS, RULES
 from odradek.broker.coordinator.transaction.transaction import (
     MarkersWritten,
@@ -22,7 +21,7 @@ from odradek.broker.coordinator.transaction.transaction import (
     TopicPartition,
     WriteMarkers,
 )
-from odradek.broker.runtime.machine import LogRecord
+from odradek.broker.runtime.machine import Effect, LogRecord
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -49,7 +48,8 @@ class Coordinator(FakeTransactionCoordinator):
         self.logs = {place: PartitionLog(*place, LogConfig(), MemoryBackend()) for place in PLACES}
         super().__init__()
 
-    def _write_markers(self, shard: Shard[Any], effect: WriteMarkers) -> None:
+    def _write_markers(self, shard: Shard[Any], effect: Effect) -> None:
+        assert isinstance(effect, WriteMarkers)
         written = [place for place in effect.partitions if place not in self.broken]
         for place in written:
             batch = build_end_txn_batch(
@@ -249,7 +249,7 @@ class World:
 
 def rebuilt(coordinator: Coordinator, journal: FakeJournal) -> dict[str, object]:
     """The durable state that another coordinator finds in the log."""
-    machine = TransactionMachine(coordinator.settings, None)
+    machine = coordinator.new_machine()
     for batch in journal.batches:
         for record in batch.records():
             assert record.key is not None

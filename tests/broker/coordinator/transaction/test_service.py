@@ -507,7 +507,8 @@ def test_a_marker_for_offsets_goes_through_the_group_coordinator(plane: DataPlan
 
     plane.cluster.groups.topic.ensure()
     cluster = plane.cluster
-    writer = MarkerWriter(cluster.topics, cluster.nodes, Groups, cluster.clock)
+    groups: Any = Groups
+    writer = MarkerWriter(cluster.topics, cluster.nodes, groups, cluster.clock)
     writer.write("__consumer_offsets", 3, PRODUCER, commit=False, coordinator_epoch=0)
     assert asked == [(3, PRODUCER, False)]
 

@@ -11,7 +11,13 @@ import trio.testing
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.coordinator.transaction.transaction import AddPartitions, TopicPartition, VerifyPartitions
-from odradek.broker.coordinator.transaction.verification import Errors, Support, TransactionVerifier, produce_error
+from odradek.broker.coordinator.transaction.verification import (
+    Claim,
+    Errors,
+    Support,
+    TransactionVerifier,
+    produce_error,
+)
 from odradek.broker.runtime.machine import Command
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.data_plane import DataPlane
@@ -33,13 +39,13 @@ class Scene:
         self.clock = BrokerClock()
         self.verifier = TransactionVerifier(self.plane.cluster.topics, self.plane.cluster.config, self.clock, self._ask)
 
-    def _ask(self, transactional_id: str, command: Command[Any], /) -> Any:
+    def _ask(self, transactional_id: str, command: Command[Any]) -> Any:
         self.asked.append(command)
         return self.answer(command)
 
     def verify(self, support: Support, *places: TopicPartition, transactional_id: str = "tx", epoch: int = 2) -> Errors:
         async def main() -> Errors:
-            found = self.verifier.begin(transactional_id, 7, epoch, places or (A, B), support)
+            found = self.verifier.begin(Claim(transactional_id, 7, epoch, places or (A, B), support))
             return await found if isinstance(found, Coroutine) else found
 
         return trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))

@@ -1,21 +1,15 @@
-"""What holds the end of a transaction back, which markers are written next, and which are missing."""
+"""Holds: where the end of a transaction stops, and what is done and missing then."""
 
 from __future__ import annotations
 
 import pytest
 
-from odradek.broker.coordinator.transaction import decisions
-from odradek.broker.coordinator.transaction.ending import MARKER_RETRY_MS, Endings, HoldBook, marker_point
+from odradek.broker.coordinator.transaction.holds import HoldBook, marker_point
 from odradek.broker.coordinator.transaction.states import TransactionState
 from odradek.broker.coordinator.transaction.transaction import (
     EndTransaction,
-    HoldReached,
     InitProducerId,
-    MarkersWritten,
-    Transaction,
-    WriteMarkers,
 )
-from odradek.broker.runtime.machine import Effect, Schedule
 from odradek.protocol.errors import ErrorCode
 from tests.fakes.transactions import FakeTransactionCoordinator, Marker
 
@@ -122,71 +116,8 @@ def test_unknown_points_are_refused(at: str) -> None:
 def test_points_of_topics_with_dashes_and_digits() -> None:
     book = HoldBook()
     hold = book.hold("t", "Marker:a-b-1-0")
-    assert book.stops("t", marker_point(("a-b-1", 0)))
+    assert not book.stops("t", marker_point(("a-b", 1)))
     assert not hold.reached
-    book.reached("t", marker_point(("a-b-1", 0)))
+    assert book.stops("t", marker_point(("a-b-1", 0)))
     assert hold.reached
     assert book.active() == [hold]
-
-
-A, B = ("a", 0), ("b", 1)
-PREPARED = Transaction("t", 7, 1, 1000, TransactionState.PREPARE_COMMIT, frozenset({B, A}), 5, 6)
-
-
-def shapes(effects: list[Effect]) -> list[object]:
-    """Partitions that get markers; points where the transaction is held."""
-    found: list[object] = []
-    for effect in effects:
-        if isinstance(effect, WriteMarkers):
-            found.append(list(effect.partitions))
-        else:
-            assert isinstance(effect, HoldReached)
-            found.append(effect.at)
-    return found
-
-
-def test_all_partitions_get_their_markers_in_order() -> None:
-    endings = Endings(HoldBook())
-    (effect,) = endings.begin(PREPARED, 10)
-    assert isinstance(effect, WriteMarkers)
-    assert (effect.prepared.producer, effect.prepared.commits, effect.partitions) == ((7, 1), True, [A, B])
-    assert "t" in endings
-    assert endings.over("t") == ()
-    assert "t" not in endings
-
-
-def test_a_hold_keeps_some_markers_back() -> None:
-    book = HoldBook()
-    endings = Endings(book)
-    hold = book.hold("t", "PrepareCommit")
-    assert shapes(endings.begin(PREPARED, 10)) == ["PrepareCommit"]
-    hold.release()
-    hold = book.hold("t", "Marker:b-1")
-    assert shapes(endings.advance(PREPARED)) == ["Marker:b-1", [A]]
-    hold.release()
-    assert shapes(endings.advance(PREPARED)) == [[A, B]]
-
-
-def test_a_hold_keeps_the_end_back_when_no_marker_is_missing() -> None:
-    book = HoldBook()
-    endings = Endings(book)
-    endings.begin(PREPARED, 10)
-    done = decisions.complete(PREPARED, 10)
-    assert endings.held_before(done) is None
-    book.hold("t", "CompleteCommit")
-    held = endings.held_before(done)
-    assert isinstance(held, HoldReached)
-    assert held.at == "CompleteCommit"
-    assert shapes(endings.advance(PREPARED)) == [[]], "released, it goes on with no marker to write"
-
-
-def test_what_is_missing_is_shown() -> None:
-    endings = Endings(HoldBook())
-    assert endings.shown(PREPARED) is PREPARED
-    endings.begin(PREPARED, 10)
-    (effect,) = endings.store_later(MarkersWritten(PREPARED, [A]))
-    assert isinstance(effect, Schedule)
-    assert effect.after_ms == MARKER_RETRY_MS
-    shown = endings.shown(PREPARED)
-    assert shown.partitions == {B}
-    assert shown == PREPARED.with_partitions(frozenset({B}))
