@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakSet
@@ -19,7 +18,6 @@ from odradek.broker.controller.disk_metadata_log import FOLDER, DiskMetadataLog
 from odradek.broker.controller.machine import BLOCK_SIZE
 from odradek.broker.controller.membership import CONTROLLER_LISTENER, Membership
 from odradek.broker.controller.node_directories import (
-    LogDirectories,
     NodeDirectories,
     Place,
     check_complete,
@@ -163,9 +161,8 @@ class DataDirectory:
         self._fs = fs or FileSystem()
         self._fs.tails.limit = config.get_int("odradek.memory.bytes") // _TAILS_OF_MEMORY
         self._backend_class = backend
-        self._backends: dict[int, DiskBackend] = {}
-        self._of_logs: dict[int, list[DiskBackend]] = {}
-        self._others: list[DiskBackend] = []
+        self._open: dict[int, list[DiskBackend]] = {}
+        self._apart: list[DiskBackend] = []
         self._logs: NodeDirectories | None = None
         self._log: DiskMetadataLog | None = None
         self._unopened: list[Place] = []
@@ -173,8 +170,8 @@ class DataDirectory:
 
     @property
     def backend(self) -> DiskBackend:
-        """The log directory of the first node."""
-        return self._backends[self._node_ids[0]]
+        """The (first) log directory of the first node."""
+        return self._open[self._node_ids[0]][0]
 
     @property
     def cluster_id(self) -> str:
@@ -183,23 +180,13 @@ class DataDirectory:
 
     @property
     def backends(self) -> list[DiskBackend]:
-        """Every log directory that is open."""
-        return self._with_logs + self._without_logs
+        """Every directory that is open."""
+        return [backend for mine in self._open.values() for backend in mine] + self._apart
 
     @property
-    def _with_logs(self) -> list[DiskBackend]:
-        return [backend for mine in self._of_logs.values() for backend in mine]
-
-    @property
-    def _without_logs(self) -> list[DiskBackend]:
-        """The directories of the metadata log alone."""
-        of_controllers = [self._backends[node_id] for node_id in self._controllers if node_id in self._backends]
-        return of_controllers + self._others
-
-    @property
-    def _are_several(self) -> bool:
-        """Whether a node has several directories."""
-        return bool(self._others) or any(len(mine) > 1 for mine in self._of_logs.values())
+    def _with_logs(self) -> dict[int, list[DiskBackend]]:
+        """The log directories of each broker."""
+        return {node_id: mine for node_id, mine in self._open.items() if node_id in self._node_ids}
 
     def directories_of(self, node_id: int) -> tuple[Path, ...]:
         """The log directories of a node."""
@@ -217,13 +204,11 @@ class DataDirectory:
         """Take the directories and everything in them; StorageError names the file that prevents it."""
         try:
             self._open_directories()
-            self._logs = self._directories(controller, topics)
-            topics.backend = self._durability.directory = self._logs
-            first = {node: directory_id(backend) for node, backend in self._backends.items()}
-            metadata = self._open_metadata(controller, first)
+            self._logs = logs = self._one_medium(controller, topics)
+            metadata = self._open_metadata(controller)
             image = controller.image
             check_stored(self._config, (image.configs_of(ResourceType.TOPIC, name) for name in image.topics))
-            ids = {node: tuple(map(directory_id, mine)) for node, mine in self._of_logs.items()}
+            ids = {node: tuple(map(directory_id, mine)) for node, mine in self._with_logs.items()}
             membership.keep_directories(ids, metadata)
             self._look_at_folders(controller)
             membership.fence_strangers()
@@ -231,10 +216,10 @@ class DataDirectory:
                 membership.find_disks(node_id)
             membership.join_controllers(self._controllers)
             membership.join(self._node_ids)
-            for backend in self._with_logs:
+            for backend in logs.backends.values():
                 backend.broker_epoch = membership.broker_epoch(backend.meta.node_id)
-            if isinstance(self._logs, LogDirectories):
-                self._logs.begin()
+            if logs.are_several:
+                logs.begin()
             self._open_logs_of_coordinators(topics)
         except BaseException as error:
             if self._log is not None:
@@ -246,21 +231,12 @@ class DataDirectory:
                     backend.close(clean=False)
             raise
 
-    def _directories(self, controller: Controller, topics: PartitionRegistry) -> NodeDirectories:
-        logs: NodeDirectories
-        if self._are_several:
-            numbers = count()
-            of_nodes: dict[int, dict[int, DiskBackend]] = {}
-            for node, mine in self._of_logs.items():
-                remove_unfinished(mine)
-                of_nodes[node] = {next(numbers): backend for backend in mine}
-            several = logs = LogDirectories(of_nodes, self._without_logs, controller, self._config)
-            topics.directories = several if len(logs.backends) > len(of_nodes) else None
-            if len(of_nodes) == 1:
-                return logs
-        else:
-            first = {node: self._backends[node] for node in self._node_ids}
-            logs = NodeDirectories(first, controller.image.partition, self._without_logs)
+    def _one_medium(self, controller: Controller, topics: PartitionRegistry) -> NodeDirectories:
+        """The directories as one medium for the partitions."""
+        others = [backend for backend in self.backends if not any(backend in mine for mine in self._with_logs.values())]
+        logs = NodeDirectories(self._with_logs, others, controller, self._config)
+        topics.directories = logs if logs.are_several else None
+        topics.backend = self._durability.directory = logs
         topics.on_fork = lambda partition: logs.part((partition.topic.name, partition.index), partition.leader_id)
         topics.on_other_log = partial(_settle, logs)
         return logs
@@ -268,22 +244,21 @@ class DataDirectory:
     def _open_directories(self) -> None:
         self._check_layout()
         cluster_id = None
-        for node_id in self._node_ids:
-            first, *further = self.directories_of(node_id)
-            cluster_id = cluster_id or stored_cluster_id(further) or self._cluster_id
-            self._backends[node_id] = backend = self._open_directory(first, node_id, cluster_id)
-            mine = self._of_logs[node_id] = [backend]
-            cluster_id = self.cluster_id
-            for path in further:
+        for node_id in (*self._node_ids, *self._controllers):
+            paths = self.directories_of(node_id)
+            cluster_id = cluster_id or stored_cluster_id(paths[1:]) or self._cluster_id
+            mine = self._open[node_id] = []
+            for path in paths:
                 mine.append(self._open_directory(path, node_id, cluster_id))
-        for node_id in self._controllers:
-            self._backends[node_id] = self._open_directory(self.directories_of(node_id)[0], node_id, cluster_id)
+                cluster_id = self.cluster_id
         if self._has_metadata_apart:
-            self._others.append(self._open_directory(self._metadata_path, self._node_ids[0], cluster_id))
-        if self._are_several:
+            self._apart.append(self._open_directory(self._metadata_path, self._node_ids[0], cluster_id))
+        if self._apart or any(len(mine) > 1 for mine in self._open.values()):
             for backend in self.backends:
                 backend.forget_absent()
             check_same_cluster(self.backends)
+            for mine in self._with_logs.values():
+                remove_unfinished(mine)
 
     @property
     def _has_metadata_apart(self) -> bool:
@@ -343,8 +318,9 @@ class DataDirectory:
         self._fs.sync_directory(target)
         self._fs.sync_directory(path)
 
-    def _open_metadata(self, controller: Controller, directory_ids: dict[int, bytes]) -> dict[int, bytes]:
+    def _open_metadata(self, controller: Controller) -> dict[int, bytes]:
         """Returns the id of each node's directory with the metadata log."""
+        directory_ids = {node_id: directory_id(mine[0]) for node_id, mine in self._open.items()}
         backend = self._directory_of_metadata()
         voters = {self._node_ids[0]: directory_id(backend)} if self._is_alone else directory_ids
         founders = _founders(voters)
@@ -364,9 +340,9 @@ class DataDirectory:
 
     def _directory_of_metadata(self) -> DiskBackend:
         """The directory of the metadata log; StorageError if the log is in a directory that must not have it."""
-        if not (self._is_alone and self._are_several):
-            newest = self._backends[self._node_with_newest_metadata()]
-            for first, *further in self._of_logs.values():
+        if not self._is_alone:
+            newest = max((first for first, *_ in self._open.values()), key=self._metadata_reaches)
+            for first, *further in self._open.values():
                 for backend in further:
                     self._check_without_metadata(backend, first, known=(newest.directory / FOLDER).exists())
             return newest
@@ -387,16 +363,12 @@ class DataDirectory:
             text = f"{backend.directory} has partitions, but {chosen.directory} has no metadata log that knows them"
             raise StorageError(text, str(backend.directory))
 
-    def _node_with_newest_metadata(self) -> int:
-        """The node whose metadata log goes furthest: each start begins a higher epoch in the one it goes on with."""
-
-        def reached(node_id: int) -> tuple[int, int]:
-            folder = self._backends[node_id].directory / FOLDER
-            state = read_quorum_state(self._fs, folder) if self._fs.is_folder(folder) else None
-            epoch = -1 if state is None else state.leader_epoch
-            return epoch, sum(self._fs.size(path) for path in folder.glob("*.log"))
-
-        return max(self._backends, key=reached)
+    def _metadata_reaches(self, backend: DiskBackend) -> tuple[int, int]:
+        """How far the metadata log of a directory goes: each start begins a higher epoch in the one it goes on with."""
+        folder = backend.directory / FOLDER
+        state = read_quorum_state(self._fs, folder) if self._fs.is_folder(folder) else None
+        epoch = -1 if state is None else state.leader_epoch
+        return epoch, sum(self._fs.size(path) for path in folder.glob("*.log"))
 
     def _look_at_folders(self, controller: Controller) -> None:
         """Put aside the folders of partitions that the metadata does not know, as Kafka does; the others hold logs."""
@@ -413,7 +385,7 @@ class DataDirectory:
             registration = controller.image.partition(*place)
             assert registration is not None
             self._logs.choose_home(place, holders, registration)
-        for node, mine in self._of_logs.items():
+        for node, mine in self._with_logs.items():
             check_complete(controller.image, node, mine, held)
         self._unopened = list(held)
 
@@ -487,7 +459,7 @@ class DataDirectory:
         clean = topics.close() and clean
         try:
             self._log.close()
-            if clean and len(self._backends) > 1:
+            if clean and len(self._open) > 1:
                 self._logs.spread_copies()
                 self._copy_metadata(self._log.folder)
         except (StorageError, OSError):
@@ -496,9 +468,9 @@ class DataDirectory:
 
     def _copy_metadata(self, source: Path) -> None:
         """Every node is a voter and has the whole metadata log."""
-        for backend in self._backends.values():
-            if backend.directory / FOLDER != source:
-                copy_folder(backend, source, backend.directory / FOLDER)
+        for first, *_ in self._open.values():
+            if first.directory / FOLDER != source:
+                copy_folder(first, source, first.directory / FOLDER)
 
 
 def _founders(directory_ids: dict[int, bytes]) -> VotersRecord | None:

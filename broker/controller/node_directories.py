@@ -1,14 +1,18 @@
-"""The log directories of several nodes as one medium: each partition lives in one of its replicas' directories.
+"""The log directories of all nodes as one medium: each partition lives in one of its replicas' directories.
 
-All replicas share one log, which has its files in the directory of one node, its home. A clean end copies them to the
-directories of the other replicas, so that each node has a whole directory of its own, as Kafka has it; the next start
+All replicas share one log, which has its files in a directory of one node, its home. A clean end copies them to the
+directories of the other replicas, so that each node has whole directories of its own, as Kafka has them; the next start
 picks a home and removes the copies.
+
+A new replica goes to the directory of its node with the fewest, as on Kafka. Where it is, is recorded in the metadata
+log; where record and folder differ (the process died between the two), the folder is right.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
 
 # -- Whether log directories belong together, and are all that their node had.
 
+_log = logging.getLogger(__name__)
 _SHOWN = 3
 
 
@@ -107,189 +112,14 @@ def check_complete(
         raise StorageError(f"{path}: log.dirs lacks a directory that the node had, with {shown}", path)
 
 
-# -- A directory for each node.
-
-
 Place = tuple[str, int]
 """Topic and index."""
-
-
-class NodeDirectories:
-    """The log directories of the nodes, by number, as one medium: each partition has its files in one, its home.
-
-    Here each node has one directory: its number is that of its node. See `odradek.storage.backend.LogBackend`. Owner:
-    the data directory, which opens and closes the backends. `registration_of(topic, index)`: a partition's registration
-    in the metadata, None if it is unknown there. `others`: directories that get no partitions.
-    """
-
-    def __init__(
-        self,
-        backends: Mapping[int, DiskBackend],
-        registration_of: Callable[[str, int], PartitionRegistration | None],
-        others: Iterable[DiskBackend] = (),
-    ) -> None:
-        self.backends = backends
-        self._registration_of = registration_of
-        self._all = (*backends.values(), *others)
-        self._homes: dict[Place, int] = {}
-
-    # -- the contract of LogBackend
-
-    def open_log(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> LogStore:
-        return self.backends[self.home(topic, partition)].open_log(topic, partition, topic_id, config)
-
-    def has_log(self, topic: str, partition: int) -> bool:
-        home = self._homes.get((topic, partition))
-        return home is not None and self.backends[home].has_log(topic, partition)
-
-    def delete_log(self, topic: str, partition: int, delay_ms: int) -> None:
-        home = self._homes.get((topic, partition))
-        if home is not None:
-            self.leave((topic, partition))
-            self.backends[home].delete_log(topic, partition, delay_ms)
-
-    def shared_log(self, begin: LoadedLog, end_offset: int, end_size: int) -> LogStore | None:
-        return None
-
-    def segment_bytes(self, config: LogConfig) -> int:
-        return next(iter(self.backends.values())).segment_bytes(config)
-
-    def close(self, *, clean: bool = True) -> None:
-        for backend in self._all:
-            backend.close(clean=clean)
-
-    # -- periodic work
-
-    def remove_due(self) -> None:
-        """Remove the files whose time has come."""
-        for backend in self._all:
-            backend.remove_due()
-
-    def write_checkpoints(self) -> None:
-        """Bring changed checkpoints to their files."""
-        for backend in self._all:
-            backend.write_checkpoints()
-
-    # -- homes
-
-    def home(self, topic: str, partition: int) -> int:
-        """The directory of a partition; one without gets one now."""
-        home = self._homes.get((topic, partition))
-        if home is None:
-            home = self._new_home(topic, partition)
-            self.settle((topic, partition), home)
-        return home
-
-    def number_of(self, backend: DiskBackend) -> int:
-        """The number of a directory."""
-        return next(number for number, one in self.backends.items() if one is backend)
-
-    def choose_home(self, place: Place, held: Collection[int], registration: PartitionRegistration) -> None:
-        """Of the directories that hold this partition, let the right one be its home; the copies of the others go."""
-        home = self._rightful(place, held, registration)
-        self.settle(place, home)
-        for other in set(held) - {home}:
-            self.backends[other].delete_log(*place, 0)
-
-    def settle(self, place: Place, home: int) -> None:
-        """The partition is in this directory."""
-        self._homes[place] = home
-
-    def leave(self, place: Place) -> None:
-        """The partition is in no directory."""
-        self._homes.pop(place, None)
-
-    # -- nodes
-
-    @property
-    def node_ids(self) -> Collection[int]:
-        """The nodes."""
-        return self.backends.keys()
-
-    def node_of(self, number: int) -> int:
-        """The node of a directory."""
-        return number
-
-    def number_for(self, node_id: int, place: Place) -> int:
-        """The directory of a node that has, or will have, its replica of a partition."""
-        return node_id
-
-    def _new_home(self, topic: str, partition: int) -> int:
-        registration = self._registration_of(topic, partition)
-        known = [node for node in (registration.replicas if registration else ()) if node in self.node_ids]
-        return self.number_for(known[0] if known else next(iter(self.node_ids)), (topic, partition))
-
-    def home_of(self, place: Place, registration: PartitionRegistration) -> int:
-        """Where a log of a partition is to be that will be registered so: with one of its replicas."""
-        nodes = [node for node in registration.replicas if node in self.node_ids] or list(self.node_ids)
-        home = self._homes.get(place)
-        return home if home is not None and self.node_of(home) in nodes else self.number_for(nodes[0], place)
-
-    def _rightful(self, place: Place, held: Collection[int], registration: PartitionRegistration) -> int:
-        """The one with the newest leader epoch; of equals that of the node that led last. The others are stale."""
-        last_known = (registration.leader, *registration.isr, *registration.last_known_elr, *registration.elr)
-        order = dict.fromkeys((*last_known, *registration.replicas, *map(self.node_of, held)))
-        ordered = [number for node in order for number in held if self.node_of(number) == node]
-        return max(ordered, key=lambda number: latest_epoch(self.backends[number], *place))
-
-    def part(self, place: Place, node: int) -> None:
-        """The partition's next log is for this node, beside others that there are: it gets a directory without one."""
-        for one in (self.number_for(node, place), *self.backends) if node in self.node_ids else self.backends:
-            if not self.backends[one].has_folder(*place):
-                self._homes[place] = one
-                return
-        name = f"{place[0]}-{place[1]}"
-        raise StorageError(f"no directory is left for another log of {name}", name)
-
-    def move_home(self, place: Place, folder: Path) -> None:
-        """The partition continues with the log in this folder."""
-        self._homes[place] = next(number for number, one in self.backends.items() if one.directory == folder.parent)
-
-    def spread_copies(self) -> None:
-        """Copy each partition to the directories of all its replicas, and remove it from a home that is not one of
-        them.
-        """
-        for (topic, index), home in self._homes.items():
-            registration = self._registration_of(topic, index)
-            source = self.backends[home].folder(topic, index)
-            if registration is None or not self.backends[home].fs.is_folder(source):
-                continue
-            replicas = [node for node in registration.replicas if node in self.node_ids]
-            targets = [self.number_for(node, (topic, index)) for node in replicas]
-            for target in targets:
-                if target != home:
-                    self._copy((topic, index), source, home, target)
-            if targets and home not in targets:
-                self.backends[home].delete_log(topic, index, 0)
-
-    def _copy(self, place: Place, source: Path, home: int, target: int) -> None:
-        copy_folder(self.backends[target], source, self.backends[target].directory / source.name)
-        self.backends[target].take_offsets(self.backends[home], place)
-
-
-def latest_epoch(backend: DiskBackend, topic: str, index: int) -> int:
-    """The newest leader epoch of a folder, -1 without one. Opening the log reports a damaged file."""
-    folder = backend.folder(topic, index)
-    try:
-        known = backend.fs.is_folder(folder) and backend.fs.read_if_any(folder / LEADER_EPOCHS, LARGE)
-        entries = parse_leader_epochs(known or b"")
-    except (CheckpointFormatError, StorageError):
-        return -1
-    return entries[-1][0] if entries else -1
-
-
-# -- The log directories of nodes that have several: which replica is in which, and what the metadata says of it.
-#
-# A new replica goes to the directory of its node with the fewest, as on Kafka. Where it is, is recorded in the
-# metadata log; where record and folder differ (the process died between the two), the folder is right.
-
-_log = logging.getLogger(__name__)
 
 
 class ReplicaDirectories:
     """The directories of one node, by number: which of them has each of its replicas, or will have it.
 
-    Owner: the `LogDirectories`. A replica gets its directory when somebody asks for it.
+    Owner: the `NodeDirectories`. A replica gets its directory when somebody asks for it.
     """
 
     def __init__(
@@ -307,6 +137,8 @@ class ReplicaDirectories:
 
     def number_of(self, place: Place) -> int:
         """The directory of a replica."""
+        if not self.are_several:
+            return self.first
         number = self._places.get(place)
         if number is None:
             recorded = self.recorded(self._controller.image.partition(*place))
@@ -317,6 +149,16 @@ class ReplicaDirectories:
                 number = self._emptiest() if preferred is None else preferred
             self.settle(place, number)
         return number
+
+    @property
+    def first(self) -> int:
+        """The node's first directory."""
+        return next(iter(self._ids))
+
+    @property
+    def are_several(self) -> bool:
+        """Whether the node has several directories. Where it has one, that is not recorded anew."""
+        return len(self._ids) > 1
 
     def number_at(self, path: Path) -> int:
         """The directory with this path."""
@@ -357,6 +199,8 @@ class ReplicaDirectories:
 
     def record(self, places: Iterable[Place]) -> None:
         """Report to the controller the directories of the node's replicas that it does not know."""
+        if not self.are_several:
+            return
         image = self._controller.image
         assigned = []
         for place in places:
@@ -372,67 +216,161 @@ class ReplicaDirectories:
             self._controller.submit(assign_replicas, self.node_id, assigned)
 
 
-class LogDirectories(NodeDirectories):
-    """The directories of nodes that have several, by their places in `log.dirs`. Owner: the data directory.
+class NodeDirectories:
+    """The log directories of the nodes, by number, as one medium: each partition has its files in one, its home.
 
-    `of_nodes`: node -> its directories by number. `others`: the directory of the metadata log, where it is none of
-    them.
+    See `odradek.storage.backend.LogBackend`. Owner: the data directory, which opens and closes the backends.
+    `of_nodes`: node -> its directories, in the order of `log.dirs`. `others`: directories that get no partitions.
     """
 
     def __init__(
         self,
-        of_nodes: Mapping[int, Mapping[int, DiskBackend]],
+        of_nodes: Mapping[int, Sequence[DiskBackend]],
         others: Iterable[DiskBackend],
         controller: Controller,
         config: BrokerConfig,
     ) -> None:
-        backends = {number: backend for mine in of_nodes.values() for number, backend in mine.items()}
-        super().__init__(backends, controller.image.partition, others)
+        numbers = count()
+        mine = {node_id: {next(numbers): each for each in backends} for node_id, backends in of_nodes.items()}
+        self.backends = {number: each for backends in mine.values() for number, each in backends.items()}
+        self._nodes = {node: ReplicaDirectories(node, backends, controller, config) for node, backends in mine.items()}
+        self._owners = {number: self._nodes[node] for node, backends in mine.items() for number in backends}
         self._controller = controller
-        self._nodes = {
-            node_id: ReplicaDirectories(node_id, mine, controller, config) for node_id, mine in of_nodes.items()
-        }
-        self._owners = {number: self._nodes[node_id] for node_id, mine in of_nodes.items() for number in mine}
+        self._registration_of = controller.image.partition
+        self._all = (*self.backends.values(), *others)
+        self._homes: dict[Place, int] = {}
 
-    # -- the contract of NodeDirectories
+    # -- the contract of LogBackend
 
-    @property
-    def node_ids(self) -> Collection[int]:
-        return self._nodes
+    def open_log(self, topic: str, partition: int, topic_id: bytes, config: LogConfig) -> LogStore:
+        return self.backends[self.home((topic, partition))].open_log(topic, partition, topic_id, config)
 
-    def node_of(self, number: int) -> int:
-        return self._owners[number].node_id
+    def has_log(self, topic: str, partition: int) -> bool:
+        home = self._homes.get((topic, partition))
+        return home is not None and self.backends[home].has_log(topic, partition)
 
-    def number_for(self, node_id: int, place: Place) -> int:
-        return self._nodes[node_id].number_of(place)
+    def delete_log(self, topic: str, partition: int, delay_ms: int) -> None:
+        home = self._homes.get((topic, partition))
+        if home is not None:
+            self.leave((topic, partition))
+            self.backends[home].delete_log(topic, partition, delay_ms)
+
+    def shared_log(self, begin: LoadedLog, end_offset: int, end_size: int) -> LogStore | None:
+        return None
+
+    def segment_bytes(self, config: LogConfig) -> int:
+        return next(iter(self.backends.values())).segment_bytes(config)
+
+    def close(self, *, clean: bool = True) -> None:
+        for backend in self._all:
+            backend.close(clean=clean)
+
+    # -- periodic work
+
+    def remove_due(self) -> None:
+        """Remove the files whose time has come."""
+        for backend in self._all:
+            backend.remove_due()
+
+    def write_checkpoints(self) -> None:
+        """Bring changed checkpoints to their files."""
+        for backend in self._all:
+            backend.write_checkpoints()
+
+    # -- homes
+
+    def home(self, place: Place) -> int:
+        """The directory of a partition; one without gets one now."""
+        home = self._homes.get(place)
+        if home is None:
+            registration = self._registration_of(*place)
+            nodes = () if registration is None else self._nodes_of(registration)
+            home = self._nodes[nodes[0] if nodes else next(iter(self._nodes))].number_of(place)
+            self.settle(place, home)
+        return home
+
+    def home_of(self, place: Place, registration: PartitionRegistration) -> int:
+        """Where a log of a partition is to be that will be registered so: with one of its replicas."""
+        nodes = self._nodes_of(registration) or list(self._nodes)
+        home = self._homes.get(place)
+        is_at_replica = home is not None and self._owners[home].node_id in nodes
+        owner = self._owners[home] if home is not None and is_at_replica else self._nodes[nodes[0]]
+        recorded = owner.recorded(registration)
+        if recorded is not None:
+            return recorded
+        return home if home is not None and is_at_replica else owner.first
+
+    def choose_home(self, place: Place, held: Collection[int], registration: PartitionRegistration) -> None:
+        """Of the directories that hold this partition, let the right one be its home; the copies of the others go.
+
+        It is the one with the newest leader epoch; of equals that of the node that led last. The others are stale. Of
+        several of a node the recorded one counts: another is of a move that has not come to its end, and of the same
+        content.
+        """
+        last_known = (registration.leader, *registration.isr, *registration.last_known_elr, *registration.elr)
+        owners = {number: self._owners[number].node_id for number in held}
+        order = dict.fromkeys((*last_known, *registration.replicas, *owners.values()))
+        ordered = [number for node in order for number in held if owners[number] == node]
+        newest = max(ordered, key=lambda number: latest_epoch(self.backends[number], *place))
+        owner = self._owners[newest]
+        mine = [number for number in held if self._owners[number] is owner]
+        recorded = owner.recorded(registration)
+        home = min(mine) if recorded is None or recorded not in mine else recorded
+        self.settle(place, home)
+        for other in set(held) - {home}:
+            self.backends[other].delete_log(*place, 0)
 
     def settle(self, place: Place, home: int) -> None:
-        super().settle(place, home)
+        """The partition is in this directory."""
+        self._homes[place] = home
         self._owners[home].settle(place, home)
 
     def leave(self, place: Place) -> None:
-        super().leave(place)
+        """The partition is in no directory."""
+        self._homes.pop(place, None)
         for mine in self._nodes.values():
             mine.leave(place)
 
-    def home_of(self, place: Place, registration: PartitionRegistration) -> int:
-        """The one that the metadata is going to name, where it names one of a single node."""
-        if len(self._nodes) == 1:
-            [mine] = self._nodes.values()
-            recorded = mine.recorded(registration)
-            return self._homes.get(place, min(self.backends)) if recorded is None else recorded
-        return super().home_of(place, registration)
+    def part(self, place: Place, node: int) -> None:
+        """The partition's next log is for this node, beside others that there are: it gets a directory without one."""
+        own = (self._nodes[node].number_of(place),) if node in self._nodes else ()
+        for one in (*own, *self.backends):
+            if not self.backends[one].has_folder(*place):
+                self._homes[place] = one
+                return
+        name = f"{place[0]}-{place[1]}"
+        raise StorageError(f"no directory is left for another log of {name}", name)
 
-    def _rightful(self, place: Place, held: Collection[int], registration: PartitionRegistration) -> int:
-        """Of the node's that has the rightful one the recorded one. Another is of a move that has not come to its
-        end, and of the same content.
+    def move_home(self, place: Place, folder: Path) -> None:
+        """The partition continues with the log in this folder."""
+        self._homes[place] = next(number for number, one in self.backends.items() if one.directory == folder.parent)
+
+    def spread_copies(self) -> None:
+        """Copy each partition to the directories of all its replicas, and remove it from a home that is not one of
+        them.
         """
-        owner = self._owners[super()._rightful(place, held, registration)]
-        mine = [number for number in held if self._owners[number] is owner]
-        recorded = owner.recorded(registration)
-        return min(mine) if recorded is None or recorded not in mine else recorded
+        for place, home in self._homes.items():
+            registration = self._registration_of(*place)
+            source = self.backends[home].folder(*place)
+            if registration is None or not self.backends[home].fs.is_folder(source):
+                continue
+            targets = [self._nodes[node].number_of(place) for node in self._nodes_of(registration)]
+            for target in targets:
+                if target != home:
+                    copy_folder(self.backends[target], source, self.backends[target].directory / source.name)
+                    self.backends[target].take_offsets(self.backends[home], place)
+            if targets and home not in targets:
+                self.backends[home].delete_log(*place, 0)
 
-    # -- following the metadata
+    def _nodes_of(self, registration: PartitionRegistration) -> list[int]:
+        return [node for node in registration.replicas if node in self._nodes]
+
+    # -- what the metadata says of the directories of nodes that have several
+
+    @property
+    def are_several(self) -> bool:
+        """Whether a node has several directories."""
+        return any(mine.are_several for mine in self._nodes.values())
 
     def begin(self) -> None:
         """Give every replica that the metadata knows a directory, record what is not recorded, and go on so.
@@ -487,7 +425,7 @@ class LogDirectories(NodeDirectories):
             return
         if partition.replica_set is not None:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{name}-{index} has replicas that differ")
-        home = self.home(name, index)
+        home = self.home(place)
         if self._owners[home] is not mine:
             mine.settle(place, target)
         elif self.backends[home].has_folder(*place):
@@ -505,3 +443,14 @@ class LogDirectories(NodeDirectories):
             self.settle(place, target)
         _log.info("%s-%d of node %d is in %s now", name, index, node_id, path)
         mine.record([place])
+
+
+def latest_epoch(backend: DiskBackend, topic: str, index: int) -> int:
+    """The newest leader epoch of a folder, -1 without one. Opening the log reports a damaged file."""
+    folder = backend.folder(topic, index)
+    try:
+        known = backend.fs.is_folder(folder) and backend.fs.read_if_any(folder / LEADER_EPOCHS, LARGE)
+        entries = parse_leader_epochs(known or b"")
+    except (CheckpointFormatError, StorageError):
+        return -1
+    return entries[-1][0] if entries else -1

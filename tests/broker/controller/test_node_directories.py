@@ -10,7 +10,7 @@ import pytest
 from odradek.broker.cluster import Cluster
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.controller.data_directory import stored_node_id
-from odradek.broker.controller.node_directories import LogDirectories, directory_id
+from odradek.broker.controller.node_directories import NodeDirectories, directory_id
 from odradek.broker.controller.partition_control import Reassignment, move_leader, reassign_partitions
 from odradek.broker.partitions.replicas import NOTHING
 from odradek.broker.partitions.waiters import Waiter
@@ -245,7 +245,7 @@ def recorded(cluster: Cluster, topic: str) -> list[str]:
 
 def move(cluster: Cluster, topic: str, index: int, to: Path) -> None:
     directories = cluster.topics.directories
-    assert isinstance(directories, LogDirectories)
+    assert isinstance(directories, NodeDirectories)
     directories.move(1, cluster.topics.by_name(topic).partitions[index], to)
 
 
@@ -458,7 +458,7 @@ def of_node(cluster: Cluster, node_id: int, topic: str) -> list[str]:
 def replica_of(cluster: Cluster, node_id: int, topic: str, to: Path) -> None:
     """Move a node's replica of the first partition."""
     directories = cluster.topics.directories
-    assert isinstance(directories, LogDirectories)
+    assert isinstance(directories, NodeDirectories)
     directories.move(node_id, cluster.topics.by_name(topic).partitions[0], to / f"node-{node_id}")
 
 
