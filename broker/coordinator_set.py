@@ -133,12 +133,12 @@ class CoordinatorSet:
         return self.share_states() if stored else NoOpPersister()
 
     def _make_share_states(self) -> ShareStateService:
-        from odradek.broker.coordinator.share_state.service import LiveSettings, ShareStateService
+        from odradek.broker.coordinator.share_state.service import ShareStateService
 
         return ShareStateService(
             self._internal_topic(SHARE_GROUP_STATE, "share.coordinator.state.topic.compression.codec"),
             self.surroundings,
-            LiveSettings(self._config),
+            self._config,
             self._partition_count,
         )
 

@@ -15,7 +15,7 @@ Difference from Kafka: null records are answered INVALID_RECORD (Kafka never ans
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 

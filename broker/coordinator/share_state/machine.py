@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from operator import attrgetter
 from struct import Struct
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
+from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.coordinator.share_state import commands as c
 from odradek.broker.partitions.share.states import ShareKey, StateBatch, StoredState
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Schedule, make_outcome
@@ -299,18 +300,22 @@ class StoredStates:
                 0,
             )
             return
-        start_offset = state.start_offset if delta.start_offset == -1 else delta.start_offset
-        self.states[key] = state._replace(
-            leader_epoch=state.leader_epoch if delta.leader_epoch == -1 else delta.leader_epoch,
-            start_offset=start_offset,
-            delivery_complete_count=delta.delivery_complete_count,
-            batches=tuple(combine(state.batches, delta.batches, start_offset)),
-        )
+        self.states[key] = _updated(state, delta)
 
     def _note_epochs(self, key: ShareKey, leader_epoch: int, state_epoch: int) -> None:
         self._leader_epochs[key] = max(leader_epoch, self._leader_epochs.get(key, leader_epoch))
         if state_epoch >= 0:
             self._state_epochs[key] = max(state_epoch, self._state_epochs.get(key, state_epoch))
+
+
+def _updated(state: ShareState, delta: ShareDelta) -> ShareState:
+    start_offset = state.start_offset if delta.start_offset == -1 else delta.start_offset
+    return state._replace(
+        leader_epoch=state.leader_epoch if delta.leader_epoch == -1 else delta.leader_epoch,
+        start_offset=start_offset,
+        delivery_complete_count=delta.delivery_complete_count,
+        batches=tuple(combine(state.batches, delta.batches, start_offset)),
+    )
 
 
 PRUNE_TIMER = "prune"
@@ -321,42 +326,6 @@ _UNKNOWN = "This server does not host this topic-partition."
 _FENCED_LEADER = "The leader epoch in the request is older than the epoch on the broker."
 _WRONG_LEADER_EPOCH = "The leader epoch cannot be a negative number."
 _WRONG_STATE_EPOCH = "The state epoch cannot be a negative number."
-
-
-class ShareStateSettings(Protocol):
-    """The configs of the share coordinator that are in force now."""
-
-    @property
-    def updates_per_snapshot(self) -> int:
-        """share.coordinator.snapshot.update.records.per.snapshot"""
-
-    @property
-    def prune_interval_ms(self) -> int:
-        """share.coordinator.state.topic.prune.interval.ms"""
-
-    @property
-    def write_timeout_ms(self) -> int:
-        """share.coordinator.write.timeout.ms"""
-
-    @property
-    def idle_interval_ms(self) -> int:
-        """share.coordinator.cold.partition.snapshot.interval.ms"""
-
-    @property
-    def refuses_negative_epochs(self) -> bool:
-        """See `Release.refuses_negative_share_epochs`."""
-
-    @property
-    def reads_without_leader(self) -> bool:
-        """See `Release.reads_shares_without_leader`."""
-
-    @property
-    def writes_whole_updates(self) -> bool:
-        """See `Release.writes_whole_share_updates`."""
-
-    @property
-    def fenced_state(self) -> str:
-        """The text of FENCED_STATE_EPOCH."""
 
 
 class PruneLog(Effect):
@@ -374,9 +343,9 @@ class ShareStateMachine:
     Everything but `_pruned_to` can be rebuilt from the log.
     """
 
-    def __init__(self, settings: ShareStateSettings, partition_count: Callable[[bytes], int]) -> None:
+    def __init__(self, config: BrokerConfig, partition_count: Callable[[bytes], int]) -> None:
         """`partition_count(topic_id)`: the topic's present number of partitions, 0 if it does not exist."""
-        self._settings = settings
+        self._config = config
         self._partition_count = partition_count
         self._stored = StoredStates()
         self._pruned_to = 0
@@ -397,7 +366,11 @@ class ShareStateMachine:
         return self._decide[command.__class__](command, now_ms)
 
     def replay(self, record: LogRecord) -> None:
-        self._stored.replay(record, self._settings.updates_per_snapshot)
+        self._stored.replay(record, self._updates_per_snapshot)
+
+    @property
+    def _updates_per_snapshot(self) -> int:
+        return self._config.get_int("share.coordinator.snapshot.update.records.per.snapshot")
 
     @property
     def states(self) -> Mapping[ShareKey, ShareState]:
@@ -421,7 +394,7 @@ class ShareStateMachine:
     replays_committed = False
 
     def commit_timeout_ms(self, outcome: Outcome[Any]) -> int:
-        return self._settings.write_timeout_ms
+        return self._config.get_int("share.coordinator.write.timeout.ms")
 
     def await_commit(self, records: Sequence[NewRecord]) -> None:
         """See `ReplicatedMachine`: records are replayed when they are appended."""
@@ -449,8 +422,7 @@ class ShareStateMachine:
         key = command.key
         self._check_partition(key)
         self._check_epoch(command.state_epoch, _WRONG_STATE_EPOCH)
-        if command.state_epoch != -1 and self._stored.highest_state_epoch(key) > command.state_epoch:
-            raise KafkaError(ErrorCode.FENCED_STATE_EPOCH, self._settings.fenced_state)
+        self._check_state_epoch(key, command.state_epoch)
         self._check_topic(key)
         former = self.states.get(key)
         is_open = command.start_offset == UNINITIALIZED
@@ -474,7 +446,7 @@ class ShareStateMachine:
         if state is None:
             why = "Read operation on uninitialized share partition not allowed."
             raise KafkaError(ErrorCode.INVALID_REQUEST, why)
-        self._check_leader(key, leader_epoch, any_leader=self._settings.reads_without_leader)
+        self._check_leader(key, leader_epoch, any_leader=self._config.release.reads_shares_without_leader)
         self._check_topic(key)
         reply = StoredState(state.state_epoch, state.start_offset, state.batches)
         if leader_epoch in (-1, self._stored.highest_leader_epoch(key)):
@@ -492,11 +464,10 @@ class ShareStateMachine:
             why = "Write operation on uninitialized share partition not allowed."
             raise KafkaError(ErrorCode.INVALID_REQUEST, why)
         self._check_leader(key, command.leader_epoch)
-        if command.state_epoch != -1 and self._stored.highest_state_epoch(key) > command.state_epoch:
-            raise KafkaError(ErrorCode.FENCED_STATE_EPOCH, self._settings.fenced_state)
+        self._check_state_epoch(key, command.state_epoch)
         self._check_topic(key)
         start_offset, complete_count = command.start_offset, command.delivery_complete_count
-        if self._settings.writes_whole_updates:
+        if self._config.release.writes_whole_share_updates:
             start_offset = max(state.start_offset, start_offset)
             if complete_count == -1 and start_offset == state.start_offset:
                 complete_count = state.delivery_complete_count
@@ -530,20 +501,16 @@ class ShareStateMachine:
 
     def _record(self, key: ShareKey, state: ShareState, delta: ShareDelta, now_ms: int) -> NewRecord:
         """An update, or a snapshot of everything when there have been enough updates."""
-        if self._stored.updates_of(key) < self._settings.updates_per_snapshot:
+        if self._stored.updates_of(key) < self._updates_per_snapshot:
             return NewRecord(encode_key(UPDATE, key), encode_update(delta), delta)
-        start_offset = state.start_offset if delta.start_offset == -1 else delta.start_offset
+        whole = _updated(state, delta)
         return _snapshot(
             key,
-            ShareState(
-                state.snapshot_epoch + 1,
-                state.state_epoch,
-                delta.leader_epoch,
-                start_offset,
-                delta.delivery_complete_count,
-                tuple(combine(state.batches, delta.batches, start_offset)),
-                now_ms,
-                now_ms,
+            whole._replace(
+                snapshot_epoch=state.snapshot_epoch + 1,
+                leader_epoch=delta.leader_epoch,
+                create_ms=now_ms,
+                write_ms=now_ms,
             ),
         )
 
@@ -561,7 +528,7 @@ class ShareStateMachine:
         records: list[NewRecord] = []
         if any(state.create_ms == state.write_ms for state in self.states.values()):
             for key, state in self.states.items():
-                if now_ms - state.write_ms >= self._settings.idle_interval_ms:
+                if now_ms - state.write_ms >= self._idle_interval_ms:
                     fresh = state._replace(snapshot_epoch=state.snapshot_epoch + 1, write_ms=now_ms)
                     records.append(_snapshot(key, fresh))
         return make_outcome(records, effects=[self._next_idle()], atomic=False)
@@ -571,10 +538,15 @@ class ShareStateMachine:
         return make_outcome([NewRecord(encode_key(SNAPSHOT, key)) for key in gone], atomic=False)
 
     def _next_prune(self) -> Effect:
-        return Schedule(PRUNE_TIMER, self._settings.prune_interval_ms, c.Prune())
+        interval_ms = self._config.get_int("share.coordinator.state.topic.prune.interval.ms")
+        return Schedule(PRUNE_TIMER, interval_ms, c.Prune())
 
     def _next_idle(self) -> Effect:
-        return Schedule(IDLE_TIMER, self._settings.idle_interval_ms, c.SnapshotIdle())
+        return Schedule(IDLE_TIMER, self._idle_interval_ms, c.SnapshotIdle())
+
+    @property
+    def _idle_interval_ms(self) -> int:
+        return self._config.get_int("share.coordinator.cold.partition.snapshot.interval.ms")
 
     # -- checking
 
@@ -583,8 +555,13 @@ class ShareStateMachine:
             raise KafkaError(ErrorCode.INVALID_REQUEST, _WRONG_PARTITION)
 
     def _check_epoch(self, epoch: int, why: str) -> None:
-        if epoch < 0 and self._settings.refuses_negative_epochs:
+        if epoch < 0 and self._config.release.refuses_negative_share_epochs:
             raise KafkaError(ErrorCode.INVALID_REQUEST, why)
+
+    def _check_state_epoch(self, key: ShareKey, epoch: int) -> None:
+        if epoch != -1 and self._stored.highest_state_epoch(key) > epoch:
+            newest = "The coordinator rejected the request because the state epoch did not match."
+            raise KafkaError(ErrorCode.FENCED_STATE_EPOCH, self._config.release.text("state epoch", newest))
 
     def _check_leader(self, key: ShareKey, leader_epoch: int, *, any_leader: bool = True) -> None:
         if not (any_leader and leader_epoch == -1) and self._stored.highest_leader_epoch(key) > leader_epoch:

@@ -19,7 +19,6 @@ from odradek.broker.coordinator.share_state.machine import (
     UNINITIALIZED,
     PruneLog,
     ShareStateMachine,
-    ShareStateSettings,
 )
 from odradek.broker.partitions.share.share_partition import StateWrite
 from odradek.broker.partitions.share.states import ShareKey, StoredState
@@ -55,46 +54,6 @@ class NoOpPersister:
         return None
 
 
-class LiveSettings:
-    """`ShareStateSettings`, read from the live configuration."""
-
-    def __init__(self, config: BrokerConfig) -> None:
-        self._config = config
-
-    @property
-    def updates_per_snapshot(self) -> int:
-        return self._config.get_int("share.coordinator.snapshot.update.records.per.snapshot")
-
-    @property
-    def prune_interval_ms(self) -> int:
-        return self._config.get_int("share.coordinator.state.topic.prune.interval.ms")
-
-    @property
-    def write_timeout_ms(self) -> int:
-        return self._config.get_int("share.coordinator.write.timeout.ms")
-
-    @property
-    def idle_interval_ms(self) -> int:
-        return self._config.get_int("share.coordinator.cold.partition.snapshot.interval.ms")
-
-    @property
-    def reads_without_leader(self) -> bool:
-        return self._config.release.reads_shares_without_leader
-
-    @property
-    def refuses_negative_epochs(self) -> bool:
-        return self._config.release.refuses_negative_share_epochs
-
-    @property
-    def writes_whole_updates(self) -> bool:
-        return self._config.release.writes_whole_share_updates
-
-    @property
-    def fenced_state(self) -> str:
-        newest = "The coordinator rejected the request because the state epoch did not match."
-        return self._config.release.text("state epoch", newest)
-
-
 class ShareStateService(CoordinatorService[ShareStateMachine]):
     """The share coordinators: each has the stored states of the share partitions with its keys. Owner: the cluster.
 
@@ -105,13 +64,13 @@ class ShareStateService(CoordinatorService[ShareStateMachine]):
         self,
         topic: InternalTopic,
         surroundings: Surroundings,
-        settings: ShareStateSettings,
+        config: BrokerConfig,
         partition_count: Callable[[bytes], int],
     ) -> None:
         super().__init__(
             topic,
             surroundings,
-            lambda partition: ShareStateMachine(settings, partition_count),
+            lambda partition: ShareStateMachine(config, partition_count),
             handle_effect=self._prune,
             base_sequence=0,
             keyed=False,

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.coordinator.share_state import commands as c
 from odradek.broker.coordinator.share_state.machine import (
     SNAPSHOT,
@@ -37,15 +38,14 @@ TOPIC = bytes(15) + b"\1"
 KEYS = [ShareKey("g", TOPIC, 0), ShareKey("g", TOPIC, 1), ShareKey("h", TOPIC, 0)]
 
 
-class Settings:
-    updates_per_snapshot = 3
-    prune_interval_ms = 1_000
-    idle_interval_ms = 5_000
-    write_timeout_ms = 5_000
-    reads_without_leader = True
-    refuses_negative_epochs = False
-    writes_whole_updates = False
-    fenced_state = "fenced"
+CONFIG = BrokerConfig(
+    {
+        "odradek.kafka.version": "4.3",
+        "share.coordinator.snapshot.update.records.per.snapshot": "3",
+        "share.coordinator.state.topic.prune.interval.ms": "1000",
+        "share.coordinator.cold.partition.snapshot.interval.ms": "5000",
+    }
+)
 
 
 class Driver:
@@ -57,7 +57,7 @@ class Driver:
         self.machine = self.fresh()
 
     def fresh(self) -> ShareStateMachine:
-        return ShareStateMachine(Settings(), lambda topic_id: self.partitions.get(topic_id, 0))
+        return ShareStateMachine(CONFIG, lambda topic_id: self.partitions.get(topic_id, 0))
 
     def ask(self, command: Command[Any], now_ms: int = 1_000) -> Outcome[Any]:
         outcome = self.machine.decide(command, now_ms)
