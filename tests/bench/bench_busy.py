@@ -22,9 +22,14 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import odradek
-from tests.bench.bench_transcript import TOPIC, frames
+from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.protocol.record_batch import build_batch
+from odradek.protocol.records import Record
+from odradek.wire_client import request_frame
 from tests.bench.machine import OtherWork, machine
 
+TOPIC = "orders"
 PAUSES_MS = (0, 2)
 _WARM = 100
 _CLIENT = """
@@ -69,6 +74,18 @@ WAYS = (
 )
 
 
+def frames() -> dict[str, bytes]:
+    """The requests that are measured, as they go over the wire."""
+    batch = build_batch([Record(0, 0, None, b"x" * 100, ())])
+    produce = ProduceRequest(None, 1, 1000, [TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, batch)])])
+    wanted = FetchTopic(TOPIC, partitions=[FetchPartition(0, fetch_offset=0, partition_max_bytes=100)])
+    fetch = FetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=100, topics=[wanted])
+    return {
+        "Produce": request_frame(produce, 9, 1, "bench"),
+        "Fetch": request_frame(fetch, 12, 1, "bench"),
+    }
+
+
 @contextmanager
 def switch_interval(milliseconds: int) -> Iterator[None]:
     before = sys.getswitchinterval()
@@ -110,8 +127,8 @@ def row(way: Way, count: int) -> dict[tuple[str, int], list[float]]:
     with switch_interval(way.interval_ms), odradek.KafkaBroker(topics={TOPIC: 1}, process=way.process) as broker:
         port = int(broker.bootstrap_servers.rpartition(":")[2])
         return {
-            (name, pause_ms): latencies_us(port, frames()[name], count, pause_ms, busy=way.busy)
-            for name in ("Produce", "Fetch")
+            (name, pause_ms): latencies_us(port, frame, count, pause_ms, busy=way.busy)
+            for name, frame in frames().items()
             for pause_ms in PAUSES_MS
         }
 

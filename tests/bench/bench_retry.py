@@ -13,6 +13,8 @@ import argparse
 import os
 import sys
 import tempfile
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,6 @@ from odradek.pipeline.jobs.logs import LogPlace
 from odradek.pipeline.jobs.retry import RetryJob
 from odradek.pipeline.jobs.retry_policy import RetryPolicy
 from odradek.pipeline.session import build_session
-from tests.bench.bench_connector import Memory
 from tests.bench.bench_pipeline import NOW, keyed, load, timed
 from tests.bench.brokers import Odradek
 
@@ -31,6 +32,50 @@ HOUR_MS = 3_600_000
 POLICY = RetryPolicy("main", "dead", ("1h",), {"1h": "waiting"})
 STEPS = (("fail", NOW, "waiting"), ("wait", NOW + 1, None), ("come due", NOW + HOUR_MS, "dead"))
 """What the messages do, when, and the topic that has all of them then."""
+
+
+class Memory:
+    """Looks every half second how much memory the processes of Spark take; their most is kept."""
+
+    def __init__(self) -> None:
+        self.java_mb = self.python_mb = 0
+
+    def __enter__(self) -> None:
+        self._done = threading.Event()
+        self._watch = threading.Thread(target=self._run, daemon=True)
+        self._watch.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._watch.join()
+
+    def _run(self) -> None:
+        while not self._done.wait(0.5):
+            found = {"java": 0, "python": 0}
+            for command, pages in descendants(os.getpid()):
+                if b"org.apache.spark.deploy.SparkSubmit" in command:
+                    found["java"] += pages
+                elif b"pyspark" in command:
+                    found["python"] += pages
+            page_mb = os.sysconf("SC_PAGE_SIZE") / 2**20
+            self.java_mb = max(self.java_mb, int(found["java"] * page_mb))
+            self.python_mb = max(self.python_mb, int(found["python"] * page_mb))
+
+
+def descendants(ancestor: int) -> Iterator[tuple[bytes, int]]:
+    """The command line and the resident pages of each process that came of one: others may run a Spark, too."""
+    processes: dict[int, tuple[int, bytes, int]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            command, pages = (folder / "cmdline").read_bytes(), int((folder / "statm").read_text().split()[1])
+        except (OSError, IndexError):  # it has just ended
+            continue
+        processes[int(folder.name)] = parent, command, pages
+    found = {ancestor}
+    while more := {process for process, (parent, *_) in processes.items() if parent in found} - found:
+        found |= more
+    yield from (processes[process][1:] for process in found - {ancestor} if process in processes)
 
 
 def fail(message: Message) -> None:
