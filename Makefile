@@ -13,10 +13,10 @@ unexport PYTHONDONTWRITEBYTECODE
 # Tests that start client programs, JVMs, Spark or builds.
 HEAVY  := clients or conformance or jdk or spark or slow
 PYTEST := $(BIN)/python -m pytest
-# Only what a real Kafka says is tried again (tests/conformance/conftest.py).
+# Only what a real Kafka says is tried again (tests/conformance/asked.py).
 SPREAD := -n auto --dist worksteal -p no:rerunfailures -m "not ($(HEAVY))"
 # No process need collect what is heavy as a whole.
-LIGHT  := $(addprefix --ignore=tests/,clients conformance crash frontdoor/control/test_schemathesis.py) -p no:schemathesis
+LIGHT  := $(addprefix --ignore=tests/,clients conformance scenarios crash frontdoor/control/test_schemathesis.py) -p no:schemathesis
 
 # Tests that reach compiled modules (tests/layout/test_compiled.py holds the list against src/odradek/_compiled.py).
 COMPILED_TESTS := tests/protocol tests/storage $(addprefix tests/broker/,api coordinator fast net partitions replication requests runtime) \
@@ -88,7 +88,7 @@ measured: $(STAMP) $(SPARK)
 
 # One round with each real client that is installed.
 round: $(STAMP)
-	$(PYTEST) -m round tests/clients
+	$(PYTEST) -m "round and clients" tests/scenarios tests/clients
 
 # Each of the four is one process, which shares a JVM or a Spark session. All of them mostly wait, so they go side by side.
 heavy: $(STAMP) $(SPARK)
@@ -124,10 +124,10 @@ rest: $(STAMP) $(SPARK)
 	$$(if $(CAN_COMPILE); then echo compiled-clients compiled-only; fi)
 
 clients: $(STAMP)
-	$(PYTEST) tests/clients
+	$(PYTEST) -m clients tests/scenarios tests/clients
 
 conformance: $(STAMP)
-	$(PYTEST) tests/conformance
+	$(PYTEST) -m conformance tests/scenarios tests/conformance
 
 # Kafka's own integration tests with odradek as their cluster, all or those of ONLY=Class,...; WRITE=1 takes what was found
 # into the table (docs/kafka-suite.md). Three hours for all.
@@ -224,7 +224,7 @@ compiled-only:
 	$(COMPILED) $(PYTEST) --hypothesis-profile=repeated $(DAILY) $(SPREAD) $(COMPILED_TESTS)
 
 compiled-clients:
-	$(COMPILED) $(PYTEST) tests/clients --ignore=tests/clients/test_old_clients.py
+	$(COMPILED) $(PYTEST) -m clients tests/scenarios tests/clients --ignore=tests/clients/test_old_clients.py
 
 # The image, built by docker or podman, started and measured; ENVIRONMENTS=1 starts it with those of public compose files, too.
 # COMPILE=0 builds it in a minute. IMAGE=NAME takes one that is there.

@@ -23,8 +23,7 @@ def running() -> Iterator[KafkaBroker]:
 
 
 def told(name: str, broker: KafkaBroker) -> list[Any]:
-    host, port = broker.bootstrap_servers.rsplit(":", 1)
-    return transcribe(name, host, int(port))
+    return transcribe(name, broker.bootstrap_servers)
 
 
 @pytest.mark.long("sessions", "waiting")

@@ -1,4 +1,4 @@
-"""The scenarios on odradek, running in a process of its own (``$ODRADEK_TARGET`` names a broker that already runs)."""
+"""Clients at odradek, running in a process of its own (``$ODRADEK_TARGET`` names a broker that already runs)."""
 
 from __future__ import annotations
 
@@ -9,18 +9,14 @@ import pytest
 
 from tests.scenarios.fixtures import bootstrap, broker, collected, make_topic, of_clients
 from tests.scenarios.java_host import java
-from tests.scenarios.target import Target, odradek_target
+from tests.scenarios.target import Target, usual_target
 
-__all__ = ["bootstrap", "broker", "collected", "java", "make_topic", "target"]
+__all__ = ["bootstrap", "broker", "collected", "java", "make_topic"]
 
 
 @pytest.fixture(scope="session")
 def target() -> Iterator[Target]:
-    running = os.environ.get("ODRADEK_TARGET")
-    if running:
-        yield Target("odradek", running)
-        return
-    with odradek_target() as started:
+    with usual_target("odradek") as started:
         yield started
 
 

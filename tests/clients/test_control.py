@@ -8,7 +8,7 @@ import pytest
 
 import odradek
 from odradek.control.server import ControlServer
-from tests.scenarios.other_clients import go_program, js_folder, reports
+from tests.scenarios.test_other_clients import go_program, js_folder, reports
 
 
 @pytest.fixture

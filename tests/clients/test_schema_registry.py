@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import odradek
-from tests.scenarios.other_clients import (
+from tests.scenarios.test_other_clients import (
     go_program,
     quix_program,
     registry_java_command,

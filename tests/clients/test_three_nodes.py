@@ -14,7 +14,7 @@ from tests.scenarios.group_members import LIBRARIES, Joining, Member
 from tests.scenarios.java_host import JavaHost
 from tests.scenarios.python_clients import KITS, Kit, Out, Reading, Settings
 from tests.scenarios.target import Target, odradek_target, unique, wait_until
-from tests.scenarios.transactions_python import read
+from tests.scenarios.test_transactions_python import read
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""See ``tests/scenarios/transactions_python.py``; and what only odradek can do: move the clock, hold a coordinator."""
+"""Transactions of confluent-kafka and what only odradek can do: move the clock, hold a coordinator."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from confluent_kafka import KafkaException
 
 from odradek import KafkaBroker
 from tests.scenarios.target import wait_until
-from tests.scenarios.transactions_python import *  # noqa: F403
-from tests.scenarios.transactions_python import PATIENCE_S, confluent_producer, read
+from tests.scenarios.test_transactions_python import PATIENCE_S, confluent_producer, read
 
 
 @pytest.fixture

@@ -19,10 +19,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.conformance.real_kafka import DEFINITION, KAFKA_VERSION
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
+TESTS = ROOT / "tests"
+SCENARIOS = TESTS / "scenarios"
 STORE = HERE / ("asked.json" if KAFKA_VERSION == DEFINITION else f"asked-{KAFKA_VERSION}.json")
 VECTORS = ROOT / "tests" / "vectors"
 _OF_A_RELEASE = re.compile(r"-\d+\.\d+(?=\.)")
@@ -30,7 +34,7 @@ _OF_A_RELEASE = re.compile(r"-\d+\.\d+(?=\.)")
 ALWAYS = (HERE / "pom.xml",)
 PROGRAMS = {
     "tests.scenarios.java_host": ("tests/scenarios/java",),
-    "tests.scenarios.other_clients": ("tests/scenarios/go", "tests/scenarios/js"),
+    "tests.scenarios.test_other_clients": ("tests/scenarios/go", "tests/scenarios/js"),
 }
 """Module to the folders with the sources that it builds."""
 JUDGED = {
@@ -93,6 +97,8 @@ def _imports(path: Path) -> frozenset[str]:
 
 
 def _judged(module: Path) -> set[str]:
+    if module.parent == SCENARIOS:  # where odradek's packages serve the other side, or are the client
+        return set()
     shown = {name for name in _imports(module) if name.startswith("odradek") and not name.startswith(ASKS_WITH)}
     shown -= {"odradek.wire_client"}
     whole = {name if name.count(".") == 0 else ".".join(name.split(".")[:2]) for name in shown}
@@ -107,6 +113,10 @@ def _vectors(path: Path) -> frozenset[Path]:
     return frozenset(vector for vector, name in names.items() if name in text)
 
 
+def _key(module: Path) -> str:
+    return module.relative_to(TESTS).as_posix()
+
+
 @functools.cache
 def _hash_of_file(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
@@ -114,7 +124,7 @@ def _hash_of_file(path: Path) -> str:
 
 @dataclass
 class Asked:
-    """What `asked.json` says, and what is asked now."""
+    """What `asked.json` says, and what is asked now. A module is known by its path below `tests`."""
 
     known: dict[str, dict[str, Any]]
     outcomes: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -128,7 +138,7 @@ class Asked:
 
     def stands(self, module: Path, test: str) -> bool:
         """Whether Kafka's answer to a test is known, and nothing has changed since."""
-        entry = self.known.get(module.name)
+        entry = self.known.get(_key(module))
         if entry is None or os.environ.get("ASK_AGAIN") == "1":
             return False
         return bool(test in entry["passed"] and entry["digest"] == digest(module))
@@ -139,10 +149,10 @@ class Asked:
         if outcome != "passed" or tests.get(test) != "failed":
             tests[test] = outcome
 
-    def write(self, folder: Path = HERE, store: Path = STORE) -> None:
+    def write(self, store: Path = STORE) -> None:
         """Keep what passed under the digests of now; forget what failed, and modules that are gone."""
         for module, tests in self.outcomes.items():
-            now = digest(folder / module)
+            now = digest(TESTS / module)
             entry = self.known.get(module)
             before = set(entry["passed"]) if entry and entry["digest"] == now else set()
             passed = {test for test, outcome in tests.items() if outcome == "passed"}
@@ -150,10 +160,54 @@ class Asked:
         kept = {
             module: entry
             for module, entry in sorted(self.known.items())
-            if entry["passed"] and (folder / module).exists()
+            if entry["passed"] and (TESTS / module).exists()
         }
         store.write_text(json.dumps(kept, indent=0) + "\n")
 
     def summary(self) -> str:
         stand = f"{self.standing} answers of Kafka {KAFKA_VERSION} stand"
         return f"{stand}: nothing has changed since it was asked (ASK_AGAIN=1 asks again)"
+
+
+class Asking:
+    """Asks only what has changed since Kafka was asked, and twice more where it answers another way.
+
+    Its threads race, so it does not tell a story the same way each time: a recording holds while it still tells it so.
+    The tests of odradek itself are never repeated.
+    """
+
+    def __init__(self) -> None:
+        self._asked = Asked.read()
+
+    @pytest.hookimpl(trylast=True)  # when marks have left out what they do
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        ours = [item for item in items if item.path.parent in (HERE, SCENARIOS) and "conformance" in item.keywords]
+        standing = {item for item in ours if self._asked.stands(item.path, item.name)}
+        if config.pluginmanager.hasplugin("rerunfailures"):
+            for item in ours:
+                item.add_marker(pytest.mark.flaky(reruns=2))
+        if standing:
+            self._asked.standing = len(standing)
+            config.hook.pytest_deselected(items=list(standing))
+            items[:] = [item for item in items if item not in standing]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        path, _, test = report.nodeid.partition("::")
+        module = ROOT / path
+        is_ours = module.parent in (HERE, SCENARIOS) and "conformance" in report.keywords
+        if is_ours and (report.when == "call" or report.outcome != "passed"):
+            self._asked.told(_key(module), test, report.outcome)
+
+    def pytest_sessionfinish(self) -> None:
+        if self._asked.outcomes:
+            self._asked.write()
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self._asked.standing:
+            terminalreporter.write_line(self._asked.summary())
+
+
+def register(config: pytest.Config) -> None:
+    """Let a run ask so."""
+    if not config.pluginmanager.hasplugin("asking"):
+        config.pluginmanager.register(Asking(), "asking")

@@ -7,11 +7,8 @@ import pytest
 from tests.conformance.real_kafka import RELEASE
 from tests.fakes.vectors import recorded
 from tests.scenarios.consumer_group_conversations import CONVERSATIONS, transcribe
-from tests.scenarios.target import Target
 
 
 @pytest.mark.parametrize("name", CONVERSATIONS)
-def test_conversation(name: str, broker: Target) -> None:
-    expected = recorded("consumer_group_conversations", RELEASE)[name]
-    host, port = broker.bootstrap.rsplit(":", 1)
-    assert transcribe(name, host, int(port)) == expected
+def test_conversation_about_consumer_groups_is_as_recorded(name: str, bootstrap: str) -> None:
+    assert transcribe(name, bootstrap) == recorded("consumer_group_conversations", RELEASE)[name]

@@ -13,7 +13,6 @@ from odradek.protocol.generated.messages.consumer_group_heartbeat import Consume
 from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
 from odradek.protocol.json_form import to_json
 from tests.conformance.foreign_kafka import ForeignKafka, static_voters
-from tests.conformance.real_kafka import Unavailable
 from tests.conformance.test_metadata_directory import await_brokers
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.target import wait_until
@@ -82,11 +81,8 @@ def test_members_go_on_with_the_other_broker(tmp_path: Path) -> None:
         wait_until("topics of the pattern", lambda: ours.describe()["groupEpoch"] == 3)
         assert ours.beat("a", 2, 0, 1, 2, 3, instance_id="i").member_epoch == 3
         left = ours.describe()
-    try:
-        kafka.prepare()
-        kafka.launch()
-    except Unavailable as missing:
-        pytest.skip(str(missing))
+    kafka.prepare()
+    kafka.launch()
     try:
         await_brokers([kafka])
         with Members(kafka.bootstrap_servers) as theirs:

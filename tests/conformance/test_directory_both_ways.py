@@ -12,7 +12,6 @@ import odradek
 from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.wire_client import WireClient
 from tests.conformance.foreign_kafka import ForeignKafka, bootstrap_servers, static_voters
-from tests.conformance.real_kafka import Unavailable
 from tests.conformance.test_metadata_directory import Quorum, await_brokers
 from tests.scenarios.target import wait_until
 
@@ -108,11 +107,8 @@ def test_a_directory_goes_from_one_to_the_other_and_back(tmp_path: Path, quorum:
         write(broker.bootstrap_servers, OURS, b"one")
         known = topics(broker.bootstrap_servers)
         ids = (kafka.log_dir / "meta.properties").read_text()
-    try:
-        kafka.prepare()
-        kafka.launch()
-    except Unavailable as missing:
-        pytest.skip(str(missing))
+    kafka.prepare()
+    kafka.launch()
     try:
         await_brokers([kafka])
         known = go_on_with_kafka(kafka.bootstrap_servers, known)

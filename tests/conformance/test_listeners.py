@@ -14,7 +14,7 @@ from odradek.protocol.generated.metadata_records.register_broker_record import R
 from odradek.protocol.metadata_records import decode_metadata_record
 from odradek.protocol.record_batch import iter_batches
 from odradek.wire_client import WireClient
-from tests.conformance.real_kafka import RELEASE, RealKafka, Unavailable, free_ports
+from tests.conformance.real_kafka import RELEASE, RealKafka, free_ports
 from tests.scenarios import listener_rules, listeners
 
 pytestmark = pytest.mark.jdk
@@ -59,10 +59,7 @@ def both() -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     ports = _Ports()
     config = listeners.properties(ports.inside, ports.outside, ports.hidden, ports.controller)
     kafka = RealKafka(port=ports.inside, config=config)
-    try:
-        kafka.start()
-    except Unavailable as missing:
-        pytest.skip(str(missing))
+    kafka.start()
     try:
         with WireClient("127.0.0.1", ports.inside) as client:
             client.request(CreateTopicsRequest(topics=[CreatableTopic(listeners.TOPIC, 1, 1)], timeout_ms=60_000))
@@ -102,8 +99,5 @@ def test_a_real_kafka_goes_on_with_what_odradek_left(both: tuple[dict[str, Any],
 
 def test_the_rules_are_still_those_that_were_recorded() -> None:
     rules = listener_rules.recorded(RELEASE)
-    try:
-        answers = listener_rules.ask({name: properties for name, (properties, _) in rules.items()})
-    except Unavailable as missing:
-        pytest.skip(str(missing))
+    answers = listener_rules.ask({name: properties for name, (properties, _) in rules.items()})
     assert answers == {name: answer for name, (_, answer) in rules.items()}

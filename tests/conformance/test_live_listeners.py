@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from odradek import KafkaBroker
-from tests.conformance.real_kafka import RealKafka, Unavailable, free_ports
+from tests.conformance.real_kafka import RealKafka, free_ports
 from tests.scenarios.listeners import HOST
 from tests.scenarios.live_listeners import CHECKS, DONE, Ports, brokers, is_open
 from tests.scenarios.target import wait_until
@@ -19,10 +19,7 @@ pytestmark = pytest.mark.jdk
 def kafka() -> Iterator[tuple[RealKafka, Ports]]:
     ports = Ports(*free_ports(4))
     node = RealKafka(port=ports.plain, config=ports.properties())
-    try:
-        node.start()
-    except Unavailable as missing:
-        pytest.skip(str(missing))
+    node.start()
     try:
         yield node, ports
     finally:
@@ -49,7 +46,5 @@ def test_both_have_what_is_left_in_the_log() -> None:
         node.start()
         wait_until("the listener", lambda: is_open(ports.extra))
         assert brokers(ports.extra) == []
-    except Unavailable as missing:
-        pytest.skip(str(missing))
     finally:
         node.stop()

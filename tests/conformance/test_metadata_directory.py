@@ -56,7 +56,7 @@ from odradek.storage.metadata_snapshot import (
 )
 from odradek.wire_client import WireClient
 from tests.conformance.foreign_kafka import ForeignKafka, bootstrap_servers, static_voters
-from tests.conformance.real_kafka import CLUSTER_ID, Unavailable, broker_answers
+from tests.conformance.real_kafka import CLUSTER_ID, broker_answers
 from tests.scenarios.target import wait_until
 
 pytestmark = pytest.mark.jdk
@@ -290,10 +290,7 @@ def check_what_kafka_wrote_on(node: ForeignKafka) -> None:
     ],
 )
 def test_one_node(tmp_path: Path, write: Writer, quorum: Quorum) -> None:
-    try:
-        nodes = start_on(tmp_path, 1, write, quorum)
-    except Unavailable as missing:
-        pytest.skip(str(missing))
+    nodes = start_on(tmp_path, 1, write, quorum)
     try:
         await_brokers(nodes)
         check_served(nodes)
@@ -304,10 +301,7 @@ def test_one_node(tmp_path: Path, write: Writer, quorum: Quorum) -> None:
 
 @pytest.mark.parametrize(("write", "quorum"), [(static_log, static_voters), (dynamic_log, bootstrap_servers)])
 def test_three_nodes(tmp_path: Path, write: Writer, quorum: Quorum) -> None:
-    try:
-        nodes = start_on(tmp_path, 3, write, quorum)
-    except Unavailable as missing:
-        pytest.skip(str(missing))
+    nodes = start_on(tmp_path, 3, write, quorum)
     try:
         await_brokers(nodes)
         check_served(nodes)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.real_kafka import RELEASE, Unavailable
+from tests.conformance.real_kafka import RELEASE
 from tests.fakes.vectors import recorded
 from tests.scenarios.odd_requests import Answers, differing, tell_all
-from tests.scenarios.target import kafka_target
+from tests.scenarios.target import usual_target
 
 RECORDED: Answers = recorded("odd_requests", RELEASE)
 
@@ -15,11 +15,8 @@ RECORDED: Answers = recorded("odd_requests", RELEASE)
 @pytest.fixture(scope="module")
 def told() -> Answers:
     """From a Kafka of its own: some answers show what topics there are, and the ends of the internal ones."""
-    try:
-        with kafka_target() as fresh:
-            return tell_all(fresh.bootstrap)
-    except Unavailable as missing:
-        pytest.skip(str(missing))
+    with usual_target("kafka") as fresh:
+        return tell_all(fresh.bootstrap)
 
 
 @pytest.mark.parametrize("api", RECORDED)

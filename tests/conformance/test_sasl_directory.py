@@ -33,7 +33,7 @@ from odradek.protocol.generated.messages.describe_delegation_token import (
 from odradek.protocol.generated.messages.expire_delegation_token import ExpireDelegationTokenRequest
 from odradek.protocol.generated.messages.renew_delegation_token import RenewDelegationTokenRequest
 from odradek.wire_client import WireClient
-from tests.conformance.real_kafka import RealKafka, Unavailable, free_ports
+from tests.conformance.real_kafka import RealKafka, free_ports
 from tests.scenarios.sasl_broker import jaas, sasl_properties
 from tests.scenarios.sasl_targets import accepts
 from tests.scenarios.scram_client import salted_password
@@ -80,15 +80,12 @@ def ours(folder: Path, ports: Ports) -> Iterator[None]:
 
 @contextmanager
 def kafkas(folder: Path, ports: Ports) -> Iterator[None]:
+    kafka = RealKafka(folder=folder, port=ports["PLAINTEXT"], config=_config(ports, controller=True))
     try:
-        kafka = RealKafka(folder=folder, port=ports["PLAINTEXT"], config=_config(ports, controller=True))
-        try:
-            kafka.start()
-            yield
-        finally:
-            kafka.halt()
-    except Unavailable as missing:
-        pytest.skip(str(missing))
+        kafka.start()
+        yield
+    finally:
+        kafka.halt()
 
 
 def logged_in(ports: Ports, user: str) -> WireClient:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.conformance.real_kafka import RELEASE, RealKafka, Unavailable
+from tests.conformance.real_kafka import RELEASE, RealKafka
 from tests.fakes.vectors import recorded
 from tests.scenarios.share_conversations import CONFIG, CONVERSATIONS, transcribe
 
@@ -15,16 +15,12 @@ NOT_REPEATED = frozenset({"offsets"})
 
 
 @pytest.fixture(scope="module")
-def port() -> Iterator[int]:
-    """Of a real Kafka with the configs that the conversations need."""
-    try:
-        with RealKafka(config=CONFIG) as kafka:
-            yield kafka.port
-    except Unavailable as missing:
-        pytest.skip(str(missing))
+def configured() -> Iterator[str]:
+    """host:port of a real Kafka with the configs that the conversations need."""
+    with RealKafka(config=CONFIG) as kafka:
+        yield kafka.bootstrap_servers
 
 
 @pytest.mark.parametrize("name", [name for name in CONVERSATIONS if name not in NOT_REPEATED])
-def test_conversation(name: str, port: int) -> None:
-    expected = recorded("share_conversations", RELEASE)[name]
-    assert transcribe(name, "127.0.0.1", port) == expected
+def test_conversation_about_share_groups_is_as_recorded(name: str, configured: str) -> None:
+    assert transcribe(name, configured) == recorded("share_conversations", RELEASE)[name]

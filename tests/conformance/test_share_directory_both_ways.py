@@ -10,7 +10,6 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 
 import odradek
 from tests.conformance.foreign_kafka import ForeignKafka, static_voters
-from tests.conformance.real_kafka import Unavailable
 from tests.conformance.test_metadata_directory import await_brokers
 from tests.scenarios.share_member import Kind, ShareMember
 from tests.scenarios.target import wait_until
@@ -63,11 +62,8 @@ def test_a_share_group_goes_from_one_to_the_other_and_back(tmp_path: Path, kill:
         begin(broker.bootstrap_servers)
         taken = take(broker.bootstrap_servers, 10, accepted={0, 1, 2, 3}, rejected={5})
         assert taken == [(offset, 1) for offset in range(10)]
-    try:
-        kafka.prepare()
-        kafka.launch()
-    except Unavailable as missing:
-        pytest.skip(str(missing))
+    kafka.prepare()
+    kafka.launch()
     try:
         await_brokers([kafka])
         taken = take(kafka.bootstrap_servers, 5, accepted={4, 7}, rejected={8})

@@ -7,7 +7,6 @@ import pytest
 from tests.conformance.real_kafka import RELEASE
 from tests.fakes.vectors import recorded
 from tests.scenarios.streams_group_conversations import CONVERSATIONS, transcribe
-from tests.scenarios.target import Target
 
 REPEATED = [name for name in CONVERSATIONS if not name.startswith("walk_") and name != "other_kinds"]
 """The others are held against their recording only. A real Kafka may write the records of a random walk another way
@@ -15,7 +14,5 @@ again, and lists a group whose kind has just changed as the one or the other."""
 
 
 @pytest.mark.parametrize("name", REPEATED)
-def test_conversation(name: str, broker: Target) -> None:
-    expected = recorded("streams_group_conversations", RELEASE)[name]
-    host, port = broker.bootstrap.rsplit(":", 1)
-    assert transcribe(name, host, int(port)) == expected
+def test_conversation_about_streams_groups_is_as_recorded(name: str, bootstrap: str) -> None:
+    assert transcribe(name, bootstrap) == recorded("streams_group_conversations", RELEASE)[name]

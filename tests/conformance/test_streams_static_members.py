@@ -7,12 +7,10 @@ import pytest
 from tests.conformance.real_kafka import DEFINITION, KAFKA_VERSION
 from tests.fakes.vectors import recorded
 from tests.scenarios.streams_static_members import CONVERSATIONS, transcribe
-from tests.scenarios.target import Target
 
 pytestmark = pytest.mark.skipif(KAFKA_VERSION != DEFINITION, reason="recorded from the default release only")
 
 
 @pytest.mark.parametrize("name", CONVERSATIONS)
-def test_conversation(name: str, broker: Target) -> None:
-    host, port = broker.bootstrap.rsplit(":", 1)
-    assert transcribe(name, host, int(port)) == recorded("streams_static_members")[name]
+def test_conversation_about_static_members_of_streams_groups_is_as_recorded(name: str, bootstrap: str) -> None:
+    assert transcribe(name, bootstrap) == recorded("streams_static_members")[name]

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from pathlib import Path
-
 import pytest
 
-from tests.scenarios.target import Target
+from tests.conformance.real_kafka import RELEASE
+from tests.fakes.vectors import recorded
 from tests.scenarios.telemetry_conversations import CONVERSATIONS, transcribe
-
-VECTORS = Path(__file__).parents[1] / "vectors" / "telemetry_conversations.json.gz"
 
 
 @pytest.mark.parametrize("name", CONVERSATIONS)
-def test_conversation(name: str, broker: Target) -> None:
-    expected = json.loads(gzip.decompress(VECTORS.read_bytes()))[name]
-    host, port = broker.bootstrap.rsplit(":", 1)
-    assert transcribe(name, host, int(port)) == expected
+def test_conversation_about_client_metrics_is_as_recorded(name: str, bootstrap: str) -> None:
+    assert transcribe(name, bootstrap) == recorded("telemetry_conversations", RELEASE)[name]

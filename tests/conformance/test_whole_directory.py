@@ -30,7 +30,7 @@ from odradek.protocol.generated.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from odradek.wire_client import WireClient
-from tests.conformance.real_kafka import TEST_DEFAULTS, RealKafka, Unavailable, free_ports, java_command
+from tests.conformance.real_kafka import TEST_DEFAULTS, RealKafka, free_ports, java_command
 from tests.conformance.test_log_directory import TOPICS, fill
 from tests.scenarios.target import wait_until
 
@@ -188,21 +188,18 @@ def test_a_real_broker_starts_on_what_odradek_wrote_and_back(tmp_path: Path) -> 
         topic_ids = ids(broker.bootstrap_servers, *NAMES)
         with open_transaction(broker.bootstrap_servers):
             broker.close()
+    kafka = RealKafka(folder=tmp_path, config=OLD_TIMESTAMPS)
     try:
-        kafka = RealKafka(folder=tmp_path, config=OLD_TIMESTAMPS)
-        try:
-            kafka.start()
-            check(kafka.bootstrap_servers, topic_ids)
-            go_on(kafka.bootstrap_servers)
-        finally:
-            kafka.halt()
-        with odradek.KafkaBroker(data_dir=data, config=config) as broker:
-            assert dict(broker.topics["later"].config) == {"retention.ms": "5000000"}
-            assert read(broker.bootstrap_servers, "d-txn") == [*COMMITTED, b"seen"]
-            assert committed(broker.bootstrap_servers) == 5
-            assert not broker.bugs
-    except Unavailable as missing:
-        pytest.skip(str(missing))
+        kafka.start()
+        check(kafka.bootstrap_servers, topic_ids)
+        go_on(kafka.bootstrap_servers)
+    finally:
+        kafka.halt()
+    with odradek.KafkaBroker(data_dir=data, config=config) as broker:
+        assert dict(broker.topics["later"].config) == {"retention.ms": "5000000"}
+        assert read(broker.bootstrap_servers, "d-txn") == [*COMMITTED, b"seen"]
+        assert committed(broker.bootstrap_servers) == 5
+        assert not broker.bugs
 
 
 def test_a_real_broker_starts_on_what_a_killed_odradek_left(tmp_path: Path) -> None:
@@ -220,48 +217,41 @@ def test_a_real_broker_starts_on_what_a_killed_odradek_left(tmp_path: Path) -> N
     finally:
         process.kill()
         process.wait()
+    kafka = RealKafka(folder=tmp_path)
     try:
-        kafka = RealKafka(folder=tmp_path)
-        try:
-            kafka.start()
-            client = admin(kafka.bootstrap_servers)
+        kafka.start()
+        client = admin(kafka.bootstrap_servers)
 
-            def led() -> bool:
-                topics = client.list_topics(timeout=60).topics
-                return "a" in topics and all(each.leader == 0 for each in topics["a"].partitions.values())
+        def led() -> bool:
+            topics = client.list_topics(timeout=60).topics
+            return "a" in topics and all(each.leader == 0 for each in topics["a"].partitions.values())
 
-            wait_until("leaders", led)
-            assert ids(kafka.bootstrap_servers, "a") == topic_ids
-            assert configs(kafka.bootstrap_servers, ResourceType.TOPIC, "a")["retention.ms"] == "7654321"
-            assert len(read(kafka.bootstrap_servers, "a")) == 33
-        finally:
-            kafka.halt()
-    except Unavailable as missing:
-        pytest.skip(str(missing))
+        wait_until("leaders", led)
+        assert ids(kafka.bootstrap_servers, "a") == topic_ids
+        assert configs(kafka.bootstrap_servers, ResourceType.TOPIC, "a")["retention.ms"] == "7654321"
+        assert len(read(kafka.bootstrap_servers, "a")) == 33
+    finally:
+        kafka.halt()
 
 
 @pytest.mark.parametrize("kill", [False, True], ids=["stopped", "killed"])
 def test_odradek_starts_on_what_a_real_broker_wrote(tmp_path: Path, kill: bool) -> None:
+    kafka = RealKafka(folder=tmp_path, config=SETTINGS)
     try:
-        kafka = RealKafka(folder=tmp_path, config=SETTINGS)
-        try:
-            kafka.start()
-            client = admin(kafka.bootstrap_servers)
-            topics = [
-                NewTopic(name, 1, 1, config=how["config"] if isinstance(how, dict) else {})
-                for name, how in TOPICS.items()
-            ]
-            for future in client.create_topics(topics).values():
-                future.result(60)
-            fill(kafka.bootstrap_servers)
-            change(kafka.bootstrap_servers)
-            topic_ids = ids(kafka.bootstrap_servers, *NAMES)
-            with open_transaction(kafka.bootstrap_servers):
-                kafka.halt(kill=kill)
-        finally:
-            kafka.halt(kill=True)
-    except Unavailable as missing:
-        pytest.skip(str(missing))
+        kafka.start()
+        client = admin(kafka.bootstrap_servers)
+        topics = [
+            NewTopic(name, 1, 1, config=how["config"] if isinstance(how, dict) else {}) for name, how in TOPICS.items()
+        ]
+        for future in client.create_topics(topics).values():
+            future.result(60)
+        fill(kafka.bootstrap_servers)
+        change(kafka.bootstrap_servers)
+        topic_ids = ids(kafka.bootstrap_servers, *NAMES)
+        with open_transaction(kafka.bootstrap_servers):
+            kafka.halt(kill=kill)
+    finally:
+        kafka.halt(kill=True)
     with odradek.KafkaBroker(data_dir=kafka.log_dir, config=OLD_TIMESTAMPS) as broker:
         assert list(broker.cluster.nodes) == [0]
         check(broker.bootstrap_servers, topic_ids)
@@ -278,24 +268,21 @@ def test_three_real_brokers_start_on_the_directories_of_three_nodes_and_back(tmp
     with odradek.KafkaBroker(nodes=3, data_dir=data, topics=topics, config=CONFIG) as broker:
         write(broker.bootstrap_servers, 100)
         topic_ids = ids(broker.bootstrap_servers, "a")
-    try:
-        with three_brokers(tmp_path, data) as bootstrap:
-            client = admin(bootstrap)
+    with three_brokers(tmp_path, data) as bootstrap:
+        client = admin(bootstrap)
 
-            def in_sync() -> bool:
-                try:
-                    known = client.list_topics(timeout=5).topics
-                except KafkaException:
-                    return False
-                return "a" in known and all(len(each.isrs) == 3 for each in known["a"].partitions.values())
+        def in_sync() -> bool:
+            try:
+                known = client.list_topics(timeout=5).topics
+            except KafkaException:
+                return False
+            return "a" in known and all(len(each.isrs) == 3 for each in known["a"].partitions.values())
 
-            wait_until("replicas in sync", in_sync, 180)
-            assert ids(bootstrap, "a") == topic_ids
-            assert configs(bootstrap, ResourceType.TOPIC, "a")["retention.ms"] == "7654321"
-            assert len(read(bootstrap, "a")) == 34
-            write(bootstrap, 50)
-    except Unavailable as missing:
-        pytest.skip(str(missing))
+        wait_until("replicas in sync", in_sync, 180)
+        assert ids(bootstrap, "a") == topic_ids
+        assert configs(bootstrap, ResourceType.TOPIC, "a")["retention.ms"] == "7654321"
+        assert len(read(bootstrap, "a")) == 34
+        write(bootstrap, 50)
     with odradek.KafkaBroker(nodes=3, data_dir=data, config=CONFIG) as broker:
         partitions = broker.topics["a"].partitions
         assert sum(partition.high_watermark for partition in partitions) == 150

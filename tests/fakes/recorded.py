@@ -10,6 +10,5 @@ from tests.scenarios.share_conversations import CONFIG, transcribe
 def check_as_recorded(name: str, release: str) -> None:
     """Hold a conversation about share groups, and see that every word of it is as recorded."""
     with KafkaBroker(config=CONFIG, kafka_version=release) as broker:
-        host, port = broker.bootstrap_servers.rsplit(":", 1)
-        assert transcribe(name, host, int(port)) == recorded("share_conversations", release)[name]
+        assert transcribe(name, broker.bootstrap_servers) == recorded("share_conversations", release)[name]
         assert broker.bugs == []

@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka import Consumer, Producer
 
 from tests.image.engine import Engine, Failed, found
-from tests.scenarios.other_clients import Report, go_program, java_command, js_program, reports
+from tests.scenarios.test_other_clients import Report, go_program, java_command, js_program, reports
 
 pytestmark = pytest.mark.slow
 

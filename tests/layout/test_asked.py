@@ -10,6 +10,7 @@ from tests.conformance import asked
 from tests.conformance.asked import HERE, Asked, digest
 
 MODULE = HERE / "test_group_conversations.py"
+KEY = "conformance/test_group_conversations.py"
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +22,7 @@ def asked_once(tmp_path: Path, **outcomes: str) -> Asked:
     """What a later run reads after one in which tests of `MODULE` ended so."""
     first = Asked({})
     for test, outcome in outcomes.items():
-        first.told(MODULE.name, test, outcome)
+        first.told(KEY, test, outcome)
     first.write(store=tmp_path / "asked.json")
     return Asked.read(tmp_path / "asked.json")
 
@@ -34,9 +35,9 @@ def test_what_passed_stands_and_nothing_else_does(tmp_path: Path) -> None:
 def test_a_failure_after_the_call_counts_and_a_second_try_too(tmp_path: Path) -> None:
     first = Asked({})
     for outcome in ("passed", "failed"):  # of the call, of what follows it
-        first.told(MODULE.name, "torn_down", outcome)
+        first.told(KEY, "torn_down", outcome)
     for outcome in ("rerun", "passed"):
-        first.told(MODULE.name, "racing", outcome)
+        first.told(KEY, "racing", outcome)
     first.write(store=tmp_path / "asked.json")
     later = Asked.read(tmp_path / "asked.json")
     assert not later.stands(MODULE, "torn_down")
@@ -51,7 +52,7 @@ def test_all_is_asked_again_on_request(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_what_failed_later_is_forgotten_and_what_was_not_run_is_kept(tmp_path: Path) -> None:
     later = asked_once(tmp_path, one="passed", two="passed")
-    later.told(MODULE.name, "one", "failed")
+    later.told(KEY, "one", "failed")
     later.write(store=tmp_path / "asked.json")
     last = Asked.read(tmp_path / "asked.json")
     assert not last.stands(MODULE, "one")
@@ -73,6 +74,6 @@ def test_only_what_shows_odradeks_output_to_kafka_depends_on_its_packages() -> N
 
 
 def test_modules_that_are_gone_are_forgotten(tmp_path: Path) -> None:
-    first = Asked({"test_gone.py": {"digest": "0", "passed": ["one"]}})
+    first = Asked({"conformance/test_gone.py": {"digest": "0", "passed": ["one"]}})
     first.write(store=tmp_path / "asked.json")
     assert Asked.read(tmp_path / "asked.json").known == {}

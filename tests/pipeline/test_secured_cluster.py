@@ -13,15 +13,15 @@ from odradek.pipeline.jobs import audit
 from odradek.pipeline.jobs.logs import LogPlace
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
-from tests.scenarios.secured_listeners import PASSWORDS, Secured, java_jaas, secured_odradek
-from tests.scenarios.wire_security import login
+from tests.scenarios.secured_listeners import PASSWORDS, Secured, java_jaas, secured_broker
+from tests.scenarios.test_wire_security import login
 
 pytestmark = [pytest.mark.clients, pytest.mark.jdk]
 
 
 @pytest.fixture(scope="module")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
-    with secured_odradek(tmp_path_factory.mktemp("secured")) as started:
+    with secured_broker("odradek", tmp_path_factory.mktemp("secured")) as started:
         options = login(started, "SCRAM-SHA-512")
         with ClusterClient(started.addresses["LOGIN"], security=ClientSecurity.parse(options)) as client:
             client.create_topics({"secured": 1})

@@ -24,7 +24,7 @@ from odradek.protocol.generated.messages.describe_acls import DescribeAclsReques
 from odradek.protocol.generated.messages.init_producer_id import InitProducerIdRequest
 from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.fakes.wire_client import WireClient
-from tests.scenarios.authorization import ADMIN, kafka_with_users, log_in
+from tests.scenarios.authorization import ADMIN, broker_with_users, log_in
 from tests.scenarios.target import wait_until
 
 CASES = 60
@@ -101,7 +101,7 @@ def record(allow_if_no_acl: bool) -> list[Case]:
     generator = random.Random(f"decisions {allow_if_no_acl}")
     config = {"allow.everyone.if.no.acl.found": str(allow_if_no_acl).lower()}
     cases: list[Case] = []
-    with kafka_with_users(config=config) as (_, port), log_in(port, ADMIN) as admin:
+    with broker_with_users("kafka", config) as port, log_in(port, ADMIN) as admin:
         clients = {user: log_in(port, user) for user in USERS}
         for _ in range(CASES):
             entries = random_entries(generator)

@@ -27,11 +27,11 @@ from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthentica
 from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest
 from odradek.protocol.json_form import from_json, to_json
 from odradek.protocol.message_codec import codec
-from tests.conformance.real_kafka import RealKafka, free_ports
+from tests.conformance.real_kafka import free_ports
 from tests.fakes.wire_client import ConnectionClosed, WireClient
 from tests.scenarios.authorization_rows import NO_ID, Form, Row, World, batch, rows
 from tests.scenarios.odd_requests import completed
-from tests.scenarios.target import odradek_target, wait_until
+from tests.scenarios.target import served, wait_until
 
 Answers = dict[str, dict[str, Any]]
 """API, version and label -> rights (sorted, joined by commas) -> answer."""
@@ -97,31 +97,18 @@ def jaas() -> str:
     return f"org.apache.kafka.common.security.plain.PlainLoginModule required {known};"
 
 
-def config_for(plain_port: int, sasl_port: int) -> dict[str, str]:
-    """The properties of a broker with a SASL_PLAINTEXT listener, and a plain one where everybody is a super user."""
-    listeners = f"PLAINTEXT://127.0.0.1:{plain_port},SASL_PLAINTEXT://127.0.0.1:{sasl_port}"
-    return {**CONFIG, "listeners": listeners, "listener.name.sasl_plaintext.plain.sasl.jaas.config": jaas()}
-
-
 @contextmanager
-def kafka_with_users(heap: str = "512m", config: Mapping[str, str] | None = None) -> Iterator[tuple[int, int]]:
-    """A real Kafka; its plain port and the one of its users."""
-    plain, users_port, controller = free_ports(3)
-    known = {**config_for(plain, users_port), **(config or {})}
-    known["listeners"] += f",CONTROLLER://127.0.0.1:{controller}"
-    known["advertised.listeners"] = known["listeners"].rpartition(",")[0]
-    names = ("PLAINTEXT:PLAINTEXT", "SASL_PLAINTEXT:SASL_PLAINTEXT", "CONTROLLER:PLAINTEXT")
-    known |= {"listener.security.protocol.map": ",".join(names)}
-    known["controller.quorum.voters"] = f"0@127.0.0.1:{controller}"
-    with RealKafka(port=plain, config=known, heap=heap):
-        yield plain, users_port
-
-
-@contextmanager
-def odradek_with_users() -> Iterator[int]:
-    """odradek in a process of its own; the port of its users."""
+def broker_with_users(side: str, config: Mapping[str, str] | None = None) -> Iterator[int]:
+    """A broker of a side with a plain listener, where everybody is a super user, and one for users: that one's port."""
     plain, users_port = free_ports(2)
-    with odradek_target(config={**config_for(plain, users_port), "node.id": "0"}):
+    properties = {
+        **CONFIG,
+        "listeners": f"PLAINTEXT://127.0.0.1:{plain},SASL_PLAINTEXT://127.0.0.1:{users_port}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT",
+        "listener.name.sasl_plaintext.plain.sasl.jaas.config": jaas(),
+        **(config or {}),
+    }
+    with served(side, properties):
         yield users_port
 
 
@@ -551,7 +538,7 @@ def differing(told: Answers, expected: Answers) -> dict[str, tuple[Any, Any]]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    with kafka_with_users() as (_, port):
+    with broker_with_users("kafka") as port:
         told = tell_all(partial(log_in, port))
     Path(arguments[0]).write_bytes(gzip.compress(json.dumps(told).encode(), mtime=0))
     print(f"{sum(map(len, told.values()))} answers")

@@ -1,16 +1,13 @@
 """Conversations of raw requests about consumer groups (KIP-848), in the manner of `group_conversations`.
 
-The transcripts of a real Kafka 4.4.0 lie in ``tests/vectors/consumer_group_conversations.json.gz``; this writes them:
-
-    python -m tests.scenarios.consumer_group_conversations HOST:PORT tests/vectors/consumer_group_conversations.json.gz
-
+The transcripts of a real Kafka 4.4.0 lie in ``tests/vectors/consumer_group_conversations.json.gz``.
 The broker needs the settings of `tests.scenarios.target.SCENARIO_CONFIG`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from itertools import count
 from struct import pack
@@ -51,13 +48,12 @@ from odradek.protocol.uuids import uuid_to_text
 from tests.scenarios.group_conversations import (
     INTERNAL,
     Conversation,
-    Transcript,
     delete_offsets,
     group_records,
     subscription,
 )
 from tests.scenarios.target import SCENARIO_CONFIG, wait_until
-from tests.scenarios.transcripts import held, record_all
+from tests.scenarios.transcripts import conversations, transcriber
 
 _UNSEEN = frozenset({"assignmentTimestamp", "timestamp", "version", "metadataHash", "expireTimestamp"})
 _SORTED = {
@@ -904,42 +900,5 @@ def deleted_group(c: ConsumerConversation) -> None:
     c.log()
 
 
-CONVERSATIONS: dict[str, Callable[[ConsumerConversation], None]] = {
-    talk.__name__: talk
-    for talk in (
-        one_member,
-        two_members,
-        three_members,
-        fencing,
-        refused,
-        newcomer_without_topics,
-        static_members,
-        subscriptions,
-        session_expiry,
-        rebalance_timeout,
-        assignors,
-        assignment_interval,
-        regexes,
-        commits,
-        classic_api,
-        empty_groups,
-        upgrade,
-        downgrade,
-        downgrade_by_leaving,
-        upgrade_refused,
-        upgrade_while_rebalancing,
-        static_changes,
-        session_of_classic_members,
-        full,
-        deleted_group,
-    )
-}
-
-
-def transcribe(name: str, host: str, port: int) -> Transcript:
-    """Hold one conversation."""
-    return held(ConsumerConversation(host, port), CONVERSATIONS[name])
-
-
-if __name__ == "__main__":
-    record_all(transcribe, CONVERSATIONS)
+CONVERSATIONS = conversations(__name__)
+transcribe = transcriber(ConsumerConversation, CONVERSATIONS)

@@ -2,19 +2,15 @@
 
 The form is that of `login_conversations`. Times are written as their distance from the creation of the token, ids as
 numbers in the order in which they came; of an HMAC it is written whether it is the right one. The transcripts of a real
-Kafka 4.4.0 lie in ``tests/vectors/credential_conversations.json.gz``; this writes them:
-
-    python -m tests.scenarios.credential_conversations PORTS tests/vectors/credential_conversations.json.gz
+Kafka 4.4.0 lie in ``tests/vectors/credential_conversations.json.gz``.
 """
 
 from __future__ import annotations
 
 import base64
 import hmac
-import json
-import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from odradek.protocol.errors import ErrorCode
@@ -36,9 +32,9 @@ from odradek.protocol.generated.messages.expire_delegation_token import ExpireDe
 from odradek.protocol.generated.messages.list_groups import ListGroupsRequest
 from odradek.protocol.generated.messages.renew_delegation_token import RenewDelegationTokenRequest
 from tests.scenarios.login_conversation import Login, Ports, Transcript
-from tests.scenarios.login_conversations import written
 from tests.scenarios.sasl_broker import SECRET_KEY
 from tests.scenarios.scram_client import ScramClient, salted_password
+from tests.scenarios.transcripts import conversations, held
 
 HOUR_MS = 3_600_000
 _WAIT_S = 0.4
@@ -458,22 +454,9 @@ def sessions_of_tokens(c: Talk) -> None:
     c.expires(alice, token, -1)
 
 
-CONVERSATIONS: Mapping[str, Callable[[Talk], None]] = {
-    function.__name__: function
-    for function in (users, odd_users, new_passwords, tokens, odd_tokens, not_allowed, sessions_of_tokens)
-}
+CONVERSATIONS = conversations(__name__)
 
 
 def transcribe(name: str, ports: Ports, wait: Callable[[float], object] = time.sleep) -> Transcript:
     """Hold one conversation with a broker of `sasl_properties` that has no SCRAM users and no tokens."""
-    talk = Talk(ports, wait)
-    try:
-        CONVERSATIONS[name](talk)
-    finally:
-        talk.close()
-    result: Transcript = json.loads(json.dumps(talk.transcript))
-    return result
-
-
-if __name__ == "__main__":
-    written(CONVERSATIONS, transcribe, sys.argv[1:])
+    return held(Talk(ports, wait), CONVERSATIONS[name])

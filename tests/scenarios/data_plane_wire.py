@@ -2,9 +2,7 @@
 
 A transcript is a list of [what was asked, what came back] in a short form, with topic names, topic ids, producer ids
 and times replaced by names of ours. The transcripts of a real Kafka 4.4.0 lie in
-`tests/vectors/data_plane_wire.json.gz`; this writes them:
-
-    python -m tests.scenarios.data_plane_wire HOST:PORT tests/vectors/data_plane_wire.json.gz
+`tests/vectors/data_plane_wire.json.gz`.
 """
 
 from __future__ import annotations
@@ -42,7 +40,7 @@ from odradek.protocol.record_batch import build_batch, iter_batches
 from odradek.protocol.records import Buffer, Record
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.target import wait_until
-from tests.scenarios.transcripts import held, record_all
+from tests.scenarios.transcripts import conversations, transcriber
 
 Transcript = list[Any]
 WAIT_MS = 200  # of fetches that wait for all of it
@@ -597,26 +595,5 @@ def transactions_v2(c: Conversation) -> None:
     c.describe("a", 0, 1)
 
 
-CONVERSATIONS: dict[str, Callable[[Conversation], None]] = {
-    each.__name__: each
-    for each in (
-        producing,
-        idempotence,
-        reading,
-        waiting,
-        sessions,
-        offsets,
-        producer_ids,
-        transactions,
-        transactions_v2,
-    )
-}
-
-
-def transcribe(name: str, host: str, port: int) -> Transcript:
-    """Hold one conversation."""
-    return held(Conversation(host, port), CONVERSATIONS[name])
-
-
-if __name__ == "__main__":
-    record_all(transcribe, CONVERSATIONS)
+CONVERSATIONS = conversations(__name__)
+transcribe = transcriber(Conversation, CONVERSATIONS)

@@ -1,16 +1,14 @@
 """Conversations of raw requests about the dead letter queues of share groups (KIP-1191, Kafka 4.4).
 
 As `share_conversations`, with what is in the queue spelt out. The transcripts of a real Kafka 4.4.0 lie in
-``tests/vectors/dead_letters.json.gz``; this writes them, from a broker with the configs of `CONFIG`:
-
-    python -m tests.scenarios.dead_letters HOST:PORT tests/vectors/dead_letters.json.gz
+``tests/vectors/dead_letters.json.gz``.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from odradek.protocol.compression import Codec
@@ -32,10 +30,9 @@ from odradek.protocol.generated.messages.produce import PartitionProduceData, Pr
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from tests.scenarios import share_conversations
-from tests.scenarios.group_conversations import Transcript
 from tests.scenarios.share_conversations import Ack, ShareConversation, batches_of
 from tests.scenarios.target import wait_until
-from tests.scenarios.transcripts import held, record_all
+from tests.scenarios.transcripts import conversations, transcriber
 
 CONFIG: Mapping[str, str] = {**share_conversations.CONFIG, "group.share.min.delivery.count.limit": "2"}
 """What a broker is configured with for these conversations."""
@@ -545,43 +542,5 @@ def configs(c: DeadLetterConversation) -> None:
     client.request(IncrementalAlterConfigsRequest([undo]), 1)
 
 
-CONVERSATIONS: dict[str, Callable[[DeadLetterConversation], None]] = {
-    talk.__name__: talk
-    for talk in (
-        rejected,
-        copied,
-        delivered_too_often,
-        rejected_the_last_time,
-        locks_run_out,
-        member_leaves,
-        gaps,
-        transactions,
-        partitions,
-        one_partition,
-        no_queue,
-        not_enabled,
-        wrong_prefix,
-        odd_name,
-        created,
-        another_prefix,
-        too_large,
-        larger_with_headers,
-        large_and_compressed,
-        compacted,
-        too_few_replicas,
-        append_time,
-        deleted_meanwhile,
-        itself,
-        older_level,
-        configs,
-    )
-}
-
-
-def transcribe(name: str, host: str, port: int) -> Transcript:
-    """Hold one conversation."""
-    return held(DeadLetterConversation(host, port), CONVERSATIONS[name])
-
-
-if __name__ == "__main__":
-    record_all(transcribe, CONVERSATIONS)
+CONVERSATIONS = conversations(__name__)
+transcribe = transcriber(DeadLetterConversation, CONVERSATIONS)

@@ -11,6 +11,7 @@ import pytest
 from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
+from tests.conformance.real_kafka import Unavailable, classpath
 from tests.scenarios.target import Target, unique, wait_until
 
 
@@ -20,13 +21,22 @@ class MakeTopic(Protocol):
     def __call__(self, label: str = "t", partitions: int = 1, **configs: str) -> str: ...
 
 
-def of_clients(items: list[pytest.Item], folder: str, mark: pytest.MarkDecorator) -> None:
+def of_clients(items: list[pytest.Item], folder: str, *marks: pytest.MarkDecorator) -> None:
     """Mark the tests of a folder. Client libraries leave broken sockets to the garbage collector: no test's fault."""
     leaving = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
     for item in items:
         if str(item.path).startswith(folder + os.sep):
-            item.add_marker(mark)
-            item.add_marker(leaving)
+            for mark in (*marks, leaving):
+                item.add_marker(mark)
+
+
+def skip_without_kafka() -> None:
+    """Skip where a real Kafka cannot be had, and say what is missing."""
+    if "ODRADEK_REAL_KAFKA" not in os.environ:
+        try:
+            classpath()
+        except Unavailable as missing:
+            pytest.skip(str(missing))
 
 
 @pytest.fixture(scope="module", autouse=True)

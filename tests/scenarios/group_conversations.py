@@ -2,9 +2,7 @@
 
 A transcript is a list of [what was asked, what came back], with member ids, topic ids and the group's own name replaced
 by names of ours, and at the end what the group's records in `__consumer_offsets` say. The transcripts of a real Kafka
-4.4.0 lie in ``tests/vectors/group_conversations.json.gz``; this writes them:
-
-    python -m tests.scenarios.group_conversations HOST:PORT tests/vectors/group_conversations.json.gz
+4.4.0 lie in ``tests/vectors/group_conversations.json.gz``.
 """
 
 from __future__ import annotations
@@ -57,7 +55,7 @@ from odradek.protocol.record_batch import iter_batches
 from odradek.protocol.uuids import uuid_to_text
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.target import wait_until
-from tests.scenarios.transcripts import held, record_all
+from tests.scenarios.transcripts import conversations, transcriber
 
 Transcript = list[Any]
 _MEMBER_ID = re.compile(r"^(.*)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
@@ -716,34 +714,5 @@ def topic_deletion(c: Conversation) -> None:
     c.log()
 
 
-CONVERSATIONS: dict[str, Callable[[Conversation], None]] = {
-    talk.__name__: talk
-    for talk in (
-        every_version,
-        votes,
-        followers,
-        leader_leaves,
-        static_members,
-        static_while_rebalancing,
-        static_follower,
-        pending_members,
-        refused,
-        another_kind,
-        offsets_without_members,
-        simple_group_gets_members,
-        deletion,
-        unreadable_subscriptions,
-        rebalance_timeout,
-        sync_timeout,
-        topic_deletion,
-    )
-}
-
-
-def transcribe(name: str, host: str, port: int) -> Transcript:
-    """Hold one conversation."""
-    return held(Conversation(host, port), CONVERSATIONS[name])
-
-
-if __name__ == "__main__":
-    record_all(transcribe, CONVERSATIONS)
+CONVERSATIONS = conversations(__name__)
+transcribe = transcriber(Conversation, CONVERSATIONS)

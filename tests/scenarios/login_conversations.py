@@ -2,22 +2,15 @@
 
 A transcript is a list of [what was sent, what came back]: an answer in JSON form, the bytes of a raw token, or that the
 connection was closed. Server nonces are random and written as `<nonce>`. The transcripts of a real Kafka 4.4.0 lie in
-``tests/vectors/login_conversations.json.gz``; this writes them:
-
-    python -m tests.scenarios.login_conversations PORTS tests/vectors/login_conversations.json.gz
-
-PORTS are those of `sasl_broker.sasl_properties`, as NAME=PORT,NAME=PORT.
+``tests/vectors/login_conversations.json.gz``.
 """
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
 import struct
-import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from odradek.broker.releases.release import DEFAULT
@@ -35,9 +28,10 @@ from odradek.protocol.generated.messages.produce import ProduceRequest
 from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateRequest
 from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest
 from tests.fakes.versions import highest_of
-from tests.scenarios.login_conversation import Login, Ports, Transcript, add_scram_users, plain
+from tests.scenarios.login_conversation import Login, Ports, Transcript, add_scram_users, plain, remove_scram_users
 from tests.scenarios.sasl_broker import PLAIN_USERS, SCRAM_USERS, SHORT_MS
 from tests.scenarios.scram_client import ScramClient
+from tests.scenarios.transcripts import conversations, held
 
 # -- before the log-in
 
@@ -598,59 +592,15 @@ def end_of_session(c: Login) -> None:
     c.authenticates(plain("alice"), 2, "without a handshake")
 
 
-CONVERSATIONS: Mapping[str, Callable[[Login], None]] = {
-    function.__name__: function
-    for function in (
-        with_headers,
-        raw_tokens,
-        versions_first,
-        handshakes,
-        not_a_log_in,
-        large_frames,
-        other_requests,
-        odd_tokens_requests,
-        after_it,
-        on_a_plain_listener,
-        at_once,
-        byte_by_byte,
-        plain_tokens,
-        scram_users,
-        scram_first,
-        scram_final,
-        session_lifetime,
-        again,
-        again_wrongly,
-        end_of_session,
-    )
-}
+CONVERSATIONS = conversations(__name__)
 
 
 def transcribe(
     name: str, ports: Ports, wait: Callable[[float], object] = time.sleep, release: str = DEFAULT
 ) -> Transcript:
-    """Hold one conversation with a broker of `sasl_properties` that has the users of `add_scram_users`."""
-    conversation = Login(ports, wait, release)
+    """Hold one conversation with a broker of `sasl_properties`. It has the users of `add_scram_users` meanwhile."""
+    add_scram_users(ports["PLAINTEXT"])
     try:
-        CONVERSATIONS[name](conversation)
+        return held(Login(ports, wait, release), CONVERSATIONS[name])
     finally:
-        conversation.close()
-    result: Transcript = json.loads(json.dumps(conversation.transcript))
-    return result
-
-
-def ports_of(text: str) -> dict[str, int]:
-    """The ports that `NAME=PORT,NAME=PORT` says."""
-    return {name: int(port) for name, port in (pair.split("=") for pair in text.split(","))}
-
-
-def written(names: Iterable[str], hold: Callable[[str, Ports], Transcript], arguments: Sequence[str]) -> None:
-    """Hold all conversations with the broker at the ports of the first argument and write them to the second."""
-    ports, target = ports_of(arguments[0]), arguments[1]
-    transcripts = {name: hold(name, ports) for name in names}
-    with gzip.GzipFile(target, "w", mtime=0) as out:
-        out.write(json.dumps(transcripts, indent=1, sort_keys=True, ensure_ascii=False).encode())
-
-
-if __name__ == "__main__":
-    add_scram_users(ports_of(sys.argv[1])["PLAINTEXT"])
-    written(CONVERSATIONS, transcribe, sys.argv[1:])
+        remove_scram_users(ports["PLAINTEXT"])

@@ -67,7 +67,7 @@ class OlderVersions(Conversation):
 
     def __init__(self, host: str, port: int, release: str) -> None:
         self._apis = release_of(release).apis or {}
-        super().__init__(host, port)
+        super().__init__(host, int(port))
 
     def _client(self, name: str) -> WireClient:
         client = self._clients.get(name)
@@ -140,18 +140,19 @@ def config_of(kind: str, release: str, name: str) -> Mapping[str, str]:
     return {key: value for key, value in wanted.items() if key in known}
 
 
-def transcribe(kind: str, release: str, name: str, host: str, port: int) -> Transcript:
+def transcribe(kind: str, release: str, name: str, bootstrap: str) -> Transcript:
     """Hold one conversation."""
+    host, port = bootstrap.rsplit(":", 1)
     if kind == "classic":
-        return held(OlderVersions(host, port, release), group_conversations.CONVERSATIONS[name])
+        return held(OlderVersions(host, int(port), release), group_conversations.CONVERSATIONS[name])
     if kind == "share":
-        return held(FewerConfigs(host, port), share_conversations.CONVERSATIONS[name])
+        return held(FewerConfigs(host, int(port)), share_conversations.CONVERSATIONS[name])
     if kind == "streams":
-        return held(ImpatientConversation(host, port), streams_group_conversations.CONVERSATIONS[name])
+        return held(ImpatientConversation(host, int(port)), streams_group_conversations.CONVERSATIONS[name])
     talk = consumer_group_conversations.CONVERSATIONS[name]
     if name not in _BY_EPOCH:
-        return held(ConsumerConversation(host, port), talk)
-    return held((FirstEpochs if release == "4.2" else FirstEpochsByName)(host, port), talk)
+        return held(ConsumerConversation(host, int(port)), talk)
+    return held((FirstEpochs if release == "4.2" else FirstEpochsByName)(host, int(port)), talk)
 
 
 def _kafka(config: Mapping[str, str]) -> RealKafka:
@@ -168,7 +169,7 @@ def main(kind: str, names: Sequence[str]) -> None:
     told = json.loads(gzip.decompress(file.read_bytes())) if file.exists() else {}
     for name in names:
         with _kafka(config_of(kind, RELEASE, name)) as kafka:
-            told[name] = transcribe(kind, RELEASE, name, "127.0.0.1", kafka.port)
+            told[name] = transcribe(kind, RELEASE, name, kafka.bootstrap_servers)
     with gzip.GzipFile(file, "w", mtime=0) as out:
         out.write(json.dumps(told, indent=1, sort_keys=True).encode())
 

@@ -1,19 +1,14 @@
 """Conversations of raw requests about client quotas, written down so that two brokers can be compared.
 
 A transcript is a list of [what was asked, what came back]. The transcripts of a real Kafka 4.4.0 lie in
-``tests/vectors/quota_conversations.json.gz``; this writes them:
-
-    python -m tests.scenarios.quota_conversations HOST:PORT tests/vectors/quota_conversations.json.gz
+``tests/vectors/quota_conversations.json.gz``.
 """
 
 from __future__ import annotations
 
-import gzip
 import json
-import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from math import inf, nan
-from pathlib import Path
 from typing import Any
 
 from odradek.protocol.errors import ErrorCode
@@ -26,6 +21,7 @@ from odradek.protocol.generated.messages.alter_client_quotas import (
 from odradek.protocol.generated.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.target import wait_until
+from tests.scenarios.transcripts import conversations, transcriber
 
 Transcript = list[Any]
 Entity = Iterable[tuple[str, str | None]]
@@ -233,24 +229,5 @@ def bad_filters(c: QuotaConversation) -> None:
     c.describe(("user", EXACT, None), ("", EXACT, None))
 
 
-CONVERSATIONS: Mapping[str, Callable[[QuotaConversation], None]] = {
-    each.__name__: each for each in (setting_and_removing, refusals, doubled, filters, bad_filters)
-}
-
-
-def transcribe(name: str, host: str, port: int) -> Transcript:
-    """The transcript of one conversation with a broker that has no quotas; it has none afterwards."""
-    conversation = QuotaConversation(host, port)
-    try:
-        CONVERSATIONS[name](conversation)
-    finally:
-        conversation.close()
-    told: Transcript = json.loads(json.dumps(conversation.transcript))
-    return told
-
-
-if __name__ == "__main__":
-    bootstrap, path = sys.argv[1:]
-    address, _, number = bootstrap.rpartition(":")
-    told = {name: transcribe(name, address, int(number)) for name in CONVERSATIONS}
-    Path(path).write_bytes(gzip.compress(json.dumps(told).encode(), mtime=0))
+CONVERSATIONS = conversations(__name__)
+transcribe = transcriber(QuotaConversation, CONVERSATIONS)

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from odradek.client_security.options import AuthenticationError, ClientSecurity
 from odradek.wire_client import WireClient
-from tests.conformance.real_kafka import RealKafka, free_ports, properties_text
+from tests.conformance.real_kafka import free_ports
 from tests.scenarios.authority import Authority
 from tests.scenarios.login_conversation import add_scram_users
 from tests.scenarios.sasl_broker import PLAIN_USERS, SCRAM_USERS, jaas, sasl_properties
-from tests.scenarios.target import odradek_of_file, wait_until
+from tests.scenarios.target import served, wait_until
 
 LISTENERS = ("PLAINTEXT", "SASL", "SHORT", "TLS")
 """`SHORT`: sessions last `SHORT_MS`. `TLS`: of SASL_SSL."""
@@ -73,47 +73,20 @@ def _add_users(ports: Mapping[str, int]) -> None:
             wait_until(f"{user} may log in", known)
 
 
-def _properties(authority: Authority, ports: Mapping[str, int], controller: int) -> dict[str, str]:
-    return {
-        **sasl_properties(ports, ("CONTROLLER", controller)),
-        "process.roles": "broker,controller",
-        "node.id": "0",
-        "controller.listener.names": "CONTROLLER",
-        "inter.broker.listener.name": "PLAINTEXT",
+@contextmanager
+def with_log_ins(side: str, folder: Path) -> Iterator[LogIns]:
+    """A broker of a side, with the users of SCRAM added."""
+    authority = Authority(folder / "certificates")
+    ports = dict(zip(LISTENERS, free_ports(len(LISTENERS)), strict=True))
+    properties = {
+        **sasl_properties(ports),
         "offsets.topic.num.partitions": "1",
         "offsets.topic.replication.factor": "1",
         "group.initial.rebalance.delay.ms": "0",
         "ssl.keystore.type": "PEM",
         "ssl.keystore.location": str(authority.issue("broker", "localhost", "127.0.0.1")),
     }
-
-
-def _prepared(folder: Path) -> tuple[LogIns, dict[str, str]]:
-    authority = Authority(folder / "certificates")
-    controller, *others = free_ports(1 + len(LISTENERS))
-    ports = dict(zip(LISTENERS, others, strict=True))
-    return LogIns(ports, authority.ca), _properties(authority, ports, controller)
-
-
-@contextmanager
-def odradek_with_log_ins(folder: Path) -> Iterator[LogIns]:
-    """`odradek serve --config-file`, with the users of SCRAM added."""
-    broker, properties = _prepared(folder)
-    file = folder / "server.properties"
-    file.write_text(properties_text(properties))
-    with odradek_of_file(file):
-        _add_users(broker.ports)
-        yield broker
-    log = file.with_suffix(".log").read_text()
-    assert not [
-        secret for secret in (*PLAIN_USERS.values(), *SCRAM_USERS.values()) if len(secret) > 6 and secret in log
-    ]
-
-
-@contextmanager
-def kafka_with_log_ins(folder: Path) -> Iterator[LogIns]:
-    """A real Kafka with the same properties and users."""
-    broker, properties = _prepared(folder)
-    with RealKafka(port=broker.ports["PLAINTEXT"], config=properties):
-        _add_users(broker.ports)
-        yield broker
+    secrets = [secret for secret in (*PLAIN_USERS.values(), *SCRAM_USERS.values()) if len(secret) > 6]
+    with served(side, properties, secrets=secrets):
+        _add_users(ports)
+        yield LogIns(ports, authority.ca)

@@ -18,9 +18,9 @@ from odradek.protocol.generated.messages.alter_user_scram_credentials import (
     ScramCredentialUpsertion,
 )
 from odradek.wire_client import WireClient
-from tests.conformance.real_kafka import RealKafka, free_ports
+from tests.conformance.real_kafka import free_ports
 from tests.scenarios.authority import Authority, TokenSigner
-from tests.scenarios.target import odradek_of_file
+from tests.scenarios.target import served
 
 PASSWORDS: Mapping[str, str] = {"alice": "alice-secret", "bob": 'bob="s, secret'}
 """Users of PLAIN and SCRAM."""
@@ -46,9 +46,8 @@ VALIDATOR = f"{_JAAS}.oauthbearer.OAuthBearerValidatorCallbackHandler"
 
 @dataclass(frozen=True)
 class Secured:
-    """A running broker: `name` is `odradek` or `kafka`, `addresses` has host:port by listener."""
+    """A running broker: `addresses` has host:port by listener."""
 
-    name: str
     addresses: Mapping[str, str]
     authority: Authority
     signer: TokenSigner
@@ -67,7 +66,6 @@ def server_properties(
     properties = {
         "listeners": ",".join(f"{name}://127.0.0.1:{port}" for name, port in ports.items()),
         "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in PROTOCOLS.items()),
-        "inter.broker.listener.name": "PLAINTEXT",
         "ssl.keystore.type": "PEM",
         "ssl.keystore.location": str(server),
         "ssl.truststore.type": "PEM",
@@ -125,47 +123,16 @@ def _quoted(text: str) -> str:
 
 
 @contextmanager
-def secured_kafka(folder: Path) -> Iterator[Secured]:
-    """A real Kafka with all listeners, and the users in its metadata log."""
-    authority, signer = Authority(folder / "certificates"), TokenSigner(folder)
-    with served_keys(signer) as jwks_url, _kafka(authority, signer, jwks_url) as ports:
-        add_users(ports["PLAINTEXT"])
-        yield Secured("kafka", {name: f"127.0.0.1:{port}" for name, port in ports.items()}, authority, signer)
-
-
-@contextmanager
-def secured_odradek(folder: Path) -> Iterator[Secured]:
-    """odradek with the same listeners and users."""
+def secured_broker(side: str, folder: Path) -> Iterator[Secured]:
+    """A broker of a side with all listeners, and the users in its metadata log."""
     authority, signer = Authority(folder / "certificates"), TokenSigner(folder)
     ports = dict(zip(PROTOCOLS, free_ports(len(PROTOCOLS)), strict=True))
-    file = folder / "server.properties"
     with served_keys(signer) as jwks_url:
-        write_properties(file, server_properties(authority, signer, jwks_url, ports))
-        with odradek_of_file(file):
+        properties = server_properties(authority, signer, jwks_url, ports)
+        allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={signer.jwks.as_uri()},{jwks_url}"
+        with served(side, properties, jvm_options=[allowed]):
             add_users(ports["PLAINTEXT"])
-            yield Secured("odradek", {name: f"127.0.0.1:{port}" for name, port in ports.items()}, authority, signer)
-
-
-def write_properties(file: Path, properties: Mapping[str, str]) -> None:
-    """Write a properties file that Java reads as it is meant."""
-    lines = (f"{name}={value}" for name, value in properties.items())
-    file.write_text("".join(line.replace("\\", "\\\\") + "\n" for line in lines))
-
-
-@contextmanager
-def _kafka(authority: Authority, signer: TokenSigner, jwks_url: str) -> Iterator[dict[str, int]]:
-    ports = dict(zip(PROTOCOLS, free_ports(len(PROTOCOLS)), strict=True))
-    properties = server_properties(authority, signer, jwks_url, ports)
-    (controller,) = free_ports(1)
-    properties |= {
-        "listeners": f"{properties['listeners']},CONTROLLER://127.0.0.1:{controller}",
-        "advertised.listeners": properties["listeners"],
-        "listener.security.protocol.map": f"{properties['listener.security.protocol.map']},CONTROLLER:PLAINTEXT",
-        "controller.quorum.voters": f"0@127.0.0.1:{controller}",
-    }
-    allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={signer.jwks.as_uri()},{jwks_url}"
-    with RealKafka(port=ports["PLAINTEXT"], config=properties, jvm_options=[allowed]):
-        yield ports
+            yield Secured({name: f"127.0.0.1:{port}" for name, port in ports.items()}, authority, signer)
 
 
 def add_users(port: int) -> None:

@@ -1,17 +1,14 @@
 """Conversations of raw requests about share groups, written down so that two brokers can be compared word for word.
 
 Like `group_conversations`, with the records of `__share_group_state` and the batches of a ShareFetch spelt out. The
-transcripts of a real Kafka 4.4.0 lie in ``tests/vectors/share_conversations.json.gz``; this writes them, from a broker
-with the configs of `CONFIG`:
-
-    python -m tests.scenarios.share_conversations HOST:PORT tests/vectors/share_conversations.json.gz
+transcripts of a real Kafka 4.4.0 lie in ``tests/vectors/share_conversations.json.gz``.
 """
 
 from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from odradek.broker.coordinator.service import partition_for
@@ -64,9 +61,9 @@ from odradek.protocol.records import Record
 from odradek.protocol.stored import decode_group_record, decode_share_record
 from odradek.protocol.uuids import uuid_to_text
 from tests.fakes.wire_client import WireClient
-from tests.scenarios.group_conversations import INTERNAL, Conversation, Transcript
+from tests.scenarios.group_conversations import INTERNAL, Conversation
 from tests.scenarios.target import wait_until
-from tests.scenarios.transcripts import held, record_all
+from tests.scenarios.transcripts import conversations, transcriber
 
 CONFIG: Mapping[str, str] = {
     "group.share.min.heartbeat.interval.ms": "100",
@@ -1052,43 +1049,5 @@ def switched_off(c: ShareConversation) -> None:
     c.lives("m1", epoch)
 
 
-CONVERSATIONS: dict[str, Callable[[ShareConversation], None]] = {
-    talk.__name__: talk
-    for talk in (
-        share_states,
-        wrong_share_states,
-        merged_batches,
-        snapshots,
-        share_keys,
-        members,
-        several_members,
-        wrong_members,
-        simple_work,
-        first_looks,
-        deliveries,
-        record_limit,
-        many_locks,
-        wrong_acknowledgements,
-        sessions,
-        lock_timeouts,
-        starting_points,
-        by_duration,
-        offsets,
-        transactions,
-        other_kinds,
-        topics_go,
-        connections,
-        silent_members,
-        compacted,
-        switched_off,
-    )
-}
-
-
-def transcribe(name: str, host: str, port: int) -> Transcript:
-    """Hold one conversation."""
-    return held(ShareConversation(host, port), CONVERSATIONS[name])
-
-
-if __name__ == "__main__":
-    record_all(transcribe, CONVERSATIONS)
+CONVERSATIONS = conversations(__name__)
+transcribe = transcriber(ShareConversation, CONVERSATIONS)

@@ -1,9 +1,6 @@
 """Conversations of raw requests about streams groups (KIP-1071), in the manner of `group_conversations`.
 
-The transcripts of a real Kafka 4.4.0 lie in ``tests/vectors/streams_group_conversations.json.gz``; this writes them:
-
-    python -m tests.scenarios.streams_group_conversations HOST:PORT tests/vectors/streams_group_conversations.json.gz
-
+The transcripts of a real Kafka 4.4.0 lie in ``tests/vectors/streams_group_conversations.json.gz``.
 The broker needs the settings of `tests.scenarios.target.SCENARIO_CONFIG`.
 """
 
@@ -19,23 +16,12 @@ from odradek.protocol.generated.messages.streams_group_heartbeat import (
     TaskOffset,
     Topology,
 )
-from tests.scenarios.group_conversations import Transcript, delete_offsets
+from tests.scenarios import streams_topic_conversations
+from tests.scenarios.group_conversations import delete_offsets
 from tests.scenarios.streams_conversation import StreamsConversation
 from tests.scenarios.streams_group_walks import Walk
-from tests.scenarios.streams_topic_conversations import (
-    configs_refused,
-    creation_refused,
-    fixed_counts,
-    internal_topics,
-    invalid_topologies,
-    many_missing_sources,
-    missing_sources,
-    widths,
-    wrong_changelog,
-    wrong_partitions,
-)
 from tests.scenarios.target import wait_until
-from tests.scenarios.transcripts import held, record_all
+from tests.scenarios.transcripts import conversations, transcriber
 
 # -- the conversations
 
@@ -449,49 +435,9 @@ def walk(seed: int, c: StreamsConversation) -> None:
     Walk(c, seed).go()
 
 
-_WALKS: dict[str, Callable[[StreamsConversation], None]] = {f"walk_{seed}": partial(walk, seed) for seed in range(20)}
 CONVERSATIONS: dict[str, Callable[[StreamsConversation], None]] = {
-    talk.__name__: talk
-    for talk in (
-        one_member,
-        two_members,
-        three_members,
-        threads_of_one_process,
-        standbys,
-        internal_topics,
-        fixed_counts,
-        creation_refused,
-        configs_refused,
-        missing_sources,
-        many_missing_sources,
-        wrong_partitions,
-        wrong_changelog,
-        widths,
-        invalid_topologies,
-        refused,
-        fencing,
-        topology_epochs,
-        shutdown,
-        endpoints,
-        session_expiry,
-        rebalance_timeout,
-        initial_delay,
-        assignment_interval,
-        configs,
-        commits,
-        commits_of_nobody,
-        other_kinds,
-        consumer_groups,
-        full,
-        deleted_group,
-    )
-} | _WALKS
-
-
-def transcribe(name: str, host: str, port: int) -> Transcript:
-    """Hold one conversation."""
-    return held(StreamsConversation(host, port), CONVERSATIONS[name])
-
-
-if __name__ == "__main__":
-    record_all(transcribe, CONVERSATIONS)
+    **conversations(__name__),
+    **conversations(streams_topic_conversations.__name__),
+    **{f"walk_{seed}": partial(walk, seed) for seed in range(20)},
+}
+transcribe = transcriber(StreamsConversation, CONVERSATIONS)

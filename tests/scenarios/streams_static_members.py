@@ -1,14 +1,10 @@
 """Conversations about what streams groups have since Kafka 4.4: static members, task offsets, changed end points.
 
 As `streams_group_conversations`. The transcripts of a real Kafka 4.4.0 lie in
-``tests/vectors/streams_static_members.json.gz``; this writes them:
-
-    python -m tests.scenarios.streams_static_members HOST:PORT tests/vectors/streams_static_members.json.gz
+``tests/vectors/streams_static_members.json.gz``.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from odradek.protocol.generated.messages.incremental_alter_configs import (
     AlterableConfig,
@@ -20,10 +16,9 @@ from odradek.protocol.generated.messages.streams_group_heartbeat import Endpoint
 from odradek.protocol.generated.messages.streams_group_topology_description_update import (
     StreamsGroupTopologyDescriptionUpdateRequest,
 )
-from tests.scenarios.group_conversations import Transcript
 from tests.scenarios.streams_conversation import StreamsConversation
 from tests.scenarios.target import wait_until
-from tests.scenarios.transcripts import held, record_all
+from tests.scenarios.transcripts import conversations, transcriber
 
 
 def successors(c: StreamsConversation) -> None:
@@ -176,29 +171,5 @@ def restored(c: StreamsConversation) -> None:
     c.show_group()
 
 
-CONVERSATIONS: dict[str, Callable[[StreamsConversation], None]] = {
-    talk.__name__: talk
-    for talk in (
-        successors,
-        departures,
-        the_same_again,
-        two_places,
-        sessions,
-        changes,
-        task_offsets,
-        descriptions,
-        odd_first_heartbeats,
-        configs,
-        tags,
-        restored,
-    )
-}
-
-
-def transcribe(name: str, host: str, port: int) -> Transcript:
-    """Hold one conversation."""
-    return held(StreamsConversation(host, port), CONVERSATIONS[name])
-
-
-if __name__ == "__main__":
-    record_all(transcribe, CONVERSATIONS)
+CONVERSATIONS = conversations(__name__)
+transcribe = transcriber(StreamsConversation, CONVERSATIONS)

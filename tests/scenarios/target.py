@@ -9,13 +9,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from tests.conformance.real_kafka import RealKafka
+from tests.conformance.real_kafka import RealKafka, free_ports, properties_text
 
 # Both brokers run the scenarios with these, so that a death is noticed within a second and the log cleaner is prompt.
 SCENARIO_CONFIG: Mapping[str, str] = {
@@ -125,8 +125,47 @@ class _LogWatch:
 
 
 @contextmanager
-def odradek_of_file(file: Path) -> Iterator[None]:
-    """``odradek serve --config-file`` in its own process; a traceback in its log, or a bad end, is an error."""
+def served(
+    side: str,
+    properties: Mapping[str, str],
+    *,
+    jvm_options: Sequence[str] = (),
+    secrets: Iterable[str] = (),
+) -> Iterator[None]:
+    """A broker of a side, started with one file of properties; the first listener is plain.
+
+    A traceback in odradek's log, one of the secrets, or a bad end is an error.
+    """
+    listeners = properties["listeners"]
+    (controller,) = free_ports(1)
+    known = {
+        "process.roles": "broker,controller",
+        "node.id": "0",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.voters": f"0@127.0.0.1:{controller}",
+        "inter.broker.listener.name": "PLAINTEXT",
+        **properties,
+        "listeners": f"{listeners},CONTROLLER://127.0.0.1:{controller}",
+        "advertised.listeners": listeners,
+        "listener.security.protocol.map": f"{properties['listener.security.protocol.map']},CONTROLLER:PLAINTEXT",
+    }
+    if side == "kafka":
+        port = int(listeners.partition(",")[0].rpartition(":")[2])
+        with RealKafka(port=port, config=known, jvm_options=jvm_options):
+            yield
+    else:
+        with tempfile.TemporaryDirectory(prefix="odradek-") as folder:
+            file = Path(folder) / "server.properties"
+            file.write_text(properties_text(known))
+            with _odradek_of_file(file):
+                yield
+            log = file.with_suffix(".log").read_text()
+            assert not [secret for secret in secrets if secret in log]
+
+
+@contextmanager
+def _odradek_of_file(file: Path) -> Iterator[None]:
+    """``odradek serve --config-file`` in its own process."""
     log = file.with_suffix(".log")
     command = [sys.executable, "-m", "odradek", "serve", "--config-file", str(file)]
     with log.open("wb") as output:
@@ -149,12 +188,17 @@ def odradek_of_file(file: Path) -> Iterator[None]:
 
 
 @contextmanager
-def kafka_target() -> Iterator[Target]:
-    """A real Kafka from its jars; ``$ODRADEK_REAL_KAFKA`` (host:port) names one that already runs."""
-    running = os.environ.get("ODRADEK_REAL_KAFKA")
-    if running:
-        yield Target("kafka", running)
-        return
-    first_retention = {"log.initial.task.delay.ms": SCENARIO_CONFIG["log.retention.check.interval.ms"]}
-    with RealKafka(config={**SCENARIO_CONFIG, **first_retention}) as node:
-        yield Target("kafka", node.bootstrap_servers)
+def usual_target(side: str) -> Iterator[Target]:
+    """The broker of the scenarios without wishes of their own.
+
+    ``$ODRADEK_TARGET`` and ``$ODRADEK_REAL_KAFKA`` (host:port) name one that already runs.
+    """
+    if running := os.environ.get("ODRADEK_TARGET" if side == "odradek" else "ODRADEK_REAL_KAFKA"):
+        yield Target(side, running)
+    elif side == "odradek":
+        with odradek_target() as started:
+            yield started
+    else:
+        first_retention = {"log.initial.task.delay.ms": SCENARIO_CONFIG["log.retention.check.interval.ms"]}
+        with RealKafka(config={**SCENARIO_CONFIG, **first_retention}) as node:
+            yield Target("kafka", node.bootstrap_servers)

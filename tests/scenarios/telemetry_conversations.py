@@ -2,15 +2,13 @@
 
 A transcript is a list of [what was asked, what came back]. Client instance ids are random, and a subscription id is a
 checksum mixed with the hash of the instance id: the transcript has the checksum. The transcripts of a real Kafka 4.4.0
-lie in ``tests/vectors/telemetry_conversations.json.gz``; this writes them:
-
-    python -m tests.scenarios.telemetry_conversations HOST:PORT tests/vectors/telemetry_conversations.json.gz
+lie in ``tests/vectors/telemetry_conversations.json.gz``.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from odradek.protocol.compression import Codec, compress
@@ -27,7 +25,7 @@ from odradek.protocol.java_maps import hash_of_uuid
 from odradek.protocol.message import ZERO_UUID
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.target import wait_until
-from tests.scenarios.transcripts import held, record_all
+from tests.scenarios.transcripts import conversations, transcriber
 
 CLIENT_METRICS = 16
 MAX_BYTES = 1_048_576
@@ -295,26 +293,5 @@ def hanging_up(c: TelemetryConversation) -> None:
     c.get("c", mine)
 
 
-CONVERSATIONS: Mapping[str, Callable[[TelemetryConversation], None]] = {
-    function.__name__: function
-    for function in (
-        lifecycle,
-        without_get,
-        asking_again,
-        payloads,
-        subscriptions,
-        changes,
-        matching,
-        illegal_patterns,
-        hanging_up,
-    )
-}
-
-
-def transcribe(name: str, host: str, port: int) -> Transcript:
-    """Hold one conversation."""
-    return held(TelemetryConversation(host, port), CONVERSATIONS[name])
-
-
-if __name__ == "__main__":
-    record_all(transcribe, CONVERSATIONS)
+CONVERSATIONS = conversations(__name__)
+transcribe = transcriber(TelemetryConversation, CONVERSATIONS)

@@ -1,14 +1,12 @@
 """Conversations about topology descriptions of streams groups (KIP-1331), with a broker that has the plugin for them.
 
 As `streams_static_members`. The transcripts of a real Kafka 4.4.0 with the configs of `config_of` lie in
-``tests/vectors/topology_descriptions.json.gz``; this writes those that are named:
-
-    python -m tests.scenarios.topology_descriptions HOST:PORT FILE NAME...
+``tests/vectors/topology_descriptions.json.gz``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from odradek.protocol.generated.messages.delete_groups import DeleteGroupsRequest
@@ -20,10 +18,9 @@ from odradek.protocol.generated.messages.streams_group_topology_description_upda
     TopologyDescriptionNode,
     TopologyDescriptionSubtopology,
 )
-from tests.scenarios.group_conversations import Transcript
 from tests.scenarios.streams_conversation import StreamsConversation
 from tests.scenarios.target import SCENARIO_CONFIG, wait_until
-from tests.scenarios.transcripts import held, record_all
+from tests.scenarios.transcripts import conversations, transcriber
 
 PLUGIN = "org.apache.kafka.server.streams.InMemoryTopologyDescriptionPlugin"
 CONFIG: Mapping[str, str] = {**SCENARIO_CONFIG, "group.streams.topology.description.plugin.class": PLUGIN}
@@ -183,20 +180,10 @@ def expired(c: DescribingConversation) -> None:
     c.show_description()
 
 
-CONVERSATIONS: dict[str, Callable[[DescribingConversation], None]] = {
-    talk.__name__: talk for talk in (accepted, asked_once, refused, shapes, replaced, deleted, given_up, expired)
-}
+CONVERSATIONS = conversations(__name__)
+transcribe = transcriber(DescribingConversation, CONVERSATIONS)
 
 
 def config_of(name: str) -> Mapping[str, str]:
     """The configs of the broker for a conversation."""
     return EXPIRING if name == expired.__name__ else CONFIG
-
-
-def transcribe(name: str, host: str, port: int) -> Transcript:
-    """Hold one conversation."""
-    return held(DescribingConversation(host, port), CONVERSATIONS[name])
-
-
-if __name__ == "__main__":
-    record_all(transcribe, CONVERSATIONS)

@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.conformance.real_kafka import java_command
 from tests.scenarios.java_host import compiled
-from tests.scenarios.other_clients import go_program, js_folder
+from tests.scenarios.test_other_clients import go_program, js_folder
 
 CLIENTS = ("confluent", "kafka-python", "aiokafka", "java", "kafkajs", "franz-go-env")
 STEPS = ("create the topic", "produce", "consume", "commit", "close")

@@ -22,8 +22,7 @@ from tests.scenarios.quota_conversations import CONVERSATIONS, transcribe
 @pytest.mark.parametrize(("name", "release"), cases("quota_conversations", CONVERSATIONS))
 def test_conversation(name: str, release: str) -> None:
     with KafkaBroker(kafka_version=release) as broker:
-        host, port = broker.bootstrap_servers.rsplit(":", 1)
-        assert transcribe(name, host, int(port)) == recorded("quota_conversations", release)[name]
+        assert transcribe(name, broker.bootstrap_servers) == recorded("quota_conversations", release)[name]
         assert not broker.bugs
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Iterator
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +22,7 @@ from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthentica
 from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest
 from tests.fakes.acls import SECURED
 from tests.fakes.ask import ask
+from tests.fakes.vectors import recorded
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.credential_conversations import CONVERSATIONS, Talk, transcribe
 from tests.scenarios.login_conversation import Login
@@ -51,8 +49,7 @@ def test_who_asks_for_all_users_without_the_right_is_answered() -> None:
 # -- SCRAM users and delegation tokens with a broker of the test's own, held against those of a real Kafka 4.4.0.
 
 
-VECTORS = Path(__file__).parents[2] / "vectors" / "credential_conversations.json.gz"
-RECORDED: dict[str, Any] = json.loads(gzip.decompress(VECTORS.read_bytes()))
+RECORDED: dict[str, Any] = recorded("credential_conversations")
 DAY_S = 86_400
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from pathlib import Path
 
 import pytest
@@ -18,11 +16,10 @@ from odradek.protocol.generated.messages.get_telemetry_subscriptions import GetT
 from odradek.protocol.generated.messages.push_telemetry import PushTelemetryRequest
 from tests.fakes.ask import ask
 from tests.fakes.configs import set_configs
-from tests.fakes.vectors import OTHER
+from tests.fakes.vectors import OTHER, recorded
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.telemetry_conversations import CONVERSATIONS, transcribe
 
-VECTORS = Path(__file__).parents[2] / "vectors" / "telemetry_conversations.json.gz"
 METRICS = 16
 TELEMETRY = {71, 72}
 
@@ -31,8 +28,7 @@ TELEMETRY = {71, 72}
 @pytest.mark.parametrize("name", CONVERSATIONS)
 def test_as_kafka_says_it(name: str, release: str) -> None:
     with KafkaBroker(kafka_version=release) as broker:
-        host, port = broker.bootstrap_servers.rsplit(":", 1)
-        assert transcribe(name, host, int(port)) == json.loads(gzip.decompress(VECTORS.read_bytes()))[name]
+        assert transcribe(name, broker.bootstrap_servers) == recorded("telemetry_conversations")[name]
         assert broker.bugs == []
 
 

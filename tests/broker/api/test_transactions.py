@@ -6,10 +6,8 @@ them; tests/conformance tells the stories to a real one again).
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -19,11 +17,11 @@ from odradek.protocol.generated.messages.create_topics import CreatableTopic, Cr
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
+from tests.fakes.vectors import recorded
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.transactions_wire import STORIES, Steps, teller
 
-VECTORS = Path(__file__).parents[2] / "vectors" / "transactions_wire.json.gz"
-RECORDED: dict[str, Steps] = json.loads(gzip.decompress(VECTORS.read_bytes()))
+RECORDED: dict[str, Steps] = recorded("transactions_wire")
 
 
 @pytest.fixture(scope="module")

@@ -40,7 +40,7 @@ from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequ
 from odradek.wire_client import request_frame
 from tests.fakes.examples import examples
 from tests.fakes.vectors import OTHER, cases, recorded
-from tests.scenarios.login_conversation import Login, add_scram_users, plain
+from tests.scenarios.login_conversation import Login, plain
 from tests.scenarios.login_conversations import CONVERSATIONS, transcribe
 from tests.scenarios.sasl_broker import LISTENERS, PLAIN_USERS, SECRET_KEY, sasl_properties
 from tests.scenarios.target import unique, wait_until
@@ -153,7 +153,6 @@ def differing(transcript: list[Any], recorded: list[Any]) -> list[Any]:
 def test_a_conversation_goes_as_with_kafka(name: str, release: str, request: pytest.FixtureRequest) -> None:
     broker: KafkaBroker = request.getfixturevalue("older" if release == OTHER else "broker")
     found = ports(broker)
-    add_scram_users(found["PLAINTEXT"])
     told = transcribe(name, found, broker.clock.advance, release)
     assert differing(told, recorded("login_conversations", release)[name]) == []
     assert broker.bugs == []

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +15,6 @@ from tests.scenarios.group_conversations import CONVERSATIONS, transcribe
 from tests.scenarios.older_groups import config_of
 from tests.scenarios.older_groups import transcribe as older_transcribe
 
-VECTORS = Path(__file__).parents[3] / "vectors" / "group_conversations.json.gz"
 BEFORE_4_0 = recorded("group_conversations", "3.9")
 LOOK_EVERY_S = 0.02
 
@@ -63,9 +59,8 @@ def broker() -> Iterator[KafkaBroker]:
 )
 @pytest.mark.parametrize("name", CONVERSATIONS)
 def test_as_kafka_says_it(name: str, broker: KafkaBroker) -> None:
-    expected = json.loads(gzip.decompress(VECTORS.read_bytes()))[name]
-    host, port = broker.bootstrap_servers.split(":")
-    assert transcribe(name, host, int(port)) == expected
+    expected = recorded("group_conversations")[name]
+    assert transcribe(name, broker.bootstrap_servers) == expected
 
 
 @pytest.mark.long
@@ -73,8 +68,7 @@ def test_as_kafka_says_it(name: str, broker: KafkaBroker) -> None:
 def test_as_the_coordinator_before_4_0_says_it(name: str) -> None:
     """Kafka 3.9.1, but for what it stores (see docs/versions.md)."""
     with KafkaBroker(config=config_of("classic", "3.9", name), clock=PatientClock(), kafka_version="3.9") as broker:
-        host, port = broker.bootstrap_servers.split(":")
-        told, expected = older_transcribe("classic", "3.9", name, host, int(port)), BEFORE_4_0[name]
+        told, expected = older_transcribe("classic", "3.9", name, broker.bootstrap_servers), BEFORE_4_0[name]
         assert broker.bugs == []
     assert without_log(told) == without_log(expected)
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from pathlib import Path
 
 import pytest
 
@@ -16,9 +13,9 @@ from odradek.protocol.compression import Codec
 from odradek.protocol.record_batch import build_batch, iter_batches
 from odradek.protocol.records import Record
 from tests.fakes.data_plane import START_MS, DataPlane
+from tests.fakes.vectors import recorded
 from tests.scenarios.dead_letters import CONFIG, CONVERSATIONS, ENABLED, REJECT, DeadLetterConversation, transcribe
 
-VECTORS = Path(__file__).parents[3] / "vectors" / "dead_letters.json.gz"
 QUEUE = "dlq.q"
 DAILY = ("rejected", "transactions", "configs")
 
@@ -26,10 +23,9 @@ DAILY = ("rejected", "transactions", "configs")
 @pytest.mark.long(*(name for name in CONVERSATIONS if name not in DAILY))
 @pytest.mark.parametrize("name", CONVERSATIONS)
 def test_conversation(name: str) -> None:
-    expected = json.loads(gzip.decompress(VECTORS.read_bytes()))[name]
+    expected = recorded("dead_letters")[name]
     with KafkaBroker(kafka_version="4.4", config=CONFIG) as broker:
-        host, port = broker.bootstrap_servers.rsplit(":", 1)
-        assert transcribe(name, host, int(port)) == expected
+        assert transcribe(name, broker.bootstrap_servers) == expected
         assert broker.bugs == []
 
 

@@ -25,7 +25,7 @@ from odradek.client_security.login import Gssapi
 from odradek.client_security.options import ClientSecurity
 from tests.broker.security.sasl.listener_configs import listener_config
 from tests.scenarios.kdc import REALM
-from tests.scenarios.kerberos import RULES, running_kdc
+from tests.scenarios.test_kerberos import RULES, running_kdc
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Tokens without a signature; the outcomes are those of a real Kafka (tests/scenarios/oauthbearer.py asks it)."""
+"""Tokens without a signature; the outcomes are those of a real Kafka (tests/scenarios/test_oauthbearer.py asks it)."""
 
 from __future__ import annotations
 

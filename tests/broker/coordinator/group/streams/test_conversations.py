@@ -14,5 +14,6 @@ from tests.scenarios.streams_group_conversations import CONVERSATIONS, transcrib
 @pytest.mark.long("4.3", "assignment_interval", "initial_delay", "rebalance_timeout", "session_expiry")
 @pytest.mark.parametrize(("name", "release"), cases("streams_group_conversations", CONVERSATIONS))
 def test_as_kafka_says_it(name: str, release: str, brokers: Callable[[str], KafkaBroker]) -> None:
-    host, port = brokers(release).bootstrap_servers.split(":")
-    assert transcribe(name, host, int(port)) == recorded("streams_group_conversations", release)[name]
+    assert (
+        transcribe(name, brokers(release).bootstrap_servers) == recorded("streams_group_conversations", release)[name]
+    )

@@ -1,7 +1,4 @@
-"""franz-go and kafkajs log in by each mechanism, with TLS and without: good and bad passwords, tokens and certificates.
-
-A module of tests/clients or tests/conformance makes the fixture `doors`, the broker.
-"""
+"""franz-go and kafkajs log in by each mechanism, with TLS or not: good and bad passwords, tokens and certificates."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -19,14 +15,14 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from tests.conformance.real_kafka import RealKafka, free_ports, properties_text
+from tests.conformance.real_kafka import free_ports
 from tests.fakes.certificates import issued_by, new_authority
 from tests.scenarios.fixtures import create_topic
-from tests.scenarios.other_clients import go_program, js_folder
 from tests.scenarios.sasl_broker import jaas
 from tests.scenarios.sasl_targets import accepts
 from tests.scenarios.secured_listeners import PASSWORDS, add_users, java_jaas, without_signature
-from tests.scenarios.target import odradek_of_file, wait_until
+from tests.scenarios.target import served, wait_until
+from tests.scenarios.test_other_clients import go_program, js_folder
 
 TOPIC, USER = "logins", "alice"
 LISTENERS = ("PLAINTEXT", "SASL", "TLS", "MUTUAL", "FOREIGN", "LATE")
@@ -73,20 +69,11 @@ def _write_certificates(folder: Path) -> None:
         (folder / f"{name}.pem").write_text(each.key_pem + each.chain_pem)
 
 
-def _properties(folder: Path, ports: Mapping[str, int], controller: int) -> dict[str, str]:
-    told = ",".join(f"{name}://127.0.0.1:{port}" for name, port in ports.items())
+def _properties(folder: Path, ports: Mapping[str, int]) -> dict[str, str]:
     protocols = dict.fromkeys(LISTENERS, "SASL_SSL") | {"PLAINTEXT": "PLAINTEXT", "SASL": "SASL_PLAINTEXT"}
     properties = {
-        "process.roles": "broker,controller",
-        "node.id": "0",
-        "controller.quorum.voters": f"0@127.0.0.1:{controller}",
-        "controller.listener.names": "CONTROLLER",
-        "listeners": f"{told},CONTROLLER://127.0.0.1:{controller}",
-        "advertised.listeners": told,
-        "listener.security.protocol.map": ",".join(
-            f"{name}:{protocol}" for name, protocol in (protocols | {"CONTROLLER": "PLAINTEXT"}).items()
-        ),
-        "inter.broker.listener.name": "PLAINTEXT",
+        "listeners": ",".join(f"{name}://127.0.0.1:{port}" for name, port in ports.items()),
+        "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in protocols.items()),
         "sasl.enabled.mechanisms": ",".join(MECHANISMS),
         "connection.failed.authentication.delay.ms": "20",
         "offsets.topic.num.partitions": "1",
@@ -109,13 +96,6 @@ def _properties(folder: Path, ports: Mapping[str, int], controller: int) -> dict
         for mechanism, login in logins.items():
             properties[f"listener.name.{name}.{mechanism}".lower() + ".sasl.jaas.config"] = login
     return properties
-
-
-def _prepared(folder: Path) -> tuple[Doors, dict[str, str]]:
-    _write_certificates(folder)
-    controller, *others = free_ports(1 + len(LISTENERS))
-    ports = dict(zip(LISTENERS, others, strict=True))
-    return Doors(ports, folder), _properties(folder, ports, controller)
 
 
 def _add_users_and_topic(ports: Mapping[str, int]) -> None:
@@ -141,24 +121,14 @@ def _commits(consumer: Consumer) -> bool:
         return False
 
 
-@contextmanager
-def odradek_with_doors(folder: Path) -> Iterator[Doors]:
-    """`odradek serve --config-file`."""
-    doors, properties = _prepared(folder)
-    file = folder / "server.properties"
-    file.write_text(properties_text(properties))
-    with odradek_of_file(file):
-        _add_users_and_topic(doors.ports)
-        yield doors
-
-
-@contextmanager
-def kafka_with_doors(folder: Path) -> Iterator[Doors]:
-    """A real Kafka with the same properties."""
-    doors, properties = _prepared(folder)
-    with RealKafka(port=doors.ports["PLAINTEXT"], config=properties):
-        _add_users_and_topic(doors.ports)
-        yield doors
+@pytest.fixture(scope="module")
+def doors(side: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Doors]:
+    folder = tmp_path_factory.mktemp("doors")
+    _write_certificates(folder)
+    ports = dict(zip(LISTENERS, free_ports(len(LISTENERS)), strict=True))
+    with served(side, _properties(folder, ports)):
+        _add_users_and_topic(ports)
+        yield Doors(ports, folder)
 
 
 def _token(lifetime_s: float) -> str:

@@ -35,10 +35,10 @@ from odradek.protocol.records import Record
 from odradek.wire_client import ConnectionClosed, WireError, request_frame
 from tests.conformance.real_kafka import CONFIG_COMMAND
 from tests.fakes.wire_client import WireClient
-from tests.scenarios.console_tools import Shell
 from tests.scenarios.fixtures import MakeTopic
 from tests.scenarios.java_host import JavaHost
 from tests.scenarios.target import Target, unique, wait_until
+from tests.scenarios.test_console_tools import Shell
 
 Entity = dict[str, str | None]
 EARLY_MS = 50

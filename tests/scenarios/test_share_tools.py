@@ -10,12 +10,12 @@ import confluent_kafka
 import pytest
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
-from tests.scenarios.console_tools import CONFLUENT, Shell, internal_records
 from tests.scenarios.fixtures import MakeTopic
 from tests.scenarios.java_host import JavaHost
 from tests.scenarios.python_clients import Out, Settings
 from tests.scenarios.share_member import Delivery, Kind, ShareMember
 from tests.scenarios.target import Target, unique, wait_until
+from tests.scenarios.test_console_tools import CONFLUENT, Shell, internal_records
 
 COMMAND = "consumer.group.ShareGroupCommand"
 NewGroup = Callable[..., str]

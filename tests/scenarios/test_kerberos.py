@@ -15,9 +15,10 @@ from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateRequest
 from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest
 from odradek.wire_client import ConnectionClosed, WireClient, WireConnection
-from tests.conformance.real_kafka import java_command
+from tests.conformance.real_kafka import free_ports, java_command
 from tests.scenarios.kdc import REALM, Kdc, NoKdc
 from tests.scenarios.secured_listeners import java_jaas
+from tests.scenarios.target import served
 from tests.scenarios.token_cases import INVALID
 
 MODULE = "com.sun.security.auth.module.Krb5LoginModule"
@@ -29,21 +30,28 @@ RULES = "RULE:[2:$1](svc)s/^svc$/service/,DEFAULT"
 class Kerberized:
     """A running broker with a listener for GSSAPI on `localhost`, its KDC, and keytabs by the principals' names."""
 
-    name: str
     port: int
     kdc: Kdc
     keytabs: Mapping[str, Path]
 
 
-def server_properties(keytab: Path) -> dict[str, str]:
-    """What the listener KERBEROS needs."""
-    jaas = f'{MODULE} required useKeyTab=true storeKey=true keyTab="{keytab}" principal="kafka/localhost@{REALM}";'
-    return {
-        "listener.name.kerberos.sasl.enabled.mechanisms": "GSSAPI",
-        "listener.name.kerberos.gssapi.sasl.jaas.config": jaas,
-        "sasl.kerberos.service.name": "kafka",
-        "listener.name.kerberos.sasl.kerberos.principal.to.local.rules": RULES,
-    }
+@pytest.fixture(scope="module")
+def kerberized(side: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kerberized]:
+    folder = tmp_path_factory.mktemp("kerberos")
+    plain, port = free_ports(2)
+    with running_kdc(folder / "kdc") as (kdc, keytabs):
+        keytab = keytabs["kafka/localhost"]
+        jaas = f'{MODULE} required useKeyTab=true storeKey=true keyTab="{keytab}" principal="kafka/localhost@{REALM}";'
+        properties = {
+            "listeners": f"PLAINTEXT://127.0.0.1:{plain},KERBEROS://localhost:{port}",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,KERBEROS:SASL_PLAINTEXT",
+            "listener.name.kerberos.sasl.enabled.mechanisms": "GSSAPI",
+            "listener.name.kerberos.gssapi.sasl.jaas.config": jaas,
+            "sasl.kerberos.service.name": "kafka",
+            "listener.name.kerberos.sasl.kerberos.principal.to.local.rules": RULES,
+        }
+        with served(side, properties, jvm_options=[f"-Djava.security.krb5.conf={kdc.config}"]):
+            yield Kerberized(port, kdc, keytabs)
 
 
 @contextmanager

@@ -11,11 +11,11 @@ import confluent_kafka
 import pytest
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
-from tests.scenarios.console_tools import CONFLUENT, Shell
 from tests.scenarios.fixtures import MakeTopic
 from tests.scenarios.java_host import JavaHost
 from tests.scenarios.python_clients import Out, Settings, confluent_consumer
 from tests.scenarios.target import Target, unique, wait_until
+from tests.scenarios.test_console_tools import CONFLUENT, Shell
 
 COMMAND = "consumer.group.ConsumerGroupCommand"
 Place = tuple[str, int]

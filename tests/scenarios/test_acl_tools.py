@@ -1,12 +1,11 @@
 """Access control entries through Kafka's clients: kafka-acls, the Java admin client, librdkafka's.
 
-The broker has an authorizer, and everybody may use what no entry concerns: so its one listener needs no log-in. A
-folder's module makes the fixture `guarded`, that broker.
+The broker has an authorizer, and everybody may use what no entry concerns: so its one listener needs no log-in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -20,15 +19,27 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from tests.scenarios.console_tools import Shell
+from tests.conformance.real_kafka import RealKafka
 from tests.scenarios.java_host import JavaHost, scenario_names
-from tests.scenarios.target import SCENARIO_CONFIG, Target, unique, wait_until
+from tests.scenarios.target import SCENARIO_CONFIG, Target, odradek_target, unique, wait_until
+from tests.scenarios.test_console_tools import Shell
 
 CONFIG: Mapping[str, str] = {
     **SCENARIO_CONFIG,
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "allow.everyone.if.no.acl.found": "true",
 }
+
+
+@pytest.fixture(scope="module")
+def guarded(side: str) -> Iterator[Target]:
+    if side == "kafka":
+        with RealKafka(config=CONFIG) as node:
+            yield Target(side, node.bootstrap_servers)
+    else:
+        with odradek_target(config=CONFIG) as started:
+            yield started
+            assert not started.complaints()
 
 
 @pytest.mark.jdk

@@ -1,8 +1,4 @@
-"""TLS as clients see it, on a broker started with one properties file: the same on odradek and on a real Kafka.
-
-A module of tests/clients or tests/conformance imports these tests with a fixture `start`, which runs a broker with a
-configuration until the test module ends.
-"""
+"""TLS as clients see it, on a broker started with one properties file: the same on odradek and on a real Kafka."""
 
 from __future__ import annotations
 
@@ -11,8 +7,7 @@ import shutil
 import socket
 import ssl
 import struct
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,9 +32,7 @@ from tests.broker.security.tls.vectors import store_bytes, write_store
 from tests.conformance.real_kafka import free_ports, run_tool
 from tests.fakes.certificates import Certificate, issued_by, new_authority
 from tests.scenarios.python_clients import kafka
-from tests.scenarios.target import unique, wait_until
-
-Start = Callable[[dict[str, str]], AbstractContextManager[None]]
+from tests.scenarios.target import served, unique, wait_until
 
 LISTENERS = ("PLAINTEXT", "SSL", "MUTUAL", "WANTED", "STORES")
 _API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 7, -1)
@@ -62,12 +55,11 @@ class Secured(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def secured(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+def secured(side: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
     folder = tmp_path_factory.mktemp("stores")
     _write_certificates(folder)
-    numbers = free_ports(len(LISTENERS) + 1)
-    ports = dict(zip(LISTENERS, numbers, strict=False))
-    with start(_properties(folder, ports, numbers[-1])):
+    ports = dict(zip(LISTENERS, free_ports(len(LISTENERS)), strict=True))
+    with served(side, _properties(folder, ports), secrets=["storepass"]):
         yield Secured(ports, folder)
 
 
@@ -94,18 +86,11 @@ def _write_certificates(folder: Path) -> None:
     write_store("trust.PKCS12", folder)
 
 
-def _properties(folder: Path, ports: dict[str, int], controller: int) -> dict[str, str]:
-    told = ",".join(f"{name}://127.0.0.1:{port}" for name, port in ports.items())
-    protocols = ",".join(f"{name}:{'PLAINTEXT' if name == 'PLAINTEXT' else 'SSL'}" for name in LISTENERS)
+def _properties(folder: Path, ports: dict[str, int]) -> dict[str, str]:
+    protocols = {name: "PLAINTEXT" if name == "PLAINTEXT" else "SSL" for name in LISTENERS}
     return {
-        "process.roles": "broker,controller",
-        "node.id": "0",
-        "controller.quorum.voters": f"0@127.0.0.1:{controller}",
-        "controller.listener.names": "CONTROLLER",
-        "listeners": f"{told},CONTROLLER://127.0.0.1:{controller}",
-        "advertised.listeners": told,
-        "listener.security.protocol.map": f"{protocols},CONTROLLER:PLAINTEXT",
-        "inter.broker.listener.name": "PLAINTEXT",
+        "listeners": ",".join(f"{name}://127.0.0.1:{port}" for name, port in ports.items()),
+        "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in protocols.items()),
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": "User:ANONYMOUS;User:ALICE",
         "ssl.keystore.type": "PEM",

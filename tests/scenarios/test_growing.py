@@ -1,14 +1,14 @@
-"""A broker that joins a running cluster, takes a partition over, leaves, and comes back with another configuration.
-
-A folder's module makes the fixture `growing`: a node that is broker and controller, of static voters.
-"""
+"""A broker that joins a running cluster, takes a partition over, leaves, and comes back with another configuration."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
+import pytest
+
+import odradek
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -22,6 +22,8 @@ from odradek.protocol.generated.messages.describe_quorum import DescribeQuorumRe
 from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.protocol.generated.messages.unregister_broker import UnregisterBrokerRequest
 from odradek.wire_client import WireConnection
+from tests.conformance.real_kafka import properties_text
+from tests.conformance.real_quorum import RealQuorum
 from tests.scenarios.target import wait_until
 
 FIRST, LATER = 1, 2
@@ -31,12 +33,59 @@ Config = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Growing:
-    """A cluster of the node FIRST. `add` starts LATER for the first time, `start` again, and both return its port."""
+    """A cluster of the node FIRST, broker and controller, with static voters.
+
+    `add` starts LATER for the first time, `start` again, and both return its port.
+    """
 
     port: int
     add: Callable[[Config], int]
     stop: Callable[[], None]
     start: Callable[[Config], int]
+
+
+class _RealGrowing(RealQuorum):
+    """A Kafka whose second broker starts when it is told to."""
+
+    def __enter__(self) -> Self:
+        try:
+            self.prepare()
+            self.launch(FIRST)
+            self.wait_answering(FIRST)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def start(self, config: Config) -> int:
+        properties = properties_text({**self.properties(LATER), **config})
+        (self.folder / str(LATER) / "server.properties").write_text(properties)
+        self.launch(LATER)
+        self.wait_answering(LATER)
+        return self.brokers[LATER]
+
+
+@pytest.fixture
+def growing(side: str) -> Iterator[Growing]:
+    if side == "kafka":
+        with _RealGrowing([FIRST, LATER], [FIRST]) as real:
+            yield Growing(real.brokers[FIRST], real.start, lambda: real.stop(LATER), real.start)
+        return
+    with odradek.KafkaBroker() as broker:
+
+        def add(config: Config) -> int:
+            assert broker.add_node(config=config) == LATER
+            return broker.nodes[LATER].port
+
+        def stop() -> None:
+            broker.stop_node(LATER)
+
+        def start(config: Config) -> int:
+            broker.start_node(LATER, config=config)
+            return broker.nodes[LATER].port
+
+        yield Growing(broker.nodes[FIRST].port, add, stop, start)
+        assert not broker.bugs
 
 
 def ask(port: int, request: Any, version: int) -> Any:

@@ -26,10 +26,10 @@ def test_java(scenario: str, java: JavaHost, broker: Target, request: pytest.Fix
 
 
 def _chosen(request: pytest.FixtureRequest) -> list[str]:
-    """The scenarios of this module that the run's selection keeps, in order."""
-    here = request.node.path
+    """The scenarios of this module that the run's selection keeps for this side, in order."""
+    here, side = request.node.path, request.node.callspec.params["side"]
     return [
         str(item.callspec.params["scenario"])
         for item in request.session.items
-        if isinstance(item, pytest.Function) and item.path == here and hasattr(item, "callspec")
+        if isinstance(item, pytest.Function) and item.path == here and item.callspec.params["side"] == side
     ]

@@ -1,17 +1,15 @@
-"""Controllers as tools and clients see them: `--bootstrap-controller`, the quorum and its failover (KIP-919, KIP-595).
-
-A folder's module makes the fixture `quorum`: one broker and three controllers that are no brokers, with static voters.
-"""
+"""Controllers as tools and clients see them: `--bootstrap-controller`, the quorum, failover (KIP-919, KIP-595)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
+import odradek
 from odradek.protocol.generated.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.protocol.generated.messages.describe_cluster import DescribeClusterRequest
 from odradek.protocol.generated.messages.describe_quorum import (
@@ -23,6 +21,7 @@ from odradek.protocol.generated.messages.describe_quorum import (
 from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.wire_client import ConnectionClosed, WireConnection, WireError
 from tests.conformance.real_kafka import CONFIG_COMMAND, RELEASE
+from tests.conformance.real_quorum import RealQuorum
 from tests.scenarios.java_host import JavaHost
 from tests.scenarios.target import wait_until
 
@@ -34,12 +33,37 @@ NOT_CONTROLLER, NOT_LEADER, MISMATCHED_ENDPOINT_TYPE = 41, 6, 114
 
 @dataclass(frozen=True, slots=True)
 class QuorumTarget:
-    """A running cluster: ports by node id, and what takes a controller down and brings it back."""
+    """One broker and three controllers that are no brokers, with static voters.
+
+    Ports by node id, and what takes a controller down and brings it back.
+    """
 
     broker_port: int
     controller_ports: Mapping[int, int]
     stop: Callable[[int], None]
     start: Callable[[int], None]
+
+
+@pytest.fixture(scope="module")
+def quorum(side: str) -> Iterator[QuorumTarget]:
+    if side == "kafka":
+        with RealQuorum([BROKER], CONTROLLERS) as real:
+            yield QuorumTarget(real.brokers[BROKER], real.controllers, real.stop, real.launch)
+        return
+    config = {
+        "process.roles": "broker",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.voters": ",".join(f"{number}@127.0.0.1:0" for number in CONTROLLERS),
+    }
+    with odradek.KafkaBroker(config=config) as broker:
+        members = broker.cluster.members
+        ports = {number: members[number].controllers["CONTROLLER"].port for number in CONTROLLERS}
+
+        def stop(node_id: int) -> None:
+            broker.stop_node(node_id)
+
+        yield QuorumTarget(members[BROKER].port, ports, stop, broker.start_node)
+        assert not broker.bugs
 
 
 def ask(port: int, request: Any, version: int) -> Any:

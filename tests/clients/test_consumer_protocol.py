@@ -1,3 +1,0 @@
-"""See ``tests/scenarios/consumer_protocol.py``."""
-
-from tests.scenarios.consumer_protocol import *  # noqa: F403

@@ -1,3 +1,0 @@
-"""See ``tests/scenarios/java_client.py``."""
-
-from tests.scenarios.java_client import *  # noqa: F403

@@ -1,6 +1,0 @@
-"""See ``tests/scenarios/oauthbearer.py``."""
-
-from tests.clients.test_wire_security import secured
-from tests.scenarios.oauthbearer import *  # noqa: F403
-
-__all__ = ["secured"]

@@ -1,3 +1,0 @@
-"""See ``tests/scenarios/replica_log_dirs.py``."""
-
-from tests.scenarios.replica_log_dirs import *  # noqa: F403

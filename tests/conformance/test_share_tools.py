@@ -1,3 +1,0 @@
-"""See ``tests/scenarios/share_tools.py``."""
-
-from tests.scenarios.share_tools import *  # noqa: F403

@@ -1,3 +1,0 @@
-"""See ``tests/scenarios/straight_line.py``."""
-
-from tests.scenarios.straight_line import *  # noqa: F403
