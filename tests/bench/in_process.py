@@ -47,9 +47,8 @@ def _partition_of(group: str) -> int:
 
 def _reload(broker: odradek.KafkaBroker, partition: int) -> float:
     """Seconds from the order to reload until the coordinator answers with all 100 offsets."""
-    host, port = broker.bootstrap_servers.split(":")
     request = OffsetFetchRequest(group_id="reload-group", topics=None)
-    with WireClient(host, int(port)) as client:
+    with WireClient.at(broker.bootstrap_servers) as client:
         began = time.perf_counter()
         broker.reload_coordinator(partition)
         while True:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import socket
 import struct
-from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
@@ -34,18 +33,13 @@ from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequ
 from tests.attack.doors import DOORS, dial, prepare, secured
 from tests.broker.conftest import request_frame, response_of
 from tests.broker.probes import Wire
+from tests.fakes.brokers import broker_fixture
 
 BY_NAME = {door.name: door for door in DOORS}
 ROOT, GUEST = BY_NAME["SASL as root"], BY_NAME["SASL as guest"]
 MANY = 300
 A_MEGABYTE = 1 << 20
-
-
-@pytest.fixture
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(topics={"p-data": 1, "secret": 1}, config=secured()) as started:
-        yield started
-        assert started.bugs == []
+broker = broker_fixture(topics={"p-data": 1, "secret": 1}, config=secured())
 
 
 @pytest.fixture

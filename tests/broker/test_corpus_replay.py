@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import json
 import struct
-from collections.abc import Iterator
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -26,6 +25,7 @@ from odradek.protocol.headers import decode_request_header
 from odradek.protocol.message_codec import codec
 from tests.broker.conftest import request_frame
 from tests.broker.probes import Wire
+from tests.fakes.brokers import broker_fixture
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "corpus.jsonl.gz"
 SERVED_WITHIN_S = 30.0
@@ -40,10 +40,7 @@ def recorded() -> list[tuple[str, list[dict[str, Any]]]]:
     return [(api, list(group)) for api, group in groupby(plain, key=lambda row: str(row["api"]))]
 
 
-@pytest.fixture(scope="module")
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(topics={"g-data": 5, "g-comp": {"config": {"cleanup.policy": "compact"}}}) as running:
-        yield running
+broker = broker_fixture(scope="module", topics={"g-data": 5, "g-comp": {"config": {"cleanup.policy": "compact"}}})
 
 
 @pytest.mark.long("Fetch")

@@ -15,15 +15,11 @@ from odradek.protocol.generated.messages.init_producer_id import InitProducerIdR
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import build_batch, iter_batches
 from odradek.protocol.records import Record
+from tests.fakes.brokers import broker_fixture
 from tests.fakes.wire_client import ConnectionClosed, WireClient
 from tests.scenarios.target import wait_until
 
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[KafkaBroker]:
-    with KafkaBroker(topics={"a": 5, "big": 1}) as broker:
-        yield broker
-        assert broker.bugs == []
+running = broker_fixture(scope="module", topics={"a": 5, "big": 1})
 
 
 @pytest.fixture
@@ -33,8 +29,7 @@ def client(running: KafkaBroker) -> Iterator[WireClient]:
 
 
 def connect(broker: KafkaBroker) -> WireClient:
-    host, _, port = broker.bootstrap_servers.partition(":")
-    return WireClient(host, int(port))
+    return WireClient.at(broker.bootstrap_servers)
 
 
 def produce(partition: int, value: bytes = b"v", *, topic: str = "a", acks: int = -1) -> ProduceRequest:

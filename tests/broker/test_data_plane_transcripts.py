@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from odradek.broker.facade.threaded import KafkaBroker
+from tests.fakes.brokers import broker_fixture
 from tests.fakes.vectors import recorded
 from tests.scenarios.data_plane_wire import CONVERSATIONS, transcribe
 
 BEFORE_4_1 = "transactions_v2"
 """The conversation that was also held with a Kafka 4.0.2, which takes any first sequence."""
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[KafkaBroker]:
-    with KafkaBroker() as broker:
-        yield broker
-        assert broker.bugs == []
+running = broker_fixture(scope="module")
 
 
 def told(name: str, broker: KafkaBroker) -> list[Any]:

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from confluent_kafka import Producer
 
 import odradek.types
+from tests.fakes.brokers import broker_fixture
 from tests.scenarios.java_host import JavaHost
 from tests.scenarios.target import wait_until
 
-
-@pytest.fixture
-def broker() -> Iterator[odradek.KafkaBroker]:
-    """A broker in this process, so that the test can look into it."""
-    with odradek.KafkaBroker() as running:
-        yield running
-        assert running.bugs == []
+broker = broker_fixture()
+"""A broker in this process, so that the test can look into it."""
 
 
 def total(metrics: list[odradek.types.ClientMetric], name: str) -> float:

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from odradek import KafkaBroker, Security
 from odradek.broker.facade.client_configs import Client
 from tests.conformance.real_kafka import Unavailable
+from tests.fakes.brokers import broker_fixture
 from tests.scenarios.whole_test import RECORDS, STEPS, run
 
 pytestmark = [pytest.mark.clients]
-
-
-@pytest.fixture
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker() as started:
-        yield started
-        assert started.bugs == []
+broker = broker_fixture()
 
 
 def whole_test(broker: KafkaBroker, client: Client) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import odradek
+from tests.fakes.brokers import broker_fixture
 from tests.scenarios.test_other_clients import (
     go_program,
     quix_program,
@@ -23,13 +23,7 @@ from tests.scenarios.test_other_clients import (
 V1 = {"type": "record", "name": "Order", "fields": [{"name": "number", "type": "int"}]}
 V2 = {**V1, "fields": [*V1["fields"], {"name": "note", "type": "string", "default": "none"}]}
 BAD = {**V1, "fields": [{"name": "number", "type": "string"}]}
-
-
-@pytest.fixture
-def broker() -> Iterator[odradek.KafkaBroker]:
-    with odradek.KafkaBroker(topics=["orders"], registry=True) as started:
-        yield started
-        assert started.bugs == []
+broker = broker_fixture(topics=["orders"], registry=True)
 
 
 @pytest.fixture

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient, ConfigResource
 
 from odradek import KafkaBroker
+from tests.fakes.brokers import broker_fixture
 from tests.scenarios.java_host import JavaHost
 
 pytestmark = pytest.mark.jdk
 
 TOOL = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 VALUE = bytes(10_000)
-
-
-@pytest.fixture
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(nodes=3, topics={"t": {"partitions": 1, "replication_factor": 2}}) as running:
-        yield running
-        assert not running.bugs, running.bugs[0]
+broker = broker_fixture(nodes=3, topics={"t": {"partitions": 1, "replication_factor": 2}})
 
 
 def throttles(broker: KafkaBroker) -> dict[str, str]:

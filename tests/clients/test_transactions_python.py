@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 
 import confluent_kafka
 import pytest
 from confluent_kafka import KafkaException
 
 from odradek import KafkaBroker
+from tests.fakes.brokers import broker_fixture
 from tests.scenarios.target import wait_until
 from tests.scenarios.test_transactions_python import PATIENCE_S, confluent_producer, read
 
-
-@pytest.fixture
-def here() -> Iterator[KafkaBroker]:
-    """A broker in this process."""
-    with KafkaBroker(topics={"t": 2}) as running:
-        yield running
-        assert not running.bugs
+here = broker_fixture(topics={"t": 2})
+"""A broker in this process."""
 
 
 def open_transaction(broker: KafkaBroker, **extra: object) -> confluent_kafka.Producer:

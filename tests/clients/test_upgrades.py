@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import NamedTuple
@@ -17,6 +17,7 @@ from odradek import KafkaBroker
 from odradek.control.server import ControlServer
 from odradek.protocol.generated.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from odradek.wire_client import WireConnection
+from tests.fakes.brokers import broker_fixture
 from tests.scenarios.java_host import JavaHost, scenario_names
 from tests.scenarios.target import wait_until
 
@@ -158,11 +159,7 @@ async def _aiokafka(bootstrap: str, finished: threading.Event) -> Seen:
     return Seen(written, read)
 
 
-@pytest.fixture
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(kafka_version="3.6", nodes=3, topics=TOPICS, config={"min.insync.replicas": "2"}) as started:
-        yield started
-        assert not started.bugs, started.bugs[0]
+broker = broker_fixture(kafka_version="3.6", nodes=3, topics=TOPICS, config={"min.insync.replicas": "2"})
 
 
 def written(broker: KafkaBroker) -> int:

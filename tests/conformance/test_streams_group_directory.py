@@ -37,8 +37,7 @@ class Application:
     """Members of the group, by heartbeats of their own making."""
 
     def __init__(self, bootstrap: str) -> None:
-        host, _, port = bootstrap.partition(":")
-        self.client = WireClient(host, int(port), client_id="app", timeout_s=60)
+        self.client = WireClient.at(bootstrap, client_id="app", timeout_s=60)
         find = FindCoordinatorRequest(key_type=0, coordinator_keys=[GROUP])
         wait_until("a coordinator", lambda: self.client.request(find, 4).coordinators[0].error_code == 0)
         wait_until("its groups", lambda: self.describe()["errorCode"] in (0, 69))

@@ -23,8 +23,7 @@ TELEMETRY = {71, 72}
 
 
 def advertised(bootstrap: str) -> set[int]:
-    host, port = bootstrap.rsplit(":", 1)
-    with WireClient(host, int(port)) as client:
+    with WireClient.at(bootstrap) as client:
         return {row.api_key for row in client.request(ApiVersionsRequest("test", "1"), 4).api_keys} & TELEMETRY
 
 

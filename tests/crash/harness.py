@@ -169,8 +169,7 @@ class Clients:
 
 
 def wire_client(bootstrap: str) -> WireClient:
-    host, _, port = bootstrap.partition(":")
-    return WireClient(host, int(port))
+    return WireClient.at(bootstrap)
 
 
 def commit_offset(client: WireClient, offset: int) -> ErrorCode:

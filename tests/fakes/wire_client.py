@@ -36,6 +36,12 @@ def parse_response(frame: bytes, request: Any, version: int, correlation_id: int
     return response
 
 
+def host_and_port(address: str) -> tuple[str, int]:
+    """Those of host:port, or of the first of several."""
+    host, _, port = address.partition(",")[0].rpartition(":")
+    return host, int(port)
+
+
 class WireClient(WireConnection):
     """The blocking form: ``WireClient(host, port).request(MetadataRequest(topics=None))``."""
 
@@ -49,6 +55,11 @@ class WireClient(WireConnection):
         security: ClientSecurity = PLAIN_TEXT,
     ) -> None:
         super().__init__(host, port, timeout_s=timeout_s, client_id=client_id, security=security)
+
+    @classmethod
+    def at(cls, address: str, **options: Any) -> Self:
+        """A client of host:port, the first of several: ``WireClient.at(broker.bootstrap_servers)``."""
+        return cls(*host_and_port(address), **options)
 
     def request(self, request: Any, version: int | None = None) -> Any:
         """Send and wait for the answer."""
@@ -81,6 +92,10 @@ class TrioWireClient:
     @classmethod
     async def connect(cls, host: str, port: int, *, client_id: str = "wire") -> Self:
         return cls(await trio.open_tcp_stream(host, port), client_id=client_id)
+
+    @classmethod
+    async def at(cls, address: str, *, client_id: str = "wire") -> Self:
+        return await cls.connect(*host_and_port(address), client_id=client_id)
 
     async def __aenter__(self) -> Self:
         return self

@@ -107,9 +107,8 @@ def test_serves_kafkas_directory_at_every_age(tmp_path: Path, age: str) -> None:
             assert set(broker.topics) == {*AGES[age], *(f"new-{number}" for number in range(start))}
             for topic, expected in AGES[age].items():
                 assert [(r.offset, r.key, r.value) for r in broker.records(topic)] == expected
-            host, port = broker.bootstrap_servers.split(":")
             broker.create_topic(f"new-{start}")
-            with WireClient(host, int(port)) as client:
+            with WireClient.at(broker.bootstrap_servers) as client:
                 assert produced(client, f"new-{start}", build_batch([Record(0, 0, None, b"v")]))
             assert [r.value for r in broker.records(f"new-{start}")] == [b"v"]
     assert [item for item in dump(directory) if item["kind"] == "error"] == []
@@ -117,10 +116,11 @@ def test_serves_kafkas_directory_at_every_age(tmp_path: Path, age: str) -> None:
 
 @pytest.mark.parametrize("tail", ["zeros-4096", "garbage-100", "cut-batch", "length-minus-1", "wrong-crc-then-good"])
 def test_starts_after_a_death_that_left_damage_in_every_log(tmp_path: Path, tail: str) -> None:
-    with odradek.KafkaBroker(data_dir=tmp_path, topics={"a": 2}) as broker:
-        host, port = broker.bootstrap_servers.split(":")
-        with WireClient(host, int(port)) as client:
-            assert produced(client, "a", build_batch([Record(0, 0, b"k", b"v")]))
+    with (
+        odradek.KafkaBroker(data_dir=tmp_path, topics={"a": 2}) as broker,
+        WireClient.at(broker.bootstrap_servers) as client,
+    ):
+        assert produced(client, "a", build_batch([Record(0, 0, b"k", b"v")]))
     (tmp_path / CLEAN_SHUTDOWN).unlink()
     logs = list(tmp_path.rglob("*.log"))
     assert {path.parent.name for path in logs} >= {"__cluster_metadata-0", "a-0"}

@@ -33,8 +33,7 @@ HOSTILE = "a\x1b[2J\x1b]0;t\x07\r\nFORGED \u202ebidi\x9b31m\x00\u2028"
 
 def attack(broker: odradek.KafkaBroker, name: str) -> None:
     """Hand the name in wherever a client may name something."""
-    host, port = broker.bootstrap_servers.split(":")
-    with WireClient(host, int(port), client_id=name) as client:
+    with WireClient.at(broker.bootstrap_servers, client_id=name) as client:
         for kind in (0, 1):
             client.request(FindCoordinatorRequest(name, kind), 3)
         commit = OffsetCommitRequestTopic(

@@ -33,8 +33,7 @@ PARTITIONS = int(SCENARIO_CONFIG["offsets.topic.num.partitions"])
 
 @contextmanager
 def client(broker: Target) -> Iterator[WireClient]:
-    host, port = broker.bootstrap.rsplit(":", 1)
-    with WireClient(host, int(port)) as connection:
+    with WireClient.at(broker.bootstrap) as connection:
         yield connection
 
 

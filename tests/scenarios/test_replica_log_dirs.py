@@ -19,8 +19,7 @@ from tests.scenarios.target import Target
 @pytest.mark.parametrize("version", [1, 2])
 def test_one_log_directory(broker: Target, make_topic: MakeTopic, version: int) -> None:
     topic = make_topic(partitions=2)
-    host, port = broker.bootstrap.rsplit(":", 1)
-    with WireClient(host, int(port), timeout_s=60) as client:
+    with WireClient.at(broker.bootstrap, timeout_s=60) as client:
         (directory,) = client.request(DescribeLogDirsRequest(None), 4).results
         here = directory.log_dir
 

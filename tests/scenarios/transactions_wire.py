@@ -646,8 +646,7 @@ STORIES: dict[str, Callable[[Teller], Steps]] = {
 @contextmanager
 def teller(bootstrap: str, tag: str) -> Iterator[Teller]:
     """A teller connected to a broker."""
-    host, _, port = bootstrap.rpartition(":")
-    with WireClient(host, int(port), timeout_s=PATIENCE_S) as wire:
+    with WireClient.at(bootstrap, timeout_s=PATIENCE_S) as wire:
         yield Teller(wire, tag)
 
 

@@ -73,8 +73,7 @@ def users(release: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[KafkaBroker
 def test_the_answers_are_kafkas(users: KafkaBroker, release: str) -> None:
     denials = users.cluster.services.denials
     denials.entries = deque()
-    host, _, port = users.bootstrap_servers.partition(":")
-    told = tell_all(lambda user: WireClient(host, int(port), client_id=user), lambda row: row.api in HELD)
+    told = tell_all(lambda user: WireClient.at(users.bootstrap_servers, client_id=user), lambda row: row.api in HELD)
     kafkas = recorded(vectors_of("authorization", release))
     expected = {key: answers for key, answers in kafkas.items() if key.split(" ")[0] in HELD}
     assert set(told) == set(expected)

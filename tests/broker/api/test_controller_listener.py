@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -41,6 +40,7 @@ from odradek.protocol.generated.messages.remove_raft_voter import RemoveRaftVote
 from odradek.protocol.generated.messages.unregister_broker import UnregisterBrokerRequest
 from odradek.protocol.generated.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from odradek.wire_client import ConnectionClosed, WireConnection
+from tests.fakes.brokers import broker_fixture
 
 CONFIG = {
     "process.roles": "broker",
@@ -51,12 +51,7 @@ LEADER, FOLLOWER, BROKER = 3000, 3001, 1
 NOT_LEADING = (ErrorCode.NOT_CONTROLLER, "The active controller appears to be node 3000.")
 QUORUM = DescribeQuorumRequest([TopicData("__cluster_metadata", [PartitionData(0)])])
 TOPIC, BROKER_CONFIG, LOGGER = 2, 4, 8
-
-
-@pytest.fixture(scope="module")
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(config=CONFIG) as started:
-        yield started
+broker = broker_fixture(scope="module", config=CONFIG)
 
 
 def ask(broker: KafkaBroker, node_id: int, request: Any, version: int | None = None) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any
 
@@ -22,6 +21,7 @@ from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthentica
 from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest
 from tests.fakes.acls import SECURED
 from tests.fakes.ask import ask
+from tests.fakes.brokers import broker_fixture
 from tests.fakes.vectors import recorded
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.credential_conversations import CONVERSATIONS, Talk, transcribe
@@ -33,7 +33,7 @@ from tests.scenarios.sasl_broker import LISTENERS, sasl_properties
     ("request_", "versions"), [(SaslHandshakeRequest("PLAIN"), 2), (SaslAuthenticateRequest(b"\0a\0b"), 3)]
 )
 def test_on_a_plain_listener_they_are_refused_and_the_connection_goes_on(request_: Any, versions: int) -> None:
-    with KafkaBroker() as broker, WireClient(port=int(broker.bootstrap_servers.rsplit(":", 1)[1])) as client:
+    with KafkaBroker() as broker, WireClient.at(broker.bootstrap_servers) as client:
         for version in range(versions):
             assert client.request(request_, version).error_code == ErrorCode.ILLEGAL_SASL_STATE
         assert client.request(ListGroupsRequest()).error_code == 0
@@ -51,12 +51,7 @@ def test_who_asks_for_all_users_without_the_right_is_answered() -> None:
 
 RECORDED: dict[str, Any] = recorded("credential_conversations")
 DAY_S = 86_400
-
-
-@pytest.fixture
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(config=sasl_properties(dict.fromkeys(LISTENERS, 0))) as started:
-        yield started
+broker = broker_fixture(config=sasl_properties(dict.fromkeys(LISTENERS, 0)))
 
 
 def ports(broker: KafkaBroker) -> dict[str, int]:

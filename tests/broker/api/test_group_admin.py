@@ -107,12 +107,13 @@ def test_nothing_is_asked_before_there_is_a_topic() -> None:
 
 def test_groups_are_described_by_partitions_of_the_offsets_topic() -> None:
     """In the order of a Java map of the five partitions, as a real Kafka did; deletions name a group once."""
-    with KafkaBroker(config={"offsets.topic.num.partitions": "5"}) as broker:
-        host, _, port = broker.bootstrap_servers.rpartition(":")
-        with WireClient(host, int(port)) as client:
-            client.request(FindCoordinatorRequest(coordinator_keys=["g"]), 4)
-            described = client.request(DescribeGroupsRequest(["g-jg-v4", "g-nogroup", ""]), 5).groups
-            deleted = client.request(DeleteGroupsRequest(["a", "b", "c", "d", "a", ""]), 2).results
+    with (
+        KafkaBroker(config={"offsets.topic.num.partitions": "5"}) as broker,
+        WireClient.at(broker.bootstrap_servers) as client,
+    ):
+        client.request(FindCoordinatorRequest(coordinator_keys=["g"]), 4)
+        described = client.request(DescribeGroupsRequest(["g-jg-v4", "g-nogroup", ""]), 5).groups
+        deleted = client.request(DeleteGroupsRequest(["a", "b", "c", "d", "a", ""]), 2).results
     assert [group.group_id for group in described] == ["g-jg-v4", "", "g-nogroup"]
     assert [group.group_id for group in deleted] == ["", "d", "b", "c", "a"]
 

@@ -28,8 +28,7 @@ class Talk:
     def __init__(self, broker: KafkaBroker) -> None:
         self.ids = {"a": broker.create_topic("a", partitions=2).topic_id}
         self.ids["b"] = broker.create_topic("b", partitions=1).topic_id
-        host, port = broker.bootstrap_servers.split(":")
-        self.client = WireClient(host, int(port))
+        self.client = WireClient.at(broker.bootstrap_servers)
 
     def ask(self, api: str, version: int, form: Form) -> Form:
         request = API_BY_NAME[api].request

@@ -33,7 +33,7 @@ def test_a_partition_that_is_named_twice_has_one_result_in_the_order_of_a_hash_m
     ids = (bytes(15) + b"\1", bytes(15) + b"\2")
     asked = [[PartitionData(index, 0) for index in indexes] for indexes in ((2, 17, 2), (5,), (0,))]
     topics = [ReadStateData(topic_id, rows) for topic_id, rows in zip((ids[1], ids[0], ids[1]), asked, strict=True)]
-    with KafkaBroker() as broker, WireClient(port=int(broker.bootstrap_servers.rpartition(":")[2])) as client:
+    with KafkaBroker() as broker, WireClient.at(broker.bootstrap_servers) as client:
         response = client.request(ReadShareGroupStateRequest("g", topics))
     found = [(topic.topic_id, [row.partition for row in topic.partitions]) for topic in response.results]
     assert found == [(ids[0], [5]), (ids[1], [0, 17, 2])]
@@ -42,7 +42,7 @@ def test_a_partition_that_is_named_twice_has_one_result_in_the_order_of_a_hash_m
 def test_a_topic_without_partitions_is_left_out_when_states_are_initialized() -> None:
     named = [initialize.PartitionData(0, 1, 0)]
     topics = [initialize.InitializeStateData(bytes(16)), initialize.InitializeStateData(bytes(15) + b"\1", named)]
-    with KafkaBroker() as broker, WireClient(port=int(broker.bootstrap_servers.rpartition(":")[2])) as client:
+    with KafkaBroker() as broker, WireClient.at(broker.bootstrap_servers) as client:
         response = client.request(initialize.InitializeShareGroupStateRequest("g", topics))
     assert [topic.topic_id for topic in response.results] == [bytes(15) + b"\1"]
 
@@ -53,7 +53,7 @@ def test_another_share_coordinator_says_what_it_cannot_do() -> None:
     texts = {}
     with KafkaBroker(nodes=2) as broker:
         for address in broker.bootstrap_servers.split(","):
-            with WireClient(port=int(address.rpartition(":")[2])) as client:
+            with WireClient.at(address) as client:
                 [row] = client.request(request).results[0].partitions
                 texts[row.error_code] = row.error_message
     assert texts.pop(ErrorCode.NOT_COORDINATOR) == (
@@ -68,7 +68,7 @@ def test_another_coordinator_of_offsets_says_that_it_is_none(request_class: type
     texts = {}
     with KafkaBroker(nodes=2) as broker:
         for address in broker.bootstrap_servers.split(","):
-            with WireClient(port=int(address.rpartition(":")[2])) as client:
+            with WireClient.at(address) as client:
                 answer = client.request(request_class("g", []))
                 texts[answer.error_code] = answer.error_message
     assert texts[ErrorCode.NOT_COORDINATOR] == "This is not the correct coordinator."
@@ -80,7 +80,7 @@ def test_another_coordinator_does_not_describe_offsets() -> None:
     request = describe.DescribeShareGroupOffsetsRequest([describe.DescribeShareGroupOffsetsRequestGroup("g", None)])
     with KafkaBroker(nodes=2) as broker:
         for address in broker.bootstrap_servers.split(","):
-            with WireClient(port=int(address.rpartition(":")[2])) as client:
+            with WireClient.at(address) as client:
                 [group] = client.request(request).groups
                 texts[group.error_code] = group.error_message
     assert texts[ErrorCode.NOT_COORDINATOR] == "This is not the correct coordinator."

@@ -30,8 +30,7 @@ class Talk:
 
     def __init__(self, broker: KafkaBroker) -> None:
         self.broker = broker
-        host, port = broker.bootstrap_servers.split(":")
-        self.client = WireClient(host, int(port), client_id="test")
+        self.client = WireClient.at(broker.bootstrap_servers, client_id="test")
         self.ask(CreateTopicsRequest(topics=[CreatableTopic("t", 2, 1)], timeout_ms=1000))
         self.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]))
 

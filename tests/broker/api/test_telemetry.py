@@ -78,8 +78,7 @@ def test_each_broker_knows_its_own_instances() -> None:
 def test_a_push_that_is_taken_is_kept_and_one_that_is_refused_is_not() -> None:
     with KafkaBroker() as broker:
         broker.clock.freeze()
-        host, port = broker.bootstrap_servers.rsplit(":", 1)
-        with WireClient(host, int(port), client_id="pusher") as client:
+        with WireClient.at(broker.bootstrap_servers, client_id="pusher") as client:
             told = client.request(GetTelemetrySubscriptionsRequest())
             push = PushTelemetryRequest(told.client_instance_id, told.subscription_id, metrics=b"one")
             assert client.request(push).error_code == ErrorCode.NONE
@@ -99,20 +98,17 @@ def test_a_push_that_is_taken_is_kept_and_one_that_is_refused_is_not() -> None:
 
 
 def test_telemetry_max_bytes_is_obeyed() -> None:
-    with KafkaBroker(config={"telemetry.max.bytes": 3}) as broker:
-        host, port = broker.bootstrap_servers.rsplit(":", 1)
-        with WireClient(host, int(port)) as client:
-            told = client.request(GetTelemetrySubscriptionsRequest())
-            assert told.telemetry_max_bytes == 3
-            push = PushTelemetryRequest(told.client_instance_id, told.subscription_id, metrics=b"four")
-            assert client.request(push).error_code == ErrorCode.TELEMETRY_TOO_LARGE
+    with KafkaBroker(config={"telemetry.max.bytes": 3}) as broker, WireClient.at(broker.bootstrap_servers) as client:
+        told = client.request(GetTelemetrySubscriptionsRequest())
+        assert told.telemetry_max_bytes == 3
+        push = PushTelemetryRequest(told.client_instance_id, told.subscription_id, metrics=b"four")
+        assert client.request(push).error_code == ErrorCode.TELEMETRY_TOO_LARGE
 
 
 def test_subscriptions_from_python() -> None:
     with KafkaBroker() as broker:
         broker.subscribe_client_metrics("all", {"metrics": ["org.a", "org.b"], "interval.ms": 1000})
-        host, port = broker.bootstrap_servers.rsplit(":", 1)
-        with WireClient(host, int(port)) as client:
+        with WireClient.at(broker.bootstrap_servers) as client:
             told = client.request(GetTelemetrySubscriptionsRequest())
             assert (sorted(told.requested_metrics), told.push_interval_ms) == (["org.a", "org.b"], 1000)
             broker.subscribe_client_metrics("all", {})

@@ -7,7 +7,6 @@ them; tests/conformance tells the stories to a real one again).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
@@ -17,18 +16,13 @@ from odradek.protocol.generated.messages.create_topics import CreatableTopic, Cr
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
+from tests.fakes.brokers import broker_fixture
 from tests.fakes.vectors import recorded
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.transactions_wire import STORIES, Steps, teller
 
 RECORDED: dict[str, Steps] = recorded("transactions_wire")
-
-
-@pytest.fixture(scope="module")
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(config={"offsets.topic.num.partitions": "5"}) as running:
-        yield running
-        assert not running.bugs
+broker = broker_fixture(scope="module", config={"offsets.topic.num.partitions": "5"})
 
 
 @pytest.mark.long("ending v4", "ending v5")
@@ -44,11 +38,10 @@ def test_the_answers_are_kafkas(broker: KafkaBroker, name: str) -> None:
 @pytest.mark.parametrize("version", [3, 9, 11, 12])
 def test_a_transaction_without_a_name(broker: KafkaBroker, version: int) -> None:
     """An empty transactional id is none to the coordinator: a real Kafka answers INVALID_REQUEST, in every version."""
-    host, _, port = broker.bootstrap_servers.rpartition(":")
     batch = build_batch(
         [Record(0, 0, b"k", b"v", ())], producer_id=5, producer_epoch=0, base_sequence=0, transactional=True
     )
-    with WireClient(host, int(port)) as client:
+    with WireClient.at(broker.bootstrap_servers) as client:
         client.request(CreateTopicsRequest(topics=[CreatableTopic("nameless", 1, 1)], timeout_ms=1000), 5)
         topics = [TopicProduceData("nameless", partition_data=[PartitionProduceData(0, batch)])]
         answer = client.request(ProduceRequest("", -1, 1000, topics), version).responses[0].partition_responses[0]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from odradek import KafkaBroker
@@ -12,6 +10,7 @@ from odradek.broker.config.quorum_config import AUTO_JOIN
 from odradek.broker.controller.quorum import UNKNOWN, Progress
 from odradek.protocol.generated.messages.remove_raft_voter import RemoveRaftVoterRequest
 from odradek.protocol.message import ZERO_UUID
+from tests.fakes.brokers import broker_fixture
 from tests.fakes.nodes import set_node_up
 from tests.fakes.wire_client import WireClient
 
@@ -111,14 +110,7 @@ COMBINED = {
     "listeners": "PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
     "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
 }
-
-
-@pytest.fixture
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(nodes=2, config={**COMBINED, AUTO_JOIN: True, PERIOD: 5000}) as running:
-        running.clock.freeze()
-        yield running
-        assert not running.bugs, running.bugs[0]
+broker = broker_fixture(frozen=True, nodes=2, config={**COMBINED, AUTO_JOIN: True, PERIOD: 5000})
 
 
 def voting(broker: KafkaBroker) -> list[int]:

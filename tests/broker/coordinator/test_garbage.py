@@ -52,8 +52,7 @@ def put(client: WireClient, topic: str) -> None:
 def test_groups_and_transactional_ids_are_served_after_it(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, "odradek.broker.runtime")
     with KafkaBroker(config=CONFIG, topics=["t"]) as broker:
-        host, port = broker.bootstrap_servers.split(":")
-        with WireClient(host, int(port)) as client:
+        with WireClient.at(broker.bootstrap_servers) as client:
             for kind, name in enumerate(("group", "id")):
                 client.request(FindCoordinatorRequest(name, kind), 3)
             commit = OffsetCommitRequestTopic("t", partitions=[OffsetCommitRequestPartition(0, 5)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,16 +12,13 @@ from odradek.broker.facade.console import Console, PageLooks, group_summary
 from odradek.broker.facade.groups.info import GroupInfo, OffsetInfo
 from odradek.broker.facade.remote.json_values import encoded
 from odradek.protocol.errors import KafkaError, ProtocolError
+from tests.fakes.brokers import broker_fixture
 
 AVRO = json.dumps({"type": "record", "name": "Order", "fields": [{"name": "number", "type": "int"}]})
 RESOURCE = {"resourceType": 2, "resourceName": "t"}
 
 
-@pytest.fixture(scope="module")
-def broker() -> Iterator[odradek.KafkaBroker]:
-    with odradek.KafkaBroker(topics={"t": 1}, registry=True) as started:
-        yield started
-        assert started.bugs == []
+broker = broker_fixture(scope="module", topics={"t": 1}, registry=True)
 
 
 @pytest.fixture
@@ -140,8 +136,7 @@ def test_messages_of_a_request_are_json(broker: odradek.KafkaBroker, console: Co
     from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
     from tests.fakes.wire_client import WireClient
 
-    host, _, port = broker.bootstrap_servers.rpartition(":")
-    with WireClient(host, int(port)) as client:
+    with WireClient.at(broker.bootstrap_servers) as client:
         client.request(ApiVersionsRequest("somebody", "1"), 3)
     [recorded] = broker.requests.filter("ApiVersions")
     told: dict[str, Any] = encoded(recorded)

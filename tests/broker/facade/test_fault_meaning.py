@@ -13,19 +13,15 @@ from odradek.protocol.generated.messages.metadata import MetadataRequest, Metada
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
+from tests.fakes.brokers import broker_fixture
 from tests.fakes.wire_client import WireClient
 
-
-@pytest.fixture
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(topics={"orders": 2, "other": 1}) as running:
-        yield running
+broker = broker_fixture(topics={"orders": 2, "other": 1})
 
 
 @pytest.fixture
 def client(broker: KafkaBroker) -> Iterator[WireClient]:
-    host, _, port = broker.bootstrap_servers.rpartition(":")
-    with WireClient(host, int(port)) as connected:
+    with WireClient.at(broker.bootstrap_servers) as connected:
         yield connected
 
 

@@ -142,8 +142,7 @@ USERS = {"alice": "a-secret", "bob": 'b"secret'}
 
 def connect(config: dict[str, Any]) -> WireClient:
     """A raw client with what `client_config` says for librdkafka."""
-    host, _, port = config["bootstrap.servers"].partition(",")[0].rpartition(":")
-    return WireClient(host, int(port), security=ClientSecurity.parse(security_options(config)))
+    return WireClient.at(config["bootstrap.servers"], security=ClientSecurity.parse(security_options(config)))
 
 
 def write(client: WireClient, topic: str = "orders") -> int:

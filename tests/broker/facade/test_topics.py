@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from odradek.broker.facade.console import PageLooks
 from odradek.broker.facade.topics import PartitionInfo, TopicSpec, config_texts, topic_info, topic_specs
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.uuids import uuid_to_text
+from tests.fakes.brokers import broker_fixture
 from tests.fakes.data_plane import DataPlane
 
 
@@ -90,11 +90,7 @@ def test_a_partition_shows_its_reassignment_and_who_may_lead_it() -> None:
         assert partition().last_known_elr == (1,)
 
 
-@pytest.fixture
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(topics={"t": 2, "compacted": {"config": {"cleanup.policy": "compact"}}}) as started:
-        yield started
-        assert started.bugs == []
+broker = broker_fixture(topics={"t": 2, "compacted": {"config": {"cleanup.policy": "compact"}}})
 
 
 def test_a_deleted_topic_is_gone_with_its_offsets(broker: KafkaBroker) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from odradek import KafkaBroker
@@ -13,13 +11,9 @@ from odradek.broker.coordinator.transaction.transaction import (
     InitProducerId,
     ProducerIdentity,
 )
+from tests.fakes.brokers import broker_fixture
 
-
-@pytest.fixture
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(topics={"t": 2}) as running:
-        running.clock.freeze()
-        yield running
+broker = broker_fixture(frozen=True, topics={"t": 2})
 
 
 def begin(broker: KafkaBroker, transactional_id: str) -> ProducerIdentity:

@@ -18,6 +18,7 @@ from odradek.broker.transcript.recorded_request import RecordedRequest
 from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
 from odradek.protocol.generated.messages.metadata import MetadataRequest
+from tests.fakes.brokers import broker_fixture
 from tests.fakes.wire_client import TrioWireClient, WireClient
 
 
@@ -30,8 +31,7 @@ def waiting_broker() -> Iterator[KafkaBroker]:
 
 
 def connected(waiting_broker: KafkaBroker) -> WireClient:
-    host, _, port = waiting_broker.bootstrap_servers.partition(":")
-    return WireClient(host, int(port))
+    return WireClient.at(waiting_broker.bootstrap_servers)
 
 
 def test_what_was_there_counts(waiting_broker: KafkaBroker) -> None:
@@ -102,8 +102,7 @@ def test_clearing_them(waiting_broker: KafkaBroker) -> None:
 def test_in_trio_it_is_awaited() -> None:
     async def main() -> None:
         async with open_broker() as waiting_broker, trio.open_nursery() as nursery:
-            host, _, port = waiting_broker.bootstrap_servers.partition(":")
-            client = await TrioWireClient.connect(host, int(port))
+            client = await TrioWireClient.at(waiting_broker.bootstrap_servers)
             told: list[RecordedRequest] = []
             async with waiting_broker.requests.follow(told.append):
                 nursery.start_soon(client.request, HeartbeatRequest("g"), 4)
@@ -118,17 +117,12 @@ def test_in_trio_it_is_awaited() -> None:
     trio.run(main)
 
 
-@pytest.fixture
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(topics={"orders": 1}) as started:
-        yield started
-        assert started.bugs == []
+broker = broker_fixture(topics={"orders": 1})
 
 
 @pytest.fixture
 def client(broker: KafkaBroker) -> Iterator[WireClient]:
-    host, _, port = broker.bootstrap_servers.partition(":")
-    with WireClient(host, int(port), client_id="wire") as connected:
+    with WireClient.at(broker.bootstrap_servers, client_id="wire") as connected:
         yield connected
 
 
@@ -169,8 +163,7 @@ def test_times_follow_the_broker_s_clock(broker: KafkaBroker, client: WireClient
 
 def test_it_is_there_when_the_broker_is_closed(tmp_path: Path) -> None:
     with KafkaBroker() as broker:
-        host, _, port = broker.bootstrap_servers.partition(":")
-        with WireClient(host, int(port)) as client:
+        with WireClient.at(broker.bootstrap_servers) as client:
             client.request(MetadataRequest(topics=[]), 12)
         requests = broker.requests
     assert requests.count("Metadata") == 1
@@ -191,8 +184,7 @@ def test_it_is_there_when_the_broker_is_closed(tmp_path: Path) -> None:
 )
 def test_it_can_be_switched_off(options: dict[str, Any]) -> None:
     with KafkaBroker(**options) as broker:
-        host, _, port = broker.bootstrap_servers.partition(":")
-        with WireClient(host, int(port)) as client:
+        with WireClient.at(broker.bootstrap_servers) as client:
             client.request(MetadataRequest(topics=None), 12)
         (one,) = broker.requests.wait("Metadata")
         assert (one.request, one.response, one.topics) == (None, None, ())

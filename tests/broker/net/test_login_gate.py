@@ -38,6 +38,7 @@ from odradek.protocol.generated.messages.list_transactions import ListTransactio
 from odradek.protocol.generated.messages.sasl_authenticate import SaslAuthenticateRequest
 from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest
 from odradek.wire_client import request_frame
+from tests.fakes.brokers import broker_fixture
 from tests.fakes.examples import examples
 from tests.fakes.vectors import OTHER, cases, recorded
 from tests.scenarios.login_conversation import Login, plain
@@ -110,18 +111,8 @@ def test_the_log_in_that_grew_least_recently_is_cut_for_the_others() -> None:
 
 
 NAMES = {spec.name for spec in API_BY_KEY.values()}
-
-
-@pytest.fixture(scope="module")
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(config=sasl_properties(dict.fromkeys(LISTENERS, 0))) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def older() -> Iterator[KafkaBroker]:
-    with KafkaBroker(config=sasl_properties(dict.fromkeys(LISTENERS, 0)), kafka_version=OTHER) as started:
-        yield started
+broker = broker_fixture(scope="module", config=sasl_properties(dict.fromkeys(LISTENERS, 0)))
+older = broker_fixture(scope="module", config=sasl_properties(dict.fromkeys(LISTENERS, 0)), kafka_version=OTHER)
 
 
 def ports(broker: KafkaBroker) -> dict[str, int]:

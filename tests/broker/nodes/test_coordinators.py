@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from odradek import KafkaBroker
@@ -12,14 +10,10 @@ from odradek.protocol.errors import ErrorCode as E
 from odradek.protocol.generated.messages.init_producer_id import InitProducerIdRequest
 from odradek.protocol.generated.messages.list_groups import ListGroupsRequest
 from odradek.protocol.generated.messages.list_transactions import ListTransactionsRequest
+from tests.fakes.brokers import broker_fixture
 from tests.fakes.lagging import TRANSACTION, Lagging
 
-
-@pytest.fixture
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(topics=["t"]) as running:
-        yield running
-        assert not running.bugs
+broker = broker_fixture(topics=["t"])
 
 
 def test_a_transaction_coordinator_that_loads(broker: KafkaBroker) -> None:

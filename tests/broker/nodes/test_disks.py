@@ -22,16 +22,11 @@ from odradek.protocol.generated.messages.produce import PartitionProduceData, Pr
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from odradek.wire_client import WireError
+from tests.fakes.brokers import broker_fixture
 from tests.fakes.wire_client import WireClient
 
 ALL = {"partitions": 2, "replication_factor": 3}
-
-
-@pytest.fixture
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(nodes=3, topics={"t": ALL}) as running:
-        yield running
-        assert not running.bugs, running.bugs[0]
+broker = broker_fixture(nodes=3, topics={"t": ALL})
 
 
 def dial(broker: KafkaBroker, node: int) -> WireClient:

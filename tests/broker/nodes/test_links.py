@@ -6,7 +6,7 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -17,13 +17,10 @@ from odradek.broker.nodes.node_life import start_node, stop_node
 from odradek.client_security.options import ClientSecurity, security_options
 from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.wire_client import WireError
+from tests.fakes.brokers import broker_fixture
 from tests.fakes.wire_client import WireClient
 
-
-@pytest.fixture
-def two_nodes() -> Iterator[KafkaBroker]:
-    with KafkaBroker(nodes=2) as running:
-        yield running
+two_nodes = broker_fixture(nodes=2)
 
 
 def test_a_client_and_a_node_in_either_order(two_nodes: KafkaBroker) -> None:

@@ -162,12 +162,12 @@ def test_the_broker_of_a_node_stops_and_its_controller_goes_on(with_one_controll
         broker.stop_node(1)
     with pytest.raises(ValueError, match="not broker and controller"):
         broker.stop_node(2, broker_only=True)
-    with WireClient("127.0.0.1", int(controller.rpartition(":")[2])) as connected:
+    with WireClient.at(controller) as connected:
         with broker.stop_node(1, broker_only=True):
             assert [is_open(each) for each in (first, second, controller)] == [False, True, True]
             assert {each.leader for each in broker.topics["t"].partitions} == {2}
             broker.create_topic("more")
-            with WireClient("127.0.0.1", int(second.rpartition(":")[2])) as client:
+            with WireClient.at(second) as client:
                 metadata = client.request(MetadataRequest(None), 12)
                 assert ([each.node_id for each in metadata.brokers], metadata.controller_id) == ([2], 2)
             asked = DescribeQuorumRequest([TopicData("__cluster_metadata", [PartitionData(0)])])

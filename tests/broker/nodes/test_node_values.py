@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from odradek.protocol.generated.messages.alter_configs import (
 )
 from odradek.protocol.generated.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.protocol.generated.messages.metadata import MetadataRequest
+from tests.fakes.brokers import broker_fixture
 from tests.fakes.ports import free_ports
 from tests.fakes.wire_client import WireClient
 
@@ -23,13 +23,7 @@ BROKER, STATIC = 4, 4
 
 
 RETENTION = "log.retention.ms"
-
-
-@pytest.fixture
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(nodes=2, topics={"orders": {"partitions": 2, "replication_factor": 2}}) as running:
-        yield running
-        assert not running.bugs, running.bugs[0]
+broker = broker_fixture(nodes=2, topics={"orders": {"partitions": 2, "replication_factor": 2}})
 
 
 def described(broker: KafkaBroker, node_id: int) -> dict[str, tuple[str | None, int]]:

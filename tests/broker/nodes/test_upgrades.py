@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,20 +27,14 @@ from odradek.protocol.generated.messages.fetch import (
 from odradek.protocol.generated.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from odradek.storage.backend import StorageError
 from odradek.wire_client import WireConnection
+from tests.fakes.brokers import broker_fixture
 
 FETCH, SHARE_FETCH = 1, 78
 TOPIC, BROKER = 2, 4
 LATER = "group.consumer.assignment.interval.ms"
 """A config that 4.4 has and 3.6 has not."""
-
-
-@pytest.fixture
-def old() -> Iterator[odradek.KafkaBroker]:
-    """Three nodes of Kafka 3.6."""
-    with odradek.KafkaBroker(
-        kafka_version="3.6", nodes=3, topics={"t": {"partitions": 3, "replication_factor": 3}}
-    ) as broker:
-        yield broker
+old = broker_fixture(kafka_version="3.6", nodes=3, topics={"t": {"partitions": 3, "replication_factor": 3}})
+"""Three nodes of Kafka 3.6."""
 
 
 def connect(broker: odradek.KafkaBroker, node: int) -> WireConnection:

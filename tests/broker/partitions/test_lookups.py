@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-import odradek
 from odradek import KafkaBroker
 from odradek.broker.partitions.lookups import find_partitions
 from odradek.protocol.errors import ErrorCode, KafkaError
+from tests.fakes.brokers import broker_fixture
 
 _TOPIC = "no topic 'ordres' (did you mean 'orders'?); create_topic('ordres') makes one"
 _PARTITION = "topic 'orders' has no partition 7, it has 2, counted from 0"
@@ -33,12 +33,7 @@ _OF_TOPICS: dict[str, Callable[[KafkaBroker, str], Any]] = {
     "config": lambda broker, topic: broker.topic(topic).config,
     "delete": lambda broker, topic: broker.topic(topic).delete(),
 }
-
-
-@pytest.fixture(scope="module")
-def broker() -> Iterator[KafkaBroker]:
-    with odradek.KafkaBroker(topics={"orders": 2}) as running:
-        yield running
+broker = broker_fixture(scope="module", topics={"orders": 2})
 
 
 @pytest.mark.parametrize("verb", _VERBS)

@@ -269,8 +269,7 @@ async def test_a_deleted_topic_frees_those_who_wait(disk: Disk) -> None:
 
 
 def connected(broker: KafkaBroker) -> WireClient:
-    host, _, port = broker.bootstrap_servers.rpartition(":")
-    return WireClient(host, int(port))
+    return WireClient.at(broker.bootstrap_servers)
 
 
 def until(true: Callable[[], object]) -> None:

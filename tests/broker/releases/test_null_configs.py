@@ -33,8 +33,7 @@ def test_nulls(version: str, told: list[tuple[int, str | None]]) -> None:
         2, "t", [incremental_alter_configs.AlterableConfig(CONFIG[0], 0, CONFIG[1])]
     )
     with KafkaBroker(kafka_version=version, topics={"t": 1}) as broker:
-        host, port = broker.bootstrap_servers.split(":")
-        with WireClient(host, int(port)) as client:
+        with WireClient.at(broker.bootstrap_servers) as client:
             answers = [
                 client.request(CreateTopicsRequest([new], 30_000), 5).topics[0],
                 client.request(alter_configs.AlterConfigsRequest([alter]), 1).responses[0],

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from odradek import KafkaBroker
@@ -12,12 +10,9 @@ from odradek.broker.replication.thawed_leaders import Led, leading_still, led_by
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
+from tests.fakes.brokers import broker_fixture
 
-
-@pytest.fixture
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(nodes=3, topics={"t": {"partitions": 1, "replication_factor": 3}, "single": 3}) as running:
-        yield running
+broker = broker_fixture(nodes=3, topics={"t": {"partitions": 1, "replication_factor": 3}, "single": 3})
 
 
 def partition(broker: KafkaBroker) -> Partition:

@@ -26,8 +26,7 @@ from tests.fakes.wire_client import WireClient
 
 
 def client_of(broker: KafkaBroker, client_id: str) -> WireClient:
-    host, port = broker.bootstrap_servers.rsplit(":", 1)
-    return WireClient(host, int(port), client_id=client_id)
+    return WireClient.at(broker.bootstrap_servers, client_id=client_id)
 
 
 def test_without_quotas_nothing_is_metered() -> None:

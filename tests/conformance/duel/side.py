@@ -70,8 +70,7 @@ class Side:
         line = self.lines.get(on)
         if line is None:
             door = self.doors.get(on, self.door)
-            host, _, port = door.address.rpartition(":")
-            made = WireClient(host, int(port), timeout_s=5, client_id=self.client_id, security=door.security)
+            made = WireClient.at(door.address, timeout_s=5, client_id=self.client_id, security=door.security)
             line = self.lines[on] = made
         return line
 

@@ -12,14 +12,10 @@ import pytest
 import odradek
 from odradek.__main__ import main
 from odradek.control.server import ControlServer
+from tests.fakes.brokers import broker_fixture
 
 Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def broker() -> Iterator[odradek.KafkaBroker]:
-    with odradek.KafkaBroker(nodes=3, topics={"t": 2}) as started:
-        yield started
+broker = broker_fixture(nodes=3, topics={"t": 2})
 
 
 @pytest.fixture

@@ -133,7 +133,7 @@ def test_out_of_descriptors_it_says_so_once_and_goes_on(tmp_path: Path) -> None:
     assert process.returncode == 0
     assert len(said.splitlines()) == 1
     assert "out of file descriptors: raise the limit (ulimit -n)" in said
-    with serving(*stored) as (_, line), WireClient("127.0.0.1", int(line.rpartition(":")[2])) as client:
+    with serving(*stored) as (_, line), WireClient.at(line) as client:
         assert produced(client, codes.index(56)) == 0
 
 
@@ -298,8 +298,7 @@ def test_a_config_file_that_does_not_fit(tmp_path: Path, text: str | None, says:
 
 def test_a_node_has_configs_of_its_own() -> None:
     with serving("--nodes", "2", "--node-config", "2:broker.rack=b") as (_, line):
-        host, port = line.split()[-1].split(",")[0].rsplit(":", 1)
-        with WireClient(host, int(port)) as client:
+        with WireClient.at(line.split()[-1]) as client:
             told = client.request(DescribeClusterRequest())
         assert [node.rack for node in told.brokers] == [None, "b"]
 
@@ -343,8 +342,7 @@ def test_the_control_api_is_served_where_it_is_asked_for() -> None:
 def test_the_transcript_can_be_switched_off(words: tuple[str, ...], kept: bool) -> None:
     with serving("--control-port", "0", *words) as (process, line):
         assert process.stdout is not None
-        host, _, port = process.stdout.readline().removeprefix("odradek ready on ").partition(":")
-        with WireClient(host, int(port)) as client:
+        with WireClient.at(process.stdout.readline().removeprefix("odradek ready on ")) as client:
             client.request(ApiVersionsRequest("test", "1"), 3)
         (asked,) = ask(line.split()[-1], "GET", "/v1/requests")[1]
     assert (asked.get("request") is not None) is kept, asked

@@ -19,8 +19,7 @@ from tests.fakes.wire_client import WireClient
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("transcript") / "t.jsonl"
     with KafkaBroker(topics={"orders": 1}) as broker:
-        host, _, port = broker.bootstrap_servers.partition(":")
-        with WireClient(host, int(port), client_id="cli") as client:
+        with WireClient.at(broker.bootstrap_servers, client_id="cli") as client:
             client.request(MetadataRequest([MetadataRequestTopic(name="orders")]), 12)
             client.request(HeartbeatRequest("g", 1, "m"), 4)
         broker.requests.save(path)

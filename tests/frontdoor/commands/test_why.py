@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from odradek.__main__ import main
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.commands.why import why
 from odradek.protocol.generated.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from tests.fakes.brokers import broker_fixture
 from tests.fakes.wire_client import WireClient
 
 
@@ -25,11 +24,7 @@ def test_nobody_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.startswith("odradek why: ")
 
 
-@pytest.fixture
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(topics={"orders": 2, "other": 1}) as started:
-        yield started
-        assert started.bugs == []
+broker = broker_fixture(topics={"orders": 2, "other": 1})
 
 
 def asked(broker: KafkaBroker, group: str) -> list[str]:
@@ -55,9 +50,8 @@ def test_a_group_without_members(broker: KafkaBroker) -> None:
 
 
 def test_a_group_of_the_consumer_protocol(broker: KafkaBroker) -> None:
-    host, _, port = broker.bootstrap_servers.partition(":")
     broker.group("first").set_offsets({("orders", 0): 0})  # the coordinator is there
-    with WireClient(host, int(port), client_id="app") as client:
+    with WireClient.at(broker.bootstrap_servers, client_id="app") as client:
         beat = ConsumerGroupHeartbeatRequest(
             "g", "m" * 22, 0, rebalance_timeout_ms=60_000, subscribed_topic_names=["order"], topic_partitions=[]
         )

@@ -12,6 +12,7 @@ import pytest
 
 import odradek
 from odradek.control.server import ControlServer
+from tests.fakes.brokers import broker_fixture
 
 Answer = tuple[int, Any]
 Ask = Callable[..., Answer]
@@ -31,11 +32,7 @@ def ask(url: str, method: str, path: str, body: Any = None, **headers: str) -> A
     return answer.status, json.loads(text)
 
 
-@pytest.fixture
-def broker() -> Iterator[odradek.KafkaBroker]:
-    with odradek.KafkaBroker(nodes=3, topics={"t": 2}) as started:
-        yield started
-        assert started.bugs == []
+broker = broker_fixture(nodes=3, topics={"t": 2})
 
 
 @pytest.fixture

@@ -151,8 +151,7 @@ def test_no_page_of_another_name_gets_in(control: Ask) -> None:
 
 def ask_versions(broker: odradek.KafkaBroker) -> None:
     """One request of a client."""
-    host, _, port = broker.bootstrap_servers.split(",")[0].rpartition(":")
-    with WireClient(host, int(port), client_id="c") as client:
+    with WireClient.at(broker.bootstrap_servers, client_id="c") as client:
         client.request(ApiVersionsRequest(), 0)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 import odradek.types
 from odradek.broker.facade.remote.operations import ForkOperations, operation_of
 from odradek.control.calls import Calls, UnknownHandleError, of_body, of_query
+from tests.fakes.brokers import broker_fixture
 
 KILL = operation_of(odradek.types.BlockingBroker, "kill_node")
 RECORDS = operation_of(odradek.types.BlockingBroker, "records")
@@ -67,10 +67,7 @@ def test_a_query_that_makes_no_sense_is_refused() -> None:
         of_query(RECORDS, {"topic": "t", "partition": "x"})
 
 
-@pytest.fixture
-def broker() -> Iterator[odradek.KafkaBroker]:
-    with odradek.KafkaBroker(nodes=3, topics={"t": 1}) as started:
-        yield started
+broker = broker_fixture(nodes=3, topics={"t": 1})
 
 
 def run(calls: Calls, owner: type, member: str, identity: str | None = None, **arguments: Any) -> Any:

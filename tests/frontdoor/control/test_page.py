@@ -294,8 +294,7 @@ def test_records_come_live_and_decoded(broker: odradek.KafkaBroker, page: Page, 
 def test_requests_come_live(broker: odradek.KafkaBroker, page: Page, url: str) -> None:
     page.open(f"{url}/#requests")
     page.wait(has("No requests."))
-    host, _, port = broker.bootstrap_servers.partition(",")[0].rpartition(":")
-    with WireClient(host, int(port), client_id="somebody") as client:
+    with WireClient.at(broker.bootstrap_servers, client_id="somebody") as client:
         client.request(ApiVersionsRequest(), 0)
         page.wait(has("somebody"))
         click(page, "Clear")
@@ -327,8 +326,7 @@ def fill_with_a_million(broker: odradek.KafkaBroker) -> None:
     """100 batches of 10,000 records: v0 to v9999 again and again."""
     batch = build_batch([Record(0, 1_700_000_000_000, None, b"v%d" % number, ()) for number in range(10_000)])
     data = [TopicProduceData("t", partition_data=[PartitionProduceData(0, batch)])]
-    host, _, port = broker.bootstrap_servers.partition(":")
-    with WireClient(host, int(port)) as client:
+    with WireClient.at(broker.bootstrap_servers) as client:
         for _ in range(100):
             answer = client.request(ProduceRequest(None, -1, 10_000, data), 9)
             assert answer.responses[0].partition_responses[0].error_code == 0
@@ -617,8 +615,7 @@ def test_offsets_are_reset_and_a_group_is_deleted(broker: odradek.KafkaBroker, p
 
 
 def test_a_request_is_shown_with_its_answer(broker: odradek.KafkaBroker, page: Page, url: str) -> None:
-    host, _, port = broker.bootstrap_servers.partition(",")[0].rpartition(":")
-    with WireClient(host, int(port), client_id="somebody") as client:
+    with WireClient.at(broker.bootstrap_servers, client_id="somebody") as client:
         client.request(ApiVersionsRequest("odd", "1"), 3)
     page.open(f"{url}/#requests")
     choose(page, "ApiVersions")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +17,7 @@ from odradek.registry.entries import Content
 from odradek.registry.parsing import Parser
 from odradek.registry.records import RegistryRecord, parsed
 from odradek.registry.state import RegistryState
+from tests.fakes.brokers import broker_fixture
 
 Ask = Callable[..., tuple[int, Any]]
 
@@ -34,11 +35,7 @@ def ask(url: str, method: str, path: str, body: Any = None, **headers: str) -> t
     return answer.status, json.loads(text) if text else None
 
 
-@pytest.fixture
-def broker() -> Iterator[odradek.KafkaBroker]:
-    with odradek.KafkaBroker(topics=["orders"], registry=True) as started:
-        yield started
-        assert started.bugs == []
+broker = broker_fixture(topics=["orders"], registry=True)
 
 
 @pytest.fixture

@@ -188,9 +188,8 @@ def test_lag_of_those_who_never_committed_and_share_states(spark: Any, kafka_bro
 
     wait_until("both to be in their groups", both_in)
     classic.commit(offsets=[TopicPartition("read", 0, 0)], asynchronous=False)
-    host, port = kafka_broker.bootstrap_servers.rsplit(":", 1)
     shared_id = uuid_from_text(kafka_broker.topics["shared"].topic_id)
-    with WireClient(host, int(port)) as client:
+    with WireClient.at(kafka_broker.bootstrap_servers) as client:
         state = InitializeStateData(shared_id, [PartitionData(partition=0, state_epoch=1, start_offset=7)])
         answer = client.request(InitializeShareGroupStateRequest("workers", [state]))
         assert answer.results[0].partitions[0].error_code == 0

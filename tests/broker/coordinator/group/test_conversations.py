@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.threaded import KafkaBroker
+from tests.fakes.brokers import broker_fixture
 from tests.fakes.vectors import recorded
 from tests.scenarios.group_conversations import CONVERSATIONS, transcribe
 from tests.scenarios.older_groups import config_of
@@ -41,11 +41,7 @@ class PatientClock(BrokerClock):
         return min(super().seconds_until(deadline), LOOK_EVERY_S)
 
 
-@pytest.fixture(scope="module")
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(clock=PatientClock()) as started:
-        yield started
-        assert started.bugs == []
+broker = broker_fixture(scope="module", clock=PatientClock())
 
 
 @pytest.mark.long(

@@ -24,8 +24,7 @@ PRUNE_S = 300
 
 
 def connect(broker: KafkaBroker) -> WireClient:
-    host, port = broker.bootstrap_servers.rsplit(":", 1)
-    return WireClient(host, int(port))
+    return WireClient.at(broker.bootstrap_servers)
 
 
 def begin(client: WireClient, topic_id: bytes) -> None:

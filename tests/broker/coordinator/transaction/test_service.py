@@ -41,6 +41,7 @@ from odradek.protocol.generated.messages.write_txn_markers import (
 )
 from odradek.protocol.record_batch import build_batch, iter_batches
 from odradek.protocol.records import Record
+from tests.fakes.brokers import broker_fixture
 from tests.fakes.data_plane import DataPlane
 from tests.fakes.nodes import set_node_up
 from tests.fakes.wire_client import WireClient
@@ -59,8 +60,7 @@ class Client:
 
     def wire(self, node: int) -> WireClient:
         if node not in self.wires:
-            host, _, port = self.broker.bootstrap_servers.split(",")[node - 1].rpartition(":")
-            self.wires[node] = WireClient(host, int(port))
+            self.wires[node] = WireClient.at(self.broker.bootstrap_servers.split(",")[node - 1])
         return self.wires[node]
 
     def ask(self, request: Any, version: int, node: int = 1) -> Any:
@@ -110,11 +110,7 @@ class Client:
         return len(list(self.broker.records("t", isolation="read_committed")))
 
 
-@pytest.fixture
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(topics={"t": 2}) as running:
-        yield running
-        assert not running.bugs
+broker = broker_fixture(topics={"t": 2})
 
 
 @pytest.fixture
@@ -125,8 +121,7 @@ def client(broker: KafkaBroker) -> Iterator[Client]:
 
 
 def test_no_id_is_coordinated_before_somebody_looked_for_its_coordinator(broker: KafkaBroker) -> None:
-    host, _, port = broker.bootstrap_servers.rpartition(":")
-    with WireClient(host, int(port)) as wire:
+    with WireClient.at(broker.bootstrap_servers) as wire:
         answer = wire.request(InitProducerIdRequest("tx", 1000), 4)
         assert answer.error_code == ErrorCode.NOT_COORDINATOR
         assert wire.request(ListTransactionsRequest(), 2).transaction_states == []
@@ -137,12 +132,11 @@ def test_no_id_is_coordinated_before_somebody_looked_for_its_coordinator(broker:
 
 @pytest.mark.parametrize("version", [9, 12])
 def test_a_producer_whose_id_has_no_coordinator_is_told_to_come_back(broker: KafkaBroker, version: int) -> None:
-    host, _, port = broker.bootstrap_servers.rpartition(":")
     batch = build_batch(
         [Record(0, 0, None, b"v")], producer_id=5, producer_epoch=0, base_sequence=0, transactional=True
     )
     data = [TopicProduceData("t", partition_data=[PartitionProduceData(0, batch)])]
-    with WireClient(host, int(port)) as wire:
+    with WireClient.at(broker.bootstrap_servers) as wire:
         answer = wire.request(ProduceRequest("tx", -1, 1000, data), version).responses[0].partition_responses[0]
     assert answer.error_code == ErrorCode.NOT_ENOUGH_REPLICAS
     assert answer.error_message.endswith("Underlying error: COORDINATOR_NOT_AVAILABLE")

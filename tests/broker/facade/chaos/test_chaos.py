@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,15 +12,10 @@ from trio.testing import MockClock
 import odradek
 from odradek import Chaos, KafkaBroker
 from odradek.broker.facade.chaos.trials import TRIALS
+from tests.fakes.brokers import broker_fixture
 
 TOPICS = {"orders": {"partitions": 2, "replication_factor": 3}}
-
-
-@pytest.fixture
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(nodes=3, topics=TOPICS) as broker:
-        broker.clock.freeze()
-        yield broker
+broker = broker_fixture(frozen=True, nodes=3, topics=TOPICS)
 
 
 def test_one_seed_is_one_schedule_in_every_cluster_of_that_shape(broker: KafkaBroker) -> None:

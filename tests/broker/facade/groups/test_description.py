@@ -33,6 +33,7 @@ from odradek.protocol.generated.messages.streams_group_heartbeat import (
 )
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
+from tests.fakes.brokers import broker_fixture
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.share_conversations import ShareConversation
 
@@ -40,8 +41,7 @@ CONSUMER_CONFIG = {"group.consumer.assignment.interval.ms": "0"}
 
 
 def consumer_client(broker: KafkaBroker) -> WireClient:
-    host, port = broker.bootstrap_servers.split(":")
-    client = WireClient(host, int(port), client_id="c")
+    client = WireClient.at(broker.bootstrap_servers, client_id="c")
     client.request(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]))
     return client
 
@@ -120,8 +120,7 @@ SHARE_CONFIG = {"group.share.assignment.interval.ms": "0"}
 
 def test_all_about_a_share_group() -> None:
     with KafkaBroker(topics={"t": 2}, config=SHARE_CONFIG) as broker:
-        host, port = broker.bootstrap_servers.split(":")
-        with WireClient(host, int(port), client_id="c") as client:
+        with WireClient.at(broker.bootstrap_servers, client_id="c") as client:
             client.request(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]))
             first = client.request(ShareGroupHeartbeatRequest("g", "m", 0, None, ["t"]), 1)
             assert first.error_code == 0
@@ -139,11 +138,7 @@ def test_all_about_a_share_group() -> None:
         assert broker.bugs == []
 
 
-@pytest.fixture
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker() as started:
-        yield started
-        assert started.bugs == []
+broker = broker_fixture()
 
 
 @pytest.fixture
@@ -185,8 +180,7 @@ STREAMS_CONFIG = {"group.streams.assignment.interval.ms": "0", "group.streams.nu
 
 
 def streams_client(broker: KafkaBroker) -> WireClient:
-    host, port = broker.bootstrap_servers.split(":")
-    client = WireClient(host, int(port), client_id="c")
+    client = WireClient.at(broker.bootstrap_servers, client_id="c")
     client.request(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]))
     return client
 

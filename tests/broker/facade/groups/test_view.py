@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from struct import pack
@@ -28,24 +27,18 @@ from odradek.protocol.generated.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from odradek.protocol.generated.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from tests.fakes.brokers import broker_fixture
 from tests.fakes.wire_client import WireClient
 
 SUBSCRIPTION = pack(">hih1s", 1, 1, 1, b"t") + b"\xff\xff\xff\xff" + b"\0\0\0\0"
 ASSIGNMENT = pack(">hih1si2i", 1, 1, 1, b"t", 2, 0, 1) + b"\xff\xff\xff\xff"
 HALF_ASSIGNMENT = pack(">hih1sii", 1, 1, 1, b"t", 1, 0) + b"\xff\xff\xff\xff"
-
-
-@pytest.fixture
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(topics={"t": 2}) as started:
-        yield started
-        assert started.bugs == []
+broker = broker_fixture(topics={"t": 2})
 
 
 def member(broker: KafkaBroker | Broker, group: str = "g", assignment: bytes = ASSIGNMENT) -> str:
     """One raw member that joins, syncs and commits."""
-    host, port = broker.bootstrap_servers.split(":")
-    with WireClient(host, int(port), client_id="c") as client:
+    with WireClient.at(broker.bootstrap_servers, client_id="c") as client:
         client.request(FindCoordinatorRequest(key_type=0, coordinator_keys=[group]))
         protocols = [JoinGroupRequestProtocol("range", SUBSCRIPTION)]
         joined = client.request(JoinGroupRequest(group, 30_000, 40_000, "", None, "consumer", protocols), 5)
@@ -62,8 +55,7 @@ def member(broker: KafkaBroker | Broker, group: str = "g", assignment: bytes = A
 
 
 def leave(broker: KafkaBroker, member_id: str, group: str = "g") -> None:
-    host, port = broker.bootstrap_servers.split(":")
-    with WireClient(host, int(port)) as client:
+    with WireClient.at(broker.bootstrap_servers) as client:
         client.request(LeaveGroupRequest(group, members=[MemberIdentity(member_id)]), 4)
 
 

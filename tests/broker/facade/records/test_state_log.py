@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 import odradek
 from odradek.broker.facade.records.state_log import KeptLog, News
 from odradek.protocol.errors import KafkaError
+from tests.fakes.brokers import broker_fixture
 
-
-@pytest.fixture
-def broker() -> Iterator[odradek.KafkaBroker]:
-    with odradek.KafkaBroker() as started:
-        yield started
+broker = broker_fixture()
 
 
 def kept(broker: odradek.KafkaBroker) -> KeptLog:

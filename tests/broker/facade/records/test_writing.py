@@ -16,13 +16,9 @@ from odradek.broker.facade.open_broker import open_broker
 from odradek.broker.facade.records.record import ProducerRecord, RecordMetadata
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.protocol.errors import ErrorCode, KafkaError
+from tests.fakes.brokers import broker_fixture
 
-
-@pytest.fixture
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(topics={"t": 3}) as started:
-        yield started
-        assert started.bugs == []
+broker = broker_fixture(topics={"t": 3})
 
 
 def values(broker: KafkaBroker, isolation: Any = "read_committed") -> list[bytes | None]:
@@ -148,11 +144,7 @@ def test_in_the_callers_trio_run() -> None:
     trio.run(main)
 
 
-@pytest.fixture
-def transactional_broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(topics={"t": 3}) as started:
-        yield started
-        assert started.bugs == []
+transactional_broker = broker_fixture(topics={"t": 3})
 
 
 def committed_values(transactional_broker: KafkaBroker, isolation: Any = "read_committed") -> list[bytes | None]:

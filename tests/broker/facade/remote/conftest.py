@@ -8,13 +8,9 @@ import pytest
 
 import odradek.types
 from odradek.control.server import ControlServer
+from tests.fakes.brokers import broker_fixture
 
-
-@pytest.fixture
-def broker() -> Iterator[odradek.KafkaBroker]:
-    with odradek.KafkaBroker(nodes=3, topics={"t": 2}) as started:
-        yield started
-        assert started.bugs == []
+broker = broker_fixture(nodes=3, topics={"t": 2})
 
 
 @pytest.fixture

@@ -183,8 +183,7 @@ def test_a_snapshot_stays_with_the_broker(broker: KafkaBroker, remote: RemoteBro
 
 
 def test_what_clients_asked_is_seen(broker: KafkaBroker, remote: RemoteBroker) -> None:
-    host, _, port = broker.bootstrap_servers.split(",")[0].rpartition(":")
-    with WireClient(host, int(port), client_id="c") as client:
+    with WireClient.at(broker.bootstrap_servers, client_id="c") as client:
         client.request(ApiVersionsRequest(), 0)
     (found,) = remote.requests.wait("ApiVersions", client_id="c")
     assert (found.api, found.client_id) == ("ApiVersions", "c")

@@ -39,6 +39,7 @@ from odradek.protocol.generated.messages.offset_fetch import (
 from odradek.protocol.generated.messages.sasl_handshake import SaslHandshakeRequest
 from odradek.protocol.generated.stored.consumer_protocol_subscription import ConsumerProtocolSubscription
 from odradek.wire_client import WireError
+from tests.fakes.brokers import broker_fixture
 from tests.fakes.wire_client import WireClient
 
 WRONG_PASSWORD = Denial(
@@ -70,13 +71,7 @@ def test_an_empty_situation_gives_no_hints() -> None:
 
 
 COORDINATOR_NOT_AVAILABLE, COORDINATOR_LOADING, NOT_COORDINATOR = 15, 14, 16
-
-
-@pytest.fixture
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(topics={"orders": 2}) as started:
-        yield started
-        assert started.bugs == []
+broker = broker_fixture(topics={"orders": 2})
 
 
 @pytest.fixture
@@ -86,8 +81,7 @@ def client(broker: KafkaBroker) -> Iterator[WireClient]:
 
 
 def connected(broker: KafkaBroker, client_id: str = "app") -> WireClient:
-    host, _, port = broker.bootstrap_servers.split(",")[0].partition(":")
-    return WireClient(host, int(port), client_id=client_id)
+    return WireClient.at(broker.bootstrap_servers, client_id=client_id)
 
 
 def hints(broker: KafkaBroker) -> list[str]:

@@ -23,17 +23,12 @@ from odradek.protocol.generated.messages.init_producer_id import InitProducerIdR
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import Record, build_batch
 from tests.broker.facade.report.test_hints import connected
+from tests.fakes.brokers import broker_fixture
 from tests.fakes.wire_client import TrioWireClient, WireClient
 
 ORDER_RULE = "partitioner-order"
 LARGE = bytes(3000)  # of its request the transcript has the header alone
-
-
-@pytest.fixture
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(topics={"orders": 2}) as started:
-        yield started
-        assert started.bugs == []
+broker = broker_fixture(topics={"orders": 2})
 
 
 @pytest.fixture
@@ -166,8 +161,7 @@ def test_what_was_written_before_a_mark(broker: KafkaBroker, producer: WireClien
 def test_a_broker_in_the_callers_run() -> None:
     async def main() -> None:
         async with open_broker(topics={"orders": 2}, strict="fail +partitioner-order") as broker:
-            host, _, port = broker.bootstrap_servers.partition(":")
-            async with await TrioWireClient.connect(host, int(port)) as client:
+            async with await TrioWireClient.at(broker.bootstrap_servers) as client:
                 for index in (0, 1):
                     await client.request(write_request(index, None, b"one"), 9)
                 await client.request(fetch_request(0, 1), 12)

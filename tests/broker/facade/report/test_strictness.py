@@ -42,16 +42,11 @@ from odradek.protocol.generated.messages.offset_fetch import (
 from odradek.protocol.generated.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.protocol.record_batch import Record, build_batch
 from tests.broker.facade.report.test_hints import connected, join, of_group
+from tests.fakes.brokers import broker_fixture
 from tests.fakes.wire_client import TrioWireClient, WireClient
 
 DAY_MS = 86_400_000
-
-
-@pytest.fixture
-def broker() -> Iterator[KafkaBroker]:
-    with KafkaBroker(topics={"orders": 2}) as started:
-        yield started
-        assert started.bugs == []
+broker = broker_fixture(topics={"orders": 2})
 
 
 @pytest.fixture
@@ -135,8 +130,7 @@ def test_all_replicas_that_are_one(acks: int, replicas: int, found: list[str]) -
     with KafkaBroker(nodes=2) as broker:
         broker.create_topic("orders", 1, replication_factor=replicas)
         leader = broker.topics["orders"].partitions[0].leader
-        host, _, port = broker.bootstrap_servers.split(",")[leader - 1].partition(":")
-        with WireClient(host, int(port), client_id="app") as client:
+        with WireClient.at(broker.bootstrap_servers.split(",")[leader - 1], client_id="app") as client:
             produce(client, "orders", acks=acks)
         assert rules(broker) == found
         if found:
@@ -333,8 +327,7 @@ def test_a_test_that_failed_says_why_itself() -> None:
 def test_in_the_callers_trio_run() -> None:
     async def main() -> None:
         async with open_broker(strict=True) as broker:
-            host, _, port = broker.bootstrap_servers.partition(":")
-            async with await TrioWireClient.connect(host, int(port)) as client:
+            async with await TrioWireClient.at(broker.bootstrap_servers) as client:
                 await client.request(ASK, 12)
             assert broker.strictness()[0].rule == "auto-created"
 

@@ -180,8 +180,7 @@ def test_while_it_runs_and_after_it() -> None:
 
 def test_of_a_part_of_the_time() -> None:
     with KafkaBroker(topics={"orders": 1, "other": 1}) as broker:
-        host, _, port = broker.bootstrap_servers.partition(":")
-        with WireClient(host, int(port)) as client:
+        with WireClient.at(broker.bootstrap_servers) as client:
             client.request(MetadataRequest([MetadataRequestTopic(name="other")]), 12)
             broker.requests.wait("Metadata")
             now = broker.clock.face.source()

@@ -26,7 +26,6 @@ from odradek.protocol.generated.metadata_records.no_op_record import NoOpRecord
 from odradek.protocol.record_batch import build_batch, iter_batches
 from odradek.protocol.records import Record
 from odradek.storage.backend import StorageError
-from odradek.wire_client import WireClient
 from tests.fakes.durable import die, durable, opened
 from tests.fakes.examples import examples
 from tests.fakes.file_system import Crash, FaultyFileSystem
@@ -177,8 +176,7 @@ def test_an_open_transaction_can_end_in_two_ways() -> None:
 
 def _end(broker: KafkaBroker, *, committed: bool) -> None:
     found = broker.transactions["tx"]
-    host, port = broker.bootstrap_servers.split(":")
-    with WireClient(host, int(port)) as client:
+    with RawClient.at(broker.bootstrap_servers) as client:
         answer = client.request(EndTxnRequest("tx", found.producer_id, found.producer_epoch, committed))
     assert answer.error_code == 0
 
