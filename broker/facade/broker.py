@@ -270,6 +270,5 @@ class Broker(Named):
     @property
     def telemetry_pushes(self) -> list[TelemetryPush]:
         """The pushes behind `client_metrics`, oldest first: client, time, and the bytes of the payload."""
-        from odradek.broker.facade.client_metrics import pushes
-
-        return self._look(lambda: pushes(self._cluster))
+        telemetry = self._cluster.services.telemetry
+        return self._look(lambda: [] if telemetry.made is None else list(telemetry.made.pushes()))

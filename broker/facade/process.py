@@ -14,10 +14,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.facade.closing import close_after, judgement
 from odradek.broker.facade.remote.broker import RemoteBroker, RemoteFork
 from odradek.broker.facade.remote.transport import Transport, remote_error
-from odradek.broker.facade.settings import Settings, strictness
+from odradek.broker.facade.settings import Settings, close_after, judgement, strictness
 from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.broker.mistakes import check_arguments
 

@@ -1,23 +1,30 @@
-"""The settings that a broker is started with."""
+"""What a broker, or a fork of one, is started with, and how one that is strict is closed."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.cluster import Cluster
+from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.node_config import broker_config
+from odradek.broker.facade.thread_bridge import BrokerClosedError
 from odradek.broker.facade.topics import Topics, config_texts, create_topic, topic_specs
 from odradek.broker.mistakes import checked
 
 if TYPE_CHECKING:
-    from odradek.broker.facade.report.strictness import Strictness
+    from odradek.broker.facade.report.strictness import Strictness, StrictnessFinding
     from odradek.broker.facade.security_settings import Secured, Security
+    from odradek.broker.facade.state.snapshot import Snapshot
 
 _ANY_ADDRESS = ("127.0.0.1", 0)
+_OWN = ("log.dirs", "log.dir", "metadata.log.dir")
+_ADDRESSES = ("listeners", "advertised.listeners")
+_PORT = re.compile(r":\d+(?=\s*(,|$))")
 
 
 def _address(cluster: Cluster, host: str, port: int) -> tuple[str | None, int]:
@@ -120,6 +127,94 @@ class Settings:
 
 
 Settings.__init__.__qualname__ = "KafkaBroker.__init__"  # a TypeError names what the user has called
+
+
+class ForkSettings:
+    """What a fork is started with: the state of another broker, on free ports."""
+
+    strict: Strictness | None = None
+
+    def __init__(
+        self, snapshot: Snapshot, parent: Cluster, data_dir: str | Path | None, secured: Secured | None
+    ) -> None:
+        own = {node_id: _elsewhere(values) for node_id, values in parent.config.static_nodes.items()}
+        later = parent.config.later_ids
+        if later and data_dir is not None:
+            raise ValueError(f"node {later[0]} joined the running cluster: a fork of it is in memory")
+        self._later = {node_id: own.pop(node_id, {}) for node_id in later}
+        self.secured = secured
+        self.registry = parent.schema_registry is not None
+        self.cluster = Cluster(
+            nodes=len(parent.config.founder_ids),
+            config=BrokerConfig(_elsewhere(parent.config.static), nodes=own),
+            clock=BrokerClock(start_ms=snapshot.now_ms),
+            data_dir=None if data_dir is None else Path(data_dir),
+            cluster_id=parent.cluster_id,
+        )
+        self._snapshot: Snapshot | None = snapshot
+        self._start_image = parent.start_image
+        self._host = next(iter(parent.nodes.values())).host
+
+    async def start(self) -> None:
+        """Take over the state, and listen. The cluster must be running."""
+        from odradek.broker.facade.state.restore import go_to
+        from odradek.broker.nodes.added_nodes import add_node
+
+        assert self._snapshot is not None, "a fork starts once"
+        for node_id, own in self._later.items():
+            add_node(self.cluster, node_id, own)
+        go_to(self.cluster, self._snapshot)
+        self._snapshot = None
+        self.cluster.start_image = self._start_image
+        given = self.cluster.has_addresses
+        await self.cluster.listen(None if given else self._host, 0)
+
+
+def _elsewhere(texts: Mapping[str, str]) -> dict[str, str]:
+    """The same configs for a broker in another place."""
+    return {
+        name: _PORT.sub(":0", text) if name in _ADDRESSES else text for name, text in texts.items() if name not in _OWN
+    }
+
+
+class StrictBroker(Protocol):
+    """A broker that this process starts and closes."""
+
+    _strict: Strictness | None
+
+    def close(self) -> None:
+        """Stop the broker."""
+
+    def strictness(self, since: float | None = None, also: str = "") -> list[StrictnessFinding]:
+        """The strictness findings since a time."""
+
+
+def judgement(broker: StrictBroker) -> Callable[[], None]:
+    """Collect the findings of a strict broker while it runs.
+
+    The function that is returned warns or raises; it does so only for the first judgement of a broker.
+    """
+    strict, broker._strict = broker._strict, None
+    if strict is None:
+        return lambda: None
+    try:
+        findings = broker.strictness(also=strict.also)
+    except BrokerClosedError:  # the error that ended the broker is reported instead
+        return lambda: None
+    return lambda: strict.demand(findings)
+
+
+def close_after(broker: StrictBroker, error: BaseException | None) -> None:
+    """Close a broker at the end of ``with``. An error of the block is kept, and not replaced by one of the broker."""
+    if error is None:
+        broker.close()
+        return
+    broker._strict = None  # a test that failed may have left its clients open because of that
+    try:
+        broker.close()
+    except BrokerClosedError as ended:
+        error.add_note(f"and the broker ended with {ended.__cause__!r}")
+
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -14,32 +14,16 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
 
 import trio
 
-from odradek.broker.clock import BrokerClock
-from odradek.broker.facade.closing import close_after, judgement
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker
-from odradek.broker.facade.settings import Settings, method_with_arguments_of
+from odradek.broker.facade.settings import ForkSettings, Settings, close_after, judgement, method_with_arguments_of
 from odradek.broker.facade.thread_bridge import BrokerClosedError, HandOver
 
 if TYPE_CHECKING:
-    from odradek.broker.cluster import Cluster
-    from odradek.broker.facade.report.strictness import Strictness
-    from odradek.broker.facade.security_settings import Secured
+    pass
 
 T = TypeVar("T")
 
 _CLOSE_TIMEOUT_S = 10.0
-
-
-class StartSettings(Protocol):
-    """The settings that a broker is started with."""
-
-    cluster: Cluster
-    secured: Secured | None
-    strict: Strictness | None
-    registry: bool
-
-    async def start(self) -> None:
-        """Create what exists from the start, and listen."""
 
 
 class KafkaBroker(BlockingBroker, metaclass=ABCMeta):
@@ -86,7 +70,7 @@ class KafkaBroker(BlockingBroker, metaclass=ABCMeta):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         self._begin(Settings(*arguments, **named))
 
-    def _begin(self, settings: StartSettings) -> None:
+    def _begin(self, settings: Settings | ForkSettings) -> None:
         super().__init__(settings.cluster, self._ask, settings.secured)
         self._settings = settings
         self._strict = settings.strict
@@ -211,13 +195,12 @@ class KafkaBroker(BlockingBroker, metaclass=ABCMeta):
 
 def fork_of(broker: BlockingBroker, data_dir: str | Path | None = None) -> KafkaBroker:
     """Start a broker in a thread of its own with the state of another one in this process; see `KafkaBroker.fork`."""
-    from odradek.broker.facade.state.fork import ForkSettings, state_of
+    from odradek.broker.facade.state.snapshot import Snapshot
 
     cluster = broker.cluster
-    snapshot = broker._call(lambda: state_of(cluster))
-    clock = BrokerClock(start_ms=snapshot.now_ms)
+    snapshot = broker._call(lambda: Snapshot(cluster))
     other = object.__new__(KafkaBroker)
-    other._begin(ForkSettings(snapshot, cluster, clock, data_dir, broker._secured))
+    other._begin(ForkSettings(snapshot, cluster, data_dir, broker._secured))
     other._is_fork = True
     return other.start()
 

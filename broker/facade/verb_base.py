@@ -104,12 +104,11 @@ class TrioVerbs(Broker):
         have in common. The records of a broker with a data directory are copied; ``data_dir`` is an empty directory to
         keep the fork in, where files that both have in common are stored once.
         """
-        from odradek.broker.clock import BrokerClock
-        from odradek.broker.facade.state.fork import ForkSettings, state_of
+        from odradek.broker.facade.settings import ForkSettings
+        from odradek.broker.facade.state.snapshot import Snapshot
 
-        snapshot = await self._call(lambda: state_of(self._cluster))
-        clock = BrokerClock(start_ms=snapshot.now_ms)
-        settings = ForkSettings(snapshot, self._cluster, clock, data_dir, self._secured)
+        snapshot = await self._call(lambda: Snapshot(self._cluster))
+        settings = ForkSettings(snapshot, self._cluster, data_dir, self._secured)
         async with settings.cluster.run() as cluster:
             await settings.start()
             yield type(self)(cluster, self._look, self._secured)

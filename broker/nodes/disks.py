@@ -29,7 +29,7 @@ def fail_disk(
     partition: int | None = None,
     offset: int | None = None,
 ) -> None:
-    """Make a node's disk fail; see `WireVerbs.fail_disk`. Raises ValueError or KafkaError for what does not exist."""
+    """Make a node's disk fail; see `NodeVerbs.fail_disk`. Raises ValueError or KafkaError for what does not exist."""
     if how not in _HOW:
         raise ValueError(f"how={how!r}: expected one of {', '.join(_HOW)}{did_you_mean(str(how), _HOW)}")
     if how == "sync":

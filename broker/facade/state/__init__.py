@@ -1,5 +1,4 @@
-"""The state of a broker as a value: `snapshot` takes it, `restore` returns to it, or to the state of the start, and
-`fork` starts another broker from it.
+"""The state of a broker as a value: `snapshot` takes it, `restore` returns to it, or to the state of the start.
 
 A `Snapshot` is immutable and belongs to the user; the state itself stays with the cluster. It consists of copies of
 the logs that share their bytes (`PartitionLog.twin`; only the owner of an index array appends to it), a fork of the

@@ -60,39 +60,6 @@ class TrioGroup(GroupView):
         await self._broker._call(lambda: set_offsets(self._cluster, self.group_id, offsets))
 
 
-class GroupVerbs(TrioVerbs):
-    """Groups and their coordinators."""
-
-    def group(self, group_id: str) -> TrioGroup:
-        """The handle of a group: ``await broker.group("g").wait(members=2)``."""
-        return TrioGroup(self, group_id)
-
-    async def reload_coordinator(self, partition: int, topic: str = "__consumer_offsets") -> None:
-        """Make the coordinator of a partition reload its state from the log, as after a change of its leader.
-
-        ``topic`` is ``__consumer_offsets``, ``__transaction_state`` or ``__share_group_state``. Raises ValueError for
-        another topic, and for a partition that does not exist.
-        """
-        from odradek.broker.nodes.coordinators import reload
-
-        await self._call(lambda: reload(self._cluster, topic, partition))
-
-    def hold_load(self, topic: str, partition: int | None = None, *, now: bool = False) -> Pending[TrioUndo]:
-        """Keep the coordinator of a partition from loading; None means the coordinators of all partitions.
-
-        Requests are answered with COORDINATOR_LOAD_IN_PROGRESS until the change is undone. ``topic`` is
-        ``__consumer_offsets``, ``__transaction_state`` or ``__share_group_state``. By default the next load is held,
-        such as after a change of the leader; with ``now``, a coordinator that is loaded is unloaded first. Raises
-        ValueError for another topic, and for a partition that does not exist.
-        """
-        from odradek.broker.nodes.coordinators import hold_load, release_load
-
-        return self._undone_by(
-            lambda: hold_load(self._cluster, topic, partition, now=now),
-            lambda: release_load(self._cluster, topic, partition),
-        )
-
-
 class _Call(Protocol):
     def __call__(self, function: Callable[[], None], /) -> Awaitable[None]: ...
 
@@ -132,8 +99,37 @@ class TrioTransactionHold(Named):
         await self.release()
 
 
-class TransactionVerbs(TrioVerbs):
-    """Transactions that a test holds at a point."""
+class CoordinatorVerbs(TrioVerbs):
+    """Groups, transactions that a test holds at a point, and their coordinators."""
+
+    def group(self, group_id: str) -> TrioGroup:
+        """The handle of a group: ``await broker.group("g").wait(members=2)``."""
+        return TrioGroup(self, group_id)
+
+    async def reload_coordinator(self, partition: int, topic: str = "__consumer_offsets") -> None:
+        """Make the coordinator of a partition reload its state from the log, as after a change of its leader.
+
+        ``topic`` is ``__consumer_offsets``, ``__transaction_state`` or ``__share_group_state``. Raises ValueError for
+        another topic, and for a partition that does not exist.
+        """
+        from odradek.broker.nodes.coordinators import reload
+
+        await self._call(lambda: reload(self._cluster, topic, partition))
+
+    def hold_load(self, topic: str, partition: int | None = None, *, now: bool = False) -> Pending[TrioUndo]:
+        """Keep the coordinator of a partition from loading; None means the coordinators of all partitions.
+
+        Requests are answered with COORDINATOR_LOAD_IN_PROGRESS until the change is undone. ``topic`` is
+        ``__consumer_offsets``, ``__transaction_state`` or ``__share_group_state``. By default the next load is held,
+        such as after a change of the leader; with ``now``, a coordinator that is loaded is unloaded first. Raises
+        ValueError for another topic, and for a partition that does not exist.
+        """
+        from odradek.broker.nodes.coordinators import hold_load, release_load
+
+        return self._undone_by(
+            lambda: hold_load(self._cluster, topic, partition, now=now),
+            lambda: release_load(self._cluster, topic, partition),
+        )
 
     def hold(self, transactional_id: str, at: str) -> Pending[TrioTransactionHold]:
         """Stop the coordinator of a transactional id at a point until the hold is released.

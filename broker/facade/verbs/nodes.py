@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class NodeVerbs(TrioVerbs):
-    """Nodes: stopped and started, added and removed, upgraded."""
+    """Nodes stopped and started, added and removed, upgraded and frozen; bad links and failing disks."""
 
     def stop_node(self, node_id: int, *, broker_only: bool = False) -> Pending[TrioUndo]:
         """Shut a node down cleanly: the leadership of its partitions moves before it stops.
@@ -95,10 +95,6 @@ class NodeVerbs(TrioVerbs):
         from odradek.broker.facade.state.restore import heal
 
         await self._call(lambda: heal(self._cluster))
-
-
-class WireVerbs(TrioVerbs):
-    """Frozen nodes, bad links and failing disks."""
 
     def freeze_node(self, node_id: int) -> Pending[TrioUndo]:
         """Pause a node like SIGSTOP: its sockets stay open, but it answers nothing.

@@ -166,7 +166,7 @@ class TrioTopic(TopicView):
 
 
 class TopicVerbs(TrioVerbs):
-    """Topics: created, and handled."""
+    """Topics, their records, and the registry of their schemas."""
 
     def topic(self, name: str) -> TrioTopic:
         """The handle of a topic: ``broker.topic("orders").partitions``."""
@@ -183,10 +183,6 @@ class TopicVerbs(TrioVerbs):
         """Create a topic. It is ready when the call returns. Raises KafkaError if Kafka would refuse it."""
         spec = TopicSpec(partitions, replication_factor, config_texts(config or {}))
         return await self._call(lambda: topic_info(create_topic(self._cluster, name, spec), self._cluster.image))
-
-
-class RecordVerbs(TrioVerbs):
-    """Records: written."""
 
     async def produce(
         self,
@@ -241,10 +237,6 @@ class RecordVerbs(TrioVerbs):
         """
         seeding = self._seeding(topic, key_serializer, value_serializer)
         return await self._steps(seeding.write(records, transactional_id, transaction))
-
-
-class SchemaVerbs(TrioVerbs):
-    """The schema registry."""
 
     def stop_schema_registry(self) -> Pending[TrioUndo]:
         """Take the schema registry down: it refuses connections and keeps its schemas and its address.

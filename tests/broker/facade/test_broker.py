@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 import odradek
+from odradek.broker.metadata.image import ResourceType
+from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.broker.facade.test_threaded import produce_three
 
 
@@ -69,3 +71,30 @@ def test_a_name_that_a_mapping_of_the_broker_does_not_have_is_told_with_the_near
             _ = broker.nodes[2]
         with pytest.raises(KeyError, match=r"broker\.transactions has no 'pay'; it is empty"):
             _ = broker.transactions["pay"]
+
+
+METRICS = ResourceType.CLIENT_METRICS
+
+
+def test_a_subscription_to_client_metrics_is_replaced_and_ended() -> None:
+    with odradek.KafkaBroker() as broker:
+        broker.subscribe_client_metrics("s", {"metrics": ["org.a", "org.b"], "interval.ms": 500})
+        image = broker.cluster.image
+        assert image.configs_of(METRICS, "s") == {"metrics": "org.a,org.b", "interval.ms": "500"}
+        broker.subscribe_client_metrics("s", {"metrics": "*"})
+        assert image.configs_of(METRICS, "s") == {"metrics": "*"}
+        broker.subscribe_client_metrics("s", {})
+        assert image.names_with_configs(METRICS) == []
+
+
+def test_a_subscription_to_client_metrics_that_kafka_refuses_is_refused() -> None:
+    with odradek.KafkaBroker() as broker:
+        with pytest.raises(KafkaError, match="Illegal client matching pattern") as refused:
+            broker.subscribe_client_metrics("s", {"match": "host=a"})
+        assert refused.value.code == ErrorCode.INVALID_CONFIG
+
+
+def test_a_look_at_pushes_makes_no_telemetry_service() -> None:
+    with odradek.KafkaBroker() as broker:
+        assert broker.telemetry_pushes == []
+        assert broker.cluster.services.telemetry.made is None

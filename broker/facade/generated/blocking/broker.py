@@ -5,20 +5,84 @@ Generated from facade/verbs/broker.py: do not edit, run `make generate`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from odradek.broker.facade.generated.blocking.coordinators import GroupVerbs, TransactionVerbs
-from odradek.broker.facade.generated.blocking.nodes import NodeVerbs, WireVerbs
-from odradek.broker.facade.generated.blocking.requests import ClientMetricVerbs, FaultVerbs, RequestVerbs
-from odradek.broker.facade.generated.blocking.topics import RecordVerbs, SchemaVerbs, TopicVerbs
-from odradek.broker.facade.verb_base import BlockingVerbs
+from odradek.broker.facade.generated.blocking.coordinators import CoordinatorVerbs
+from odradek.broker.facade.generated.blocking.nodes import NodeVerbs
+from odradek.broker.facade.generated.blocking.topics import TopicVerbs
+from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S, blocking_settled
+from odradek.broker.facade.topics import config_texts
 
 if TYPE_CHECKING:
+    from odradek.broker.facade.generated.blocking.transcript import Transcript
     from odradek.broker.facade.state.snapshot import Snapshot
+    from odradek.broker.faults.fault import Fault
 
 
-class StateVerbs(BlockingVerbs):
-    """The state of the broker as a whole."""
+class BlockingBroker(TopicVerbs, CoordinatorVerbs, NodeVerbs):
+    """All verbs. Each blocks; those that can be taken back may be used in ``with``."""
+
+    _transcript: Transcript | None = None
+
+    @property
+    def requests(self) -> Transcript:
+        """Requests and their responses: ``broker.requests.filter("Fetch", topic="orders")``."""
+        from odradek.broker.facade.generated.blocking.transcript import Transcript
+
+        if self._transcript is None:
+            self._transcript = Transcript(self)
+        return self._transcript
+
+    def set_faults(self, *faults: Fault | Sequence[Fault]) -> None:
+        """Replace all faults by these. Without arguments, remove all faults.
+
+        Raises TypeError for anything but faults and lists of them, ValueError for a fault at a node that does not
+        exist.
+        """
+        from odradek.broker.faults.fault import checked_faults
+
+        chosen = checked_faults(faults, self._cluster.nodes)
+        self._call(lambda: self._cluster.set_faults(chosen))
+
+    def add_fault(self, fault: Fault) -> None:
+        """Add a fault. Those that are set stay, and are tried first.
+
+        Raises TypeError for anything but a fault, ValueError for a fault at a node that does not exist.
+        """
+        from odradek.broker.faults.fault import checked_faults
+
+        chosen = checked_faults([fault], self._cluster.nodes)
+        self._call(lambda: self._cluster.set_faults([*self.faults, *chosen]))
+
+    def wait(self, fault: Fault, count: int = 1, *, timeout: float = WAIT_TIMEOUT_S) -> None:
+        """Wait until ``count`` requests have met a fault. Raises TimeoutError, with the number so far."""
+        from odradek.broker.faults.fault import check_waited
+
+        check_waited(fault)
+        if not blocking_settled(fault.when_hit(count), timeout):
+            raise fault.late(count, timeout)
+
+    def subscribe_client_metrics(self, name: str, config: Mapping[str, Any]) -> None:
+        """Subscribe to client metrics, as ``kafka-client-metrics.sh`` does.
+
+        The subscription is a CLIENT_METRICS resource of this name. ``config`` takes ``metrics`` (prefixes, or ``*``),
+        ``interval.ms`` and ``match`` (``selector=pattern``, ...); an empty one ends the subscription. Clients that
+        connect later push metrics. Raises KafkaError for configs that Kafka refuses.
+        """
+        from odradek.broker.config.changes import Assignment, Change
+        from odradek.broker.controller.config_control import alter_configs
+        from odradek.broker.metadata.image import ResourceType
+
+        assignments = [Assignment(key, text) for key, text in config_texts(config).items()]
+        change = Change(ResourceType.CLIENT_METRICS, name, assignments, replaces=True)
+
+        def subscribe() -> None:
+            [refused] = self._cluster.controller.ask(alter_configs, [change], self._cluster.controller_id)
+            if refused is not None:
+                raise refused
+
+        self._call(subscribe)
 
     def snapshot(self) -> Snapshot:
         """Take a snapshot for ``restore``: topics, records, groups, transactions, timers, clock, nodes and users.
@@ -51,19 +115,3 @@ class StateVerbs(BlockingVerbs):
         from odradek.broker.facade.state.restore import reset
 
         self._call(lambda: reset(self._cluster, data=data))
-
-
-class BlockingBroker(
-    TopicVerbs,
-    RecordVerbs,
-    SchemaVerbs,
-    GroupVerbs,
-    TransactionVerbs,
-    FaultVerbs,
-    NodeVerbs,
-    WireVerbs,
-    StateVerbs,
-    RequestVerbs,
-    ClientMetricVerbs,
-):
-    """All verbs. Each blocks; those that can be taken back may be used in ``with``."""

@@ -63,39 +63,6 @@ class Group(GroupView):
         self._broker._call(lambda: set_offsets(self._cluster, self.group_id, offsets))
 
 
-class GroupVerbs(BlockingVerbs):
-    """Groups and their coordinators."""
-
-    def group(self, group_id: str) -> Group:
-        """The handle of a group: ``broker.group("g").wait(members=2)``."""
-        return Group(self, group_id)
-
-    def reload_coordinator(self, partition: int, topic: str = "__consumer_offsets") -> None:
-        """Make the coordinator of a partition reload its state from the log, as after a change of its leader.
-
-        ``topic`` is ``__consumer_offsets``, ``__transaction_state`` or ``__share_group_state``. Raises ValueError for
-        another topic, and for a partition that does not exist.
-        """
-        from odradek.broker.nodes.coordinators import reload
-
-        self._call(lambda: reload(self._cluster, topic, partition))
-
-    def hold_load(self, topic: str, partition: int | None = None, *, now: bool = False) -> Undo:
-        """Keep the coordinator of a partition from loading; None means the coordinators of all partitions.
-
-        Requests are answered with COORDINATOR_LOAD_IN_PROGRESS until the change is undone. ``topic`` is
-        ``__consumer_offsets``, ``__transaction_state`` or ``__share_group_state``. By default the next load is held,
-        such as after a change of the leader; with ``now``, a coordinator that is loaded is unloaded first. Raises
-        ValueError for another topic, and for a partition that does not exist.
-        """
-        from odradek.broker.nodes.coordinators import hold_load, release_load
-
-        return self._undone_by(
-            lambda: hold_load(self._cluster, topic, partition, now=now),
-            lambda: release_load(self._cluster, topic, partition),
-        )
-
-
 class _Call(Protocol):
     def __call__(self, function: Callable[[], None], /) -> None: ...
 
@@ -135,8 +102,37 @@ class TransactionHold(Named):
         self.release()
 
 
-class TransactionVerbs(BlockingVerbs):
-    """Transactions that a test holds at a point."""
+class CoordinatorVerbs(BlockingVerbs):
+    """Groups, transactions that a test holds at a point, and their coordinators."""
+
+    def group(self, group_id: str) -> Group:
+        """The handle of a group: ``broker.group("g").wait(members=2)``."""
+        return Group(self, group_id)
+
+    def reload_coordinator(self, partition: int, topic: str = "__consumer_offsets") -> None:
+        """Make the coordinator of a partition reload its state from the log, as after a change of its leader.
+
+        ``topic`` is ``__consumer_offsets``, ``__transaction_state`` or ``__share_group_state``. Raises ValueError for
+        another topic, and for a partition that does not exist.
+        """
+        from odradek.broker.nodes.coordinators import reload
+
+        self._call(lambda: reload(self._cluster, topic, partition))
+
+    def hold_load(self, topic: str, partition: int | None = None, *, now: bool = False) -> Undo:
+        """Keep the coordinator of a partition from loading; None means the coordinators of all partitions.
+
+        Requests are answered with COORDINATOR_LOAD_IN_PROGRESS until the change is undone. ``topic`` is
+        ``__consumer_offsets``, ``__transaction_state`` or ``__share_group_state``. By default the next load is held,
+        such as after a change of the leader; with ``now``, a coordinator that is loaded is unloaded first. Raises
+        ValueError for another topic, and for a partition that does not exist.
+        """
+        from odradek.broker.nodes.coordinators import hold_load, release_load
+
+        return self._undone_by(
+            lambda: hold_load(self._cluster, topic, partition, now=now),
+            lambda: release_load(self._cluster, topic, partition),
+        )
 
     def hold(self, transactional_id: str, at: str) -> TransactionHold:
         """Stop the coordinator of a transactional id at a point until the hold is released.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class NodeVerbs(BlockingVerbs):
-    """Nodes: stopped and started, added and removed, upgraded."""
+    """Nodes stopped and started, added and removed, upgraded and frozen; bad links and failing disks."""
 
     def stop_node(self, node_id: int, *, broker_only: bool = False) -> Undo:
         """Shut a node down cleanly: the leadership of its partitions moves before it stops.
@@ -98,10 +98,6 @@ class NodeVerbs(BlockingVerbs):
         from odradek.broker.facade.state.restore import heal
 
         self._call(lambda: heal(self._cluster))
-
-
-class WireVerbs(BlockingVerbs):
-    """Frozen nodes, bad links and failing disks."""
 
     def freeze_node(self, node_id: int) -> Undo:
         """Pause a node like SIGSTOP: its sockets stay open, but it answers nothing.

@@ -169,7 +169,7 @@ class Topic(TopicView):
 
 
 class TopicVerbs(BlockingVerbs):
-    """Topics: created, and handled."""
+    """Topics, their records, and the registry of their schemas."""
 
     def topic(self, name: str) -> Topic:
         """The handle of a topic: ``broker.topic("orders").partitions``."""
@@ -186,10 +186,6 @@ class TopicVerbs(BlockingVerbs):
         """Create a topic. It is ready when the call returns. Raises KafkaError if Kafka would refuse it."""
         spec = TopicSpec(partitions, replication_factor, config_texts(config or {}))
         return self._call(lambda: topic_info(create_topic(self._cluster, name, spec), self._cluster.image))
-
-
-class RecordVerbs(BlockingVerbs):
-    """Records: written."""
 
     def produce(
         self,
@@ -244,10 +240,6 @@ class RecordVerbs(BlockingVerbs):
         """
         seeding = self._seeding(topic, key_serializer, value_serializer)
         return self._steps(seeding.write(records, transactional_id, transaction))
-
-
-class SchemaVerbs(BlockingVerbs):
-    """The schema registry."""
 
     def stop_schema_registry(self) -> Undo:
         """Take the schema registry down: it refuses connections and keeps its schemas and its address.
