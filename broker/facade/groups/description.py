@@ -5,9 +5,9 @@ Everything here runs in the broker's thread. The modules of a group type are imp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from odradek.broker.coordinator.group.classic.group import ClassicGroup
 from odradek.broker.coordinator.group.classic.states import DEAD
@@ -50,7 +50,6 @@ _SHARE_ASSIGNOR = "simple"
 _STREAMS_ASSIGNOR = "sticky"
 _NO_REBALANCES = -1
 
-Offsets = Mapping[TopicPartition, OffsetInfo]
 Info = TypeVar("Info", bound=GroupInfo)
 
 
@@ -75,28 +74,31 @@ def group_info(groups: GroupService, topics: PartitionRegistry, group_id: str) -
 
 
 def _group_info(groups: GroupService, topics: PartitionRegistry, group_id: str) -> GroupInfo:
+    dead = GroupInfo(group_id, DEAD.value, -1, "", None, None, (), {}, -1)
     try:
         shard = groups.shard_for(group_id)
         shard.finish_loading()
         machine: GroupMachine = shard.open_machine()
         coordinator = groups.leader_for(group_id)
     except KafkaError:
-        return GroupInfo(group_id, DEAD.value, -1, "", None, None, (), {}, -1)
-    group = machine.group(group_id)
+        return dead
+    group: Any = machine.group(group_id)
     if group is None:
-        return GroupInfo(group_id, DEAD.value, -1, "", None, None, (), {}, coordinator)
-    offsets = _offsets(topics, machine, group_id)
+        return replace(dead, coordinator=coordinator)
+    known = {
+        "group_id": group_id,
+        "state": group.state_name,
+        "protocol_type": group.protocol_type or "",
+        "leader": None,
+        "offsets": _offsets(topics, machine, group_id),
+        "coordinator": coordinator,
+        "type": group.group_type.value,
+    }
     if isinstance(group, ClassicGroup):
-        return _classic_group(group, offsets, coordinator)
-    if group.group_type is GroupType.CONSUMER:
-        return _consumer_group(machine, group_id, offsets, coordinator)
-    if group.group_type is GroupType.STREAMS:
-        return _streams_group(machine, group_id, offsets, coordinator)
-    if group.group_type is GroupType.SHARE:
-        return _share_group(machine, group_id, offsets, coordinator)
-    protocol = group.protocol_type or ""
-    kind = group.group_type.value
-    return GroupInfo(group_id, group.state_name, -1, protocol, None, None, (), offsets, coordinator, kind)
+        return _classic_group(known, group)
+    if group.group_type not in _DESCRIBED:
+        return GroupInfo(**known, generation=-1, protocol=None, members=())
+    return _DESCRIBED[group.group_type]({**known, "assignment_epoch": group.assignment_epoch}, machine, group)
 
 
 def _offsets(topics: PartitionRegistry, machine: GroupMachine, group_id: str) -> dict[TopicPartition, OffsetInfo]:
@@ -168,19 +170,10 @@ def _holds_records(partition: Partition) -> bool:
 # -- classic groups
 
 
-def _classic_group(group: ClassicGroup, offsets: Offsets, coordinator: int) -> GroupInfo:
-    return GroupInfo(
-        group_id=group.group_id,
-        state=group.state.value,
-        generation=group.generation,
-        protocol_type=group.protocol_type or "",
-        protocol=group.protocol,
-        leader=group.leader,
-        members=tuple(_classic_member(group, member) for member in group.members.values()),
-        offsets=offsets,
-        coordinator=coordinator,
-        type=group.group_type.value,
-    )
+def _classic_group(known: dict[str, Any], group: ClassicGroup) -> GroupInfo:
+    members = tuple(_classic_member(group, member) for member in group.members.values())
+    found = {**known, "generation": group.generation, "protocol": group.protocol, "leader": group.leader}
+    return GroupInfo(**found, members=members)
 
 
 def _classic_member(group: ClassicGroup, member: Member) -> MemberInfo:
@@ -207,28 +200,15 @@ def _classic_member(group: ClassicGroup, member: Member) -> MemberInfo:
 # -- consumer groups
 
 
-def _consumer_group(machine: GroupMachine, group_id: str, offsets: Offsets, coordinator: int) -> GroupInfo:
-    from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
+def _consumer_group(known: dict[str, Any], machine: GroupMachine, group: ConsumerGroup) -> GroupInfo:
     from odradek.broker.coordinator.group.consumer.progress import preferred_assignor
     from odradek.broker.coordinator.group.settings import ConsumerConfigs
 
-    group = machine.groups.find(group_id, ConsumerGroup)
-    assert group is not None
     configs = ConsumerConfigs(machine.context.configs)
-    topics, timeout_ms = machine.context.topics, configs.session_timeout_ms(group_id)
-    return GroupInfo(
-        group_id=group_id,
-        state=group.state_name,
-        generation=group.epoch,
-        protocol_type=group.protocol_type,
-        protocol=preferred_assignor(group) or configs.first_assignor,
-        leader=None,
-        members=tuple(_consumer_member(group, member, topics, timeout_ms) for member in group.members.values()),
-        offsets=offsets,
-        coordinator=coordinator,
-        type=group.group_type.value,
-        assignment_epoch=group.assignment_epoch,
-    )
+    topics, timeout_ms = machine.context.topics, configs.session_timeout_ms(group.group_id)
+    members = tuple(_consumer_member(group, member, topics, timeout_ms) for member in group.members.values())
+    protocol = preferred_assignor(group) or configs.first_assignor
+    return GroupInfo(**known, generation=group.epoch, protocol=protocol, members=members)
 
 
 def _consumer_member(
@@ -258,26 +238,12 @@ def _consumer_member(
 # -- share groups
 
 
-def _share_group(machine: GroupMachine, group_id: str, offsets: Offsets, coordinator: int) -> GroupInfo:
-    from odradek.broker.coordinator.group.share.group import ShareGroup
-
-    group = machine.groups.find(group_id, ShareGroup)
-    assert group is not None
-    timeout_ms = machine.context.configs.group(group_id, "share.session.timeout.ms")
-    topics = machine.context.topics
-    return GroupInfo(
-        group_id=group_id,
-        state=group.state_name,
-        generation=group.epoch,
-        protocol_type=group.protocol_type,
-        protocol=_SHARE_ASSIGNOR,
-        leader=None,
-        members=tuple(_share_member(group, member, topics, timeout_ms) for member in group.members.values()),
-        offsets=offsets,
-        coordinator=coordinator,
-        type=group.group_type.value,
-        assignment_epoch=group.assignment_epoch,
+def _share_group(known: dict[str, Any], machine: GroupMachine, group: ShareGroup) -> GroupInfo:
+    timeout_ms = machine.context.configs.group(group.group_id, "share.session.timeout.ms")
+    members = tuple(
+        _share_member(group, member, machine.context.topics, timeout_ms) for member in group.members.values()
     )
+    return GroupInfo(**known, generation=group.epoch, protocol=_SHARE_ASSIGNOR, members=members)
 
 
 def _share_member(group: ShareGroup, member: ShareMember, topics: TopicSource, session_timeout_ms: int) -> MemberInfo:
@@ -327,28 +293,18 @@ def _share_partition(live: LiveSharePartition) -> SharePartitionInfo:
 # -- streams groups
 
 
-def _streams_group(machine: GroupMachine, group_id: str, offsets: Offsets, coordinator: int) -> StreamsGroupInfo:
+def _streams_group(known: dict[str, Any], machine: GroupMachine, group: StreamsGroup) -> StreamsGroupInfo:
     from odradek.broker.coordinator.group.settings import StreamsConfigs
-    from odradek.broker.coordinator.group.streams.group import StreamsGroup
 
-    group = machine.groups.find(group_id, StreamsGroup)
-    assert group is not None
-    timeout_ms = StreamsConfigs(machine.context.configs).session_timeout_ms(group_id)
+    timeout_ms = StreamsConfigs(machine.context.configs).session_timeout_ms(group.group_id)
+    topics = machine.context.topics
     topology, configured = group.topology, group.soft.configured
     declared = {} if topology is None else topology.subtopologies
-    topics = machine.context.topics
     return StreamsGroupInfo(
-        group_id=group_id,
-        state=group.state_name,
+        **known,
         generation=group.epoch,
-        protocol_type=group.protocol_type,
         protocol=_STREAMS_ASSIGNOR,
-        leader=None,
         members=tuple(_streams_member(group, member, topics, timeout_ms) for member in group.members.values()),
-        offsets=offsets,
-        coordinator=coordinator,
-        type=group.group_type.value,
-        assignment_epoch=group.assignment_epoch,
         topology_epoch=-1 if topology is None else topology.epoch,
         subtopologies=tuple(_subtopology(declared[name], configured) for name in sorted(declared)),
         problem="" if configured is None or configured.problem is None else configured.problem.detail,
@@ -413,6 +369,17 @@ def _source_partitions(
                 if facts is not None:
                     found.setdefault(topic, set()).update(each for each in partitions if each < facts.partitions)
     return {topic: tuple(sorted(found[topic])) for topic in sorted(found)}
+
+
+_DESCRIBED: dict[GroupType, Callable[[dict[str, Any], GroupMachine, Any], GroupInfo]] = {
+    GroupType.CONSUMER: _consumer_group,
+    GroupType.SHARE: _share_group,
+    GroupType.STREAMS: _streams_group,
+}
+"""The kinds of groups with epochs: (what is known of any group, its coordinator, the group) -> its snapshot."""
+
+
+# -- offsets
 
 
 def set_offsets(cluster: Cluster, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
