@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from odradek.broker.config.listener_layout import OVERRIDES, PER_IP, overrides_of
-from odradek.broker.security.addresses import resolved
+from odradek.broker.security.principal import resolved
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock

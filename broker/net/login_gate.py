@@ -21,15 +21,13 @@ from odradek.broker.requests.dispatch import Pending, Throttled
 from odradek.broker.requests.exchange import Frame
 from odradek.broker.security.denials import NO_LOG_IN, SESSION_ENDED, Denial, Denials, shortened
 from odradek.broker.security.principal import USER
-from odradek.broker.security.sasl.credentials import ImageCredentials
+from odradek.broker.security.sasl.credentials import Credentials
 from odradek.broker.security.sasl.server import (
     MalformedToken,
     Refusal,
     SaslError,
     SaslListener,
     SaslServer,
-    WaitingSaslServer,
-    waits,
 )
 from odradek.protocol.apis import API_BY_KEY, API_VERSIONS_KEY
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -346,14 +344,14 @@ class LoginGate:
         """Give a token to the mechanism and answer with its own."""
         server = self._server
         assert server is not None
-        if waits(server):
+        if server.waits:
             return self._authenticate_waiting(ctx, server, token)
         try:
             return self._authenticated(ctx.connection, server, server.evaluate(token))
         except Refusal as refusal:
             return self._after_the_delay(self._refused(ctx.connection, server, refusal, ctx.api_key))
 
-    async def _authenticate_waiting(self, ctx: RequestContext, server: WaitingSaslServer, token: bytes) -> Any:
+    async def _authenticate_waiting(self, ctx: RequestContext, server: SaslServer, token: bytes) -> Any:
         try:
             return self._authenticated(ctx.connection, server, await server.evaluate_async(token))
         except Refusal as refusal:
@@ -395,7 +393,7 @@ class LoginGate:
     def _raw_token(self, info: ConnectionInfo, token: bytes) -> Parts | Pending:
         server = self._server
         assert server is not None
-        if waits(server):
+        if server.waits:
             return RawPending(self._raw_token_waiting(info, server, token))
         try:
             return self._raw_answer(info, server, server.evaluate(token))
@@ -403,7 +401,7 @@ class LoginGate:
             self._refused(info, server, refusal)
         return RawPending(self._end())
 
-    async def _raw_token_waiting(self, info: ConnectionInfo, server: WaitingSaslServer, token: bytes) -> Parts | None:
+    async def _raw_token_waiting(self, info: ConnectionInfo, server: SaslServer, token: bytes) -> Parts | None:
         try:
             return self._raw_answer(info, server, await server.evaluate_async(token))
         except Refusal as refusal:
@@ -481,7 +479,7 @@ class Gates:
     """Makes what makes the gates of a listener's connections. Owner: the cluster, whose listeners share its limits."""
 
     def __init__(self, config: BrokerConfig, image: MetadataImage, clock: BrokerClock, denials: Denials) -> None:
-        self._credentials = ImageCredentials(image, lambda: _text(config, "delegation.token.secret.key"))
+        self._credentials = Credentials(image, lambda: _text(config, "delegation.token.secret.key"))
         self._failures = FailedLogins(
             clock, lambda: config.get_int("connection.failed.authentication.delay.ms"), denials
         )

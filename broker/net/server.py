@@ -22,7 +22,7 @@ from odradek.broker.net.connection import Connection
 from odradek.broker.net.connection_limits import ConnectionLimits
 from odradek.broker.net.connection_states import RULES, ConnectionState, Cut
 from odradek.broker.requests.context import ConnectionInfo
-from odradek.broker.security.addresses import host_of
+from odradek.broker.security.principal import host_of
 from odradek.storage.backend import is_reserved
 from odradek.storage.byte_budget import ByteBudget
 

@@ -22,6 +22,7 @@ from odradek.broker.requests.exchange import (
     VERSION,
     Frame,
     RawExchange,
+    unsupported_request,
 )
 from odradek.broker.requests.handlers import NEVER_LONG, Handler
 from odradek.broker.requests.parked_request import EncodedBody, EncodedParts, Parked, is_coroutine, response_of
@@ -711,16 +712,16 @@ class Dispatcher:
         """
         handler = self._handlers(node).find(key)
         if handler is None or key != API_VERSIONS_KEY:
-            from odradek.broker.requests.unsupported_requests import unsupported_request
-
             versions = None if handler is None else (handler.min_version, handler.max_version)
             found = unsupported_request(self._clock.now_ms(), connection.peer_host, frame, versions)
             self._services.unserved.append(found)
             raise CloseConnection(str(found))
-        from odradek.broker.requests.unsupported_requests import unsupported_version_response
+        from odradek.protocol.generated.messages.api_versions import ApiVersion, ApiVersionsResponse
         from odradek.protocol.message_codec import codec
 
-        response = unsupported_version_response(handler.min_version, handler.max_version)
+        # The versions of ApiVersions that are served, and no other API.
+        served = [ApiVersion(API_VERSIONS_KEY, handler.min_version, handler.max_version)]
+        response = ApiVersionsResponse(ErrorCode.UNSUPPORTED_VERSION, served)
         body = codec(type(response), 0).encode(response)
         return [_SIZED_CORRELATION.pack(4 + len(body), correlation_id), body]
 

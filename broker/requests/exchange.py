@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from odradek.protocol.apis import API_BY_KEY
+from odradek.protocol.headers import CLIENT_ID_AT, REQUEST_HEADER
 
 if TYPE_CHECKING:
     from odradek.broker.requests.request_topics import Subjects
@@ -101,3 +102,36 @@ ANSWER_SIZE: Final = 11
 CUT: Final = 12
 TOLD: Final = 13
 """The places of these fields of an `Exchange` in a `RawExchange`."""
+
+
+# -- Requests in versions that are not served: Kafka cuts such a client and tells it nothing, so reports name them.
+
+UNSUPPORTED_KEPT: Final = 100
+_LONGEST_ID: Final = 256
+
+
+class UnsupportedRequest(NamedTuple):
+    """One such request. `when_ms`: the broker's clock. `client`: its id, "" for none. `host`: its address.
+    `served`: the versions that are, as `0 to 13`; "" if the API is not served at all."""
+
+    when_ms: int
+    client: str
+    host: str
+    api: str
+    version: int
+    served: str
+
+    def __str__(self) -> str:
+        if not self.served:
+            return f"{self.api} is not served"
+        return f"{self.api} is not served in version {self.version}, but in {self.served}"
+
+
+def unsupported_request(when_ms: int, host: str, frame: Frame, versions: tuple[int, int] | None) -> UnsupportedRequest:
+    """The API and version of a frame. `versions`: the lowest and highest served ones, None if the API is not served."""
+    key, version, _, length = REQUEST_HEADER.unpack_from(frame)
+    raw = bytes(frame[CLIENT_ID_AT : CLIENT_ID_AT + max(0, min(length, _LONGEST_ID))])
+    spec = API_BY_KEY.get(key)
+    api = f"API key {key}" if spec is None else spec.name
+    served = "" if versions is None else f"{versions[0]} to {versions[1]}"
+    return UnsupportedRequest(when_ms, raw.decode("utf-8", "replace"), host, api, version, served)

@@ -6,8 +6,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from odradek.broker.requests.unsupported_requests import KEPT as UNSERVED_KEPT
-from odradek.broker.requests.unsupported_requests import UnsupportedRequest
+from odradek.broker.requests.exchange import UNSUPPORTED_KEPT, UnsupportedRequest
 from odradek.broker.security.denials import Denials
 
 if TYPE_CHECKING:
@@ -166,7 +165,7 @@ class Services:
         self.denials = Denials()
         self.auto_created: dict[str, str | None] = {}
         self.zookeeper_offsets: dict[tuple[str, str, int], int] = {}
-        self.unserved: deque[UnsupportedRequest] = deque(maxlen=UNSERVED_KEPT)
+        self.unserved: deque[UnsupportedRequest] = deque(maxlen=UNSUPPORTED_KEPT)
         self.clock = clock
         self.face = clock.face
         self.cluster_id = cluster_id

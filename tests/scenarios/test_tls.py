@@ -27,7 +27,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from odradek.broker.security.tls.store_formats import read_jks, to_pem
+from odradek.broker.security.tls.stores import read_jks, to_pem
 from tests.broker.security.tls.vectors import store_bytes, write_store
 from tests.conformance.real_kafka import free_ports, run_tool
 from tests.fakes.certificates import Certificate, issued_by, new_authority

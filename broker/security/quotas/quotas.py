@@ -15,7 +15,7 @@ from math import inf
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from odradek.broker.metadata.image import QuotaEntity
-from odradek.broker.security.addresses import resolved
+from odradek.broker.security.principal import resolved
 from odradek.broker.security.quotas.rate import Rate, TokenBucket, Window, refill_ms, throttle_ms
 from odradek.protocol.shown import one_line
 

@@ -13,7 +13,7 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.broker.security.principal import USER, Principal
 from odradek.protocol.generated.metadata_records.user_scram_credential_record import UserScramCredentialRecord
@@ -63,16 +63,6 @@ class TokenCredential(NamedTuple):
     credential: ScramCredential
 
 
-class Credentials(Protocol):
-    """The credentials for SCRAM."""
-
-    def user(self, name: str, kind: ScramHash) -> ScramCredential | None:
-        """The credential of a user; None if there is none."""
-
-    def token(self, token_id: str, kind: ScramHash) -> TokenCredential | None:
-        """The credential of a delegation token; None if there is none, or if tokens are turned off."""
-
-
 def salted_password(password: str, salt: bytes, iterations: int, kind: ScramHash) -> bytes:
     """Hi() of RFC 5802. Like Kafka it does not prepare the password (SASLprep): it takes the plain UTF-8."""
     return hashlib.pbkdf2_hmac(kind.hash_name, password.encode(), salt, iterations)
@@ -90,8 +80,8 @@ def token_hmac(secret_key: str, token_id: str) -> bytes:
     return hmac.digest(secret_key.encode(), token_id.encode(), "sha512")
 
 
-class ImageCredentials:
-    """Credentials from the present image.
+class Credentials:
+    """The credentials for SCRAM, from the present image.
 
     `secret_key`: the value of `delegation.token.secret.key`; None or an empty text turns tokens off. A token's SCRAM
     keys take some milliseconds to compute, so they are cached.
@@ -103,6 +93,7 @@ class ImageCredentials:
         self._token_keys: dict[tuple[str, str, int], ScramCredential] = {}
 
     def user(self, name: str, kind: ScramHash) -> ScramCredential | None:
+        """The credential of a user; None if there is none."""
         record = self._image.scram.get((name, kind.number))
         if record is None:
             return None
@@ -111,6 +102,7 @@ class ImageCredentials:
         )
 
     def token(self, token_id: str, kind: ScramHash) -> TokenCredential | None:
+        """The credential of a delegation token; None if there is none, or if tokens are turned off."""
         record = self._image.delegation_tokens.get(token_id)
         secret_key = self._secret_key()
         if record is None or not secret_key:

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import trio
 
 from odradek.broker.config.definition import ConfigError
-from odradek.broker.security.principal import ANONYMOUS, USER, Principal
+from odradek.broker.security.principal import USER, Principal
 from odradek.broker.security.sasl.jaas import login_options
-from odradek.broker.security.sasl.server import InvalidCredentials, MalformedToken, NewSaslServer
+from odradek.broker.security.sasl.server import InvalidCredentials, MalformedToken, NewSaslServer, SaslServer
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
@@ -208,19 +208,17 @@ class Acceptor:
         return self.gssapi.Credentials(usage="accept", name=name, mechs=mechanisms, store=self._store)
 
 
-class GssapiServer:
-    """One log-in; see `server.WaitingSaslServer`."""
+class GssapiServer(SaslServer):
+    """One log-in with Kerberos."""
 
     mechanism = "GSSAPI"
-    expires_ms: int | None = None
-    extensions: Mapping[str, str] = {}
+    waits = True
 
     def __init__(self, acceptor: Acceptor, names: KerberosNames) -> None:
+        super().__init__()
         self._acceptor, self._names = acceptor, names
         self._context: Any = None
         self._offered = False
-        self.complete = False
-        self.principal = ANONYMOUS
 
     async def evaluate_async(self, token: bytes) -> bytes:
         """As `evaluate`, in a thread."""

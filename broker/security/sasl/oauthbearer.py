@@ -1,6 +1,6 @@
 """OAUTHBEARER (RFC 7628): a client sends a token, and one of two validators checks it.
 
-Without a callback handler the tokens have no signature (`oauthbearer_unsecured`), as in Kafka: for development only.
+Without a callback handler the tokens have no signature (`bearer_tokens`), as in Kafka: for development only.
 With Kafka's `OAuthBearerValidatorCallbackHandler` they are signed by keys from a JWKS (`oauthbearer_signed`). The
 client's first message is parsed as Kafka parses it.
 """
@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.broker.config.definition import ConfigError
-from odradek.broker.security.principal import ANONYMOUS, USER, Principal
-from odradek.broker.security.sasl.bearer_tokens import TokenRefused, TokenValidator, WaitingTokenValidator
+from odradek.broker.security.principal import USER, Principal
+from odradek.broker.security.sasl.bearer_tokens import TokenRefused, TokenValidator, UnsecuredValidator
 from odradek.broker.security.sasl.jaas import login_options
-from odradek.broker.security.sasl.server import InvalidCredentials, MalformedToken, NewSaslServer, SaslError
+from odradek.broker.security.sasl.server import InvalidCredentials, MalformedToken, NewSaslServer, SaslError, SaslServer
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
@@ -71,36 +71,42 @@ def oauthbearer(config: ListenerConfig, credentials: Credentials, clock: BrokerC
     options = login_options(config, LOGIN_MODULE)
     handler = config.get_text(_HANDLER) or UNSECURED_HANDLER
     if handler == UNSECURED_HANDLER:
-        from odradek.broker.security.sasl.oauthbearer_unsecured import UnsecuredValidator
+        validator: TokenValidator = UnsecuredValidator(options)
+    elif handler == SIGNED_HANDLER:
+        from odradek.broker.security.sasl.oauthbearer_signed import signed_validator
 
-        unsecured = UnsecuredValidator(options)
-        return lambda: OAuthBearerServer(unsecured, clock)
-    if handler != SIGNED_HANDLER:
+        validator = signed_validator(config, options, clock)
+    else:
         raise ConfigError(f"{_HANDLER}: odradek runs no Java; it knows {SIGNED_HANDLER} and {UNSECURED_HANDLER}")
-    from odradek.broker.security.sasl.oauthbearer_signed import signed_validator
-
-    signed = signed_validator(config, options, clock)
-    return lambda: WaitingOAuthBearerServer(signed, clock)
+    return lambda: OAuthBearerServer(validator, clock)
 
 
-class OAuthBearerServer:
-    """One log-in; see `server.SaslServer`."""
+class OAuthBearerServer(SaslServer):
+    """One log-in with a token."""
 
     mechanism = "OAUTHBEARER"
 
     def __init__(self, validator: TokenValidator, clock: BrokerClock) -> None:
+        super().__init__()
+        self.waits = validator.waits
         self._validator = validator
         self._clock = clock
         self._refusal: str | None = None
         self._missing_key_id: str | None = None
-        self.complete = False
-        self.principal = ANONYMOUS
-        self.expires_ms: int | None = None
-        self.extensions: Mapping[str, str] = {}
 
     def evaluate(self, token: bytes) -> bytes:
         """An empty answer for an accepted token; JSON for a refused one, after which the client may send another."""
         return self._decide(self._begin(token))
+
+    async def evaluate_async(self, token: bytes) -> bytes:
+        """As `evaluate`, with the keys that have to be fetched for it."""
+        first = self._begin(token)
+        await self._validator.prepare()
+        answer = self._decide(first)
+        missing, self._missing_key_id = self._missing_key_id, None
+        if missing is not None:
+            await self._validator.missing(missing)
+        return answer
 
     def _begin(self, message: bytes) -> FirstMessage:
         if message == _ACKNOWLEDGED and self._refusal is not None:
@@ -128,24 +134,6 @@ class OAuthBearerServer:
         self.extensions = first.extensions
         self.complete = True
         return b""
-
-
-class WaitingOAuthBearerServer(OAuthBearerServer):
-    """One log-in with a validator that may have to fetch keys; see `server.WaitingSaslServer`."""
-
-    def __init__(self, validator: WaitingTokenValidator, clock: BrokerClock) -> None:
-        super().__init__(validator, clock)
-        self._keys = validator
-
-    async def evaluate_async(self, token: bytes) -> bytes:
-        """As `evaluate`."""
-        first = self._begin(token)
-        await self._keys.prepare()
-        answer = self._decide(first)
-        missing, self._missing_key_id = self._missing_key_id, None
-        if missing is not None:
-            await self._keys.missing(missing)
-        return answer
 
 
 def _refusal(scope: str | None) -> str:

@@ -11,7 +11,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.broker.config.definition import ConfigError
-from odradek.broker.security.sasl.bearer_tokens import BearerToken, TokenRefused, base64_url, json_object
+from odradek.broker.security.sasl.bearer_tokens import (
+    BearerToken,
+    TokenRefused,
+    TokenValidator,
+    base64_url,
+    json_object,
+)
 from odradek.broker.security.sasl.jwks import Jwk, KeySource, Pace, key_source
 from odradek.broker.security.sasl.server import MalformedToken
 
@@ -122,8 +128,10 @@ def _tls(options: Mapping[str, str]) -> ssl.SSLContext:
     return context
 
 
-class SignedValidator:
-    """See `bearer_tokens.TokenValidator`."""
+class SignedValidator(TokenValidator):
+    """Checks tokens by the keys of a source."""
+
+    waits = True
 
     def __init__(self, source: KeySource, expected: Expectations) -> None:
         self._source, self._expected = source, expected

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Protocol, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING
 
 from odradek.broker.config.definition import ConfigError
+from odradek.broker.security.principal import ANONYMOUS
 from odradek.protocol.java_hash_table import in_set_order
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.config.listeners import ListenerConfig
-    from odradek.broker.security.principal import Principal
     from odradek.broker.security.sasl.credentials import Credentials
 
 
@@ -50,46 +50,30 @@ class MalformedToken(Refusal):
     """Kafka's mechanism fails on this token: the connection is closed without an answer."""
 
 
-class SaslServer(Protocol):
+class SaslServer:
     """One log-in by one mechanism.
 
-    `principal`, `expires_ms` and `extensions` are set once `complete` is true. `expires_ms`: the end of the credential
-    (milliseconds since 1970), None for never. `extensions`: the client's SASL extensions.
+    `complete`: whether the client has logged in. Then `principal` is whom it acts as, `expires_ms` the end of its
+    credential (milliseconds since 1970, None for never), `extensions` its SASL extensions. `waits`: whether it may have
+    to wait for another server or a thread; the gate calls `evaluate_async` then.
     """
 
     mechanism: str
+    waits = False
 
-    @property
-    def complete(self) -> bool:
-        """Whether the client has logged in."""
-
-    @property
-    def principal(self) -> Principal:
-        """The principal of the client."""
-
-    @property
-    def expires_ms(self) -> int | None:
-        """The end of the credential."""
-
-    @property
-    def extensions(self) -> Mapping[str, str]:
-        """The client's SASL extensions."""
+    def __init__(self) -> None:
+        self.complete = False
+        self.principal = ANONYMOUS
+        self.expires_ms: int | None = None
+        self.extensions: Mapping[str, str] = {}
 
     def evaluate(self, token: bytes) -> bytes:
         """The answer to the client's next token. Raises SaslError, InvalidCredentials, MalformedToken."""
-
-
-@runtime_checkable
-class WaitingSaslServer(SaslServer, Protocol):
-    """A mechanism that may have to wait for another server or a thread: the gate calls `evaluate_async` instead."""
+        raise NotImplementedError
 
     async def evaluate_async(self, token: bytes) -> bytes:
         """As `evaluate`."""
-
-
-def waits(server: SaslServer) -> TypeGuard[WaitingSaslServer]:
-    """Whether the mechanism may have to wait. (`isinstance` would take a tenth of a log-in.)"""
-    return hasattr(server, "evaluate_async")
+        return self.evaluate(token)
 
 
 NewSaslServer = Callable[[], SaslServer]
@@ -97,9 +81,9 @@ Mechanism = Callable[["ListenerConfig", "Credentials", "BrokerClock"], NewSaslSe
 """Takes a listener's configuration of the mechanism; ConfigError if odradek cannot serve it."""
 
 _MECHANISMS: Mapping[str, tuple[str, str]] = {
-    "PLAIN": ("odradek.broker.security.sasl.plain", "plain"),
-    "SCRAM-SHA-256": ("odradek.broker.security.sasl.scram", "scram_sha_256"),
-    "SCRAM-SHA-512": ("odradek.broker.security.sasl.scram", "scram_sha_512"),
+    "PLAIN": ("odradek.broker.security.sasl.passwords", "plain"),
+    "SCRAM-SHA-256": ("odradek.broker.security.sasl.passwords", "scram_sha_256"),
+    "SCRAM-SHA-512": ("odradek.broker.security.sasl.passwords", "scram_sha_512"),
     "GSSAPI": ("odradek.broker.security.sasl.gssapi", "gssapi"),
     "OAUTHBEARER": ("odradek.broker.security.sasl.oauthbearer", "oauthbearer"),
 }

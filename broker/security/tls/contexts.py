@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from odradek.broker.config.definition import ConfigError
 from odradek.broker.security.tls.certificate_names import key_algorithm, subject_of
-from odradek.broker.security.tls.store_formats import KeyEntry, Store, StoreError
+from odradek.broker.security.tls.stores import KeyEntry, Store, StoreError
 
 # -- Translates cipher suites and protocol versions from Java's (IANA's) names to OpenSSL's.
 

@@ -28,8 +28,15 @@ from odradek.broker.security.tls.contexts import (
     server_context,
     versions_of,
 )
-from odradek.broker.security.tls.store_formats import ChangeError, Store, StoreError
-from odradek.broker.security.tls.stores import KeyStoreSettings, TrustStoreSettings, open_key_store, open_trust_store
+from odradek.broker.security.tls.stores import (
+    ChangeError,
+    KeyStoreSettings,
+    Store,
+    StoreError,
+    TrustStoreSettings,
+    open_key_store,
+    open_trust_store,
+)
 from odradek.protocol.errors import CorruptDataError
 
 if TYPE_CHECKING:

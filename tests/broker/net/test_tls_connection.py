@@ -50,7 +50,7 @@ def client_context(certificate: Certificate | None = None, version: ssl.TLSVersi
     """A client that trusts the authority."""
     from odradek.broker.security.tls.contexts import Terms
     from odradek.broker.security.tls.contexts import client_context as with_certificate
-    from odradek.broker.security.tls.store_formats import pem_key_store, pem_trust_store
+    from odradek.broker.security.tls.stores import pem_key_store, pem_trust_store
 
     if certificate is not None:
         keys = pem_key_store(certificate.key_pem, certificate.chain_pem, None)

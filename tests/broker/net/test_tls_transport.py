@@ -10,7 +10,7 @@ import pytest
 
 from odradek.broker.net.tls_transport import TlsTransport
 from odradek.broker.security.tls.contexts import Terms, server_context
-from odradek.broker.security.tls.store_formats import pem_key_store
+from odradek.broker.security.tls.stores import pem_key_store
 from tests.fakes.certificates import issued_by, new_authority
 
 AUTHORITY = new_authority("Test CA")

@@ -165,3 +165,9 @@ def test_unknown_header_tags_are_skipped() -> None:
     assert skip_tagged_fields(memoryview(b"\x02\x63\x02ab\x64\x01cREST"), 0) == 8
     with pytest.raises(ProtocolError):
         skip_tagged_fields(memoryview(b"\x01\x63\x0aab"), 0)
+
+
+def test_unknown_versions_are_answered_in_v0() -> None:
+    answer = exchange(FakeCluster(), struct.pack(">ihhihb", 11, 18, 99, 5, -1, 0))
+    assert answer is not None
+    assert answer == bytes.fromhex("00000005002300000001001200000005")

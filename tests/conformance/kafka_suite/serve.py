@@ -26,9 +26,9 @@ from odradek.broker.config.listeners import ListenerConfig
 from odradek.broker.net.login_gate import LoginGate
 from odradek.broker.requests.context import ConnectionInfo
 from odradek.broker.security.principal import ANONYMOUS, USER, Principal
-from odradek.broker.security.sasl import plain
+from odradek.broker.security.sasl import passwords
 from odradek.broker.security.sasl.credentials import Credentials
-from odradek.broker.security.sasl.plain import PlainServer
+from odradek.broker.security.sasl.passwords import PlainServer
 from odradek.broker.security.sasl.server import NewSaslServer, SaslError, SaslServer
 from odradek.broker.security.tls.certificate_names import subject_of
 
@@ -116,14 +116,14 @@ def ask(port: int, asked: dict[str, str]) -> dict[str, Any]:
 
 def check_passwords_by_asking(port: int, listeners: frozenset[str]) -> None:
     """Let the JVM check the passwords of PLAIN at these listeners."""
-    usual = plain.plain
+    usual = passwords.plain
 
     def chosen(config: ListenerConfig, credentials: Credentials, clock: BrokerClock) -> NewSaslServer:
         if config.name in listeners:
             return lambda: AskingPlainServer(port, config.name)
         return usual(config, credentials, clock)
 
-    setattr(plain, "plain", chosen)  # noqa: B010
+    setattr(passwords, "plain", chosen)  # noqa: B010
 
 
 def tell_users(file: str) -> None:

@@ -11,12 +11,12 @@ from odradek.broker.security.principal import Principal
 from odradek.broker.security.sasl.credentials import (
     SCRAM_SHA_256,
     SCRAM_SHA_512,
-    ImageCredentials,
+    Credentials,
     ScramCredential,
     scram_record,
     token_hmac,
 )
-from odradek.broker.security.sasl.scram import ScramServer
+from odradek.broker.security.sasl.passwords import ScramServer
 from odradek.protocol.generated.metadata_records.delegation_token_record import DelegationTokenRecord
 from odradek.protocol.generated.metadata_records.user_scram_credential_record import UserScramCredentialRecord
 from tests.scenarios.scram_client import ScramClient
@@ -26,7 +26,7 @@ TOKEN = DelegationTokenRecord("User:alice", "User:admin", [], 1, 1000, 500, "tok
 
 def test_a_user_has_one_credential_for_each_mechanism() -> None:
     writer = ImageWriter()
-    credentials = ImageCredentials(writer.image, lambda: None)
+    credentials = Credentials(writer.image, lambda: None)
     assert credentials.user("alice", SCRAM_SHA_256) is None
     writer.replay(UserScramCredentialRecord("alice", 1, b"salt", b"stored", b"server", 4096), 0, 1)
     assert credentials.user("alice", SCRAM_SHA_256) == ScramCredential(b"salt", b"stored", b"server", 4096)
@@ -42,7 +42,7 @@ def test_a_credential_shows_nothing_of_itself() -> None:
 def test_a_tokens_password_is_its_hmac_in_base64() -> None:
     writer = ImageWriter()
     writer.replay(TOKEN, 0, 1)
-    credentials = ImageCredentials(writer.image, lambda: "key")
+    credentials = Credentials(writer.image, lambda: "key")
     password = base64.b64encode(token_hmac("key", "token-1")).decode()
     for kind in (SCRAM_SHA_256, SCRAM_SHA_512):
         server = ScramServer(kind, credentials)
@@ -56,7 +56,7 @@ def test_tokens_need_a_key_and_another_key_makes_another_secret() -> None:
     writer = ImageWriter()
     writer.replay(TOKEN, 0, 1)
     key: str | None = "key"
-    credentials = ImageCredentials(writer.image, lambda: key)
+    credentials = Credentials(writer.image, lambda: key)
     first = credentials.token("token-1", SCRAM_SHA_256)
     assert first is not None
     assert credentials.token("token-1", SCRAM_SHA_256) == first

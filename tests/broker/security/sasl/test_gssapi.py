@@ -13,13 +13,12 @@ from odradek.broker.clock import BrokerClock
 from odradek.broker.config.definition import ConfigError
 from odradek.broker.metadata.writer import ImageWriter
 from odradek.broker.security.principal import Principal
-from odradek.broker.security.sasl.credentials import ImageCredentials
+from odradek.broker.security.sasl.credentials import Credentials
 from odradek.broker.security.sasl.gssapi import LOGIN_MODULE, GssapiServer, KerberosNames, NoRule, gssapi
 from odradek.broker.security.sasl.server import (
     InvalidCredentials,
     MalformedToken,
     NewSaslServer,
-    WaitingSaslServer,
 )
 from odradek.client_security.login import Gssapi
 from odradek.client_security.options import ClientSecurity
@@ -91,7 +90,7 @@ def mechanism(jaas: str, service: str = "kafka") -> NewSaslServer:
         "sasl.kerberos.service.name": service,
     }
     config = listener_config({name: value for name, value in values.items() if value}).for_mechanism("GSSAPI")
-    return gssapi(config, ImageCredentials(ImageWriter().image, lambda: None), BrokerClock())
+    return gssapi(config, Credentials(ImageWriter().image, lambda: None), BrokerClock())
 
 
 def jaas(keytab: Path, principal: str = f"kafka/localhost@{REALM}") -> str:
@@ -113,7 +112,7 @@ def client(keytab: Path, name: str) -> Gssapi:
 def logged_in(new_server: NewSaslServer, keytabs: Keytabs, name: str) -> GssapiServer:
     server, mine = new_server(), client(keytabs[name], name)
     assert isinstance(server, GssapiServer)
-    assert isinstance(server, WaitingSaslServer)
+    assert server.waits
     message: bytes | None = mine.first()
     while message is not None:
         message = mine.answer(trio.run(server.evaluate_async, message))

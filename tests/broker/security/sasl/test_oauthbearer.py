@@ -11,24 +11,21 @@ from odradek.broker.clock import BrokerClock
 from odradek.broker.config.definition import ConfigError
 from odradek.broker.metadata.writer import ImageWriter
 from odradek.broker.security.principal import Principal
-from odradek.broker.security.sasl.bearer_tokens import BearerToken, TokenRefused
-from odradek.broker.security.sasl.credentials import ImageCredentials
+from odradek.broker.security.sasl.bearer_tokens import BearerToken, TokenRefused, TokenValidator, UnsecuredValidator
+from odradek.broker.security.sasl.credentials import Credentials
 from odradek.broker.security.sasl.oauthbearer import (
     LOGIN_MODULE,
     SIGNED_HANDLER,
     UNSECURED_HANDLER,
     OAuthBearerServer,
-    WaitingOAuthBearerServer,
     oauthbearer,
     parse_first_message,
 )
-from odradek.broker.security.sasl.oauthbearer_unsecured import UnsecuredValidator
 from odradek.broker.security.sasl.server import (
     InvalidCredentials,
     MalformedToken,
     SaslError,
     SaslServer,
-    WaitingSaslServer,
 )
 from tests.broker.security.sasl.listener_configs import listener_config
 from tests.broker.security.sasl.token_server import judged
@@ -114,8 +111,10 @@ def test_the_acknowledgement_ends_the_log_in_with_the_same_words() -> None:
     assert caught.value.message == INVALID_TOKEN
 
 
-class Scripted:
+class Scripted(TokenValidator):
     """A validator that notes the order of what it is asked."""
+
+    waits = True
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -133,9 +132,9 @@ class Scripted:
 
 def test_keys_are_prepared_before_and_fetched_behind_the_decision() -> None:
     validator = Scripted()
-    login = WaitingOAuthBearerServer(validator, BrokerClock())
-    assert isinstance(login, WaitingSaslServer)
-    assert not isinstance(server(), WaitingSaslServer)
+    login = OAuthBearerServer(validator, BrokerClock())
+    assert login.waits
+    assert not server().waits
     assert trio.run(login.evaluate_async, first_message("a.b.c")).decode() == INVALID_TOKEN
     assert validator.asked == ["prepare", "validate a.b.c", "missing k"]
 
@@ -143,20 +142,20 @@ def test_keys_are_prepared_before_and_fetched_behind_the_decision() -> None:
 def made(values: dict[str, str], jaas: str = f"{LOGIN_MODULE} required;") -> SaslServer:
     prefix = "listener.name.sasl.oauthbearer.sasl."
     config = listener_config({f"{prefix}jaas.config": jaas} | {prefix + name: value for name, value in values.items()})
-    credentials = ImageCredentials(ImageWriter().image, lambda: None)
+    credentials = Credentials(ImageWriter().image, lambda: None)
     return oauthbearer(config.for_mechanism("OAUTHBEARER"), credentials, BrokerClock())()
 
 
 def test_the_callback_handler_says_which_tokens_count(tmp_path: Path) -> None:
     assert type(made({})) is OAuthBearerServer
-    assert type(made({"server.callback.handler.class": UNSECURED_HANDLER})) is OAuthBearerServer
+    assert not made({"server.callback.handler.class": UNSECURED_HANDLER}).waits
     signed = {
         "server.callback.handler.class": SIGNED_HANDLER,
         "oauthbearer.jwks.endpoint.url": TokenSigner(tmp_path).jwks.as_uri(),
         "oauthbearer.expected.audience": "kafka",
         "oauthbearer.expected.issuer": "https://issuer.invalid",
     }
-    assert type(made(signed)) is WaitingOAuthBearerServer
+    assert type(made(signed)) is OAuthBearerServer
 
 
 @pytest.mark.parametrize(
@@ -173,7 +172,7 @@ def test_what_cannot_be_served_is_refused(values: dict[str, str], message: str) 
         made({}, "org.apache.kafka.common.security.plain.PlainLoginModule required;")
 
 
-class Accepts:
+class Accepts(TokenValidator):
     """A validator that knows one name."""
 
     def __init__(self, name: str) -> None:

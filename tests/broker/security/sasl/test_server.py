@@ -10,8 +10,8 @@ import pytest
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.definition import ConfigError
 from odradek.broker.metadata.writer import ImageWriter
-from odradek.broker.security.sasl.credentials import ImageCredentials
-from odradek.broker.security.sasl.plain import plain
+from odradek.broker.security.sasl.credentials import Credentials
+from odradek.broker.security.sasl.passwords import plain
 from odradek.broker.security.sasl.server import MalformedToken, SaslListener, mechanism
 from tests.broker.security.sasl.listener_configs import listener_config
 from tests.scenarios.sasl_broker import sasl_properties
@@ -35,13 +35,13 @@ def test_no_mechanism_is_imported_before_it_is_asked_for() -> None:
         "before = loaded(); s.mechanism('PLAIN'); print(sorted(loaded() - before))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "scram" not in done.stdout
-    assert "plain" in done.stdout
+    assert "oauthbearer" not in done.stdout
+    assert "passwords" in done.stdout
 
 
 def listener(name: str = "SASL", **more: str) -> SaslListener:
     values = {**sasl_properties({"SASL": 0, "REAUTH": 0}), **{key.replace("__", "."): more[key] for key in more}}
-    credentials = ImageCredentials(ImageWriter().image, lambda: None)
+    credentials = Credentials(ImageWriter().image, lambda: None)
     return SaslListener(listener_config(values, name), credentials, BrokerClock())
 
 

@@ -22,7 +22,7 @@ from odradek.broker.security.tls.contexts import (
     server_context,
     versions_of,
 )
-from odradek.broker.security.tls.store_formats import Store, StoreError, pem_key_store, pem_trust_store, read_jks
+from odradek.broker.security.tls.stores import Store, StoreError, pem_key_store, pem_trust_store, read_jks
 from tests.broker.security.tls.vectors import VECTORS, store_bytes
 from tests.fakes.certificates import Certificate, issued_by, new_authority
 

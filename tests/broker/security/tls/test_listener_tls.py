@@ -20,7 +20,7 @@ from odradek.broker.security.tls.listener_tls import (
     check_compatible,
     read_settings,
 )
-from odradek.broker.security.tls.store_formats import KeyEntry, Store, StoreError
+from odradek.broker.security.tls.stores import KeyEntry, Store, StoreError
 from tests.broker.security.tls.vectors import write_store
 from tests.fakes.certificates import Certificate, issued_by, new_authority
 

@@ -1,8 +1,11 @@
-"""SCRAM-SHA-256 and SCRAM-SHA-512 (RFC 5802, RFC 7677) as in Kafka. The metadata log has the users.
+"""The mechanisms with passwords: PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512.
 
-Like Kafka, odradek is less strict than the RFC: it ignores the channel binding of the final message, does not prepare
-strings (SASLprep), accepts ASCII names only, and computes the client's proof without `m=`. With the extension
-`tokenauth=true` the name is the id of a delegation token and the password its HMAC in base64 (KIP-48).
+PLAIN (RFC 4616): name and password in clear text. The listener's JAAS configuration has the users.
+
+SCRAM (RFC 5802, RFC 7677) as in Kafka. The metadata log has the users. Like Kafka, odradek is less strict than the RFC:
+it ignores the channel binding of the final message, does not prepare strings (SASLprep), accepts ASCII names only, and
+computes the client's proof without `m=`. With the extension `tokenauth=true` the name is the id of a delegation token
+and the password its HMAC in base64 (KIP-48).
 """
 
 from __future__ import annotations
@@ -13,9 +16,10 @@ import hmac
 import re
 import secrets
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
-from odradek.broker.security.principal import ANONYMOUS, USER, Principal
+from odradek.broker.security.principal import USER, Principal
 from odradek.broker.security.sasl.credentials import SCRAM_SHA_256, SCRAM_SHA_512, ScramCredential, ScramHash
 from odradek.broker.security.sasl.jaas import login_options
 from odradek.broker.security.sasl.server import (
@@ -24,6 +28,7 @@ from odradek.broker.security.sasl.server import (
     MalformedToken,
     NewSaslServer,
     SaslError,
+    SaslServer,
 )
 
 if TYPE_CHECKING:
@@ -31,7 +36,58 @@ if TYPE_CHECKING:
     from odradek.broker.config.listeners import ListenerConfig
     from odradek.broker.security.sasl.credentials import Credentials
 
-LOGIN_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
+# -- PLAIN.
+
+PLAIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
+_USER_PREFIX = "user_"
+_MOST_PARTS = 4
+
+
+def plain(config: ListenerConfig, credentials: Credentials, clock: BrokerClock) -> NewSaslServer:
+    """The users are the options `user_NAME="password"`."""
+    options = login_options(config, PLAIN_MODULE)
+    users = {
+        name.removeprefix(_USER_PREFIX): value.encode("utf-8", "surrogatepass")
+        for name, value in options.items()
+        if name.startswith(_USER_PREFIX)
+    }
+    return lambda: PlainServer(users)
+
+
+class PlainServer(SaslServer):
+    """One log-in with PLAIN. `users`: passwords by name."""
+
+    mechanism = "PLAIN"
+
+    def __init__(self, users: Mapping[str, bytes]) -> None:
+        super().__init__()
+        self._users = users
+
+    def evaluate(self, token: bytes) -> bytes:
+        """Check `authzid NUL name NUL password`; SaslError in Kafka's words."""
+        parts = token.decode("utf-8", "replace").split("\0", _MOST_PARTS)[:_MOST_PARTS]
+        if len(parts) != 3:
+            raise SaslError(f"Invalid SASL/PLAIN response: expected 3 tokens, got {len(parts)}")
+        act_as, name, password = parts
+        if not name:
+            raise SaslError("Authentication failed: username not specified")
+        if not password:
+            raise SaslError("Authentication failed: password not specified", name)
+        expected = self._users.get(name)
+        # An unknown user's password is compared too, so that the time does not show which users exist.
+        right = hmac.compare_digest(password.encode(), b"" if expected is None else expected)
+        if expected is None or not right:
+            raise SaslError("Authentication failed: Invalid username or password", name)
+        if act_as and act_as != name:
+            raise SaslError(OTHER_AUTHORIZATION_ID, name)
+        self.principal = Principal(USER, name)
+        self.complete = True
+        return b""
+
+
+# -- SCRAM.
+
+SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 _NAME = r"(?:[\x01-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
 _VALUE = r"[\x01-\x2b\x2d-\x7f]+"
@@ -45,29 +101,26 @@ _FINAL = re.compile(rf"c=(?P<channel>{_BASE64}),r=(?P<nonce>{_NONCE})(?:{_EXTENS
 _NONCE_BYTES = 18
 
 
-def scram_sha_256(config: ListenerConfig, credentials: Credentials, clock: BrokerClock) -> NewSaslServer:
-    login_options(config, LOGIN_MODULE)
-    return lambda: ScramServer(SCRAM_SHA_256, credentials)
+def scram_sha_256(
+    config: ListenerConfig, credentials: Credentials, clock: BrokerClock, kind: ScramHash = SCRAM_SHA_256
+) -> NewSaslServer:
+    login_options(config, SCRAM_MODULE)
+    return lambda: ScramServer(kind, credentials)
 
 
-def scram_sha_512(config: ListenerConfig, credentials: Credentials, clock: BrokerClock) -> NewSaslServer:
-    login_options(config, LOGIN_MODULE)
-    return lambda: ScramServer(SCRAM_SHA_512, credentials)
+scram_sha_512 = partial(scram_sha_256, kind=SCRAM_SHA_512)
 
 
-class ScramServer:
-    """One log-in; see `server.SaslServer`.
+class ScramServer(SaslServer):
+    """One log-in with SCRAM.
 
     As in Kafka the first answer shows whether a user exists: it is an error for an unknown one.
     """
 
     def __init__(self, kind: ScramHash, credentials: Credentials, nonce: str | None = None) -> None:
         """`nonce`: the server's; random if None."""
+        super().__init__()
         self.mechanism = kind.mechanism
-        self.complete = False
-        self.principal = ANONYMOUS
-        self.expires_ms: int | None = None
-        self.extensions: Mapping[str, str] = {}
         self._kind = kind
         self._credentials = credentials
         self._nonce = nonce

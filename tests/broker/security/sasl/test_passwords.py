@@ -1,4 +1,7 @@
-"""SCRAM by the vectors of RFC 7677, and by a client that is written from RFC 5802."""
+"""PLAIN by itself, and SCRAM by the vectors of RFC 7677 and by a client that is written from RFC 5802.
+
+tests/vectors/login_conversations.json.gz has what a real Kafka says to odd tokens.
+"""
 
 from __future__ import annotations
 
@@ -13,23 +16,98 @@ from odradek.broker.security.sasl.credentials import (
     SCRAM_HASHES,
     SCRAM_SHA_256,
     SCRAM_SHA_512,
-    ImageCredentials,
+    Credentials,
     ScramCredential,
     ScramHash,
     TokenCredential,
     credential_of,
     salted_password,
 )
-from odradek.broker.security.sasl.scram import LOGIN_MODULE, ScramServer, scram_sha_256, scram_sha_512
-from odradek.broker.security.sasl.server import InvalidCredentials, MalformedToken
+from odradek.broker.security.sasl.passwords import (
+    PLAIN_MODULE,
+    SCRAM_MODULE,
+    PlainServer,
+    ScramServer,
+    plain,
+    scram_sha_256,
+    scram_sha_512,
+)
+from odradek.broker.security.sasl.server import InvalidCredentials, MalformedToken, SaslError
 from tests.broker.security.sasl.listener_configs import with_jaas
 from tests.scenarios.scram_client import ScramClient
 
+# -- PLAIN
 
-class OneUser:
+USERS = {"alice": b"secret", "ж": "пароль".encode()}
+
+
+@pytest.mark.parametrize(
+    ("token", "name"),
+    [
+        (b"\0alice\0secret", "alice"),
+        (b"alice\0alice\0secret", "alice"),
+        ("\0ж\0пароль".encode(), "ж"),
+    ],
+)
+def test_the_right_password_logs_in(token: bytes, name: str) -> None:
+    server = PlainServer(USERS)
+    assert not server.complete
+    assert server.evaluate(token) == b""
+    assert server.complete
+    assert server.principal == Principal("User", name)
+    assert server.expires_ms is None
+
+
+@pytest.mark.parametrize(
+    ("token", "told"),
+    [
+        (b"\0alice\0wrong", "Invalid username or password"),
+        (b"\0alice\0secre", "Invalid username or password"),
+        (b"\0alice\0secret2", "Invalid username or password"),
+        (b"\0bob\0secret", "Invalid username or password"),
+        (b"bob\0alice\0secret", "authorization id that is different"),
+        (b"bob\0alice\0wrong", "Invalid username or password"),
+        (b"\0\0secret", "username not specified"),
+        (b"\0alice\0", "password not specified"),
+        (b"", "expected 3 tokens, got 1"),
+        (b"\0\0\0\0\0\0", "expected 3 tokens, got 4"),
+        (b"\0\xff\xfe\0secret", "Invalid username or password"),
+    ],
+)
+def test_what_is_refused(token: bytes, told: str) -> None:
+    server = PlainServer(USERS)
+    with pytest.raises(SaslError, match=told):
+        server.evaluate(token)
+    assert not server.complete
+
+
+def test_an_empty_password_in_the_configuration_lets_nobody_in() -> None:
+    server = PlainServer({"alice": b""})
+    for token in (b"\0alice\0", b"\0alice\0x"):
+        with pytest.raises(SaslError):
+            server.evaluate(token)
+
+
+def test_the_users_are_options_of_the_login_module() -> None:
+    image = Credentials(ImageWriter().image, lambda: None)
+    text = f'{PLAIN_MODULE} required username="broker" password="b" user_alice="a\\"s" user_="nobody";'
+    new = plain(with_jaas("PLAIN", text), image, BrokerClock())
+    server = new()
+    server.evaluate(b'\0alice\0a"s')
+    assert server.complete
+    assert not new().complete, "each log-in has a server of its own"
+    with pytest.raises(SaslError):
+        new().evaluate(b"\0broker\0b")
+
+
+# -- SCRAM
+
+
+class OneUser(Credentials):
     """Credentials of one user and one token."""
 
     def __init__(self, name: str, password: str, salt: bytes = b"salt", iterations: int = 4096) -> None:
+        super().__init__(ImageWriter().image, lambda: None)
         self._name = name
         self._password = password
         self._salt = salt
@@ -159,9 +237,9 @@ def test_long_messages_take_no_long_time() -> None:
 
 
 def test_the_listener_needs_the_login_module() -> None:
-    image = ImageCredentials(ImageWriter().image, lambda: None)
+    image = Credentials(ImageWriter().image, lambda: None)
     for mechanism, factory in (("SCRAM-SHA-256", scram_sha_256), ("SCRAM-SHA-512", scram_sha_512)):
-        server = factory(with_jaas(mechanism, f"{LOGIN_MODULE} required;"), image, BrokerClock())()
+        server = factory(with_jaas(mechanism, f"{SCRAM_MODULE} required;"), image, BrokerClock())()
         assert server.mechanism == mechanism
 
 
