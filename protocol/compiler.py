@@ -4,43 +4,45 @@ The generated code works on a buffer and an offset. Runs of fixed-size fields be
 the length (or the first byte of it) of what follows; a length below 128 in compact form costs one comparison; record
 fields are slices. Every read is bounded: `unpack_from` and indexing raise at the end of the buffer, slices are checked.
 A construct that is not known here raises TypeError at generation: nothing is guessed.
+
+The code is compiled here with the first message. For hot messages it is also written into modules for mypyc
+(`generators/codecs.py`): the same builder, and a typed form of the decoder.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from io import BytesIO
-from struct import Struct, pack, unpack_from
-from struct import error as struct_error
+from functools import partial
 from typing import Any, NoReturn
 
 from construct import Construct, FormatField
 
+from odradek.protocol import codec_parts, varint
 from odradek.protocol import primitives as p
-from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError, TooManyElementsError
-from odradek.protocol.file_slice import INLINE_RECORDS, Part, joined
+from odradek.protocol.errors import ProtocolError, TooManyElementsError
+from odradek.protocol.file_slice import INLINE_RECORDS, Part
 from odradek.protocol.message import Message
 from odradek.protocol.primitives import StructBody
-from odradek.protocol.varint import (
-    ANY_NUMBER,
-    MAX_ELEMENTS,
-    MAX_STRING_BYTES,
-    checked_tags,
-    encode_tagged_section,
-    encode_uvarint,
-    read_compact_length,
-    read_raw_field,
-    read_tagged_field,
-    read_unknown_fields,
-    read_uvarint,
-)
+from odradek.protocol.varint import ANY_NUMBER, MAX_ELEMENTS, MAX_STRING_BYTES
 
 # -- Source lines under construction, and facts about constructs.
 
 
 RUN_LIMIT = 9
 """Arrays of fewer numbers than this have a `Struct` ready."""
+READS = {
+    "?": "buf[{0}] != 0",
+    "B": "buf[{0}]",
+    "b": "int8_at(buf, {0})",
+    "h": "int16_at(buf, {0})",
+    "H": "uint16_at(buf, {0})",
+    "l": "int32_at(buf, {0})",
+    "q": "int64_at(buf, {0})",
+    "d": "unpack_from('>d', buf, {0})[0]",
+    "16s": "buf[{0} : {0} + 16]",
+}
+"""How the typed form of a decoder reads a value of fixed size."""
 SIZES = {"b": 1, "h": 2, "H": 2, "l": 4, "L": 4, "i": 4, "q": 8, "d": 8, "?": 1, "B": 1, "16s": 16}
 
 
@@ -81,11 +83,13 @@ def has_records(body: Construct) -> bool:
 
 
 class Source:
-    """Lines of generated code, the constants they use, and names for temporaries."""
+    """Lines of a function's body, the constants and messages that they use, and names for temporaries."""
 
-    def __init__(self, constants: dict[str, Any]) -> None:
+    def __init__(self) -> None:
         self.lines: list[str] = []
-        self.constants = constants
+        self.constants: dict[str, str] = {}
+        """Name to expression."""
+        self.messages: dict[str, type[Message]] = {}
         self._indent = 1
         self._counter = 0
 
@@ -103,32 +107,27 @@ class Source:
         self._counter += 1
         return f"{prefix}{self._counter}"
 
-    def constant(self, value: Any, prefix: str) -> str:
-        for name, known in self.constants.items():
-            if known is value:
-                return name
-        name = self.name(prefix)
-        self.constants[name] = value
-        return name
+    def message(self, message: type[Message]) -> str:
+        self.messages[message.__name__] = message
+        return message.__name__
 
     def structure(self, codes: str, method: str) -> str:
         """A bound method of the Struct for these codes."""
-        name = f"{method}_{codes.replace('?', 'o')}"
-        self.constants.setdefault(name, getattr(Struct(">" + codes), method))
+        name = f"{method}_{codes.replace('?', 'o').replace('H', 'u')}"
+        self.constants[name] = f'Struct(">{codes}").{method}'
         return name
 
     def number_runs(self, code: str, method: str, prefix: str = "") -> str:
         """A list: at n, the bound method of a Struct for `prefix` and n numbers."""
-        name = f"{method}_{prefix}_{code}"
-        if name not in self.constants:
-            structs = [Struct(f">{prefix}{count}{code}") for count in range(RUN_LIMIT)]
-            self.constants[name] = [getattr(struct, method) for struct in structs]
+        name = f"{method}_{prefix}_{code.replace('?', 'o').replace('H', 'u')}"
+        self.constants[name] = f'[Struct(f">{prefix}{{count}}{code}").{method} for count in range({RUN_LIMIT})]'
         return name
 
-    def function(self, head: str, *tail: str) -> Any:
-        text = "\n".join([head, *self.lines, *tail])
-        namespace = dict(self.constants)
-        exec(compile(text, f"<{head}>", "exec"), namespace)
+    def function(self, parameters: str) -> Any:
+        constants = [f"{name} = {value}" for name, value in self.constants.items()]
+        text = "\n".join([*constants, f"def generated({parameters}):", *self.lines])
+        namespace: dict[str, Any] = {**NAMES, **self.messages}
+        exec(compile(text, f"<codec of {next(iter(self.messages))}>", "exec"), namespace)
         return namespace["generated"]
 
 
@@ -149,36 +148,16 @@ def is_null(what: str) -> NoReturn:
     raise ProtocolError(f"{what}: null, which this field cannot be in this version")
 
 
-def long_string(buf: Any, offset: int) -> tuple[int, int]:
-    """A compact string length of more than one byte, plus one; 0 is null."""
-    length, offset = read_compact_length(buf, offset)
-    if length > MAX_STRING_BYTES:
-        raise ProtocolError(f"string of {length} bytes, at most {MAX_STRING_BYTES} are allowed")
-    return max(length + 1, 0), offset
+def cut_off(message: type[Message], version: int, size: int) -> ProtocolError:
+    return ProtocolError(f"{message.__name__} version {version} is cut off after {size} bytes")
 
 
-def long_length(buf: Any, offset: int) -> tuple[int, int]:
-    """A compact length of more than one byte, plus one; 0 is null."""
-    length, offset = read_compact_length(buf, offset)
-    return max(length + 1, 0), offset
-
-
-DECODER_CONSTANTS: dict[str, Any] = {
-    "ProtocolError": ProtocolError,
-    "IndexError": IndexError,
-    "struct_error": struct_error,
-    "too_long": too_long,
-    "is_null": is_null,
-    "long_string": long_string,
-    "long_length": long_length,
-    "read_uvarint": read_uvarint,
-    "read_tagged_field": read_tagged_field,
-    "read_raw_field": read_raw_field,
-    "read_unknown_fields": read_unknown_fields,
-    "too_many": too_many,
-    "checked_tags": checked_tags,
-    "unpack_from": unpack_from,
+NAMES: dict[str, Any] = {
+    **vars(varint),
+    **vars(codec_parts),
+    **{function.__name__: function for function in (too_long, too_many, is_null, cut_off)},
 }
+"""What generated code may use."""
 
 
 class DecoderSource(Source):
@@ -186,23 +165,55 @@ class DecoderSource(Source):
 
     Text is decoded fastest from `bytes`, so a message without record fields is read from a copy. With record fields it
     is read from a view of what was passed, and they are slices of it.
+
+    The typed form is for mypyc. It reads numbers without `struct`, and makes a message when it has the fields. It
+    refuses without words: the plain form reads the same bytes again, and what it says counts. A message with record
+    fields is read from copies of a few bytes (`WINDOW`): the first ones, and those after long records. `base` is the
+    place of the copy `buf` in `source`, and `last` the end of `source` in `buf`. A message with so many bytes between
+    records that a copy ends is also left to the plain form.
     """
 
-    def __init__(self, body: p.StructBody, title: str) -> None:
-        super().__init__(dict(DECODER_CONSTANTS))
+    def __init__(self, body: p.StructBody, *, typed: bool = False) -> None:
+        super().__init__()
+        self._typed = typed
         self._run: list[tuple[str, str]] = []  # (struct code, target) not yet read
-        with_records = has_records(body)
-        piece = "buf[pos:{0}].tobytes()" if with_records else "buf[pos:{0}]"
+        self._windows = typed and has_records(body)
+        self._last = "last" if self._windows else "end"
+        self._number = ": i64" if typed else ""
+        piece = "buf[pos:{0}].tobytes()" if has_records(body) and not typed else "buf[pos:{0}]"
         self._text = piece + ".decode('utf-8', 'replace')"
-        kind, convert = ("memoryview", "memoryview(buf)") if with_records else ("bytes", "bytes(buf)")
-        self.add(f"if type(buf) is not {kind}:", f"    buf = {convert}")
-        self.add("pos = offset", "end = len(buf)", "left = most")
-        with self.block("try:"):
-            self.struct(body, "message")
-            self.flush()
-        with self.block("except (struct_error, IndexError):"):
-            self.add(f"raise ProtocolError('{title} is cut off after %d bytes' % max(end - offset, 0)) from None")
-        self.add("return message, pos")
+        name = self.message(body.message)
+        if typed:
+            self.add("try:")
+            self._indent += 1
+            self._typed_head()
+        else:
+            kind, convert = ("memoryview", "memoryview(buf)") if has_records(body) else ("bytes", "bytes(buf)")
+            self.add(f"if type(buf) is not {kind}:", f"    buf = {convert}")
+            self.add("pos = offset", "end = len(buf)", "left = most", "try:")
+            self._indent += 1
+        self.struct(body, "message")
+        self.flush()
+        self.add("return message, pos" if not self._windows else "return message, base + pos")
+        self._indent -= 1
+        if typed:
+            self.add("except (struct_error, IndexError, ProtocolError):", "    pass")
+            self.add(f"return decoded_again({name}, version, data, offset, most)")
+        else:
+            self.add("except (struct_error, IndexError):")
+            self.add(f"    raise cut_off({name}, version, max(end - offset, 0)) from None")
+
+    def _typed_head(self) -> None:
+        if self._windows:
+            self.add("source = data if isinstance(data, memoryview) else memoryview(data)")
+            self.add("base: i64 = offset", "buf = bytes(source[base : base + WINDOW])", "pos: i64 = 0")
+            self.add("last: i64 = len(source) - base")
+        else:
+            self.add("buf = data if isinstance(data, bytes) else bytes(data)", "pos: i64 = offset")
+        self.add("end: i64 = len(buf)", "left: i64 = most")
+
+    def _refuse(self, words: str) -> None:
+        self.add("raise IndexError" if self._typed else words)
 
     def fixed(self, code: str, target: str) -> None:
         self._run.append((code, target))
@@ -214,12 +225,25 @@ class DecoderSource(Source):
         codes = "".join(code for code, _ in self._run)
         targets = ", ".join(target for _, target in self._run)
         size = sum(SIZES[code] for code, _ in self._run)
-        if codes == "B":
-            self.add(f"{targets} = buf[pos]", "pos += 1")
+        if self._typed:
+            self._flush_typed(size)
+        elif codes == "B":
+            self.add(f"{targets} = buf[pos]")
         else:
             comma = "," if len(self._run) == 1 else ""
-            self.add(f"{targets}{comma} = {self.structure(codes, 'unpack_from')}(buf, pos)", f"pos += {size}")
+            self.add(f"{targets}{comma} = {self.structure(codes, 'unpack_from')}(buf, pos)")
+        self.add(f"pos += {size}")
         self._run.clear()
+
+    def _flush_typed(self, size: int) -> None:
+        with self.block(f"if pos + {size} > end:"):
+            self.add("raise IndexError")
+        place = 0
+        for code, target in self._run:
+            kind = ": i64" if code == "B" else ""  # a length or a count
+            at = f"pos + {place}" if place else "pos"
+            self.add(f"{target}{kind} = {READS[code].format(at)}")
+            place += SIZES[code]
 
     def value(self, body: Construct, target: str, what: str) -> None:
         """Read a value of any type into `target`."""
@@ -229,7 +253,12 @@ class DecoderSource(Source):
         elif isinstance(body, p.Text):
             self._sized(body, target, what, self._text, long="long_string")
         elif isinstance(body, p.RecordData):
-            self._sized(body, target, what, "buf[pos:{0}]")
+            piece = "source[base + pos : base + {0}]" if self._windows else "buf[pos:{0}]"
+            self._sized(body, target, what, piece, last=self._last)
+            if self._windows:
+                with self.block("if last > end and end - pos < WINDOW // 8:"):
+                    self.add("base += pos", "last -= pos", "pos = 0", "buf = bytes(source[base : base + WINDOW])")
+                    self.add("end = len(buf)")
         elif isinstance(body, p.Blob):
             self._sized(body, target, what, "bytes(buf[pos:{0}])")
         elif isinstance(body, p.ListOf):
@@ -265,17 +294,28 @@ class DecoderSource(Source):
                 self.add(f"{length}, pos = {long}(buf, pos - 1)")
         null = f"{length} == 0" if compact else f"{length} < 0"
         with self.block(f"if {null}:"):
-            self.add(f"{target} = None" if body.nullable else f"is_null({what!r})")
-        with self.block("else:"):
+            if body.nullable:
+                self.add(f"{target} = None")
+            else:
+                self._refuse(f"is_null({what!r})")
+        with self.block("else:") if body.nullable else nullcontext():
             yield length, " - 1" if compact else ""
             self.flush()
 
-    def _sized(self, body: p.LengthPrefixed, target: str, what: str, content: str, long: str = "long_length") -> None:
+    def _sized(
+        self,
+        body: p.LengthPrefixed,
+        target: str,
+        what: str,
+        content: str,
+        long: str = "long_length",
+        last: str = "end",
+    ) -> None:
         with self._length(body, target, what, long) as (length, shift):
             stop = self.name("e")
-            self.add(f"{stop} = pos + {length}{shift}")
-            with self.block(f"if {stop} > end:"):
-                self.add(f"too_long({what!r}, {stop} - pos, end - pos)")
+            self.add(f"{stop}{self._number} = pos + {length}{shift}")
+            with self.block(f"if {stop} > {last}:"):
+                self._refuse(f"too_long({what!r}, {stop} - pos, {last} - pos)")
             self.add(f"{target} = {content.format(stop)}", f"pos = {stop}")
 
     def _list(self, body: p.ListOf, target: str, what: str) -> None:
@@ -286,11 +326,15 @@ class DecoderSource(Source):
         with self._length(body, target, what, "long_length") as (length, shift):
             if shift:
                 self.add(f"{length} -= 1")
-            with self.block(f"if {length} * {minimum_size(body.element)} > end - pos:"):
-                self.add(f"too_long({what!r}, {length}, end - pos)")
+            with self.block(f"if {length} * {minimum_size(body.element)} > {self._last} - pos:"):
+                self._refuse(f"too_long({what!r}, {length}, {self._last} - pos)")
             self._limit(length, what)
             items, append = self.name("l"), self.name("a")
-            self.add(f"{target} = {items} = []", f"{append} = {items}.append")
+            if self._typed:
+                append = f"{items}.append"
+                self.add(f"{items}: list[Any] = []", f"{target} = {items}")
+            else:
+                self.add(f"{target} = {items} = []", f"{append} = {items}.append")
             with self.block(f"for _ in range({length}):"):
                 item = self.name("v")
                 self.value(body.element, item, what)
@@ -306,14 +350,14 @@ class DecoderSource(Source):
             with self.block(f"if {length} < {RUN_LIMIT}:"):
                 self.add(f"{target} = list({runs}[{length}{shift}](buf, pos))")
             with self.block("else:"):
-                self.add(f"{target} = list(unpack_from('>%d{code}' % ({length}{shift}), buf, pos))")
+                self.add(f"{target} = list(unpack_from(f'>{{{length}{shift}}}{code}', buf, pos))")
             less = f" - {size}" if shift else ""
             self.add(f"pos += {length} * {size}{less}")
 
     def _limit(self, length: str, what: str) -> None:
         self.add(f"left -= {length}")
         with self.block(f"if left < 0 or {length} > {MAX_ELEMENTS}:"):
-            self.add(f"too_many({what!r}, {length}, most)")
+            self._refuse(f"too_many({what!r}, {length}, most)")
 
     def _unknown_fields(self, instance: str, pos: str) -> None:
         """Tagged fields count as elements: each takes as much memory."""
@@ -322,50 +366,60 @@ class DecoderSource(Source):
 
     def struct(self, body: p.StructBody, target: str) -> None:
         """Read a struct into a new object; its last fixed-size fields may stay pending."""
-        message = self.constant(body.message, "Message_")
-        new = self.constant(body.message.__new__, "new_")
+        message = self.message(body.message)
         instance = self.name("o")
-        self.flush()
-        self.add(f"{target} = {instance} = {new}({message})")
-        for member in body.absent + [body.tagged[tag] for tag in sorted(body.tagged)]:
-            self.add(f"{instance}.{member.name} = {self._default(member)}")
-        for member in body.plain:
-            assert member.body is not None
-            self.value(member.body, f"{instance}.{member.name}", f"{body.message.__name__}.{member.name}")
-        if not body.flexible:
-            self.add(f"{instance}.unknown_tagged_fields = ()")
+        fields = [(member, f"{instance}{'_' if self._typed else '.'}{member.name}") for member in body.plain]
+        if self._typed:
+            made = f"{message}({', '.join(f'{member.name}={local}' for member, local in fields)})"
         else:
-            self._tagged(body, instance)
+            self.constants[f"new_{message}"] = f"{message}.__new__"
+            self.flush()
+            self.add(f"{target} = {instance} = new_{message}({message})")
+            for member in body.absent + [body.tagged[tag] for tag in sorted(body.tagged)]:
+                self.add(f"{instance}.{member.name} = {self._default(member)}")
+        for member, local in fields:
+            assert member.body is not None
+            self.value(member.body, local, f"{body.message.__name__}.{member.name}")
+        if body.flexible:
+            count = "" if not self._run and not body.tagged else self.name("n")
+            if count:
+                self.fixed("B", count)
+        if self._typed:
+            self.flush()
+            self.add(f"{target} = {instance} = {made}" if body.flexible else f"{target} = {made}")
+        if body.flexible:
+            self._tagged(body, instance, count)
+        elif not self._typed:
+            self.add(f"{instance}.unknown_tagged_fields = ()")
 
     def _default(self, member: p.Member) -> str:
-        if isinstance(member.default, type):
-            return f"{self.constant(member.default, 'Message_')}()"
-        return repr(member.default)
+        return f"{self.message(member.default)}()" if isinstance(member.default, type) else repr(member.default)
 
-    def _tagged(self, body: p.StructBody, instance: str) -> None:
-        if not self._run and not body.tagged:
+    def _tagged(self, body: p.StructBody, instance: str, count: str) -> None:
+        """The tagged section: of `count` fields, or of as many as the next byte says."""
+        nothing = [] if self._typed else [f"{instance}.unknown_tagged_fields = ()"]
+        if not count:
             with self.block("if buf[pos]:"):
                 self._unknown_fields(instance, "pos")
             with self.block("else:"):
-                self.add(f"{instance}.unknown_tagged_fields = ()", "pos += 1")
+                self.add(*nothing, "pos += 1")
             return
-        count = self.name("n")
-        self.fixed("B", count)
         self.flush()
         with self.block(f"if {count}:"):
             if body.tagged:
                 self._known_tags(body, instance, count)
             else:
                 self._unknown_fields(instance, "pos - 1")
-        with self.block("else:"):
-            self.add(f"{instance}.unknown_tagged_fields = ()")
+        if nothing:
+            with self.block("else:"):
+                self.add(*nothing)
 
     def _known_tags(self, body: p.StructBody, instance: str, count: str) -> None:
         unknown, tag, size, data = (self.name(prefix) for prefix in ("u", "t", "s", "d"))
         with self.block(f"if {count} > 127:"):
             self.add(f"{count}, pos = read_uvarint(buf, pos - 1)", f"checked_tags({count})")
         self._limit(count, "tagged fields")
-        self.add(f"{unknown} = []")
+        self.add(f"{unknown}: list[tuple[int, bytes]] = []")
         with self.block(f"for _ in range({count}):"):
             self.add(f"{tag}, {size}, pos = read_tagged_field(buf, pos)")
             word = "if"
@@ -383,41 +437,6 @@ class DecoderSource(Source):
 # -- The source that writes one version of a message.
 
 
-def string_too_long(size: int) -> NoReturn:
-    raise ProtocolError(f"string of {size} bytes, at most {MAX_STRING_BYTES} are allowed")
-
-
-def bad_uuid(value: Any) -> NoReturn:
-    raise ProtocolError(f"a UUID is 16 bytes, not {value!r}")
-
-
-def refuse(what: str) -> NoReturn:
-    raise ProtocolError(f"{what}: this version does not have it, and it is not the default")
-
-
-def put_records(parts: list[Any], out: list[Any], records: Any, size: int) -> None:
-    """Add a record field; a large one ends the current part and becomes one itself (or several)."""
-    pieces = records if isinstance(records, list | tuple) else (records,)
-    if size <= INLINE_RECORDS:
-        out.extend(pieces)
-        return
-    parts.append(b"".join(out))
-    out.clear()
-    parts.extend(memoryview(piece) if isinstance(piece, bytearray) else piece for piece in pieces)
-
-
-ENCODER_CONSTANTS: dict[str, Any] = {
-    "bad_uuid": bad_uuid,
-    "refuse": refuse,
-    "put_records": put_records,
-    "string_too_long": string_too_long,
-    "encode_uvarint": encode_uvarint,
-    "encode_tagged_section": encode_tagged_section,
-    "BYTE": [bytes((value,)) for value in range(128)],
-    "pack": pack,
-}
-
-
 class EncoderSource(Source):
     """Generates the code that writes: pieces are appended to a list, to be joined once.
 
@@ -426,12 +445,19 @@ class EncoderSource(Source):
     """
 
     def __init__(self, body: p.StructBody) -> None:
-        super().__init__(dict(ENCODER_CONSTANTS))
+        super().__init__()
         self._out = "out"
         self._run: list[tuple[str, str]] = []
         self._pieces: list[str] = []
-        self.struct(body, "message")
-        self.flush()
+        name = self.message(body.message)
+        self.add("parts: list[Part] = []", "out: list[bytes] = []")
+        with self.block("try:"):
+            self.add(f"m: {name} = message")
+            self.struct(body, "m")
+            self.flush()
+            self.add("if out:", "    parts.append(b''.join(out))", "return parts")
+        with self.block("except ENCODING_ERRORS as error:"):
+            self.add(f"raise explained({name}, version, message, error) from None")
 
     def _pack(self, tail: tuple[str, str] | None = None) -> str:
         run = [*self._run, tail] if tail else self._run
@@ -460,13 +486,13 @@ class EncoderSource(Source):
             self.add(f"{self._out} += ({', '.join(self._pieces)})")
         self._pieces.clear()
 
-    def value(self, body: Construct, value: str, what: str) -> None:
+    def value(self, body: Construct, value: str) -> None:
         """Write a value of any type; `value` is an expression without side effects."""
         code = format_of(body)
         if code == "16s":
             uuid = self.name("u")
             self.add(f"{uuid} = {value}")
-            self._run.append((code, f"{uuid} if len({uuid}) == 16 else bad_uuid({uuid})"))
+            self._run.append((code, f"{uuid} if len({uuid}) == 16 else refuse()"))
         elif code is not None:
             self._run.append((code, value))
         elif isinstance(body, p.Text):
@@ -476,7 +502,7 @@ class EncoderSource(Source):
         elif isinstance(body, p.Blob):
             self._blob(body, value)
         elif isinstance(body, p.ListOf):
-            self._list(body, value, what)
+            self._list(body, value)
         elif isinstance(body, p.NullableStruct):
             struct = self.name("s")
             self.flush()
@@ -503,26 +529,30 @@ class EncoderSource(Source):
             self._run.append((code, length))
 
     @contextmanager
-    def _unless_null(self, body: p.LengthPrefixed, variable: str, length: str, empty: str) -> Iterator[str]:
-        """A block for a value that is there; yields what to add to its length.
+    def _unless_null(
+        self, body: p.LengthPrefixed, value: str, variable: str, length: str, empty: str
+    ) -> Iterator[tuple[str, str]]:
+        """A block for a value that is there; yields its length with a type, and what to add to it.
 
         Null where it is not allowed fails by itself in that block (None has no length and no encoding).
         """
         compact = body.length is p.COMPACT_LENGTH
         if body.nullable:
-            with self.block(f"if {variable} is None:"):
-                self.add(f"{length} = {0 if compact else -1}", f"{variable} = {empty}")
+            with self.block(f"if {value} is None:"):
+                self.add(f"{length}: i64 = {0 if compact else -1}", f"{variable} = {empty}")
         with self.block("else:") if body.nullable else nullcontext():
-            yield " + 1" if compact else ""
+            yield length if body.nullable else f"{length}: i64", " + 1" if compact else ""
 
     def _text(self, body: p.Text, value: str) -> None:
         text, length = self.name("b"), self.name("n")
         if body.nullable:
-            self.add(f"{text} = {value}")
-        with self._unless_null(body, text, length, "b''") as extra:
-            self.add(f"{text} = {text if body.nullable else value}.encode()", f"{length} = len({text}){extra}")
+            held = self.name("s")
+            self.add(f"{held} = {value}")
+            value = held
+        with self._unless_null(body, value, text, length, "b''") as (typed, extra):
+            self.add(f"{text} = {value}.encode()", f"{typed} = len({text}){extra}")
             with self.block(f"if {length} > {MAX_STRING_BYTES + bool(extra)}:"):
-                self.add(f"string_too_long(len({text}))")
+                self.add("refuse()")
         self._put_length(body, length)
         self._end_run()
         self._pieces.append(text)
@@ -530,8 +560,8 @@ class EncoderSource(Source):
     def _blob(self, body: p.Blob, value: str) -> None:
         data, length = self.name("b"), self.name("n")
         self.add(f"{data} = {value}")
-        with self._unless_null(body, data, length, "b''") as extra:
-            self.add(f"{length} = len({data}){extra}")
+        with self._unless_null(body, data, data, length, "b''") as (typed, extra):
+            self.add(f"{typed} = len({data}){extra}")
         self._put_length(body, length)
         self._end_run()
         self._pieces.append(data)
@@ -539,10 +569,10 @@ class EncoderSource(Source):
     def _records(self, body: p.RecordData, value: str) -> None:
         """A large record field ends the current part and becomes one itself, or several."""
         data, length = self.name("b"), self.name("n")
-        self.add(f"{data} = {value}")
-        with self._unless_null(body, data, length, "b''") as extra:
+        self.add(f"{data}: Any = {value}")
+        with self._unless_null(body, data, data, length, "b''") as (typed, extra):
             with self.block(f"if type({data}) is list or type({data}) is tuple:"):
-                self.add(f"{length} = sum(map(len, {data})){extra}")
+                self.add(f"{typed} = sum(map(len, {data})){extra}")
             with self.block("else:"):
                 self.add(f"{length} = len({data}){extra}")
         self._put_length(body, length)
@@ -552,12 +582,12 @@ class EncoderSource(Source):
         with self.block("else:"):
             self.add(f"{self._out}.append({data})")
 
-    def _list(self, body: p.ListOf, value: str, what: str) -> None:
+    def _list(self, body: p.ListOf, value: str) -> None:
         code = format_of(body.element)
         items, length = self.name("l"), self.name("n")
         self.add(f"{items} = {value}")
-        with self._unless_null(body, items, length, "()") as extra:
-            self.add(f"{length} = len({items}){extra}")
+        with self._unless_null(body, items, items, length, "[]") as (typed, extra):
+            self.add(f"{typed} = len({items}){extra}")
         if code is not None and code != "16s":
             self._numbers(body, code, items, length)
             return
@@ -565,7 +595,7 @@ class EncoderSource(Source):
         self.flush()
         item = self.name("v")
         with self.block(f"for {item} in {items}:"):
-            self.value(body.element, item, what)
+            self.value(body.element, item)
             self.flush()
 
     def _numbers(self, body: p.ListOf, code: str, items: str, length: str) -> None:
@@ -574,16 +604,15 @@ class EncoderSource(Source):
         if body.length is p.COMPACT_LENGTH:
             runs = self.number_runs(code, "pack", "B")
             count = f"encode_uvarint({length}) + "
-            many = f"pack('>%d{code}' % len({items}), *{items})"
+            many = f"pack(f'>{{len({items})}}{code}', *{items})"
         else:
             runs = self.number_runs(code, "pack", "l")
             count = ""
-            many = f"pack('>l%d{code}' % len({items}), {length}, *{items})"
+            many = f"pack(f'>l{{len({items})}}{code}', {length}, *{items})"
         short = f"{runs}[len({items})]({length}, *{items})"
         self._pieces.append(f"{short} if len({items}) < {RUN_LIMIT} else {count}{many}")
 
     def struct(self, body: p.StructBody, value: str) -> None:
-        name = body.message.__name__
         instance = value
         if not value.isidentifier():
             instance = self.name("o")
@@ -591,13 +620,13 @@ class EncoderSource(Source):
         for member in body.absent:
             if not member.droppable:
                 with self.block(f"if {self._not_default(member.default, f'{instance}.{member.name}')}:"):
-                    self.add(f"refuse({f'{name}.{member.name}'!r})")
+                    self.add("refuse()")
         for member in body.plain:
             assert member.body is not None
-            self.value(member.body, f"{instance}.{member.name}", f"{name}.{member.name}")
+            self.value(member.body, f"{instance}.{member.name}")
         if not body.flexible:
             with self.block(f"if {instance}.unknown_tagged_fields:"):
-                self.add(f"refuse({f'{name}.unknown_tagged_fields'!r})")
+                self.add("refuse()")
             return
         known = self._known_tags(body, instance) if body.tagged else "()"
         condition = f"not ({known} or {instance}.unknown_tagged_fields)" if body.tagged else ""
@@ -610,15 +639,15 @@ class EncoderSource(Source):
     def _known_tags(self, body: p.StructBody, instance: str) -> str:
         """Build the known tagged fields that are not default into a tuple; returns its name."""
         known = self.name("t")
-        self.add(f"{known} = ()")
+        self.add(f"{known}: tuple[tuple[int, bytes], ...] = ()")
         for tag, member in sorted(body.tagged.items()):
             assert member.body is not None
             source = f"{instance}.{member.name}"
             with self.block(f"if {self._not_default(member.default, source)}:"):
                 outer = self._out, self._run, self._pieces
                 self._out, self._run, self._pieces = self.name("w"), [], []
-                self.add(f"{self._out} = []")
-                self.value(member.body, source, f"{body.message.__name__}.{member.name}")
+                self.add(f"{self._out}: list[bytes] = []")
+                self.value(member.body, source)
                 self.flush()
                 self.add(f"{known} += (({tag}, b''.join({self._out})),)")
                 self._out, self._run, self._pieces = outer
@@ -643,44 +672,9 @@ class EncoderSource(Source):
 
 def compile_decoder(body: StructBody, version: int) -> Callable[..., tuple[Any, int]]:
     """`decode(buf, offset=0, most=ANY_NUMBER) -> (message, offset after it)`."""
-    source = DecoderSource(body, f"{body.message.__name__} version {version}")
-    return source.function(f"def generated(buf, offset=0, most={ANY_NUMBER}):")  # type: ignore[no-any-return]
+    return partial(DecoderSource(body).function(f"version, buf, offset=0, most={ANY_NUMBER}"), version)
 
 
-def compile_encoders(body: StructBody, version: int) -> tuple[Callable[[Any], bytes], Callable[[Any], list[Part]]]:
-    """`encode(message) -> bytes` and `encode_parts(message) -> list of parts`."""
-    build = EncoderSource(body).function("def generated(message, parts, out):")
-
-    def encode(message: Any) -> bytes:
-        parts: list[Part] = []
-        out: list[bytes] = []
-        try:
-            build(message, parts, out)
-            return joined([*parts, *out]) if parts else b"".join(out)
-        except ENCODING_ERRORS as error:
-            raise explain(body, version, message, error) from None
-
-    def encode_parts(message: Any) -> list[Part]:
-        parts: list[Part] = []
-        out: list[bytes] = []
-        try:
-            build(message, parts, out)
-            if out:
-                parts.append(b"".join(out))
-        except ENCODING_ERRORS as error:
-            raise explain(body, version, message, error) from None
-        return parts
-
-    return encode, encode_parts
-
-
-def explain(body: StructBody, version: int, message: Message, error: Exception) -> ProtocolError:
-    """The error that encoding meets, with the path to the value: found by building again with the construct itself."""
-    title = f"{body.message.__name__} version {version}"
-    try:
-        body._build(message, BytesIO(), None, title)
-    except ProtocolError as explained:
-        return explained
-    except Exception as unexpected:
-        return ProtocolError(f"{title}: {unexpected}")
-    return ProtocolError(f"{title}: {error}")
+def compile_encoder(body: StructBody, version: int) -> Callable[[Any], list[Part]]:
+    """`encode_parts(message) -> list of parts`."""
+    return partial(EncoderSource(body).function("version, message"), version)

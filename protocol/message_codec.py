@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from odradek._compiled import compiled
+from odradek.protocol.codec_parts import encode_whole
 from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.codecs.index import DECODED, ENCODED
 from odradek.protocol.message import Buffer, VersionedMessage, check_version
@@ -20,15 +21,16 @@ if TYPE_CHECKING:
     from odradek.protocol.primitives import StructBody
 
 M = TypeVar("M", bound=VersionedMessage)
-Encoders = tuple[Callable[[Any], bytes], Callable[[Any], list[Part]]]
+Decoder = Callable[..., tuple[Any, int]]
+Encoder = Callable[[Any], list[Part]]
 
 
 class MessageCodec(Generic[M]):
     """Reads and writes one version of a message.
 
-    Hot messages have code that was written out before (`generated.codecs`). Where odradek is compiled, they use that;
-    else only for the first message in each direction, so that a broker answers its first request without loading
-    what generates code. Code for all others is generated when a direction is used.
+    Hot messages have code that was written out before (`generated.codecs`). What reads there is for mypyc: where
+    odradek is not compiled, it reads only the first message, so that a broker answers its first request without
+    loading what generates code. Code for all others is generated when a direction is used.
 
     Errors: ProtocolError, for bytes that are not such a message, for values that the version cannot express, and for a
     version that the message does not have.
@@ -68,60 +70,49 @@ class MessageCodec(Generic[M]):
         return written(buf, offset, most)
 
     def _encode_first(self, message: M) -> bytes:
-        return self._first_encoders()[0](message)
+        self._set_encoders()
+        return self.encode(message)
 
     def _encode_parts_first(self, message: M) -> list[Part]:
-        return self._first_encoders()[1](message)
+        self._set_encoders()
+        return self.encode_parts(message)
 
-    def _first_encoders(self) -> Encoders:
-        written = written_encoders(self.message, self.version)
+    def _set_encoders(self) -> None:
+        written = written_encoder(self.message, self.version)
         if written is None:
-            return self._compile_encoders()
-        if compiled:
-            self.encode, self.encode_parts = written
-        else:
-            self.encode, self.encode_parts = self._compile_and_encode, self._compile_and_encode_parts
-        return written
+            from odradek.protocol.compiler import compile_encoder
 
-    def _compile_and_decode(self, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER) -> tuple[M, int]:
+            written = compile_encoder(self.construct, self.version)
+        self.encode, self.encode_parts = partial(encode_whole, written), written
+
+    @cached_property
+    def plain_decode(self) -> Callable[..., tuple[M, int]]:
+        """`decode` in the form that is compiled at run time, which tells what is wrong with bytes."""
         from odradek.protocol.compiler import compile_decoder
 
-        self.decode = compile_decoder(self.construct, self.version)
+        return compile_decoder(self.construct, self.version)
+
+    def _compile_and_decode(self, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER) -> tuple[M, int]:
+        self.decode = self.plain_decode
         return self.decode(buf, offset, most)
 
-    def _compile_and_encode(self, message: M) -> bytes:
-        return self._compile_encoders()[0](message)
 
-    def _compile_and_encode_parts(self, message: M) -> list[Part]:
-        return self._compile_encoders()[1](message)
-
-    def _compile_encoders(self) -> Encoders:
-        from odradek.protocol.compiler import compile_encoders
-
-        self.encode, self.encode_parts = found = compile_encoders(self.construct, self.version)
-        return found
-
-
-def written_decoder(message: type[VersionedMessage], version: int) -> Callable[..., tuple[Any, int]] | None:
+def written_decoder(message: type[VersionedMessage], version: int) -> Decoder | None:
     """`decode(buf, offset=0, most=ANY_NUMBER)` of a message that is written out; None for another one."""
-    name = message.__name__
-    if name not in DECODED:
+    return _written(DECODED, "DECODERS", message.__name__, version)
+
+
+def written_encoder(message: type[VersionedMessage], version: int) -> Encoder | None:
+    """`encode_parts(message)` of a message that is written out; None for another one."""
+    return _written(ENCODED, "ENCODERS", message.__name__, version)
+
+
+def _written(index: dict[str, str], table: str, name: str, version: int) -> Callable[..., Any] | None:
+    """The module is imported with the first message of its API."""
+    if name not in index:
         return None
-    return partial(_written(DECODED[name]).DECODERS[name], version)
-
-
-def written_encoders(message: type[VersionedMessage], version: int) -> Encoders | None:
-    """`encode(message)` and `encode_parts(message)` of a message that is written out; None for another one."""
-    name = message.__name__
-    if name not in ENCODED:
-        return None
-    module = _written(ENCODED[name])
-    return partial(module.ENCODERS[name], version), partial(module.PART_ENCODERS[name], version)
-
-
-def _written(module: str) -> Any:
-    """Imported with the first message of its API."""
-    return import_module(f"odradek.protocol.generated.codecs.{module}")
+    layouts = getattr(import_module(f"odradek.protocol.generated.codecs.{index[name]}"), table)[name]
+    return partial(layouts[max(first for first in layouts if first <= version)], version)
 
 
 _codecs: dict[tuple[type[Any], int], MessageCodec[Any]] = {}
@@ -133,3 +124,8 @@ def codec(message: type[M], version: int) -> MessageCodec[M]:
     if found is None:
         found = _codecs[message, version] = MessageCodec(message, version)
     return found
+
+
+def decoded_again(message: type[M], version: int, buf: Buffer, offset: int, most: int) -> tuple[M, int]:
+    """Decode bytes that a written-out decoder refuses with the other form, which raises an error with a text."""
+    return codec(message, version).plain_decode(buf, offset, most)

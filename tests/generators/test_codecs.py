@@ -2,17 +2,8 @@ from __future__ import annotations
 
 import ast
 
-import construct
-import pytest
-
 from generators import codecs
-from generators.codec_decoders import DecoderFunctions
-from generators.codec_encoders import EncoderFunctions
-from generators.codec_source import ModuleSource
 from odradek._compiled import MODULES
-from odradek.protocol import primitives as p
-from odradek.protocol.generated.messages.describe_client_quotas import DescribeClientQuotasResponse
-from odradek.protocol.generated.messages.produce import PartitionProduceData
 
 
 def test_all_of_them_are_compiled_and_their_messages_with_them() -> None:
@@ -29,20 +20,6 @@ def test_versions_of_one_layout_share_a_function() -> None:
     functions = {
         node.name
         for node in ast.parse(codecs.files()["protocol/generated/codecs/produce.py"]).body
-        if isinstance(node, ast.FunctionDef) and "partition_produce_data" in node.name
+        if isinstance(node, ast.FunctionDef) and "produce_request" in node.name
     }
-    assert functions == {"_read_partition_produce_data_0", "_read_partition_produce_data_9"}
-
-
-def test_what_cannot_be_written_out_is_refused() -> None:
-    """Float64 has no method."""
-    with pytest.raises(TypeError, match="FormatField"):
-        EncoderFunctions(ModuleSource()).entry(DescribeClientQuotasResponse)
-    with pytest.raises(TypeError, match="FormatField"):
-        DecoderFunctions(ModuleSource()).entry(DescribeClientQuotasResponse)
-    member = p.Member("records", None, construct.GreedyBytes, None, False)
-    body = p.StructBody(PartitionProduceData, [member], flexible=False)
-    with pytest.raises(TypeError, match="GreedyBytes"):
-        EncoderFunctions(ModuleSource()).struct(body, 0)
-    with pytest.raises(TypeError, match="GreedyBytes"):
-        DecoderFunctions(ModuleSource()).struct(body, 0)
+    assert functions == {f"decode_produce_request_{version}" for version in (0, 3, 9, 13)}

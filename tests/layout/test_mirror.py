@@ -19,10 +19,6 @@ TESTS_OF = {
 }
 
 TESTED_ELSEWHERE: dict[str, str] = {
-    **dict.fromkeys(
-        ["generators/codec_decoders.py", "generators/codec_encoders.py", "generators/codec_source.py"],
-        "what they write is run against the code generated at run time in tests/protocol/test_codecs.py",
-    ),
     "generators/api_index.py": "its index is what a broker serves by: tests/broker/api/test_served.py",
     "src/odradek/commands/pipeline.py": "needs Spark, so it is tested with the jobs: tests/pipeline/test_command.py",
     **dict.fromkeys(

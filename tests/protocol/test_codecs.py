@@ -13,9 +13,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from odradek._compiled import compiled
-from odradek.protocol.compiler import compile_decoder, compile_encoders
+from odradek.protocol.codec_parts import WINDOW, encode_whole
+from odradek.protocol.compiler import compile_decoder, compile_encoder
 from odradek.protocol.errors import ProtocolError
-from odradek.protocol.file_slice import joined
+from odradek.protocol.file_slice import Part, joined
 from odradek.protocol.generated.codecs.index import DECODED, ENCODED
 from odradek.protocol.generated.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -31,8 +32,7 @@ from odradek.protocol.generated.messages.produce import (
 )
 from odradek.protocol.generated.stored.offset_commit import OffsetCommitValue
 from odradek.protocol.message import Message, VersionedMessage
-from odradek.protocol.message_codec import codec, written_decoder, written_encoders
-from odradek.protocol.reader import WINDOW
+from odradek.protocol.message_codec import codec, written_decoder, written_encoder
 from odradek.protocol.schema import fold
 from tests.fakes.examples import examples
 from tests.protocol.message_strategies import all_messages, instances, versions
@@ -120,20 +120,10 @@ def test_what_is_written_out_reads_it_all_by_itself(
 @pytest.mark.parametrize("message", WRITTEN, ids=lambda message: message.__name__)
 @FEW
 @given(data=st.data())
-def test_writing(message: type[VersionedMessage], data: st.DataObject, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*anything: Any) -> Any:
-        raise AssertionError(f"left to the other encoder: {anything}")
-
+def test_writing(message: type[VersionedMessage], data: st.DataObject) -> None:
     for version in versions(message):
-        encode, encode_parts = compile_encoders(fold(message, version), version)
-        encoders = written_encoders(message, version)
-        assert encoders is not None
         value = data.draw(instances(message, version))
-        expected, parts = encode(value), encode_parts(value)
-        with monkeypatch.context() as patched:
-            patched.setattr("odradek.protocol.compiler.compile_encoders", refused)
-            assert encoders[0](value) == expected
-            assert encoders[1](value) == parts
+        assert encoder(message, version)(value) == compile_encoder(fold(message, version), version)(value)
 
 
 @pytest.mark.long
@@ -144,20 +134,20 @@ def test_writing_what_a_version_cannot_say(message: type[VersionedMessage], data
     """A value made for one version, written in each of the others, and values out of range."""
     value = data.draw(instances(message, data.draw(st.sampled_from(versions(message)))))
     for version in versions(message):
-        assert written_alike(message, version, value)
+        assert_written_alike(message, version, value)
     for changed in spoilt(value):
-        assert written_alike(message, message.MAX_VERSION, changed)
+        assert_written_alike(message, message.MAX_VERSION, changed)
 
 
-def written_alike(message: type[VersionedMessage], version: int, value: Any) -> bool:
-    encoders = written_encoders(message, version)
-    assert encoders is not None
-    at_run_time = compile_encoders(fold(message, version), version)
-    expected = outcome(lambda: at_run_time[0](value))
-    assert outcome(lambda: encoders[0](value)) == expected
-    parts = outcome(lambda: encoders[1](value))
-    assert parts == outcome(lambda: at_run_time[1](value))
-    return isinstance(expected, str) or joined(parts) == expected
+def assert_written_alike(message: type[VersionedMessage], version: int, value: Any) -> None:
+    at_run_time = compile_encoder(fold(message, version), version)
+    assert outcome(lambda: encoder(message, version)(value)) == outcome(lambda: at_run_time(value))
+
+
+def encoder(message: type[VersionedMessage], version: int) -> Callable[[Any], list[Part]]:
+    found = written_encoder(message, version)
+    assert found is not None
+    return found
 
 
 def spoilt(value: VersionedMessage) -> list[Any]:
@@ -231,11 +221,10 @@ def test_large_records_are_parts_of_their_own() -> None:
     pieces = [records[:9_000], records[9_000:]]
     topic = FetchableTopicResponse(topic="t", partitions=[PartitionData(records=pieces), PartitionData(records=b"few")])
     response = FetchResponse(responses=[topic])
-    encoders = written_encoders(FetchResponse, 12)
-    assert encoders is not None
-    parts = encoders[1](response)
+    encode = encoder(FetchResponse, 12)
+    parts = encode(response)
     assert [part for part in parts if isinstance(part, memoryview)] == pieces
-    assert joined(parts) == encoders[0](response) == codec(FetchResponse, 12).encode(response)
+    assert joined(parts) == encode_whole(encode, response) == codec(FetchResponse, 12).encode(response)
 
 
 def test_answers_as_kafka_writes_them() -> None:
@@ -254,15 +243,13 @@ def test_answers_as_kafka_writes_them() -> None:
 
 
 def written(message: VersionedMessage, version: int) -> bytes:
-    encoders = written_encoders(type(message), version)
-    assert encoders is not None
-    return encoders[0](message)
+    return encode_whole(encoder(type(message), version), message)
 
 
 def test_other_messages_are_not_written_out() -> None:
     assert written_decoder(MetadataRequest, 12) is None
-    assert written_encoders(MetadataRequest, 12) is None
-    assert written_encoders(ProduceRequest, 12) is None, "a broker only reads it"
+    assert written_encoder(MetadataRequest, 12) is None
+    assert written_encoder(ProduceRequest, 12) is None, "a broker only reads it"
 
 
 def test_every_field_of_a_read_message_is_set() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from odradek._compiled import MODULES, compiled
 from odradek.protocol import primitives as p
-from odradek.protocol.compiler import compile_decoder, compile_encoders
+from odradek.protocol.compiler import compile_decoder, compile_encoder
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.file_slice import joined
 from odradek.protocol.generated.messages.fetch import FetchRequest, FetchResponse
@@ -238,7 +238,7 @@ def test_an_unknown_construct_is_refused_at_generation() -> None:
     with pytest.raises(TypeError, match="GreedyBytes"):
         compile_decoder(body, 0)
     with pytest.raises(TypeError, match="GreedyBytes"):
-        compile_encoders(body, 0)
+        compile_encoder(body, 0)
 
 
 def test_versions_outside_the_range_are_refused() -> None:

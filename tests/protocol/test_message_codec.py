@@ -11,7 +11,8 @@ from odradek._compiled import compiled
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
-from odradek.protocol.message_codec import MessageCodec, codec
+from odradek.protocol.generated.messages.produce import ProduceRequest
+from odradek.protocol.message_codec import MessageCodec, codec, decoded_again
 
 ASKED = ApiVersionsRequest("client", "1.0")
 NAMED = MetadataRequest([MetadataRequestTopic(name="orders")])
@@ -75,3 +76,8 @@ def test_what_is_written_out_serves_always_where_it_is_compiled() -> None:
         fresh.decode(fresh.encode(ASKED))
     code = getattr(fresh.decode, "func", fresh.decode)
     assert (code.__module__ == "odradek.protocol.generated.codecs.api_versions") is compiled
+
+
+def test_damage_that_a_written_out_decoder_meets_is_told_by_the_other() -> None:
+    with pytest.raises(ProtocolError, match="ProduceRequest version 9 is cut off after 0 bytes"):
+        decoded_again(ProduceRequest, 9, b"", 0, 1)

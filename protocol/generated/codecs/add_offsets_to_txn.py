@@ -1,89 +1,164 @@
-"""Codecs of `messages.add_offsets_to_txn`. Generated from the constructs: do not edit."""
+# mypy: disable-error-code="union-attr,arg-type"
+"""Codecs of `messages.add_offsets_to_txn`. Generated from the constructs: do not edit.
+
+A value that is null where the version has no null fails by itself.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
+from struct import error as struct_error
 from typing import Any, Final
 
+from odradek.protocol.codec_parts import explained, int16_at, int64_at, long_string, refuse
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 from odradek.protocol.message import Buffer
-from odradek.protocol.reader import Reader, decoded_again
-from odradek.protocol.varint import ANY_NUMBER
-from odradek.protocol.writer import Writer, encoded_again, in_one_piece
+from odradek.protocol.message_codec import decoded_again
+from odradek.protocol.native import i64
+from odradek.protocol.varint import ANY_NUMBER, encode_tagged_section, read_unknown_fields
 
-_pack_lh: Final = Struct(">lh").pack
-
-
-def _read_add_offsets_to_txn_request_0(r: Reader) -> AddOffsetsToTxnRequest:
-    return AddOffsetsToTxnRequest(
-        transactional_id=r.string(), producer_id=r.int64(), producer_epoch=r.int16(), group_id=r.string()
-    )
+pack_lh: Final = Struct(">lh").pack
+pack_lhB: Final = Struct(">lhB").pack
 
 
-def _read_add_offsets_to_txn_request_3(r: Reader) -> AddOffsetsToTxnRequest:
-    return AddOffsetsToTxnRequest(
-        transactional_id=r.compact_string(),
-        producer_id=r.int64(),
-        producer_epoch=r.int16(),
-        group_id=r.compact_string(),
-        unknown_tagged_fields=r.unknown_tags(),
-    )
-
-
-def decode_add_offsets_to_txn_request(
-    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
+def decode_add_offsets_to_txn_request_0(
+    version: int, data: Buffer, offset: int = 0, most: int = ANY_NUMBER
 ) -> tuple[AddOffsetsToTxnRequest, int]:
-    reader = Reader(buf, offset, most)
     try:
-        if version >= 3:
-            message = _read_add_offsets_to_txn_request_3(reader)
-        else:
-            message = _read_add_offsets_to_txn_request_0(reader)
-        return message, reader.offset
-    except (IndexError, ProtocolError):
+        buf = data if isinstance(data, bytes) else bytes(data)
+        pos: i64 = offset
+        end: i64 = len(buf)
+        left: i64 = most
+        if pos + 2 > end:
+            raise IndexError
+        n2 = int16_at(buf, pos)
+        pos += 2
+        if n2 < 0:
+            raise IndexError
+        e3: i64 = pos + n2
+        if e3 > end:
+            raise IndexError
+        o1_transactional_id = buf[pos:e3].decode("utf-8", "replace")
+        pos = e3
+        if pos + 12 > end:
+            raise IndexError
+        o1_producer_id = int64_at(buf, pos)
+        o1_producer_epoch = int16_at(buf, pos + 8)
+        n4 = int16_at(buf, pos + 10)
+        pos += 12
+        if n4 < 0:
+            raise IndexError
+        e5: i64 = pos + n4
+        if e5 > end:
+            raise IndexError
+        o1_group_id = buf[pos:e5].decode("utf-8", "replace")
+        pos = e5
+        message = AddOffsetsToTxnRequest(
+            transactional_id=o1_transactional_id,
+            producer_id=o1_producer_id,
+            producer_epoch=o1_producer_epoch,
+            group_id=o1_group_id,
+        )
+        return message, pos
+    except (struct_error, IndexError, ProtocolError):
         pass
-    return decoded_again(AddOffsetsToTxnRequest, version, buf, offset, most)
+    return decoded_again(AddOffsetsToTxnRequest, version, data, offset, most)
 
 
-def _write_add_offsets_to_txn_response_0(w: Writer, m: AddOffsetsToTxnResponse) -> None:
-    w.fixed(_pack_lh(m.throttle_time_ms, m.error_code))
-    if m.unknown_tagged_fields:
-        w.refuse()
-
-
-def _write_add_offsets_to_txn_response_3(w: Writer, m: AddOffsetsToTxnResponse) -> None:
-    w.fixed(_pack_lh(m.throttle_time_ms, m.error_code))
-    w.tags((), m.unknown_tagged_fields)
-
-
-def encode_add_offsets_to_txn_response_parts(version: int, message: Any) -> list[Part]:
-    writer = Writer()
+def decode_add_offsets_to_txn_request_3(
+    version: int, data: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[AddOffsetsToTxnRequest, int]:
     try:
-        if version >= 3:
-            _write_add_offsets_to_txn_response_3(writer, message)
+        buf = data if isinstance(data, bytes) else bytes(data)
+        pos: i64 = offset
+        end: i64 = len(buf)
+        left: i64 = most
+        if pos + 1 > end:
+            raise IndexError
+        n2: i64 = buf[pos]
+        pos += 1
+        if n2 > 127:
+            n2, pos = long_string(buf, pos - 1)
+        if n2 == 0:
+            raise IndexError
+        e3: i64 = pos + n2 - 1
+        if e3 > end:
+            raise IndexError
+        o1_transactional_id = buf[pos:e3].decode("utf-8", "replace")
+        pos = e3
+        if pos + 11 > end:
+            raise IndexError
+        o1_producer_id = int64_at(buf, pos)
+        o1_producer_epoch = int16_at(buf, pos + 8)
+        n4: i64 = buf[pos + 10]
+        pos += 11
+        if n4 > 127:
+            n4, pos = long_string(buf, pos - 1)
+        if n4 == 0:
+            raise IndexError
+        e5: i64 = pos + n4 - 1
+        if e5 > end:
+            raise IndexError
+        o1_group_id = buf[pos:e5].decode("utf-8", "replace")
+        pos = e5
+        message = o1 = AddOffsetsToTxnRequest(
+            transactional_id=o1_transactional_id,
+            producer_id=o1_producer_id,
+            producer_epoch=o1_producer_epoch,
+            group_id=o1_group_id,
+        )
+        if buf[pos]:
+            o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
+            left -= len(o1.unknown_tagged_fields)
+            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
+                raise IndexError
         else:
-            _write_add_offsets_to_txn_response_0(writer, message)
-        return writer.parts()
-    except ENCODING_ERRORS:
+            pos += 1
+        return message, pos
+    except (struct_error, IndexError, ProtocolError):
         pass
-    return encoded_again(AddOffsetsToTxnResponse, version, message)
+    return decoded_again(AddOffsetsToTxnRequest, version, data, offset, most)
 
 
-def encode_add_offsets_to_txn_response(version: int, message: Any) -> bytes:
-    return in_one_piece(encode_add_offsets_to_txn_response_parts(version, message))
+def encode_add_offsets_to_txn_response_0(version: int, message: Any) -> list[Part]:
+    parts: list[Part] = []
+    out: list[bytes] = []
+    try:
+        m: AddOffsetsToTxnResponse = message
+        if m.unknown_tagged_fields:
+            refuse()
+        out.append(pack_lh(m.throttle_time_ms, m.error_code))
+        if out:
+            parts.append(b"".join(out))
+        return parts
+    except ENCODING_ERRORS as error:
+        raise explained(AddOffsetsToTxnResponse, version, message, error) from None
 
 
-DECODERS: dict[str, Callable[..., tuple[Any, int]]] = {
-    "AddOffsetsToTxnRequest": decode_add_offsets_to_txn_request,
+def encode_add_offsets_to_txn_response_3(version: int, message: Any) -> list[Part]:
+    parts: list[Part] = []
+    out: list[bytes] = []
+    try:
+        m: AddOffsetsToTxnResponse = message
+        out.append(
+            pack_lhB(m.throttle_time_ms, m.error_code, 0)
+            if not m.unknown_tagged_fields
+            else pack_lh(m.throttle_time_ms, m.error_code) + encode_tagged_section((), m.unknown_tagged_fields)
+        )
+        if out:
+            parts.append(b"".join(out))
+        return parts
+    except ENCODING_ERRORS as error:
+        raise explained(AddOffsetsToTxnResponse, version, message, error) from None
+
+
+DECODERS: dict[str, dict[int, Callable[..., tuple[Any, int]]]] = {
+    "AddOffsetsToTxnRequest": {0: decode_add_offsets_to_txn_request_0, 3: decode_add_offsets_to_txn_request_3},
 }
 
-ENCODERS: dict[str, Callable[..., bytes]] = {
-    "AddOffsetsToTxnResponse": encode_add_offsets_to_txn_response,
-}
-
-PART_ENCODERS: dict[str, Callable[..., list[Part]]] = {
-    "AddOffsetsToTxnResponse": encode_add_offsets_to_txn_response_parts,
+ENCODERS: dict[str, dict[int, Callable[..., list[Part]]]] = {
+    "AddOffsetsToTxnResponse": {0: encode_add_offsets_to_txn_response_0, 3: encode_add_offsets_to_txn_response_3},
 }

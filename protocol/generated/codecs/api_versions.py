@@ -1,187 +1,301 @@
-"""Codecs of `messages.api_versions`. Generated from the constructs: do not edit."""
+# mypy: disable-error-code="union-attr,arg-type"
+"""Codecs of `messages.api_versions`. Generated from the constructs: do not edit.
+
+A value that is null where the version has no null fails by itself.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
+from struct import error as struct_error
 from typing import Any, Final
 
+from odradek.protocol.codec_parts import BYTE, explained, int32_at, long_string, refuse
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
-from odradek.protocol.generated.messages.api_versions import (
-    ApiVersion,
-    ApiVersionsRequest,
-    ApiVersionsResponse,
-    FinalizedFeatureKey,
-    SupportedFeatureKey,
-)
+from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from odradek.protocol.message import Buffer
-from odradek.protocol.reader import Reader, decoded_again
-from odradek.protocol.varint import ANY_NUMBER
-from odradek.protocol.writer import Writer, encoded_again, in_one_piece
+from odradek.protocol.message_codec import decoded_again
+from odradek.protocol.native import i64
+from odradek.protocol.varint import ANY_NUMBER, encode_tagged_section, encode_uvarint, read_unknown_fields
 
-_pack_o: Final = Struct(">?").pack
-_pack_h: Final = Struct(">h").pack
-_pack_hh: Final = Struct(">hh").pack
-_pack_hhh: Final = Struct(">hhh").pack
-_pack_l: Final = Struct(">l").pack
-_pack_q: Final = Struct(">q").pack
-
-
-def _read_api_versions_request_0(r: Reader) -> ApiVersionsRequest:
-    return ApiVersionsRequest()
-
-
-def _read_api_versions_request_3(r: Reader) -> ApiVersionsRequest:
-    return ApiVersionsRequest(
-        client_software_name=r.compact_string(),
-        client_software_version=r.compact_string(),
-        unknown_tagged_fields=r.unknown_tags(),
-    )
+pack_h: Final = Struct(">h").pack
+pack_hB: Final = Struct(">hB").pack
+pack_hh: Final = Struct(">hh").pack
+pack_hhB: Final = Struct(">hhB").pack
+pack_hhh: Final = Struct(">hhh").pack
+pack_hhhB: Final = Struct(">hhhB").pack
+pack_hl: Final = Struct(">hl").pack
+pack_l: Final = Struct(">l").pack
+pack_lB: Final = Struct(">lB").pack
+pack_o: Final = Struct(">?").pack
+pack_q: Final = Struct(">q").pack
 
 
-def _read_api_versions_request_5(r: Reader) -> ApiVersionsRequest:
-    return ApiVersionsRequest(
-        client_software_name=r.compact_string(),
-        client_software_version=r.compact_string(),
-        cluster_id=r.compact_string_or_null(),
-        node_id=r.int32(),
-        unknown_tagged_fields=r.unknown_tags(),
-    )
-
-
-def decode_api_versions_request(
-    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
+def decode_api_versions_request_0(
+    version: int, data: Buffer, offset: int = 0, most: int = ANY_NUMBER
 ) -> tuple[ApiVersionsRequest, int]:
-    reader = Reader(buf, offset, most)
     try:
-        if version >= 5:
-            message = _read_api_versions_request_5(reader)
-        elif version >= 3:
-            message = _read_api_versions_request_3(reader)
-        else:
-            message = _read_api_versions_request_0(reader)
-        return message, reader.offset
-    except (IndexError, ProtocolError):
+        buf = data if isinstance(data, bytes) else bytes(data)
+        pos: i64 = offset
+        end: i64 = len(buf)
+        left: i64 = most
+        message = ApiVersionsRequest()
+        return message, pos
+    except (struct_error, IndexError, ProtocolError):
         pass
-    return decoded_again(ApiVersionsRequest, version, buf, offset, most)
+    return decoded_again(ApiVersionsRequest, version, data, offset, most)
 
 
-def _write_api_version_0(w: Writer, m: ApiVersion) -> None:
-    w.fixed(_pack_hhh(m.api_key, m.min_version, m.max_version))
-    if m.unknown_tagged_fields:
-        w.refuse()
-
-
-def _write_api_versions_response_0(w: Writer, m: ApiVersionsResponse) -> None:
-    w.fixed(_pack_h(m.error_code))
-    w.count(len(m.api_keys))
-    for each in m.api_keys:
-        _write_api_version_0(w, each)
-    if m.unknown_tagged_fields:
-        w.refuse()
-
-
-def _write_api_versions_response_1(w: Writer, m: ApiVersionsResponse) -> None:
-    w.fixed(_pack_h(m.error_code))
-    w.count(len(m.api_keys))
-    for each in m.api_keys:
-        _write_api_version_0(w, each)
-    w.fixed(_pack_l(m.throttle_time_ms))
-    if m.unknown_tagged_fields:
-        w.refuse()
-
-
-def _write_api_version_3(w: Writer, m: ApiVersion) -> None:
-    w.fixed(_pack_hhh(m.api_key, m.min_version, m.max_version))
-    w.tags((), m.unknown_tagged_fields)
-
-
-def _write_supported_feature_key_3(w: Writer, m: SupportedFeatureKey) -> None:
-    w.compact_string(m.name)
-    w.fixed(_pack_hh(m.min_version, m.max_version))
-    w.tags((), m.unknown_tagged_fields)
-
-
-def _supported_features_of_api_versions_response_3(m: ApiVersionsResponse) -> bytes:
-    w = Writer()
-    w.compact(len(m.supported_features))
-    for each in m.supported_features:
-        _write_supported_feature_key_3(w, each)
-    return w.whole()
-
-
-def _finalized_features_epoch_of_api_versions_response_3(m: ApiVersionsResponse) -> bytes:
-    w = Writer()
-    w.fixed(_pack_q(m.finalized_features_epoch))
-    return w.whole()
-
-
-def _write_finalized_feature_key_3(w: Writer, m: FinalizedFeatureKey) -> None:
-    w.compact_string(m.name)
-    w.fixed(_pack_hh(m.max_version_level, m.min_version_level))
-    w.tags((), m.unknown_tagged_fields)
-
-
-def _finalized_features_of_api_versions_response_3(m: ApiVersionsResponse) -> bytes:
-    w = Writer()
-    w.compact(len(m.finalized_features))
-    for each in m.finalized_features:
-        _write_finalized_feature_key_3(w, each)
-    return w.whole()
-
-
-def _zk_migration_ready_of_api_versions_response_3(m: ApiVersionsResponse) -> bytes:
-    w = Writer()
-    w.fixed(_pack_o(m.zk_migration_ready))
-    return w.whole()
-
-
-def _write_api_versions_response_3(w: Writer, m: ApiVersionsResponse) -> None:
-    w.fixed(_pack_h(m.error_code))
-    w.compact(len(m.api_keys))
-    for each in m.api_keys:
-        _write_api_version_3(w, each)
-    w.fixed(_pack_l(m.throttle_time_ms))
-    known: tuple[tuple[int, bytes], ...] = ()
-    if m.supported_features is None or len(m.supported_features) > 0:
-        known = (*known, (0, _supported_features_of_api_versions_response_3(m)))
-    if m.finalized_features_epoch != -1:
-        known = (*known, (1, _finalized_features_epoch_of_api_versions_response_3(m)))
-    if m.finalized_features is None or len(m.finalized_features) > 0:
-        known = (*known, (2, _finalized_features_of_api_versions_response_3(m)))
-    if m.zk_migration_ready != False:
-        known = (*known, (3, _zk_migration_ready_of_api_versions_response_3(m)))
-    w.tags(known, m.unknown_tagged_fields)
-
-
-def encode_api_versions_response_parts(version: int, message: Any) -> list[Part]:
-    writer = Writer()
+def decode_api_versions_request_3(
+    version: int, data: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[ApiVersionsRequest, int]:
     try:
-        if version >= 3:
-            _write_api_versions_response_3(writer, message)
-        elif version >= 1:
-            _write_api_versions_response_1(writer, message)
+        buf = data if isinstance(data, bytes) else bytes(data)
+        pos: i64 = offset
+        end: i64 = len(buf)
+        left: i64 = most
+        if pos + 1 > end:
+            raise IndexError
+        n2: i64 = buf[pos]
+        pos += 1
+        if n2 > 127:
+            n2, pos = long_string(buf, pos - 1)
+        if n2 == 0:
+            raise IndexError
+        e3: i64 = pos + n2 - 1
+        if e3 > end:
+            raise IndexError
+        o1_client_software_name = buf[pos:e3].decode("utf-8", "replace")
+        pos = e3
+        if pos + 1 > end:
+            raise IndexError
+        n4: i64 = buf[pos]
+        pos += 1
+        if n4 > 127:
+            n4, pos = long_string(buf, pos - 1)
+        if n4 == 0:
+            raise IndexError
+        e5: i64 = pos + n4 - 1
+        if e5 > end:
+            raise IndexError
+        o1_client_software_version = buf[pos:e5].decode("utf-8", "replace")
+        pos = e5
+        message = o1 = ApiVersionsRequest(
+            client_software_name=o1_client_software_name, client_software_version=o1_client_software_version
+        )
+        if buf[pos]:
+            o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
+            left -= len(o1.unknown_tagged_fields)
+            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
+                raise IndexError
         else:
-            _write_api_versions_response_0(writer, message)
-        return writer.parts()
-    except ENCODING_ERRORS:
+            pos += 1
+        return message, pos
+    except (struct_error, IndexError, ProtocolError):
         pass
-    return encoded_again(ApiVersionsResponse, version, message)
+    return decoded_again(ApiVersionsRequest, version, data, offset, most)
 
 
-def encode_api_versions_response(version: int, message: Any) -> bytes:
-    return in_one_piece(encode_api_versions_response_parts(version, message))
+def decode_api_versions_request_5(
+    version: int, data: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[ApiVersionsRequest, int]:
+    try:
+        buf = data if isinstance(data, bytes) else bytes(data)
+        pos: i64 = offset
+        end: i64 = len(buf)
+        left: i64 = most
+        if pos + 1 > end:
+            raise IndexError
+        n2: i64 = buf[pos]
+        pos += 1
+        if n2 > 127:
+            n2, pos = long_string(buf, pos - 1)
+        if n2 == 0:
+            raise IndexError
+        e3: i64 = pos + n2 - 1
+        if e3 > end:
+            raise IndexError
+        o1_client_software_name = buf[pos:e3].decode("utf-8", "replace")
+        pos = e3
+        if pos + 1 > end:
+            raise IndexError
+        n4: i64 = buf[pos]
+        pos += 1
+        if n4 > 127:
+            n4, pos = long_string(buf, pos - 1)
+        if n4 == 0:
+            raise IndexError
+        e5: i64 = pos + n4 - 1
+        if e5 > end:
+            raise IndexError
+        o1_client_software_version = buf[pos:e5].decode("utf-8", "replace")
+        pos = e5
+        if pos + 1 > end:
+            raise IndexError
+        n6: i64 = buf[pos]
+        pos += 1
+        if n6 > 127:
+            n6, pos = long_string(buf, pos - 1)
+        if n6 == 0:
+            o1_cluster_id = None
+        else:
+            e7: i64 = pos + n6 - 1
+            if e7 > end:
+                raise IndexError
+            o1_cluster_id = buf[pos:e7].decode("utf-8", "replace")
+            pos = e7
+        if pos + 5 > end:
+            raise IndexError
+        o1_node_id = int32_at(buf, pos)
+        n8: i64 = buf[pos + 4]
+        pos += 5
+        message = o1 = ApiVersionsRequest(
+            client_software_name=o1_client_software_name,
+            client_software_version=o1_client_software_version,
+            cluster_id=o1_cluster_id,
+            node_id=o1_node_id,
+        )
+        if n8:
+            o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos - 1)
+            left -= len(o1.unknown_tagged_fields)
+            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
+                raise IndexError
+        return message, pos
+    except (struct_error, IndexError, ProtocolError):
+        pass
+    return decoded_again(ApiVersionsRequest, version, data, offset, most)
 
 
-DECODERS: dict[str, Callable[..., tuple[Any, int]]] = {
-    "ApiVersionsRequest": decode_api_versions_request,
+def encode_api_versions_response_0(version: int, message: Any) -> list[Part]:
+    parts: list[Part] = []
+    out: list[bytes] = []
+    try:
+        m: ApiVersionsResponse = message
+        l1 = m.api_keys
+        n2: i64 = len(l1)
+        out.append(pack_hl(m.error_code, n2))
+        for v3 in l1:
+            if v3.unknown_tagged_fields:
+                refuse()
+            out.append(pack_hhh(v3.api_key, v3.min_version, v3.max_version))
+        if m.unknown_tagged_fields:
+            refuse()
+        if out:
+            parts.append(b"".join(out))
+        return parts
+    except ENCODING_ERRORS as error:
+        raise explained(ApiVersionsResponse, version, message, error) from None
+
+
+def encode_api_versions_response_1(version: int, message: Any) -> list[Part]:
+    parts: list[Part] = []
+    out: list[bytes] = []
+    try:
+        m: ApiVersionsResponse = message
+        l1 = m.api_keys
+        n2: i64 = len(l1)
+        out.append(pack_hl(m.error_code, n2))
+        for v3 in l1:
+            if v3.unknown_tagged_fields:
+                refuse()
+            out.append(pack_hhh(v3.api_key, v3.min_version, v3.max_version))
+        if m.unknown_tagged_fields:
+            refuse()
+        out.append(pack_l(m.throttle_time_ms))
+        if out:
+            parts.append(b"".join(out))
+        return parts
+    except ENCODING_ERRORS as error:
+        raise explained(ApiVersionsResponse, version, message, error) from None
+
+
+def encode_api_versions_response_3(version: int, message: Any) -> list[Part]:
+    parts: list[Part] = []
+    out: list[bytes] = []
+    try:
+        m: ApiVersionsResponse = message
+        l1 = m.api_keys
+        n2: i64 = len(l1) + 1
+        out.append(pack_hB(m.error_code, n2) if n2 < 128 else pack_h(m.error_code) + encode_uvarint(n2))
+        for v3 in l1:
+            out.append(
+                pack_hhhB(v3.api_key, v3.min_version, v3.max_version, 0)
+                if not v3.unknown_tagged_fields
+                else pack_hhh(v3.api_key, v3.min_version, v3.max_version)
+                + encode_tagged_section((), v3.unknown_tagged_fields)
+            )
+        t4: tuple[tuple[int, bytes], ...] = ()
+        if m.supported_features is None or len(m.supported_features):
+            w5: list[bytes] = []
+            l6 = m.supported_features
+            n7: i64 = len(l6) + 1
+            w5.append(BYTE[n7] if n7 < 128 else encode_uvarint(n7))
+            for v8 in l6:
+                b9 = v8.name.encode()
+                n10: i64 = len(b9) + 1
+                if n10 > 32768:
+                    refuse()
+                w5 += (
+                    BYTE[n10] if n10 < 128 else encode_uvarint(n10),
+                    b9,
+                    pack_hhB(v8.min_version, v8.max_version, 0)
+                    if not v8.unknown_tagged_fields
+                    else pack_hh(v8.min_version, v8.max_version) + encode_tagged_section((), v8.unknown_tagged_fields),
+                )
+            t4 += ((0, b"".join(w5)),)
+        if m.finalized_features_epoch != -1:
+            w11: list[bytes] = []
+            w11.append(pack_q(m.finalized_features_epoch))
+            t4 += ((1, b"".join(w11)),)
+        if m.finalized_features is None or len(m.finalized_features):
+            w12: list[bytes] = []
+            l13 = m.finalized_features
+            n14: i64 = len(l13) + 1
+            w12.append(BYTE[n14] if n14 < 128 else encode_uvarint(n14))
+            for v15 in l13:
+                b16 = v15.name.encode()
+                n17: i64 = len(b16) + 1
+                if n17 > 32768:
+                    refuse()
+                w12 += (
+                    BYTE[n17] if n17 < 128 else encode_uvarint(n17),
+                    b16,
+                    pack_hhB(v15.max_version_level, v15.min_version_level, 0)
+                    if not v15.unknown_tagged_fields
+                    else pack_hh(v15.max_version_level, v15.min_version_level)
+                    + encode_tagged_section((), v15.unknown_tagged_fields),
+                )
+            t4 += ((2, b"".join(w12)),)
+        if m.zk_migration_ready != False:
+            w18: list[bytes] = []
+            w18.append(pack_o(m.zk_migration_ready))
+            t4 += ((3, b"".join(w18)),)
+        out.append(
+            pack_lB(m.throttle_time_ms, 0)
+            if not (t4 or m.unknown_tagged_fields)
+            else pack_l(m.throttle_time_ms) + encode_tagged_section(t4, m.unknown_tagged_fields)
+        )
+        if out:
+            parts.append(b"".join(out))
+        return parts
+    except ENCODING_ERRORS as error:
+        raise explained(ApiVersionsResponse, version, message, error) from None
+
+
+DECODERS: dict[str, dict[int, Callable[..., tuple[Any, int]]]] = {
+    "ApiVersionsRequest": {
+        0: decode_api_versions_request_0,
+        3: decode_api_versions_request_3,
+        5: decode_api_versions_request_5,
+    },
 }
 
-ENCODERS: dict[str, Callable[..., bytes]] = {
-    "ApiVersionsResponse": encode_api_versions_response,
-}
-
-PART_ENCODERS: dict[str, Callable[..., list[Part]]] = {
-    "ApiVersionsResponse": encode_api_versions_response_parts,
+ENCODERS: dict[str, dict[int, Callable[..., list[Part]]]] = {
+    "ApiVersionsResponse": {
+        0: encode_api_versions_response_0,
+        1: encode_api_versions_response_1,
+        3: encode_api_versions_response_3,
+    },
 }

@@ -1,104 +1,246 @@
-"""Codecs of `messages.heartbeat`. Generated from the constructs: do not edit."""
+# mypy: disable-error-code="union-attr,arg-type"
+"""Codecs of `messages.heartbeat`. Generated from the constructs: do not edit.
+
+A value that is null where the version has no null fails by itself.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
+from struct import error as struct_error
 from typing import Any, Final
 
+from odradek.protocol.codec_parts import explained, int16_at, int32_at, long_string, refuse
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.protocol.message import Buffer
-from odradek.protocol.reader import Reader, decoded_again
-from odradek.protocol.varint import ANY_NUMBER
-from odradek.protocol.writer import Writer, encoded_again, in_one_piece
+from odradek.protocol.message_codec import decoded_again
+from odradek.protocol.native import i64
+from odradek.protocol.varint import ANY_NUMBER, encode_tagged_section, read_unknown_fields
 
-_pack_h: Final = Struct(">h").pack
-_pack_lh: Final = Struct(">lh").pack
-
-
-def _read_heartbeat_request_0(r: Reader) -> HeartbeatRequest:
-    return HeartbeatRequest(group_id=r.string(), generation_id=r.int32(), member_id=r.string())
+pack_h: Final = Struct(">h").pack
+pack_lh: Final = Struct(">lh").pack
+pack_lhB: Final = Struct(">lhB").pack
 
 
-def _read_heartbeat_request_3(r: Reader) -> HeartbeatRequest:
-    return HeartbeatRequest(
-        group_id=r.string(), generation_id=r.int32(), member_id=r.string(), group_instance_id=r.string_or_null()
-    )
-
-
-def _read_heartbeat_request_4(r: Reader) -> HeartbeatRequest:
-    return HeartbeatRequest(
-        group_id=r.compact_string(),
-        generation_id=r.int32(),
-        member_id=r.compact_string(),
-        group_instance_id=r.compact_string_or_null(),
-        unknown_tagged_fields=r.unknown_tags(),
-    )
-
-
-def decode_heartbeat_request(
-    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
+def decode_heartbeat_request_0(
+    version: int, data: Buffer, offset: int = 0, most: int = ANY_NUMBER
 ) -> tuple[HeartbeatRequest, int]:
-    reader = Reader(buf, offset, most)
     try:
-        if version >= 4:
-            message = _read_heartbeat_request_4(reader)
-        elif version >= 3:
-            message = _read_heartbeat_request_3(reader)
-        else:
-            message = _read_heartbeat_request_0(reader)
-        return message, reader.offset
-    except (IndexError, ProtocolError):
+        buf = data if isinstance(data, bytes) else bytes(data)
+        pos: i64 = offset
+        end: i64 = len(buf)
+        left: i64 = most
+        if pos + 2 > end:
+            raise IndexError
+        n2 = int16_at(buf, pos)
+        pos += 2
+        if n2 < 0:
+            raise IndexError
+        e3: i64 = pos + n2
+        if e3 > end:
+            raise IndexError
+        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        pos = e3
+        if pos + 6 > end:
+            raise IndexError
+        o1_generation_id = int32_at(buf, pos)
+        n4 = int16_at(buf, pos + 4)
+        pos += 6
+        if n4 < 0:
+            raise IndexError
+        e5: i64 = pos + n4
+        if e5 > end:
+            raise IndexError
+        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        pos = e5
+        message = HeartbeatRequest(group_id=o1_group_id, generation_id=o1_generation_id, member_id=o1_member_id)
+        return message, pos
+    except (struct_error, IndexError, ProtocolError):
         pass
-    return decoded_again(HeartbeatRequest, version, buf, offset, most)
+    return decoded_again(HeartbeatRequest, version, data, offset, most)
 
 
-def _write_heartbeat_response_0(w: Writer, m: HeartbeatResponse) -> None:
-    w.fixed(_pack_h(m.error_code))
-    if m.unknown_tagged_fields:
-        w.refuse()
-
-
-def _write_heartbeat_response_1(w: Writer, m: HeartbeatResponse) -> None:
-    w.fixed(_pack_lh(m.throttle_time_ms, m.error_code))
-    if m.unknown_tagged_fields:
-        w.refuse()
-
-
-def _write_heartbeat_response_4(w: Writer, m: HeartbeatResponse) -> None:
-    w.fixed(_pack_lh(m.throttle_time_ms, m.error_code))
-    w.tags((), m.unknown_tagged_fields)
-
-
-def encode_heartbeat_response_parts(version: int, message: Any) -> list[Part]:
-    writer = Writer()
+def decode_heartbeat_request_3(
+    version: int, data: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[HeartbeatRequest, int]:
     try:
-        if version >= 4:
-            _write_heartbeat_response_4(writer, message)
-        elif version >= 1:
-            _write_heartbeat_response_1(writer, message)
+        buf = data if isinstance(data, bytes) else bytes(data)
+        pos: i64 = offset
+        end: i64 = len(buf)
+        left: i64 = most
+        if pos + 2 > end:
+            raise IndexError
+        n2 = int16_at(buf, pos)
+        pos += 2
+        if n2 < 0:
+            raise IndexError
+        e3: i64 = pos + n2
+        if e3 > end:
+            raise IndexError
+        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        pos = e3
+        if pos + 6 > end:
+            raise IndexError
+        o1_generation_id = int32_at(buf, pos)
+        n4 = int16_at(buf, pos + 4)
+        pos += 6
+        if n4 < 0:
+            raise IndexError
+        e5: i64 = pos + n4
+        if e5 > end:
+            raise IndexError
+        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        pos = e5
+        if pos + 2 > end:
+            raise IndexError
+        n6 = int16_at(buf, pos)
+        pos += 2
+        if n6 < 0:
+            o1_group_instance_id = None
         else:
-            _write_heartbeat_response_0(writer, message)
-        return writer.parts()
-    except ENCODING_ERRORS:
+            e7: i64 = pos + n6
+            if e7 > end:
+                raise IndexError
+            o1_group_instance_id = buf[pos:e7].decode("utf-8", "replace")
+            pos = e7
+        message = HeartbeatRequest(
+            group_id=o1_group_id,
+            generation_id=o1_generation_id,
+            member_id=o1_member_id,
+            group_instance_id=o1_group_instance_id,
+        )
+        return message, pos
+    except (struct_error, IndexError, ProtocolError):
         pass
-    return encoded_again(HeartbeatResponse, version, message)
+    return decoded_again(HeartbeatRequest, version, data, offset, most)
 
 
-def encode_heartbeat_response(version: int, message: Any) -> bytes:
-    return in_one_piece(encode_heartbeat_response_parts(version, message))
+def decode_heartbeat_request_4(
+    version: int, data: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[HeartbeatRequest, int]:
+    try:
+        buf = data if isinstance(data, bytes) else bytes(data)
+        pos: i64 = offset
+        end: i64 = len(buf)
+        left: i64 = most
+        if pos + 1 > end:
+            raise IndexError
+        n2: i64 = buf[pos]
+        pos += 1
+        if n2 > 127:
+            n2, pos = long_string(buf, pos - 1)
+        if n2 == 0:
+            raise IndexError
+        e3: i64 = pos + n2 - 1
+        if e3 > end:
+            raise IndexError
+        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        pos = e3
+        if pos + 5 > end:
+            raise IndexError
+        o1_generation_id = int32_at(buf, pos)
+        n4: i64 = buf[pos + 4]
+        pos += 5
+        if n4 > 127:
+            n4, pos = long_string(buf, pos - 1)
+        if n4 == 0:
+            raise IndexError
+        e5: i64 = pos + n4 - 1
+        if e5 > end:
+            raise IndexError
+        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        pos = e5
+        if pos + 1 > end:
+            raise IndexError
+        n6: i64 = buf[pos]
+        pos += 1
+        if n6 > 127:
+            n6, pos = long_string(buf, pos - 1)
+        if n6 == 0:
+            o1_group_instance_id = None
+        else:
+            e7: i64 = pos + n6 - 1
+            if e7 > end:
+                raise IndexError
+            o1_group_instance_id = buf[pos:e7].decode("utf-8", "replace")
+            pos = e7
+        message = o1 = HeartbeatRequest(
+            group_id=o1_group_id,
+            generation_id=o1_generation_id,
+            member_id=o1_member_id,
+            group_instance_id=o1_group_instance_id,
+        )
+        if buf[pos]:
+            o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
+            left -= len(o1.unknown_tagged_fields)
+            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
+                raise IndexError
+        else:
+            pos += 1
+        return message, pos
+    except (struct_error, IndexError, ProtocolError):
+        pass
+    return decoded_again(HeartbeatRequest, version, data, offset, most)
 
 
-DECODERS: dict[str, Callable[..., tuple[Any, int]]] = {
-    "HeartbeatRequest": decode_heartbeat_request,
+def encode_heartbeat_response_0(version: int, message: Any) -> list[Part]:
+    parts: list[Part] = []
+    out: list[bytes] = []
+    try:
+        m: HeartbeatResponse = message
+        if m.unknown_tagged_fields:
+            refuse()
+        out.append(pack_h(m.error_code))
+        if out:
+            parts.append(b"".join(out))
+        return parts
+    except ENCODING_ERRORS as error:
+        raise explained(HeartbeatResponse, version, message, error) from None
+
+
+def encode_heartbeat_response_1(version: int, message: Any) -> list[Part]:
+    parts: list[Part] = []
+    out: list[bytes] = []
+    try:
+        m: HeartbeatResponse = message
+        if m.unknown_tagged_fields:
+            refuse()
+        out.append(pack_lh(m.throttle_time_ms, m.error_code))
+        if out:
+            parts.append(b"".join(out))
+        return parts
+    except ENCODING_ERRORS as error:
+        raise explained(HeartbeatResponse, version, message, error) from None
+
+
+def encode_heartbeat_response_4(version: int, message: Any) -> list[Part]:
+    parts: list[Part] = []
+    out: list[bytes] = []
+    try:
+        m: HeartbeatResponse = message
+        out.append(
+            pack_lhB(m.throttle_time_ms, m.error_code, 0)
+            if not m.unknown_tagged_fields
+            else pack_lh(m.throttle_time_ms, m.error_code) + encode_tagged_section((), m.unknown_tagged_fields)
+        )
+        if out:
+            parts.append(b"".join(out))
+        return parts
+    except ENCODING_ERRORS as error:
+        raise explained(HeartbeatResponse, version, message, error) from None
+
+
+DECODERS: dict[str, dict[int, Callable[..., tuple[Any, int]]]] = {
+    "HeartbeatRequest": {0: decode_heartbeat_request_0, 3: decode_heartbeat_request_3, 4: decode_heartbeat_request_4},
 }
 
-ENCODERS: dict[str, Callable[..., bytes]] = {
-    "HeartbeatResponse": encode_heartbeat_response,
-}
-
-PART_ENCODERS: dict[str, Callable[..., list[Part]]] = {
-    "HeartbeatResponse": encode_heartbeat_response_parts,
+ENCODERS: dict[str, dict[int, Callable[..., list[Part]]]] = {
+    "HeartbeatResponse": {
+        0: encode_heartbeat_response_0,
+        1: encode_heartbeat_response_1,
+        4: encode_heartbeat_response_4,
+    },
 }

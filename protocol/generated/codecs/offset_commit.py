@@ -1,11 +1,17 @@
-"""Codecs of `messages.offset_commit`. Generated from the constructs: do not edit."""
+# mypy: disable-error-code="union-attr,arg-type"
+"""Codecs of `messages.offset_commit`. Generated from the constructs: do not edit.
+
+A value that is null where the version has no null fails by itself.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
+from struct import error as struct_error
 from typing import Any, Final
 
+from odradek.protocol.codec_parts import BYTE, explained, int16_at, int32_at, int64_at, long_length, long_string, refuse
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.messages.offset_commit import (
@@ -13,286 +19,1095 @@ from odradek.protocol.generated.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
-    OffsetCommitResponsePartition,
-    OffsetCommitResponseTopic,
 )
 from odradek.protocol.message import Buffer
-from odradek.protocol.reader import Reader, decoded_again
-from odradek.protocol.varint import ANY_NUMBER
-from odradek.protocol.writer import Writer, encoded_again, in_one_piece
+from odradek.protocol.message_codec import decoded_again
+from odradek.protocol.native import i64
+from odradek.protocol.varint import ANY_NUMBER, encode_tagged_section, encode_uvarint, read_unknown_fields
 
-_pack_l: Final = Struct(">l").pack
-_pack_lh: Final = Struct(">lh").pack
-
-
-def _read_offset_commit_request_partition_0(r: Reader) -> OffsetCommitRequestPartition:
-    return OffsetCommitRequestPartition(
-        partition_index=r.int32(), committed_offset=r.int64(), committed_metadata=r.string_or_null()
-    )
-
-
-def _read_offset_commit_request_topic_0(r: Reader) -> OffsetCommitRequestTopic:
-    return OffsetCommitRequestTopic(
-        name=r.string(), partitions=[_read_offset_commit_request_partition_0(r) for _ in range(r.count(14))]
-    )
+pack_16s: Final = Struct(">16s").pack
+pack_16sB: Final = Struct(">16sB").pack
+pack_h: Final = Struct(">h").pack
+pack_l: Final = Struct(">l").pack
+pack_lB: Final = Struct(">lB").pack
+pack_lh: Final = Struct(">lh").pack
+pack_lhB: Final = Struct(">lhB").pack
+pack_ll: Final = Struct(">ll").pack
 
 
-def _read_offset_commit_request_0(r: Reader) -> OffsetCommitRequest:
-    return OffsetCommitRequest(
-        group_id=r.string(), topics=[_read_offset_commit_request_topic_0(r) for _ in range(r.count(6))]
-    )
-
-
-def _read_offset_commit_request_partition_1(r: Reader) -> OffsetCommitRequestPartition:
-    return OffsetCommitRequestPartition(
-        partition_index=r.int32(),
-        committed_offset=r.int64(),
-        commit_timestamp=r.int64(),
-        committed_metadata=r.string_or_null(),
-    )
-
-
-def _read_offset_commit_request_topic_1(r: Reader) -> OffsetCommitRequestTopic:
-    return OffsetCommitRequestTopic(
-        name=r.string(), partitions=[_read_offset_commit_request_partition_1(r) for _ in range(r.count(22))]
-    )
-
-
-def _read_offset_commit_request_1(r: Reader) -> OffsetCommitRequest:
-    return OffsetCommitRequest(
-        group_id=r.string(),
-        generation_id_or_member_epoch=r.int32(),
-        member_id=r.string(),
-        topics=[_read_offset_commit_request_topic_1(r) for _ in range(r.count(6))],
-    )
-
-
-def _read_offset_commit_request_2(r: Reader) -> OffsetCommitRequest:
-    return OffsetCommitRequest(
-        group_id=r.string(),
-        generation_id_or_member_epoch=r.int32(),
-        member_id=r.string(),
-        retention_time_ms=r.int64(),
-        topics=[_read_offset_commit_request_topic_0(r) for _ in range(r.count(6))],
-    )
-
-
-def _read_offset_commit_request_5(r: Reader) -> OffsetCommitRequest:
-    return OffsetCommitRequest(
-        group_id=r.string(),
-        generation_id_or_member_epoch=r.int32(),
-        member_id=r.string(),
-        topics=[_read_offset_commit_request_topic_0(r) for _ in range(r.count(6))],
-    )
-
-
-def _read_offset_commit_request_partition_6(r: Reader) -> OffsetCommitRequestPartition:
-    return OffsetCommitRequestPartition(
-        partition_index=r.int32(),
-        committed_offset=r.int64(),
-        committed_leader_epoch=r.int32(),
-        committed_metadata=r.string_or_null(),
-    )
-
-
-def _read_offset_commit_request_topic_6(r: Reader) -> OffsetCommitRequestTopic:
-    return OffsetCommitRequestTopic(
-        name=r.string(), partitions=[_read_offset_commit_request_partition_6(r) for _ in range(r.count(18))]
-    )
-
-
-def _read_offset_commit_request_6(r: Reader) -> OffsetCommitRequest:
-    return OffsetCommitRequest(
-        group_id=r.string(),
-        generation_id_or_member_epoch=r.int32(),
-        member_id=r.string(),
-        topics=[_read_offset_commit_request_topic_6(r) for _ in range(r.count(6))],
-    )
-
-
-def _read_offset_commit_request_7(r: Reader) -> OffsetCommitRequest:
-    return OffsetCommitRequest(
-        group_id=r.string(),
-        generation_id_or_member_epoch=r.int32(),
-        member_id=r.string(),
-        group_instance_id=r.string_or_null(),
-        topics=[_read_offset_commit_request_topic_6(r) for _ in range(r.count(6))],
-    )
-
-
-def _read_offset_commit_request_partition_8(r: Reader) -> OffsetCommitRequestPartition:
-    return OffsetCommitRequestPartition(
-        partition_index=r.int32(),
-        committed_offset=r.int64(),
-        committed_leader_epoch=r.int32(),
-        committed_metadata=r.compact_string_or_null(),
-        unknown_tagged_fields=r.unknown_tags(),
-    )
-
-
-def _read_offset_commit_request_topic_8(r: Reader) -> OffsetCommitRequestTopic:
-    return OffsetCommitRequestTopic(
-        name=r.compact_string(),
-        partitions=[_read_offset_commit_request_partition_8(r) for _ in range(r.compact_count(18))],
-        unknown_tagged_fields=r.unknown_tags(),
-    )
-
-
-def _read_offset_commit_request_8(r: Reader) -> OffsetCommitRequest:
-    return OffsetCommitRequest(
-        group_id=r.compact_string(),
-        generation_id_or_member_epoch=r.int32(),
-        member_id=r.compact_string(),
-        group_instance_id=r.compact_string_or_null(),
-        topics=[_read_offset_commit_request_topic_8(r) for _ in range(r.compact_count(3))],
-        unknown_tagged_fields=r.unknown_tags(),
-    )
-
-
-def _read_offset_commit_request_topic_10(r: Reader) -> OffsetCommitRequestTopic:
-    return OffsetCommitRequestTopic(
-        topic_id=r.uuid(),
-        partitions=[_read_offset_commit_request_partition_8(r) for _ in range(r.compact_count(18))],
-        unknown_tagged_fields=r.unknown_tags(),
-    )
-
-
-def _read_offset_commit_request_10(r: Reader) -> OffsetCommitRequest:
-    return OffsetCommitRequest(
-        group_id=r.compact_string(),
-        generation_id_or_member_epoch=r.int32(),
-        member_id=r.compact_string(),
-        group_instance_id=r.compact_string_or_null(),
-        topics=[_read_offset_commit_request_topic_10(r) for _ in range(r.compact_count(18))],
-        unknown_tagged_fields=r.unknown_tags(),
-    )
-
-
-def decode_offset_commit_request(
-    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
+def decode_offset_commit_request_0(
+    version: int, data: Buffer, offset: int = 0, most: int = ANY_NUMBER
 ) -> tuple[OffsetCommitRequest, int]:
-    reader = Reader(buf, offset, most)
     try:
-        if version >= 10:
-            message = _read_offset_commit_request_10(reader)
-        elif version >= 8:
-            message = _read_offset_commit_request_8(reader)
-        elif version >= 7:
-            message = _read_offset_commit_request_7(reader)
-        elif version >= 6:
-            message = _read_offset_commit_request_6(reader)
-        elif version >= 5:
-            message = _read_offset_commit_request_5(reader)
-        elif version >= 2:
-            message = _read_offset_commit_request_2(reader)
-        elif version >= 1:
-            message = _read_offset_commit_request_1(reader)
-        else:
-            message = _read_offset_commit_request_0(reader)
-        return message, reader.offset
-    except (IndexError, ProtocolError):
+        buf = data if isinstance(data, bytes) else bytes(data)
+        pos: i64 = offset
+        end: i64 = len(buf)
+        left: i64 = most
+        if pos + 2 > end:
+            raise IndexError
+        n2 = int16_at(buf, pos)
+        pos += 2
+        if n2 < 0:
+            raise IndexError
+        e3: i64 = pos + n2
+        if e3 > end:
+            raise IndexError
+        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        pos = e3
+        if pos + 4 > end:
+            raise IndexError
+        n4 = int32_at(buf, pos)
+        pos += 4
+        if n4 < 0:
+            raise IndexError
+        if n4 * 6 > end - pos:
+            raise IndexError
+        left -= n4
+        if left < 0 or n4 > 1000000:
+            raise IndexError
+        l5: list[Any] = []
+        o1_topics = l5
+        for _ in range(n4):
+            if pos + 2 > end:
+                raise IndexError
+            n9 = int16_at(buf, pos)
+            pos += 2
+            if n9 < 0:
+                raise IndexError
+            e10: i64 = pos + n9
+            if e10 > end:
+                raise IndexError
+            o8_name = buf[pos:e10].decode("utf-8", "replace")
+            pos = e10
+            if pos + 4 > end:
+                raise IndexError
+            n11 = int32_at(buf, pos)
+            pos += 4
+            if n11 < 0:
+                raise IndexError
+            if n11 * 14 > end - pos:
+                raise IndexError
+            left -= n11
+            if left < 0 or n11 > 1000000:
+                raise IndexError
+            l12: list[Any] = []
+            o8_partitions = l12
+            for _ in range(n11):
+                if pos + 14 > end:
+                    raise IndexError
+                o15_partition_index = int32_at(buf, pos)
+                o15_committed_offset = int64_at(buf, pos + 4)
+                n16 = int16_at(buf, pos + 12)
+                pos += 14
+                if n16 < 0:
+                    o15_committed_metadata = None
+                else:
+                    e17: i64 = pos + n16
+                    if e17 > end:
+                        raise IndexError
+                    o15_committed_metadata = buf[pos:e17].decode("utf-8", "replace")
+                    pos = e17
+                v14 = OffsetCommitRequestPartition(
+                    partition_index=o15_partition_index,
+                    committed_offset=o15_committed_offset,
+                    committed_metadata=o15_committed_metadata,
+                )
+                l12.append(v14)
+            v7 = OffsetCommitRequestTopic(name=o8_name, partitions=o8_partitions)
+            l5.append(v7)
+        message = OffsetCommitRequest(group_id=o1_group_id, topics=o1_topics)
+        return message, pos
+    except (struct_error, IndexError, ProtocolError):
         pass
-    return decoded_again(OffsetCommitRequest, version, buf, offset, most)
+    return decoded_again(OffsetCommitRequest, version, data, offset, most)
 
 
-def _write_offset_commit_response_partition_0(w: Writer, m: OffsetCommitResponsePartition) -> None:
-    w.fixed(_pack_lh(m.partition_index, m.error_code))
-    if m.unknown_tagged_fields:
-        w.refuse()
-
-
-def _write_offset_commit_response_topic_0(w: Writer, m: OffsetCommitResponseTopic) -> None:
-    w.string(m.name)
-    w.count(len(m.partitions))
-    for each in m.partitions:
-        _write_offset_commit_response_partition_0(w, each)
-    if m.unknown_tagged_fields:
-        w.refuse()
-
-
-def _write_offset_commit_response_0(w: Writer, m: OffsetCommitResponse) -> None:
-    w.count(len(m.topics))
-    for each in m.topics:
-        _write_offset_commit_response_topic_0(w, each)
-    if m.unknown_tagged_fields:
-        w.refuse()
-
-
-def _write_offset_commit_response_3(w: Writer, m: OffsetCommitResponse) -> None:
-    w.fixed(_pack_l(m.throttle_time_ms))
-    w.count(len(m.topics))
-    for each in m.topics:
-        _write_offset_commit_response_topic_0(w, each)
-    if m.unknown_tagged_fields:
-        w.refuse()
-
-
-def _write_offset_commit_response_partition_8(w: Writer, m: OffsetCommitResponsePartition) -> None:
-    w.fixed(_pack_lh(m.partition_index, m.error_code))
-    w.tags((), m.unknown_tagged_fields)
-
-
-def _write_offset_commit_response_topic_8(w: Writer, m: OffsetCommitResponseTopic) -> None:
-    w.compact_string(m.name)
-    w.compact(len(m.partitions))
-    for each in m.partitions:
-        _write_offset_commit_response_partition_8(w, each)
-    w.tags((), m.unknown_tagged_fields)
-
-
-def _write_offset_commit_response_8(w: Writer, m: OffsetCommitResponse) -> None:
-    w.fixed(_pack_l(m.throttle_time_ms))
-    w.compact(len(m.topics))
-    for each in m.topics:
-        _write_offset_commit_response_topic_8(w, each)
-    w.tags((), m.unknown_tagged_fields)
-
-
-def _write_offset_commit_response_topic_10(w: Writer, m: OffsetCommitResponseTopic) -> None:
-    w.uuid(m.topic_id)
-    w.compact(len(m.partitions))
-    for each in m.partitions:
-        _write_offset_commit_response_partition_8(w, each)
-    w.tags((), m.unknown_tagged_fields)
-
-
-def _write_offset_commit_response_10(w: Writer, m: OffsetCommitResponse) -> None:
-    w.fixed(_pack_l(m.throttle_time_ms))
-    w.compact(len(m.topics))
-    for each in m.topics:
-        _write_offset_commit_response_topic_10(w, each)
-    w.tags((), m.unknown_tagged_fields)
-
-
-def encode_offset_commit_response_parts(version: int, message: Any) -> list[Part]:
-    writer = Writer()
+def decode_offset_commit_request_1(
+    version: int, data: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[OffsetCommitRequest, int]:
     try:
-        if version >= 10:
-            _write_offset_commit_response_10(writer, message)
-        elif version >= 8:
-            _write_offset_commit_response_8(writer, message)
-        elif version >= 3:
-            _write_offset_commit_response_3(writer, message)
-        else:
-            _write_offset_commit_response_0(writer, message)
-        return writer.parts()
-    except ENCODING_ERRORS:
+        buf = data if isinstance(data, bytes) else bytes(data)
+        pos: i64 = offset
+        end: i64 = len(buf)
+        left: i64 = most
+        if pos + 2 > end:
+            raise IndexError
+        n2 = int16_at(buf, pos)
+        pos += 2
+        if n2 < 0:
+            raise IndexError
+        e3: i64 = pos + n2
+        if e3 > end:
+            raise IndexError
+        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        pos = e3
+        if pos + 6 > end:
+            raise IndexError
+        o1_generation_id_or_member_epoch = int32_at(buf, pos)
+        n4 = int16_at(buf, pos + 4)
+        pos += 6
+        if n4 < 0:
+            raise IndexError
+        e5: i64 = pos + n4
+        if e5 > end:
+            raise IndexError
+        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        pos = e5
+        if pos + 4 > end:
+            raise IndexError
+        n6 = int32_at(buf, pos)
+        pos += 4
+        if n6 < 0:
+            raise IndexError
+        if n6 * 6 > end - pos:
+            raise IndexError
+        left -= n6
+        if left < 0 or n6 > 1000000:
+            raise IndexError
+        l7: list[Any] = []
+        o1_topics = l7
+        for _ in range(n6):
+            if pos + 2 > end:
+                raise IndexError
+            n11 = int16_at(buf, pos)
+            pos += 2
+            if n11 < 0:
+                raise IndexError
+            e12: i64 = pos + n11
+            if e12 > end:
+                raise IndexError
+            o10_name = buf[pos:e12].decode("utf-8", "replace")
+            pos = e12
+            if pos + 4 > end:
+                raise IndexError
+            n13 = int32_at(buf, pos)
+            pos += 4
+            if n13 < 0:
+                raise IndexError
+            if n13 * 22 > end - pos:
+                raise IndexError
+            left -= n13
+            if left < 0 or n13 > 1000000:
+                raise IndexError
+            l14: list[Any] = []
+            o10_partitions = l14
+            for _ in range(n13):
+                if pos + 22 > end:
+                    raise IndexError
+                o17_partition_index = int32_at(buf, pos)
+                o17_committed_offset = int64_at(buf, pos + 4)
+                o17_commit_timestamp = int64_at(buf, pos + 12)
+                n18 = int16_at(buf, pos + 20)
+                pos += 22
+                if n18 < 0:
+                    o17_committed_metadata = None
+                else:
+                    e19: i64 = pos + n18
+                    if e19 > end:
+                        raise IndexError
+                    o17_committed_metadata = buf[pos:e19].decode("utf-8", "replace")
+                    pos = e19
+                v16 = OffsetCommitRequestPartition(
+                    partition_index=o17_partition_index,
+                    committed_offset=o17_committed_offset,
+                    commit_timestamp=o17_commit_timestamp,
+                    committed_metadata=o17_committed_metadata,
+                )
+                l14.append(v16)
+            v9 = OffsetCommitRequestTopic(name=o10_name, partitions=o10_partitions)
+            l7.append(v9)
+        message = OffsetCommitRequest(
+            group_id=o1_group_id,
+            generation_id_or_member_epoch=o1_generation_id_or_member_epoch,
+            member_id=o1_member_id,
+            topics=o1_topics,
+        )
+        return message, pos
+    except (struct_error, IndexError, ProtocolError):
         pass
-    return encoded_again(OffsetCommitResponse, version, message)
+    return decoded_again(OffsetCommitRequest, version, data, offset, most)
 
 
-def encode_offset_commit_response(version: int, message: Any) -> bytes:
-    return in_one_piece(encode_offset_commit_response_parts(version, message))
+def decode_offset_commit_request_2(
+    version: int, data: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[OffsetCommitRequest, int]:
+    try:
+        buf = data if isinstance(data, bytes) else bytes(data)
+        pos: i64 = offset
+        end: i64 = len(buf)
+        left: i64 = most
+        if pos + 2 > end:
+            raise IndexError
+        n2 = int16_at(buf, pos)
+        pos += 2
+        if n2 < 0:
+            raise IndexError
+        e3: i64 = pos + n2
+        if e3 > end:
+            raise IndexError
+        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        pos = e3
+        if pos + 6 > end:
+            raise IndexError
+        o1_generation_id_or_member_epoch = int32_at(buf, pos)
+        n4 = int16_at(buf, pos + 4)
+        pos += 6
+        if n4 < 0:
+            raise IndexError
+        e5: i64 = pos + n4
+        if e5 > end:
+            raise IndexError
+        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        pos = e5
+        if pos + 12 > end:
+            raise IndexError
+        o1_retention_time_ms = int64_at(buf, pos)
+        n6 = int32_at(buf, pos + 8)
+        pos += 12
+        if n6 < 0:
+            raise IndexError
+        if n6 * 6 > end - pos:
+            raise IndexError
+        left -= n6
+        if left < 0 or n6 > 1000000:
+            raise IndexError
+        l7: list[Any] = []
+        o1_topics = l7
+        for _ in range(n6):
+            if pos + 2 > end:
+                raise IndexError
+            n11 = int16_at(buf, pos)
+            pos += 2
+            if n11 < 0:
+                raise IndexError
+            e12: i64 = pos + n11
+            if e12 > end:
+                raise IndexError
+            o10_name = buf[pos:e12].decode("utf-8", "replace")
+            pos = e12
+            if pos + 4 > end:
+                raise IndexError
+            n13 = int32_at(buf, pos)
+            pos += 4
+            if n13 < 0:
+                raise IndexError
+            if n13 * 14 > end - pos:
+                raise IndexError
+            left -= n13
+            if left < 0 or n13 > 1000000:
+                raise IndexError
+            l14: list[Any] = []
+            o10_partitions = l14
+            for _ in range(n13):
+                if pos + 14 > end:
+                    raise IndexError
+                o17_partition_index = int32_at(buf, pos)
+                o17_committed_offset = int64_at(buf, pos + 4)
+                n18 = int16_at(buf, pos + 12)
+                pos += 14
+                if n18 < 0:
+                    o17_committed_metadata = None
+                else:
+                    e19: i64 = pos + n18
+                    if e19 > end:
+                        raise IndexError
+                    o17_committed_metadata = buf[pos:e19].decode("utf-8", "replace")
+                    pos = e19
+                v16 = OffsetCommitRequestPartition(
+                    partition_index=o17_partition_index,
+                    committed_offset=o17_committed_offset,
+                    committed_metadata=o17_committed_metadata,
+                )
+                l14.append(v16)
+            v9 = OffsetCommitRequestTopic(name=o10_name, partitions=o10_partitions)
+            l7.append(v9)
+        message = OffsetCommitRequest(
+            group_id=o1_group_id,
+            generation_id_or_member_epoch=o1_generation_id_or_member_epoch,
+            member_id=o1_member_id,
+            retention_time_ms=o1_retention_time_ms,
+            topics=o1_topics,
+        )
+        return message, pos
+    except (struct_error, IndexError, ProtocolError):
+        pass
+    return decoded_again(OffsetCommitRequest, version, data, offset, most)
 
 
-DECODERS: dict[str, Callable[..., tuple[Any, int]]] = {
-    "OffsetCommitRequest": decode_offset_commit_request,
+def decode_offset_commit_request_5(
+    version: int, data: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[OffsetCommitRequest, int]:
+    try:
+        buf = data if isinstance(data, bytes) else bytes(data)
+        pos: i64 = offset
+        end: i64 = len(buf)
+        left: i64 = most
+        if pos + 2 > end:
+            raise IndexError
+        n2 = int16_at(buf, pos)
+        pos += 2
+        if n2 < 0:
+            raise IndexError
+        e3: i64 = pos + n2
+        if e3 > end:
+            raise IndexError
+        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        pos = e3
+        if pos + 6 > end:
+            raise IndexError
+        o1_generation_id_or_member_epoch = int32_at(buf, pos)
+        n4 = int16_at(buf, pos + 4)
+        pos += 6
+        if n4 < 0:
+            raise IndexError
+        e5: i64 = pos + n4
+        if e5 > end:
+            raise IndexError
+        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        pos = e5
+        if pos + 4 > end:
+            raise IndexError
+        n6 = int32_at(buf, pos)
+        pos += 4
+        if n6 < 0:
+            raise IndexError
+        if n6 * 6 > end - pos:
+            raise IndexError
+        left -= n6
+        if left < 0 or n6 > 1000000:
+            raise IndexError
+        l7: list[Any] = []
+        o1_topics = l7
+        for _ in range(n6):
+            if pos + 2 > end:
+                raise IndexError
+            n11 = int16_at(buf, pos)
+            pos += 2
+            if n11 < 0:
+                raise IndexError
+            e12: i64 = pos + n11
+            if e12 > end:
+                raise IndexError
+            o10_name = buf[pos:e12].decode("utf-8", "replace")
+            pos = e12
+            if pos + 4 > end:
+                raise IndexError
+            n13 = int32_at(buf, pos)
+            pos += 4
+            if n13 < 0:
+                raise IndexError
+            if n13 * 14 > end - pos:
+                raise IndexError
+            left -= n13
+            if left < 0 or n13 > 1000000:
+                raise IndexError
+            l14: list[Any] = []
+            o10_partitions = l14
+            for _ in range(n13):
+                if pos + 14 > end:
+                    raise IndexError
+                o17_partition_index = int32_at(buf, pos)
+                o17_committed_offset = int64_at(buf, pos + 4)
+                n18 = int16_at(buf, pos + 12)
+                pos += 14
+                if n18 < 0:
+                    o17_committed_metadata = None
+                else:
+                    e19: i64 = pos + n18
+                    if e19 > end:
+                        raise IndexError
+                    o17_committed_metadata = buf[pos:e19].decode("utf-8", "replace")
+                    pos = e19
+                v16 = OffsetCommitRequestPartition(
+                    partition_index=o17_partition_index,
+                    committed_offset=o17_committed_offset,
+                    committed_metadata=o17_committed_metadata,
+                )
+                l14.append(v16)
+            v9 = OffsetCommitRequestTopic(name=o10_name, partitions=o10_partitions)
+            l7.append(v9)
+        message = OffsetCommitRequest(
+            group_id=o1_group_id,
+            generation_id_or_member_epoch=o1_generation_id_or_member_epoch,
+            member_id=o1_member_id,
+            topics=o1_topics,
+        )
+        return message, pos
+    except (struct_error, IndexError, ProtocolError):
+        pass
+    return decoded_again(OffsetCommitRequest, version, data, offset, most)
+
+
+def decode_offset_commit_request_6(
+    version: int, data: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[OffsetCommitRequest, int]:
+    try:
+        buf = data if isinstance(data, bytes) else bytes(data)
+        pos: i64 = offset
+        end: i64 = len(buf)
+        left: i64 = most
+        if pos + 2 > end:
+            raise IndexError
+        n2 = int16_at(buf, pos)
+        pos += 2
+        if n2 < 0:
+            raise IndexError
+        e3: i64 = pos + n2
+        if e3 > end:
+            raise IndexError
+        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        pos = e3
+        if pos + 6 > end:
+            raise IndexError
+        o1_generation_id_or_member_epoch = int32_at(buf, pos)
+        n4 = int16_at(buf, pos + 4)
+        pos += 6
+        if n4 < 0:
+            raise IndexError
+        e5: i64 = pos + n4
+        if e5 > end:
+            raise IndexError
+        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        pos = e5
+        if pos + 4 > end:
+            raise IndexError
+        n6 = int32_at(buf, pos)
+        pos += 4
+        if n6 < 0:
+            raise IndexError
+        if n6 * 6 > end - pos:
+            raise IndexError
+        left -= n6
+        if left < 0 or n6 > 1000000:
+            raise IndexError
+        l7: list[Any] = []
+        o1_topics = l7
+        for _ in range(n6):
+            if pos + 2 > end:
+                raise IndexError
+            n11 = int16_at(buf, pos)
+            pos += 2
+            if n11 < 0:
+                raise IndexError
+            e12: i64 = pos + n11
+            if e12 > end:
+                raise IndexError
+            o10_name = buf[pos:e12].decode("utf-8", "replace")
+            pos = e12
+            if pos + 4 > end:
+                raise IndexError
+            n13 = int32_at(buf, pos)
+            pos += 4
+            if n13 < 0:
+                raise IndexError
+            if n13 * 18 > end - pos:
+                raise IndexError
+            left -= n13
+            if left < 0 or n13 > 1000000:
+                raise IndexError
+            l14: list[Any] = []
+            o10_partitions = l14
+            for _ in range(n13):
+                if pos + 18 > end:
+                    raise IndexError
+                o17_partition_index = int32_at(buf, pos)
+                o17_committed_offset = int64_at(buf, pos + 4)
+                o17_committed_leader_epoch = int32_at(buf, pos + 12)
+                n18 = int16_at(buf, pos + 16)
+                pos += 18
+                if n18 < 0:
+                    o17_committed_metadata = None
+                else:
+                    e19: i64 = pos + n18
+                    if e19 > end:
+                        raise IndexError
+                    o17_committed_metadata = buf[pos:e19].decode("utf-8", "replace")
+                    pos = e19
+                v16 = OffsetCommitRequestPartition(
+                    partition_index=o17_partition_index,
+                    committed_offset=o17_committed_offset,
+                    committed_leader_epoch=o17_committed_leader_epoch,
+                    committed_metadata=o17_committed_metadata,
+                )
+                l14.append(v16)
+            v9 = OffsetCommitRequestTopic(name=o10_name, partitions=o10_partitions)
+            l7.append(v9)
+        message = OffsetCommitRequest(
+            group_id=o1_group_id,
+            generation_id_or_member_epoch=o1_generation_id_or_member_epoch,
+            member_id=o1_member_id,
+            topics=o1_topics,
+        )
+        return message, pos
+    except (struct_error, IndexError, ProtocolError):
+        pass
+    return decoded_again(OffsetCommitRequest, version, data, offset, most)
+
+
+def decode_offset_commit_request_7(
+    version: int, data: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[OffsetCommitRequest, int]:
+    try:
+        buf = data if isinstance(data, bytes) else bytes(data)
+        pos: i64 = offset
+        end: i64 = len(buf)
+        left: i64 = most
+        if pos + 2 > end:
+            raise IndexError
+        n2 = int16_at(buf, pos)
+        pos += 2
+        if n2 < 0:
+            raise IndexError
+        e3: i64 = pos + n2
+        if e3 > end:
+            raise IndexError
+        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        pos = e3
+        if pos + 6 > end:
+            raise IndexError
+        o1_generation_id_or_member_epoch = int32_at(buf, pos)
+        n4 = int16_at(buf, pos + 4)
+        pos += 6
+        if n4 < 0:
+            raise IndexError
+        e5: i64 = pos + n4
+        if e5 > end:
+            raise IndexError
+        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        pos = e5
+        if pos + 2 > end:
+            raise IndexError
+        n6 = int16_at(buf, pos)
+        pos += 2
+        if n6 < 0:
+            o1_group_instance_id = None
+        else:
+            e7: i64 = pos + n6
+            if e7 > end:
+                raise IndexError
+            o1_group_instance_id = buf[pos:e7].decode("utf-8", "replace")
+            pos = e7
+        if pos + 4 > end:
+            raise IndexError
+        n8 = int32_at(buf, pos)
+        pos += 4
+        if n8 < 0:
+            raise IndexError
+        if n8 * 6 > end - pos:
+            raise IndexError
+        left -= n8
+        if left < 0 or n8 > 1000000:
+            raise IndexError
+        l9: list[Any] = []
+        o1_topics = l9
+        for _ in range(n8):
+            if pos + 2 > end:
+                raise IndexError
+            n13 = int16_at(buf, pos)
+            pos += 2
+            if n13 < 0:
+                raise IndexError
+            e14: i64 = pos + n13
+            if e14 > end:
+                raise IndexError
+            o12_name = buf[pos:e14].decode("utf-8", "replace")
+            pos = e14
+            if pos + 4 > end:
+                raise IndexError
+            n15 = int32_at(buf, pos)
+            pos += 4
+            if n15 < 0:
+                raise IndexError
+            if n15 * 18 > end - pos:
+                raise IndexError
+            left -= n15
+            if left < 0 or n15 > 1000000:
+                raise IndexError
+            l16: list[Any] = []
+            o12_partitions = l16
+            for _ in range(n15):
+                if pos + 18 > end:
+                    raise IndexError
+                o19_partition_index = int32_at(buf, pos)
+                o19_committed_offset = int64_at(buf, pos + 4)
+                o19_committed_leader_epoch = int32_at(buf, pos + 12)
+                n20 = int16_at(buf, pos + 16)
+                pos += 18
+                if n20 < 0:
+                    o19_committed_metadata = None
+                else:
+                    e21: i64 = pos + n20
+                    if e21 > end:
+                        raise IndexError
+                    o19_committed_metadata = buf[pos:e21].decode("utf-8", "replace")
+                    pos = e21
+                v18 = OffsetCommitRequestPartition(
+                    partition_index=o19_partition_index,
+                    committed_offset=o19_committed_offset,
+                    committed_leader_epoch=o19_committed_leader_epoch,
+                    committed_metadata=o19_committed_metadata,
+                )
+                l16.append(v18)
+            v11 = OffsetCommitRequestTopic(name=o12_name, partitions=o12_partitions)
+            l9.append(v11)
+        message = OffsetCommitRequest(
+            group_id=o1_group_id,
+            generation_id_or_member_epoch=o1_generation_id_or_member_epoch,
+            member_id=o1_member_id,
+            group_instance_id=o1_group_instance_id,
+            topics=o1_topics,
+        )
+        return message, pos
+    except (struct_error, IndexError, ProtocolError):
+        pass
+    return decoded_again(OffsetCommitRequest, version, data, offset, most)
+
+
+def decode_offset_commit_request_8(
+    version: int, data: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[OffsetCommitRequest, int]:
+    try:
+        buf = data if isinstance(data, bytes) else bytes(data)
+        pos: i64 = offset
+        end: i64 = len(buf)
+        left: i64 = most
+        if pos + 1 > end:
+            raise IndexError
+        n2: i64 = buf[pos]
+        pos += 1
+        if n2 > 127:
+            n2, pos = long_string(buf, pos - 1)
+        if n2 == 0:
+            raise IndexError
+        e3: i64 = pos + n2 - 1
+        if e3 > end:
+            raise IndexError
+        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        pos = e3
+        if pos + 5 > end:
+            raise IndexError
+        o1_generation_id_or_member_epoch = int32_at(buf, pos)
+        n4: i64 = buf[pos + 4]
+        pos += 5
+        if n4 > 127:
+            n4, pos = long_string(buf, pos - 1)
+        if n4 == 0:
+            raise IndexError
+        e5: i64 = pos + n4 - 1
+        if e5 > end:
+            raise IndexError
+        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        pos = e5
+        if pos + 1 > end:
+            raise IndexError
+        n6: i64 = buf[pos]
+        pos += 1
+        if n6 > 127:
+            n6, pos = long_string(buf, pos - 1)
+        if n6 == 0:
+            o1_group_instance_id = None
+        else:
+            e7: i64 = pos + n6 - 1
+            if e7 > end:
+                raise IndexError
+            o1_group_instance_id = buf[pos:e7].decode("utf-8", "replace")
+            pos = e7
+        if pos + 1 > end:
+            raise IndexError
+        n8: i64 = buf[pos]
+        pos += 1
+        if n8 > 127:
+            n8, pos = long_length(buf, pos - 1)
+        if n8 == 0:
+            raise IndexError
+        n8 -= 1
+        if n8 * 3 > end - pos:
+            raise IndexError
+        left -= n8
+        if left < 0 or n8 > 1000000:
+            raise IndexError
+        l9: list[Any] = []
+        o1_topics = l9
+        for _ in range(n8):
+            if pos + 1 > end:
+                raise IndexError
+            n13: i64 = buf[pos]
+            pos += 1
+            if n13 > 127:
+                n13, pos = long_string(buf, pos - 1)
+            if n13 == 0:
+                raise IndexError
+            e14: i64 = pos + n13 - 1
+            if e14 > end:
+                raise IndexError
+            o12_name = buf[pos:e14].decode("utf-8", "replace")
+            pos = e14
+            if pos + 1 > end:
+                raise IndexError
+            n15: i64 = buf[pos]
+            pos += 1
+            if n15 > 127:
+                n15, pos = long_length(buf, pos - 1)
+            if n15 == 0:
+                raise IndexError
+            n15 -= 1
+            if n15 * 18 > end - pos:
+                raise IndexError
+            left -= n15
+            if left < 0 or n15 > 1000000:
+                raise IndexError
+            l16: list[Any] = []
+            o12_partitions = l16
+            for _ in range(n15):
+                if pos + 17 > end:
+                    raise IndexError
+                o19_partition_index = int32_at(buf, pos)
+                o19_committed_offset = int64_at(buf, pos + 4)
+                o19_committed_leader_epoch = int32_at(buf, pos + 12)
+                n20: i64 = buf[pos + 16]
+                pos += 17
+                if n20 > 127:
+                    n20, pos = long_string(buf, pos - 1)
+                if n20 == 0:
+                    o19_committed_metadata = None
+                else:
+                    e21: i64 = pos + n20 - 1
+                    if e21 > end:
+                        raise IndexError
+                    o19_committed_metadata = buf[pos:e21].decode("utf-8", "replace")
+                    pos = e21
+                v18 = o19 = OffsetCommitRequestPartition(
+                    partition_index=o19_partition_index,
+                    committed_offset=o19_committed_offset,
+                    committed_leader_epoch=o19_committed_leader_epoch,
+                    committed_metadata=o19_committed_metadata,
+                )
+                if buf[pos]:
+                    o19.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
+                    left -= len(o19.unknown_tagged_fields)
+                    if left < 0 or len(o19.unknown_tagged_fields) > 1000000:
+                        raise IndexError
+                else:
+                    pos += 1
+                l16.append(v18)
+            v11 = o12 = OffsetCommitRequestTopic(name=o12_name, partitions=o12_partitions)
+            if buf[pos]:
+                o12.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
+                left -= len(o12.unknown_tagged_fields)
+                if left < 0 or len(o12.unknown_tagged_fields) > 1000000:
+                    raise IndexError
+            else:
+                pos += 1
+            l9.append(v11)
+        message = o1 = OffsetCommitRequest(
+            group_id=o1_group_id,
+            generation_id_or_member_epoch=o1_generation_id_or_member_epoch,
+            member_id=o1_member_id,
+            group_instance_id=o1_group_instance_id,
+            topics=o1_topics,
+        )
+        if buf[pos]:
+            o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
+            left -= len(o1.unknown_tagged_fields)
+            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
+                raise IndexError
+        else:
+            pos += 1
+        return message, pos
+    except (struct_error, IndexError, ProtocolError):
+        pass
+    return decoded_again(OffsetCommitRequest, version, data, offset, most)
+
+
+def decode_offset_commit_request_10(
+    version: int, data: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[OffsetCommitRequest, int]:
+    try:
+        buf = data if isinstance(data, bytes) else bytes(data)
+        pos: i64 = offset
+        end: i64 = len(buf)
+        left: i64 = most
+        if pos + 1 > end:
+            raise IndexError
+        n2: i64 = buf[pos]
+        pos += 1
+        if n2 > 127:
+            n2, pos = long_string(buf, pos - 1)
+        if n2 == 0:
+            raise IndexError
+        e3: i64 = pos + n2 - 1
+        if e3 > end:
+            raise IndexError
+        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        pos = e3
+        if pos + 5 > end:
+            raise IndexError
+        o1_generation_id_or_member_epoch = int32_at(buf, pos)
+        n4: i64 = buf[pos + 4]
+        pos += 5
+        if n4 > 127:
+            n4, pos = long_string(buf, pos - 1)
+        if n4 == 0:
+            raise IndexError
+        e5: i64 = pos + n4 - 1
+        if e5 > end:
+            raise IndexError
+        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        pos = e5
+        if pos + 1 > end:
+            raise IndexError
+        n6: i64 = buf[pos]
+        pos += 1
+        if n6 > 127:
+            n6, pos = long_string(buf, pos - 1)
+        if n6 == 0:
+            o1_group_instance_id = None
+        else:
+            e7: i64 = pos + n6 - 1
+            if e7 > end:
+                raise IndexError
+            o1_group_instance_id = buf[pos:e7].decode("utf-8", "replace")
+            pos = e7
+        if pos + 1 > end:
+            raise IndexError
+        n8: i64 = buf[pos]
+        pos += 1
+        if n8 > 127:
+            n8, pos = long_length(buf, pos - 1)
+        if n8 == 0:
+            raise IndexError
+        n8 -= 1
+        if n8 * 18 > end - pos:
+            raise IndexError
+        left -= n8
+        if left < 0 or n8 > 1000000:
+            raise IndexError
+        l9: list[Any] = []
+        o1_topics = l9
+        for _ in range(n8):
+            if pos + 17 > end:
+                raise IndexError
+            o12_topic_id = buf[pos : pos + 16]
+            n13: i64 = buf[pos + 16]
+            pos += 17
+            if n13 > 127:
+                n13, pos = long_length(buf, pos - 1)
+            if n13 == 0:
+                raise IndexError
+            n13 -= 1
+            if n13 * 18 > end - pos:
+                raise IndexError
+            left -= n13
+            if left < 0 or n13 > 1000000:
+                raise IndexError
+            l14: list[Any] = []
+            o12_partitions = l14
+            for _ in range(n13):
+                if pos + 17 > end:
+                    raise IndexError
+                o17_partition_index = int32_at(buf, pos)
+                o17_committed_offset = int64_at(buf, pos + 4)
+                o17_committed_leader_epoch = int32_at(buf, pos + 12)
+                n18: i64 = buf[pos + 16]
+                pos += 17
+                if n18 > 127:
+                    n18, pos = long_string(buf, pos - 1)
+                if n18 == 0:
+                    o17_committed_metadata = None
+                else:
+                    e19: i64 = pos + n18 - 1
+                    if e19 > end:
+                        raise IndexError
+                    o17_committed_metadata = buf[pos:e19].decode("utf-8", "replace")
+                    pos = e19
+                v16 = o17 = OffsetCommitRequestPartition(
+                    partition_index=o17_partition_index,
+                    committed_offset=o17_committed_offset,
+                    committed_leader_epoch=o17_committed_leader_epoch,
+                    committed_metadata=o17_committed_metadata,
+                )
+                if buf[pos]:
+                    o17.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
+                    left -= len(o17.unknown_tagged_fields)
+                    if left < 0 or len(o17.unknown_tagged_fields) > 1000000:
+                        raise IndexError
+                else:
+                    pos += 1
+                l14.append(v16)
+            v11 = o12 = OffsetCommitRequestTopic(topic_id=o12_topic_id, partitions=o12_partitions)
+            if buf[pos]:
+                o12.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
+                left -= len(o12.unknown_tagged_fields)
+                if left < 0 or len(o12.unknown_tagged_fields) > 1000000:
+                    raise IndexError
+            else:
+                pos += 1
+            l9.append(v11)
+        message = o1 = OffsetCommitRequest(
+            group_id=o1_group_id,
+            generation_id_or_member_epoch=o1_generation_id_or_member_epoch,
+            member_id=o1_member_id,
+            group_instance_id=o1_group_instance_id,
+            topics=o1_topics,
+        )
+        if buf[pos]:
+            o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
+            left -= len(o1.unknown_tagged_fields)
+            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
+                raise IndexError
+        else:
+            pos += 1
+        return message, pos
+    except (struct_error, IndexError, ProtocolError):
+        pass
+    return decoded_again(OffsetCommitRequest, version, data, offset, most)
+
+
+def encode_offset_commit_response_0(version: int, message: Any) -> list[Part]:
+    parts: list[Part] = []
+    out: list[bytes] = []
+    try:
+        m: OffsetCommitResponse = message
+        l1 = m.topics
+        n2: i64 = len(l1)
+        out.append(pack_l(n2))
+        for v3 in l1:
+            b4 = v3.name.encode()
+            n5: i64 = len(b4)
+            if n5 > 32767:
+                refuse()
+            l6 = v3.partitions
+            n7: i64 = len(l6)
+            out += (pack_h(n5), b4, pack_l(n7))
+            for v8 in l6:
+                if v8.unknown_tagged_fields:
+                    refuse()
+                out.append(pack_lh(v8.partition_index, v8.error_code))
+            if v3.unknown_tagged_fields:
+                refuse()
+        if m.unknown_tagged_fields:
+            refuse()
+        if out:
+            parts.append(b"".join(out))
+        return parts
+    except ENCODING_ERRORS as error:
+        raise explained(OffsetCommitResponse, version, message, error) from None
+
+
+def encode_offset_commit_response_3(version: int, message: Any) -> list[Part]:
+    parts: list[Part] = []
+    out: list[bytes] = []
+    try:
+        m: OffsetCommitResponse = message
+        l1 = m.topics
+        n2: i64 = len(l1)
+        out.append(pack_ll(m.throttle_time_ms, n2))
+        for v3 in l1:
+            b4 = v3.name.encode()
+            n5: i64 = len(b4)
+            if n5 > 32767:
+                refuse()
+            l6 = v3.partitions
+            n7: i64 = len(l6)
+            out += (pack_h(n5), b4, pack_l(n7))
+            for v8 in l6:
+                if v8.unknown_tagged_fields:
+                    refuse()
+                out.append(pack_lh(v8.partition_index, v8.error_code))
+            if v3.unknown_tagged_fields:
+                refuse()
+        if m.unknown_tagged_fields:
+            refuse()
+        if out:
+            parts.append(b"".join(out))
+        return parts
+    except ENCODING_ERRORS as error:
+        raise explained(OffsetCommitResponse, version, message, error) from None
+
+
+def encode_offset_commit_response_8(version: int, message: Any) -> list[Part]:
+    parts: list[Part] = []
+    out: list[bytes] = []
+    try:
+        m: OffsetCommitResponse = message
+        l1 = m.topics
+        n2: i64 = len(l1) + 1
+        out.append(pack_lB(m.throttle_time_ms, n2) if n2 < 128 else pack_l(m.throttle_time_ms) + encode_uvarint(n2))
+        for v3 in l1:
+            b4 = v3.name.encode()
+            n5: i64 = len(b4) + 1
+            if n5 > 32768:
+                refuse()
+            l6 = v3.partitions
+            n7: i64 = len(l6) + 1
+            out += (BYTE[n5] if n5 < 128 else encode_uvarint(n5), b4, BYTE[n7] if n7 < 128 else encode_uvarint(n7))
+            for v8 in l6:
+                out.append(
+                    pack_lhB(v8.partition_index, v8.error_code, 0)
+                    if not v8.unknown_tagged_fields
+                    else pack_lh(v8.partition_index, v8.error_code)
+                    + encode_tagged_section((), v8.unknown_tagged_fields)
+                )
+            out.append(BYTE[0] if not v3.unknown_tagged_fields else encode_tagged_section((), v3.unknown_tagged_fields))
+        out.append(BYTE[0] if not m.unknown_tagged_fields else encode_tagged_section((), m.unknown_tagged_fields))
+        if out:
+            parts.append(b"".join(out))
+        return parts
+    except ENCODING_ERRORS as error:
+        raise explained(OffsetCommitResponse, version, message, error) from None
+
+
+def encode_offset_commit_response_10(version: int, message: Any) -> list[Part]:
+    parts: list[Part] = []
+    out: list[bytes] = []
+    try:
+        m: OffsetCommitResponse = message
+        l1 = m.topics
+        n2: i64 = len(l1) + 1
+        out.append(pack_lB(m.throttle_time_ms, n2) if n2 < 128 else pack_l(m.throttle_time_ms) + encode_uvarint(n2))
+        for v3 in l1:
+            u4 = v3.topic_id
+            l5 = v3.partitions
+            n6: i64 = len(l5) + 1
+            out.append(
+                pack_16sB(u4 if len(u4) == 16 else refuse(), n6)
+                if n6 < 128
+                else pack_16s(u4 if len(u4) == 16 else refuse()) + encode_uvarint(n6)
+            )
+            for v7 in l5:
+                out.append(
+                    pack_lhB(v7.partition_index, v7.error_code, 0)
+                    if not v7.unknown_tagged_fields
+                    else pack_lh(v7.partition_index, v7.error_code)
+                    + encode_tagged_section((), v7.unknown_tagged_fields)
+                )
+            out.append(BYTE[0] if not v3.unknown_tagged_fields else encode_tagged_section((), v3.unknown_tagged_fields))
+        out.append(BYTE[0] if not m.unknown_tagged_fields else encode_tagged_section((), m.unknown_tagged_fields))
+        if out:
+            parts.append(b"".join(out))
+        return parts
+    except ENCODING_ERRORS as error:
+        raise explained(OffsetCommitResponse, version, message, error) from None
+
+
+DECODERS: dict[str, dict[int, Callable[..., tuple[Any, int]]]] = {
+    "OffsetCommitRequest": {
+        0: decode_offset_commit_request_0,
+        1: decode_offset_commit_request_1,
+        2: decode_offset_commit_request_2,
+        5: decode_offset_commit_request_5,
+        6: decode_offset_commit_request_6,
+        7: decode_offset_commit_request_7,
+        8: decode_offset_commit_request_8,
+        10: decode_offset_commit_request_10,
+    },
 }
 
-ENCODERS: dict[str, Callable[..., bytes]] = {
-    "OffsetCommitResponse": encode_offset_commit_response,
-}
-
-PART_ENCODERS: dict[str, Callable[..., list[Part]]] = {
-    "OffsetCommitResponse": encode_offset_commit_response_parts,
+ENCODERS: dict[str, dict[int, Callable[..., list[Part]]]] = {
+    "OffsetCommitResponse": {
+        0: encode_offset_commit_response_0,
+        3: encode_offset_commit_response_3,
+        8: encode_offset_commit_response_8,
+        10: encode_offset_commit_response_10,
+    },
 }

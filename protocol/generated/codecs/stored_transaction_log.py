@@ -1,247 +1,404 @@
-"""Codecs of `stored.transaction_log`. Generated from the constructs: do not edit."""
+# mypy: disable-error-code="union-attr,arg-type"
+"""Codecs of `stored.transaction_log`. Generated from the constructs: do not edit.
+
+A value that is null where the version has no null fails by itself.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from struct import Struct
+from struct import Struct, pack, unpack_from
+from struct import error as struct_error
 from typing import Any, Final
 
+from odradek.protocol.codec_parts import (
+    BYTE,
+    explained,
+    int8_at,
+    int16_at,
+    int32_at,
+    int64_at,
+    long_length,
+    long_string,
+    refuse,
+)
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.stored.transaction_log import PartitionsSchema, TransactionLogKey, TransactionLogValue
 from odradek.protocol.message import Buffer
-from odradek.protocol.reader import Reader, decoded_again
-from odradek.protocol.varint import ANY_NUMBER
-from odradek.protocol.writer import Writer, encoded_again, in_one_piece
+from odradek.protocol.message_codec import decoded_again
+from odradek.protocol.native import i64
+from odradek.protocol.varint import (
+    ANY_NUMBER,
+    checked_tags,
+    encode_tagged_section,
+    encode_uvarint,
+    read_raw_field,
+    read_tagged_field,
+    read_unknown_fields,
+    read_uvarint,
+)
 
-_pack_h: Final = Struct(">h").pack
-_pack_q: Final = Struct(">q").pack
-_pack_qhlb: Final = Struct(">qhlb").pack
-_pack_qq: Final = Struct(">qq").pack
+pack_B_l: Final = [Struct(f">B{count}l").pack for count in range(9)]
+pack_h: Final = Struct(">h").pack
+pack_l_l: Final = [Struct(f">l{count}l").pack for count in range(9)]
+pack_q: Final = Struct(">q").pack
+pack_qhlb: Final = Struct(">qhlb").pack
+pack_qhlbB: Final = Struct(">qhlbB").pack
+pack_qhlbl: Final = Struct(">qhlbl").pack
+pack_qq: Final = Struct(">qq").pack
+pack_qqB: Final = Struct(">qqB").pack
+unpack_from__l: Final = [Struct(f">{count}l").unpack_from for count in range(9)]
 
 
-def _read_transaction_log_key_0(r: Reader) -> TransactionLogKey:
-    return TransactionLogKey(transactional_id=r.string())
-
-
-def decode_transaction_log_key(
-    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
+def decode_transaction_log_key_0(
+    version: int, data: Buffer, offset: int = 0, most: int = ANY_NUMBER
 ) -> tuple[TransactionLogKey, int]:
-    reader = Reader(buf, offset, most)
     try:
-        message = _read_transaction_log_key_0(reader)
-        return message, reader.offset
-    except (IndexError, ProtocolError):
+        buf = data if isinstance(data, bytes) else bytes(data)
+        pos: i64 = offset
+        end: i64 = len(buf)
+        left: i64 = most
+        if pos + 2 > end:
+            raise IndexError
+        n2 = int16_at(buf, pos)
+        pos += 2
+        if n2 < 0:
+            raise IndexError
+        e3: i64 = pos + n2
+        if e3 > end:
+            raise IndexError
+        o1_transactional_id = buf[pos:e3].decode("utf-8", "replace")
+        pos = e3
+        message = TransactionLogKey(transactional_id=o1_transactional_id)
+        return message, pos
+    except (struct_error, IndexError, ProtocolError):
         pass
-    return decoded_again(TransactionLogKey, version, buf, offset, most)
+    return decoded_again(TransactionLogKey, version, data, offset, most)
 
 
-def _read_partitions_schema_0(r: Reader) -> PartitionsSchema:
-    return PartitionsSchema(topic=r.string(), partition_ids=[r.int32() for _ in range(r.count(4))])
-
-
-def _read_transaction_partitions_or_null_0(r: Reader) -> list[PartitionsSchema] | None:
-    count = r.count_or_null(6)
-    return None if count < 0 else [_read_partitions_schema_0(r) for _ in range(count)]
-
-
-def _read_transaction_log_value_0(r: Reader) -> TransactionLogValue:
-    return TransactionLogValue(
-        producer_id=r.int64(),
-        producer_epoch=r.int16(),
-        transaction_timeout_ms=r.int32(),
-        transaction_status=r.int8(),
-        transaction_partitions=_read_transaction_partitions_or_null_0(r),
-        transaction_last_update_timestamp_ms=r.int64(),
-        transaction_start_timestamp_ms=r.int64(),
-    )
-
-
-def _read_partitions_schema_1(r: Reader) -> PartitionsSchema:
-    return PartitionsSchema(
-        topic=r.compact_string(),
-        partition_ids=[r.int32() for _ in range(r.compact_count(4))],
-        unknown_tagged_fields=r.unknown_tags(),
-    )
-
-
-def _read_transaction_partitions_or_null_1(r: Reader) -> list[PartitionsSchema] | None:
-    count = r.compact_count_or_null(3)
-    return None if count < 0 else [_read_partitions_schema_1(r) for _ in range(count)]
-
-
-def _read_transaction_log_value_1(r: Reader) -> TransactionLogValue:
-    message = TransactionLogValue(
-        producer_id=r.int64(),
-        producer_epoch=r.int16(),
-        transaction_timeout_ms=r.int32(),
-        transaction_status=r.int8(),
-        transaction_partitions=_read_transaction_partitions_or_null_1(r),
-        transaction_last_update_timestamp_ms=r.int64(),
-        transaction_start_timestamp_ms=r.int64(),
-    )
-    count = r.tags()
-    if count == 0:
-        return message
-    unknown: list[tuple[int, bytes]] = []
-    for _ in range(count):
-        tag, size = r.uvarint(), r.uvarint()
-        if tag == 0:
-            message.previous_producer_id = r.int64()
-        elif tag == 1:
-            message.next_producer_id = r.int64()
-        elif tag == 2:
-            message.client_transaction_version = r.int16()
-        elif tag == 3:
-            message.next_producer_epoch = r.int16()
-        else:
-            unknown.append((tag, r.raw(size)))
-    message.unknown_tagged_fields = tuple(unknown)
-    return message
-
-
-def decode_transaction_log_value(
-    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
+def decode_transaction_log_value_0(
+    version: int, data: Buffer, offset: int = 0, most: int = ANY_NUMBER
 ) -> tuple[TransactionLogValue, int]:
-    reader = Reader(buf, offset, most)
     try:
-        if version >= 1:
-            message = _read_transaction_log_value_1(reader)
+        buf = data if isinstance(data, bytes) else bytes(data)
+        pos: i64 = offset
+        end: i64 = len(buf)
+        left: i64 = most
+        if pos + 19 > end:
+            raise IndexError
+        o1_producer_id = int64_at(buf, pos)
+        o1_producer_epoch = int16_at(buf, pos + 8)
+        o1_transaction_timeout_ms = int32_at(buf, pos + 10)
+        o1_transaction_status = int8_at(buf, pos + 14)
+        n2 = int32_at(buf, pos + 15)
+        pos += 19
+        if n2 < 0:
+            o1_transaction_partitions = None
         else:
-            message = _read_transaction_log_value_0(reader)
-        return message, reader.offset
-    except (IndexError, ProtocolError):
+            if n2 * 6 > end - pos:
+                raise IndexError
+            left -= n2
+            if left < 0 or n2 > 1000000:
+                raise IndexError
+            l3: list[Any] = []
+            o1_transaction_partitions = l3
+            for _ in range(n2):
+                if pos + 2 > end:
+                    raise IndexError
+                n7 = int16_at(buf, pos)
+                pos += 2
+                if n7 < 0:
+                    raise IndexError
+                e8: i64 = pos + n7
+                if e8 > end:
+                    raise IndexError
+                o6_topic = buf[pos:e8].decode("utf-8", "replace")
+                pos = e8
+                if pos + 4 > end:
+                    raise IndexError
+                n9 = int32_at(buf, pos)
+                pos += 4
+                if n9 < 0:
+                    raise IndexError
+                left -= n9
+                if left < 0 or n9 > 1000000:
+                    raise IndexError
+                if n9 < 9:
+                    o6_partition_ids = list(unpack_from__l[n9](buf, pos))
+                else:
+                    o6_partition_ids = list(unpack_from(f">{n9}l", buf, pos))
+                pos += n9 * 4
+                v5 = PartitionsSchema(topic=o6_topic, partition_ids=o6_partition_ids)
+                l3.append(v5)
+        if pos + 16 > end:
+            raise IndexError
+        o1_transaction_last_update_timestamp_ms = int64_at(buf, pos)
+        o1_transaction_start_timestamp_ms = int64_at(buf, pos + 8)
+        pos += 16
+        message = TransactionLogValue(
+            producer_id=o1_producer_id,
+            producer_epoch=o1_producer_epoch,
+            transaction_timeout_ms=o1_transaction_timeout_ms,
+            transaction_status=o1_transaction_status,
+            transaction_partitions=o1_transaction_partitions,
+            transaction_last_update_timestamp_ms=o1_transaction_last_update_timestamp_ms,
+            transaction_start_timestamp_ms=o1_transaction_start_timestamp_ms,
+        )
+        return message, pos
+    except (struct_error, IndexError, ProtocolError):
         pass
-    return decoded_again(TransactionLogValue, version, buf, offset, most)
+    return decoded_again(TransactionLogValue, version, data, offset, most)
 
 
-def _write_transaction_log_key_0(w: Writer, m: TransactionLogKey) -> None:
-    w.string(m.transactional_id)
-    if m.unknown_tagged_fields:
-        w.refuse()
-
-
-def encode_transaction_log_key_parts(version: int, message: Any) -> list[Part]:
-    writer = Writer()
+def decode_transaction_log_value_1(
+    version: int, data: Buffer, offset: int = 0, most: int = ANY_NUMBER
+) -> tuple[TransactionLogValue, int]:
     try:
-        _write_transaction_log_key_0(writer, message)
-        return writer.parts()
-    except ENCODING_ERRORS:
-        pass
-    return encoded_again(TransactionLogKey, version, message)
-
-
-def encode_transaction_log_key(version: int, message: Any) -> bytes:
-    return in_one_piece(encode_transaction_log_key_parts(version, message))
-
-
-def _write_partitions_schema_0(w: Writer, m: PartitionsSchema) -> None:
-    w.string(m.topic)
-    w.numbers("l", m.partition_ids)
-    if m.unknown_tagged_fields:
-        w.refuse()
-
-
-def _write_transaction_log_value_0(w: Writer, m: TransactionLogValue) -> None:
-    if m.previous_producer_id != -1:
-        w.refuse()
-    if m.next_producer_id != -1:
-        w.refuse()
-    if m.next_producer_epoch != -1:
-        w.refuse()
-    if m.client_transaction_version != 0:
-        w.refuse()
-    w.fixed(_pack_qhlb(m.producer_id, m.producer_epoch, m.transaction_timeout_ms, m.transaction_status))
-    if m.transaction_partitions is None:
-        w.count(-1)
-    else:
-        w.count(len(m.transaction_partitions))
-        for each in m.transaction_partitions:
-            _write_partitions_schema_0(w, each)
-    w.fixed(_pack_qq(m.transaction_last_update_timestamp_ms, m.transaction_start_timestamp_ms))
-    if m.unknown_tagged_fields:
-        w.refuse()
-
-
-def _write_partitions_schema_1(w: Writer, m: PartitionsSchema) -> None:
-    w.compact_string(m.topic)
-    w.compact_numbers("l", m.partition_ids)
-    w.tags((), m.unknown_tagged_fields)
-
-
-def _previous_producer_id_of_transaction_log_value_1(m: TransactionLogValue) -> bytes:
-    w = Writer()
-    w.fixed(_pack_q(m.previous_producer_id))
-    return w.whole()
-
-
-def _next_producer_id_of_transaction_log_value_1(m: TransactionLogValue) -> bytes:
-    w = Writer()
-    w.fixed(_pack_q(m.next_producer_id))
-    return w.whole()
-
-
-def _client_transaction_version_of_transaction_log_value_1(m: TransactionLogValue) -> bytes:
-    w = Writer()
-    w.fixed(_pack_h(m.client_transaction_version))
-    return w.whole()
-
-
-def _next_producer_epoch_of_transaction_log_value_1(m: TransactionLogValue) -> bytes:
-    w = Writer()
-    w.fixed(_pack_h(m.next_producer_epoch))
-    return w.whole()
-
-
-def _write_transaction_log_value_1(w: Writer, m: TransactionLogValue) -> None:
-    w.fixed(_pack_qhlb(m.producer_id, m.producer_epoch, m.transaction_timeout_ms, m.transaction_status))
-    if m.transaction_partitions is None:
-        w.compact(-1)
-    else:
-        w.compact(len(m.transaction_partitions))
-        for each in m.transaction_partitions:
-            _write_partitions_schema_1(w, each)
-    w.fixed(_pack_qq(m.transaction_last_update_timestamp_ms, m.transaction_start_timestamp_ms))
-    known: tuple[tuple[int, bytes], ...] = ()
-    if m.previous_producer_id != -1:
-        known = (*known, (0, _previous_producer_id_of_transaction_log_value_1(m)))
-    if m.next_producer_id != -1:
-        known = (*known, (1, _next_producer_id_of_transaction_log_value_1(m)))
-    if m.client_transaction_version != 0:
-        known = (*known, (2, _client_transaction_version_of_transaction_log_value_1(m)))
-    if m.next_producer_epoch != -1:
-        known = (*known, (3, _next_producer_epoch_of_transaction_log_value_1(m)))
-    w.tags(known, m.unknown_tagged_fields)
-
-
-def encode_transaction_log_value_parts(version: int, message: Any) -> list[Part]:
-    writer = Writer()
-    try:
-        if version >= 1:
-            _write_transaction_log_value_1(writer, message)
+        buf = data if isinstance(data, bytes) else bytes(data)
+        pos: i64 = offset
+        end: i64 = len(buf)
+        left: i64 = most
+        if pos + 16 > end:
+            raise IndexError
+        o1_producer_id = int64_at(buf, pos)
+        o1_producer_epoch = int16_at(buf, pos + 8)
+        o1_transaction_timeout_ms = int32_at(buf, pos + 10)
+        o1_transaction_status = int8_at(buf, pos + 14)
+        n2: i64 = buf[pos + 15]
+        pos += 16
+        if n2 > 127:
+            n2, pos = long_length(buf, pos - 1)
+        if n2 == 0:
+            o1_transaction_partitions = None
         else:
-            _write_transaction_log_value_0(writer, message)
-        return writer.parts()
-    except ENCODING_ERRORS:
+            n2 -= 1
+            if n2 * 3 > end - pos:
+                raise IndexError
+            left -= n2
+            if left < 0 or n2 > 1000000:
+                raise IndexError
+            l3: list[Any] = []
+            o1_transaction_partitions = l3
+            for _ in range(n2):
+                if pos + 1 > end:
+                    raise IndexError
+                n7: i64 = buf[pos]
+                pos += 1
+                if n7 > 127:
+                    n7, pos = long_string(buf, pos - 1)
+                if n7 == 0:
+                    raise IndexError
+                e8: i64 = pos + n7 - 1
+                if e8 > end:
+                    raise IndexError
+                o6_topic = buf[pos:e8].decode("utf-8", "replace")
+                pos = e8
+                if pos + 1 > end:
+                    raise IndexError
+                n9: i64 = buf[pos]
+                pos += 1
+                if n9 > 127:
+                    n9, pos = long_length(buf, pos - 1)
+                if n9 == 0:
+                    raise IndexError
+                left -= n9 - 1
+                if left < 0 or n9 - 1 > 1000000:
+                    raise IndexError
+                if n9 < 9:
+                    o6_partition_ids = list(unpack_from__l[n9 - 1](buf, pos))
+                else:
+                    o6_partition_ids = list(unpack_from(f">{n9 - 1}l", buf, pos))
+                pos += n9 * 4 - 4
+                v5 = o6 = PartitionsSchema(topic=o6_topic, partition_ids=o6_partition_ids)
+                if buf[pos]:
+                    o6.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
+                    left -= len(o6.unknown_tagged_fields)
+                    if left < 0 or len(o6.unknown_tagged_fields) > 1000000:
+                        raise IndexError
+                else:
+                    pos += 1
+                l3.append(v5)
+        if pos + 17 > end:
+            raise IndexError
+        o1_transaction_last_update_timestamp_ms = int64_at(buf, pos)
+        o1_transaction_start_timestamp_ms = int64_at(buf, pos + 8)
+        n10: i64 = buf[pos + 16]
+        pos += 17
+        message = o1 = TransactionLogValue(
+            producer_id=o1_producer_id,
+            producer_epoch=o1_producer_epoch,
+            transaction_timeout_ms=o1_transaction_timeout_ms,
+            transaction_status=o1_transaction_status,
+            transaction_partitions=o1_transaction_partitions,
+            transaction_last_update_timestamp_ms=o1_transaction_last_update_timestamp_ms,
+            transaction_start_timestamp_ms=o1_transaction_start_timestamp_ms,
+        )
+        if n10:
+            if n10 > 127:
+                n10, pos = read_uvarint(buf, pos - 1)
+                checked_tags(n10)
+            left -= n10
+            if left < 0 or n10 > 1000000:
+                raise IndexError
+            u11: list[tuple[int, bytes]] = []
+            for _ in range(n10):
+                t12, s13, pos = read_tagged_field(buf, pos)
+                if t12 == 0:
+                    if pos + 8 > end:
+                        raise IndexError
+                    o1.previous_producer_id = int64_at(buf, pos)
+                    pos += 8
+                elif t12 == 1:
+                    if pos + 8 > end:
+                        raise IndexError
+                    o1.next_producer_id = int64_at(buf, pos)
+                    pos += 8
+                elif t12 == 2:
+                    if pos + 2 > end:
+                        raise IndexError
+                    o1.client_transaction_version = int16_at(buf, pos)
+                    pos += 2
+                elif t12 == 3:
+                    if pos + 2 > end:
+                        raise IndexError
+                    o1.next_producer_epoch = int16_at(buf, pos)
+                    pos += 2
+                else:
+                    d14, pos = read_raw_field(buf, pos, s13)
+                    u11.append((t12, d14))
+            o1.unknown_tagged_fields = tuple(u11)
+        return message, pos
+    except (struct_error, IndexError, ProtocolError):
         pass
-    return encoded_again(TransactionLogValue, version, message)
+    return decoded_again(TransactionLogValue, version, data, offset, most)
 
 
-def encode_transaction_log_value(version: int, message: Any) -> bytes:
-    return in_one_piece(encode_transaction_log_value_parts(version, message))
+def encode_transaction_log_key_0(version: int, message: Any) -> list[Part]:
+    parts: list[Part] = []
+    out: list[bytes] = []
+    try:
+        m: TransactionLogKey = message
+        b1 = m.transactional_id.encode()
+        n2: i64 = len(b1)
+        if n2 > 32767:
+            refuse()
+        if m.unknown_tagged_fields:
+            refuse()
+        out += (pack_h(n2), b1)
+        if out:
+            parts.append(b"".join(out))
+        return parts
+    except ENCODING_ERRORS as error:
+        raise explained(TransactionLogKey, version, message, error) from None
 
 
-DECODERS: dict[str, Callable[..., tuple[Any, int]]] = {
-    "TransactionLogKey": decode_transaction_log_key,
-    "TransactionLogValue": decode_transaction_log_value,
+def encode_transaction_log_value_0(version: int, message: Any) -> list[Part]:
+    parts: list[Part] = []
+    out: list[bytes] = []
+    try:
+        m: TransactionLogValue = message
+        if m.previous_producer_id != -1:
+            refuse()
+        if m.next_producer_id != -1:
+            refuse()
+        if m.next_producer_epoch != -1:
+            refuse()
+        if m.client_transaction_version != 0:
+            refuse()
+        l1 = m.transaction_partitions
+        if l1 is None:
+            n2: i64 = -1
+            l1 = []
+        else:
+            n2 = len(l1)
+        out.append(pack_qhlbl(m.producer_id, m.producer_epoch, m.transaction_timeout_ms, m.transaction_status, n2))
+        for v3 in l1:
+            b4 = v3.topic.encode()
+            n5: i64 = len(b4)
+            if n5 > 32767:
+                refuse()
+            l6 = v3.partition_ids
+            n7: i64 = len(l6)
+            if v3.unknown_tagged_fields:
+                refuse()
+            out += (pack_h(n5), b4, pack_l_l[len(l6)](n7, *l6) if len(l6) < 9 else pack(f">l{len(l6)}l", n7, *l6))
+        if m.unknown_tagged_fields:
+            refuse()
+        out.append(pack_qq(m.transaction_last_update_timestamp_ms, m.transaction_start_timestamp_ms))
+        if out:
+            parts.append(b"".join(out))
+        return parts
+    except ENCODING_ERRORS as error:
+        raise explained(TransactionLogValue, version, message, error) from None
+
+
+def encode_transaction_log_value_1(version: int, message: Any) -> list[Part]:
+    parts: list[Part] = []
+    out: list[bytes] = []
+    try:
+        m: TransactionLogValue = message
+        l1 = m.transaction_partitions
+        if l1 is None:
+            n2: i64 = 0
+            l1 = []
+        else:
+            n2 = len(l1) + 1
+        out.append(
+            pack_qhlbB(m.producer_id, m.producer_epoch, m.transaction_timeout_ms, m.transaction_status, n2)
+            if n2 < 128
+            else pack_qhlb(m.producer_id, m.producer_epoch, m.transaction_timeout_ms, m.transaction_status)
+            + encode_uvarint(n2)
+        )
+        for v3 in l1:
+            b4 = v3.topic.encode()
+            n5: i64 = len(b4) + 1
+            if n5 > 32768:
+                refuse()
+            l6 = v3.partition_ids
+            n7: i64 = len(l6) + 1
+            out += (
+                BYTE[n5] if n5 < 128 else encode_uvarint(n5),
+                b4,
+                pack_B_l[len(l6)](n7, *l6) if len(l6) < 9 else encode_uvarint(n7) + pack(f">{len(l6)}l", *l6),
+                BYTE[0] if not v3.unknown_tagged_fields else encode_tagged_section((), v3.unknown_tagged_fields),
+            )
+        t8: tuple[tuple[int, bytes], ...] = ()
+        if m.previous_producer_id != -1:
+            w9: list[bytes] = []
+            w9.append(pack_q(m.previous_producer_id))
+            t8 += ((0, b"".join(w9)),)
+        if m.next_producer_id != -1:
+            w10: list[bytes] = []
+            w10.append(pack_q(m.next_producer_id))
+            t8 += ((1, b"".join(w10)),)
+        if m.client_transaction_version != 0:
+            w11: list[bytes] = []
+            w11.append(pack_h(m.client_transaction_version))
+            t8 += ((2, b"".join(w11)),)
+        if m.next_producer_epoch != -1:
+            w12: list[bytes] = []
+            w12.append(pack_h(m.next_producer_epoch))
+            t8 += ((3, b"".join(w12)),)
+        out.append(
+            pack_qqB(m.transaction_last_update_timestamp_ms, m.transaction_start_timestamp_ms, 0)
+            if not (t8 or m.unknown_tagged_fields)
+            else pack_qq(m.transaction_last_update_timestamp_ms, m.transaction_start_timestamp_ms)
+            + encode_tagged_section(t8, m.unknown_tagged_fields)
+        )
+        if out:
+            parts.append(b"".join(out))
+        return parts
+    except ENCODING_ERRORS as error:
+        raise explained(TransactionLogValue, version, message, error) from None
+
+
+DECODERS: dict[str, dict[int, Callable[..., tuple[Any, int]]]] = {
+    "TransactionLogKey": {0: decode_transaction_log_key_0},
+    "TransactionLogValue": {0: decode_transaction_log_value_0, 1: decode_transaction_log_value_1},
 }
 
-ENCODERS: dict[str, Callable[..., bytes]] = {
-    "TransactionLogKey": encode_transaction_log_key,
-    "TransactionLogValue": encode_transaction_log_value,
-}
-
-PART_ENCODERS: dict[str, Callable[..., list[Part]]] = {
-    "TransactionLogKey": encode_transaction_log_key_parts,
-    "TransactionLogValue": encode_transaction_log_value_parts,
+ENCODERS: dict[str, dict[int, Callable[..., list[Part]]]] = {
+    "TransactionLogKey": {0: encode_transaction_log_key_0},
+    "TransactionLogValue": {0: encode_transaction_log_value_0, 1: encode_transaction_log_value_1},
 }

@@ -1,323 +1,1327 @@
-"""Codecs of `messages.streams_group_heartbeat`. Generated from the constructs: do not edit."""
+# mypy: disable-error-code="union-attr,arg-type"
+"""Codecs of `messages.streams_group_heartbeat`. Generated from the constructs: do not edit.
+
+A value that is null where the version has no null fails by itself.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from struct import Struct
+from struct import Struct, pack, unpack_from
+from struct import error as struct_error
 from typing import Any, Final
 
+from odradek.protocol.codec_parts import (
+    BYTE,
+    explained,
+    int8_at,
+    int16_at,
+    int32_at,
+    int64_at,
+    long_length,
+    long_string,
+    refuse,
+    uint16_at,
+)
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.messages.streams_group_heartbeat import (
     CopartitionGroup,
     Endpoint,
-    EndpointToPartitions,
     KeyValue,
-    ResponseEndpoint,
-    ResponseTaskIds,
-    Status,
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
     Subtopology,
     TaskIds,
     TaskOffset,
     TopicInfo,
-    TopicPartition,
     Topology,
 )
 from odradek.protocol.message import Buffer
-from odradek.protocol.reader import Reader, decoded_again
-from odradek.protocol.varint import ANY_NUMBER
-from odradek.protocol.writer import Writer, encoded_again, in_one_piece
+from odradek.protocol.message_codec import decoded_again
+from odradek.protocol.native import i64
+from odradek.protocol.varint import ANY_NUMBER, encode_tagged_section, encode_uvarint, read_unknown_fields
 
-_pack_ol: Final = Struct(">?l").pack
-_pack_u: Final = Struct(">H").pack
-_pack_b: Final = Struct(">b").pack
-_pack_l: Final = Struct(">l").pack
-_pack_lh: Final = Struct(">lh").pack
-_pack_llll: Final = Struct(">llll").pack
-_pack_lllq: Final = Struct(">lllq").pack
-
-
-def _read_key_value_0(r: Reader) -> KeyValue:
-    return KeyValue(key=r.compact_string(), value=r.compact_string(), unknown_tagged_fields=r.unknown_tags())
-
-
-def _read_topic_info_0(r: Reader) -> TopicInfo:
-    return TopicInfo(
-        name=r.compact_string(),
-        partitions=r.int32(),
-        replication_factor=r.int16(),
-        topic_configs=[_read_key_value_0(r) for _ in range(r.compact_count(3))],
-        unknown_tagged_fields=r.unknown_tags(),
-    )
+pack_B_l: Final = [Struct(f">B{count}l").pack for count in range(9)]
+pack_b: Final = Struct(">b").pack
+pack_bB: Final = Struct(">bB").pack
+pack_l: Final = Struct(">l").pack
+pack_lB: Final = Struct(">lB").pack
+pack_lh: Final = Struct(">lh").pack
+pack_lhB: Final = Struct(">lhB").pack
+pack_llll: Final = Struct(">llll").pack
+pack_llllB: Final = Struct(">llllB").pack
+pack_lllq: Final = Struct(">lllq").pack
+pack_lllqB: Final = Struct(">lllqB").pack
+pack_ol: Final = Struct(">?l").pack
+pack_olB: Final = Struct(">?lB").pack
+pack_u: Final = Struct(">H").pack
+pack_uB: Final = Struct(">HB").pack
+unpack_from__h: Final = [Struct(f">{count}h").unpack_from for count in range(9)]
+unpack_from__l: Final = [Struct(f">{count}l").unpack_from for count in range(9)]
 
 
-def _read_copartition_group_0(r: Reader) -> CopartitionGroup:
-    return CopartitionGroup(
-        source_topics=[r.int16() for _ in range(r.compact_count(2))],
-        source_topic_regex=[r.int16() for _ in range(r.compact_count(2))],
-        repartition_source_topics=[r.int16() for _ in range(r.compact_count(2))],
-        unknown_tagged_fields=r.unknown_tags(),
-    )
-
-
-def _read_subtopology_0(r: Reader) -> Subtopology:
-    return Subtopology(
-        subtopology_id=r.compact_string(),
-        source_topics=[r.compact_string() for _ in range(r.compact_count(1))],
-        source_topic_regex=[r.compact_string() for _ in range(r.compact_count(1))],
-        state_changelog_topics=[_read_topic_info_0(r) for _ in range(r.compact_count(9))],
-        repartition_sink_topics=[r.compact_string() for _ in range(r.compact_count(1))],
-        repartition_source_topics=[_read_topic_info_0(r) for _ in range(r.compact_count(9))],
-        copartition_groups=[_read_copartition_group_0(r) for _ in range(r.compact_count(4))],
-        unknown_tagged_fields=r.unknown_tags(),
-    )
-
-
-def _read_topology_0(r: Reader) -> Topology:
-    return Topology(
-        epoch=r.int32(),
-        subtopologies=[_read_subtopology_0(r) for _ in range(r.compact_count(8))],
-        unknown_tagged_fields=r.unknown_tags(),
-    )
-
-
-def _read_nullable_topology_0(r: Reader) -> Topology | None:
-    return None if r.int8() < 0 else _read_topology_0(r)
-
-
-def _read_task_ids_0(r: Reader) -> TaskIds:
-    return TaskIds(
-        subtopology_id=r.compact_string(),
-        partitions=[r.int32() for _ in range(r.compact_count(4))],
-        unknown_tagged_fields=r.unknown_tags(),
-    )
-
-
-def _read_active_tasks_or_null_0(r: Reader) -> list[TaskIds] | None:
-    count = r.compact_count_or_null(3)
-    return None if count < 0 else [_read_task_ids_0(r) for _ in range(count)]
-
-
-def _read_standby_tasks_or_null_0(r: Reader) -> list[TaskIds] | None:
-    count = r.compact_count_or_null(3)
-    return None if count < 0 else [_read_task_ids_0(r) for _ in range(count)]
-
-
-def _read_warmup_tasks_or_null_0(r: Reader) -> list[TaskIds] | None:
-    count = r.compact_count_or_null(3)
-    return None if count < 0 else [_read_task_ids_0(r) for _ in range(count)]
-
-
-def _read_endpoint_0(r: Reader) -> Endpoint:
-    return Endpoint(host=r.compact_string(), port=r.uint16(), unknown_tagged_fields=r.unknown_tags())
-
-
-def _read_nullable_endpoint_0(r: Reader) -> Endpoint | None:
-    return None if r.int8() < 0 else _read_endpoint_0(r)
-
-
-def _read_client_tags_or_null_0(r: Reader) -> list[KeyValue] | None:
-    count = r.compact_count_or_null(3)
-    return None if count < 0 else [_read_key_value_0(r) for _ in range(count)]
-
-
-def _read_task_offset_0(r: Reader) -> TaskOffset:
-    return TaskOffset(
-        subtopology_id=r.compact_string(), partition=r.int32(), offset=r.int64(), unknown_tagged_fields=r.unknown_tags()
-    )
-
-
-def _read_task_offsets_or_null_0(r: Reader) -> list[TaskOffset] | None:
-    count = r.compact_count_or_null(14)
-    return None if count < 0 else [_read_task_offset_0(r) for _ in range(count)]
-
-
-def _read_task_end_offsets_or_null_0(r: Reader) -> list[TaskOffset] | None:
-    count = r.compact_count_or_null(14)
-    return None if count < 0 else [_read_task_offset_0(r) for _ in range(count)]
-
-
-def _read_streams_group_heartbeat_request_0(r: Reader) -> StreamsGroupHeartbeatRequest:
-    return StreamsGroupHeartbeatRequest(
-        group_id=r.compact_string(),
-        member_id=r.compact_string(),
-        member_epoch=r.int32(),
-        endpoint_information_epoch=r.int32(),
-        instance_id=r.compact_string_or_null(),
-        rack_id=r.compact_string_or_null(),
-        rebalance_timeout_ms=r.int32(),
-        topology=_read_nullable_topology_0(r),
-        active_tasks=_read_active_tasks_or_null_0(r),
-        standby_tasks=_read_standby_tasks_or_null_0(r),
-        warmup_tasks=_read_warmup_tasks_or_null_0(r),
-        process_id=r.compact_string_or_null(),
-        user_endpoint=_read_nullable_endpoint_0(r),
-        client_tags=_read_client_tags_or_null_0(r),
-        task_offsets=_read_task_offsets_or_null_0(r),
-        task_end_offsets=_read_task_end_offsets_or_null_0(r),
-        shutdown_application=r.boolean(),
-        unknown_tagged_fields=r.unknown_tags(),
-    )
-
-
-def decode_streams_group_heartbeat_request(
-    version: int, buf: Buffer, offset: int = 0, most: int = ANY_NUMBER
+def decode_streams_group_heartbeat_request_0(
+    version: int, data: Buffer, offset: int = 0, most: int = ANY_NUMBER
 ) -> tuple[StreamsGroupHeartbeatRequest, int]:
-    reader = Reader(buf, offset, most)
     try:
-        message = _read_streams_group_heartbeat_request_0(reader)
-        return message, reader.offset
-    except (IndexError, ProtocolError):
-        pass
-    return decoded_again(StreamsGroupHeartbeatRequest, version, buf, offset, most)
-
-
-def _write_status_0(w: Writer, m: Status) -> None:
-    w.fixed(_pack_b(m.status_code))
-    w.compact_string(m.status_detail)
-    w.tags((), m.unknown_tagged_fields)
-
-
-def _write_response_task_ids_0(w: Writer, m: ResponseTaskIds) -> None:
-    w.compact_string(m.subtopology_id)
-    w.compact_numbers("l", m.partitions)
-    w.tags((), m.unknown_tagged_fields)
-
-
-def _write_response_endpoint_0(w: Writer, m: ResponseEndpoint) -> None:
-    w.compact_string(m.host)
-    w.fixed(_pack_u(m.port))
-    w.tags((), m.unknown_tagged_fields)
-
-
-def _write_topic_partition_0(w: Writer, m: TopicPartition) -> None:
-    w.compact_string(m.topic)
-    w.compact_numbers("l", m.partitions)
-    w.tags((), m.unknown_tagged_fields)
-
-
-def _write_endpoint_to_partitions_0(w: Writer, m: EndpointToPartitions) -> None:
-    _write_response_endpoint_0(w, m.user_endpoint)
-    w.compact(len(m.active_partitions))
-    for each in m.active_partitions:
-        _write_topic_partition_0(w, each)
-    w.compact(len(m.standby_partitions))
-    for each_2 in m.standby_partitions:
-        _write_topic_partition_0(w, each_2)
-    w.tags((), m.unknown_tagged_fields)
-
-
-def _write_streams_group_heartbeat_response_0(w: Writer, m: StreamsGroupHeartbeatResponse) -> None:
-    if m.topology_description_required != False:
-        w.refuse()
-    w.fixed(_pack_lh(m.throttle_time_ms, m.error_code))
-    w.compact_string_or_null(m.error_message)
-    w.compact_string(m.member_id)
-    w.fixed(
-        _pack_llll(m.member_epoch, m.heartbeat_interval_ms, m.acceptable_recovery_lag_legacy, m.task_offset_interval_ms)
-    )
-    if m.status is None:
-        w.compact(-1)
-    else:
-        w.compact(len(m.status))
-        for each in m.status:
-            _write_status_0(w, each)
-    if m.active_tasks is None:
-        w.compact(-1)
-    else:
-        w.compact(len(m.active_tasks))
-        for each_2 in m.active_tasks:
-            _write_response_task_ids_0(w, each_2)
-    if m.standby_tasks is None:
-        w.compact(-1)
-    else:
-        w.compact(len(m.standby_tasks))
-        for each_3 in m.standby_tasks:
-            _write_response_task_ids_0(w, each_3)
-    if m.warmup_tasks is None:
-        w.compact(-1)
-    else:
-        w.compact(len(m.warmup_tasks))
-        for each_4 in m.warmup_tasks:
-            _write_response_task_ids_0(w, each_4)
-    w.fixed(_pack_l(m.endpoint_information_epoch))
-    if m.partitions_by_user_endpoint is None:
-        w.compact(-1)
-    else:
-        w.compact(len(m.partitions_by_user_endpoint))
-        for each_5 in m.partitions_by_user_endpoint:
-            _write_endpoint_to_partitions_0(w, each_5)
-    w.tags((), m.unknown_tagged_fields)
-
-
-def _write_streams_group_heartbeat_response_1(w: Writer, m: StreamsGroupHeartbeatResponse) -> None:
-    if m.acceptable_recovery_lag_legacy != 0:
-        w.refuse()
-    w.fixed(_pack_lh(m.throttle_time_ms, m.error_code))
-    w.compact_string_or_null(m.error_message)
-    w.compact_string(m.member_id)
-    w.fixed(_pack_lllq(m.member_epoch, m.heartbeat_interval_ms, m.task_offset_interval_ms, m.acceptable_recovery_lag))
-    if m.status is None:
-        w.compact(-1)
-    else:
-        w.compact(len(m.status))
-        for each in m.status:
-            _write_status_0(w, each)
-    if m.active_tasks is None:
-        w.compact(-1)
-    else:
-        w.compact(len(m.active_tasks))
-        for each_2 in m.active_tasks:
-            _write_response_task_ids_0(w, each_2)
-    if m.standby_tasks is None:
-        w.compact(-1)
-    else:
-        w.compact(len(m.standby_tasks))
-        for each_3 in m.standby_tasks:
-            _write_response_task_ids_0(w, each_3)
-    if m.warmup_tasks is None:
-        w.compact(-1)
-    else:
-        w.compact(len(m.warmup_tasks))
-        for each_4 in m.warmup_tasks:
-            _write_response_task_ids_0(w, each_4)
-    w.fixed(_pack_ol(m.topology_description_required, m.endpoint_information_epoch))
-    if m.partitions_by_user_endpoint is None:
-        w.compact(-1)
-    else:
-        w.compact(len(m.partitions_by_user_endpoint))
-        for each_5 in m.partitions_by_user_endpoint:
-            _write_endpoint_to_partitions_0(w, each_5)
-    w.tags((), m.unknown_tagged_fields)
-
-
-def encode_streams_group_heartbeat_response_parts(version: int, message: Any) -> list[Part]:
-    writer = Writer()
-    try:
-        if version >= 1:
-            _write_streams_group_heartbeat_response_1(writer, message)
+        buf = data if isinstance(data, bytes) else bytes(data)
+        pos: i64 = offset
+        end: i64 = len(buf)
+        left: i64 = most
+        if pos + 1 > end:
+            raise IndexError
+        n2: i64 = buf[pos]
+        pos += 1
+        if n2 > 127:
+            n2, pos = long_string(buf, pos - 1)
+        if n2 == 0:
+            raise IndexError
+        e3: i64 = pos + n2 - 1
+        if e3 > end:
+            raise IndexError
+        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        pos = e3
+        if pos + 1 > end:
+            raise IndexError
+        n4: i64 = buf[pos]
+        pos += 1
+        if n4 > 127:
+            n4, pos = long_string(buf, pos - 1)
+        if n4 == 0:
+            raise IndexError
+        e5: i64 = pos + n4 - 1
+        if e5 > end:
+            raise IndexError
+        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        pos = e5
+        if pos + 9 > end:
+            raise IndexError
+        o1_member_epoch = int32_at(buf, pos)
+        o1_endpoint_information_epoch = int32_at(buf, pos + 4)
+        n6: i64 = buf[pos + 8]
+        pos += 9
+        if n6 > 127:
+            n6, pos = long_string(buf, pos - 1)
+        if n6 == 0:
+            o1_instance_id = None
         else:
-            _write_streams_group_heartbeat_response_0(writer, message)
-        return writer.parts()
-    except ENCODING_ERRORS:
+            e7: i64 = pos + n6 - 1
+            if e7 > end:
+                raise IndexError
+            o1_instance_id = buf[pos:e7].decode("utf-8", "replace")
+            pos = e7
+        if pos + 1 > end:
+            raise IndexError
+        n8: i64 = buf[pos]
+        pos += 1
+        if n8 > 127:
+            n8, pos = long_string(buf, pos - 1)
+        if n8 == 0:
+            o1_rack_id = None
+        else:
+            e9: i64 = pos + n8 - 1
+            if e9 > end:
+                raise IndexError
+            o1_rack_id = buf[pos:e9].decode("utf-8", "replace")
+            pos = e9
+        if pos + 5 > end:
+            raise IndexError
+        o1_rebalance_timeout_ms = int32_at(buf, pos)
+        n10 = int8_at(buf, pos + 4)
+        pos += 5
+        if n10 < 0:
+            o1_topology = None
+        else:
+            if pos + 5 > end:
+                raise IndexError
+            o11_epoch = int32_at(buf, pos)
+            n12: i64 = buf[pos + 4]
+            pos += 5
+            if n12 > 127:
+                n12, pos = long_length(buf, pos - 1)
+            if n12 == 0:
+                raise IndexError
+            n12 -= 1
+            if n12 * 8 > end - pos:
+                raise IndexError
+            left -= n12
+            if left < 0 or n12 > 1000000:
+                raise IndexError
+            l13: list[Any] = []
+            o11_subtopologies = l13
+            for _ in range(n12):
+                if pos + 1 > end:
+                    raise IndexError
+                n17: i64 = buf[pos]
+                pos += 1
+                if n17 > 127:
+                    n17, pos = long_string(buf, pos - 1)
+                if n17 == 0:
+                    raise IndexError
+                e18: i64 = pos + n17 - 1
+                if e18 > end:
+                    raise IndexError
+                o16_subtopology_id = buf[pos:e18].decode("utf-8", "replace")
+                pos = e18
+                if pos + 1 > end:
+                    raise IndexError
+                n19: i64 = buf[pos]
+                pos += 1
+                if n19 > 127:
+                    n19, pos = long_length(buf, pos - 1)
+                if n19 == 0:
+                    raise IndexError
+                n19 -= 1
+                if n19 * 1 > end - pos:
+                    raise IndexError
+                left -= n19
+                if left < 0 or n19 > 1000000:
+                    raise IndexError
+                l20: list[Any] = []
+                o16_source_topics = l20
+                for _ in range(n19):
+                    if pos + 1 > end:
+                        raise IndexError
+                    n23: i64 = buf[pos]
+                    pos += 1
+                    if n23 > 127:
+                        n23, pos = long_string(buf, pos - 1)
+                    if n23 == 0:
+                        raise IndexError
+                    e24: i64 = pos + n23 - 1
+                    if e24 > end:
+                        raise IndexError
+                    v22 = buf[pos:e24].decode("utf-8", "replace")
+                    pos = e24
+                    l20.append(v22)
+                if pos + 1 > end:
+                    raise IndexError
+                n25: i64 = buf[pos]
+                pos += 1
+                if n25 > 127:
+                    n25, pos = long_length(buf, pos - 1)
+                if n25 == 0:
+                    raise IndexError
+                n25 -= 1
+                if n25 * 1 > end - pos:
+                    raise IndexError
+                left -= n25
+                if left < 0 or n25 > 1000000:
+                    raise IndexError
+                l26: list[Any] = []
+                o16_source_topic_regex = l26
+                for _ in range(n25):
+                    if pos + 1 > end:
+                        raise IndexError
+                    n29: i64 = buf[pos]
+                    pos += 1
+                    if n29 > 127:
+                        n29, pos = long_string(buf, pos - 1)
+                    if n29 == 0:
+                        raise IndexError
+                    e30: i64 = pos + n29 - 1
+                    if e30 > end:
+                        raise IndexError
+                    v28 = buf[pos:e30].decode("utf-8", "replace")
+                    pos = e30
+                    l26.append(v28)
+                if pos + 1 > end:
+                    raise IndexError
+                n31: i64 = buf[pos]
+                pos += 1
+                if n31 > 127:
+                    n31, pos = long_length(buf, pos - 1)
+                if n31 == 0:
+                    raise IndexError
+                n31 -= 1
+                if n31 * 9 > end - pos:
+                    raise IndexError
+                left -= n31
+                if left < 0 or n31 > 1000000:
+                    raise IndexError
+                l32: list[Any] = []
+                o16_state_changelog_topics = l32
+                for _ in range(n31):
+                    if pos + 1 > end:
+                        raise IndexError
+                    n36: i64 = buf[pos]
+                    pos += 1
+                    if n36 > 127:
+                        n36, pos = long_string(buf, pos - 1)
+                    if n36 == 0:
+                        raise IndexError
+                    e37: i64 = pos + n36 - 1
+                    if e37 > end:
+                        raise IndexError
+                    o35_name = buf[pos:e37].decode("utf-8", "replace")
+                    pos = e37
+                    if pos + 7 > end:
+                        raise IndexError
+                    o35_partitions = int32_at(buf, pos)
+                    o35_replication_factor = int16_at(buf, pos + 4)
+                    n38: i64 = buf[pos + 6]
+                    pos += 7
+                    if n38 > 127:
+                        n38, pos = long_length(buf, pos - 1)
+                    if n38 == 0:
+                        raise IndexError
+                    n38 -= 1
+                    if n38 * 3 > end - pos:
+                        raise IndexError
+                    left -= n38
+                    if left < 0 or n38 > 1000000:
+                        raise IndexError
+                    l39: list[Any] = []
+                    o35_topic_configs = l39
+                    for _ in range(n38):
+                        if pos + 1 > end:
+                            raise IndexError
+                        n43: i64 = buf[pos]
+                        pos += 1
+                        if n43 > 127:
+                            n43, pos = long_string(buf, pos - 1)
+                        if n43 == 0:
+                            raise IndexError
+                        e44: i64 = pos + n43 - 1
+                        if e44 > end:
+                            raise IndexError
+                        o42_key = buf[pos:e44].decode("utf-8", "replace")
+                        pos = e44
+                        if pos + 1 > end:
+                            raise IndexError
+                        n45: i64 = buf[pos]
+                        pos += 1
+                        if n45 > 127:
+                            n45, pos = long_string(buf, pos - 1)
+                        if n45 == 0:
+                            raise IndexError
+                        e46: i64 = pos + n45 - 1
+                        if e46 > end:
+                            raise IndexError
+                        o42_value = buf[pos:e46].decode("utf-8", "replace")
+                        pos = e46
+                        v41 = o42 = KeyValue(key=o42_key, value=o42_value)
+                        if buf[pos]:
+                            o42.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
+                            left -= len(o42.unknown_tagged_fields)
+                            if left < 0 or len(o42.unknown_tagged_fields) > 1000000:
+                                raise IndexError
+                        else:
+                            pos += 1
+                        l39.append(v41)
+                    v34 = o35 = TopicInfo(
+                        name=o35_name,
+                        partitions=o35_partitions,
+                        replication_factor=o35_replication_factor,
+                        topic_configs=o35_topic_configs,
+                    )
+                    if buf[pos]:
+                        o35.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
+                        left -= len(o35.unknown_tagged_fields)
+                        if left < 0 or len(o35.unknown_tagged_fields) > 1000000:
+                            raise IndexError
+                    else:
+                        pos += 1
+                    l32.append(v34)
+                if pos + 1 > end:
+                    raise IndexError
+                n47: i64 = buf[pos]
+                pos += 1
+                if n47 > 127:
+                    n47, pos = long_length(buf, pos - 1)
+                if n47 == 0:
+                    raise IndexError
+                n47 -= 1
+                if n47 * 1 > end - pos:
+                    raise IndexError
+                left -= n47
+                if left < 0 or n47 > 1000000:
+                    raise IndexError
+                l48: list[Any] = []
+                o16_repartition_sink_topics = l48
+                for _ in range(n47):
+                    if pos + 1 > end:
+                        raise IndexError
+                    n51: i64 = buf[pos]
+                    pos += 1
+                    if n51 > 127:
+                        n51, pos = long_string(buf, pos - 1)
+                    if n51 == 0:
+                        raise IndexError
+                    e52: i64 = pos + n51 - 1
+                    if e52 > end:
+                        raise IndexError
+                    v50 = buf[pos:e52].decode("utf-8", "replace")
+                    pos = e52
+                    l48.append(v50)
+                if pos + 1 > end:
+                    raise IndexError
+                n53: i64 = buf[pos]
+                pos += 1
+                if n53 > 127:
+                    n53, pos = long_length(buf, pos - 1)
+                if n53 == 0:
+                    raise IndexError
+                n53 -= 1
+                if n53 * 9 > end - pos:
+                    raise IndexError
+                left -= n53
+                if left < 0 or n53 > 1000000:
+                    raise IndexError
+                l54: list[Any] = []
+                o16_repartition_source_topics = l54
+                for _ in range(n53):
+                    if pos + 1 > end:
+                        raise IndexError
+                    n58: i64 = buf[pos]
+                    pos += 1
+                    if n58 > 127:
+                        n58, pos = long_string(buf, pos - 1)
+                    if n58 == 0:
+                        raise IndexError
+                    e59: i64 = pos + n58 - 1
+                    if e59 > end:
+                        raise IndexError
+                    o57_name = buf[pos:e59].decode("utf-8", "replace")
+                    pos = e59
+                    if pos + 7 > end:
+                        raise IndexError
+                    o57_partitions = int32_at(buf, pos)
+                    o57_replication_factor = int16_at(buf, pos + 4)
+                    n60: i64 = buf[pos + 6]
+                    pos += 7
+                    if n60 > 127:
+                        n60, pos = long_length(buf, pos - 1)
+                    if n60 == 0:
+                        raise IndexError
+                    n60 -= 1
+                    if n60 * 3 > end - pos:
+                        raise IndexError
+                    left -= n60
+                    if left < 0 or n60 > 1000000:
+                        raise IndexError
+                    l61: list[Any] = []
+                    o57_topic_configs = l61
+                    for _ in range(n60):
+                        if pos + 1 > end:
+                            raise IndexError
+                        n65: i64 = buf[pos]
+                        pos += 1
+                        if n65 > 127:
+                            n65, pos = long_string(buf, pos - 1)
+                        if n65 == 0:
+                            raise IndexError
+                        e66: i64 = pos + n65 - 1
+                        if e66 > end:
+                            raise IndexError
+                        o64_key = buf[pos:e66].decode("utf-8", "replace")
+                        pos = e66
+                        if pos + 1 > end:
+                            raise IndexError
+                        n67: i64 = buf[pos]
+                        pos += 1
+                        if n67 > 127:
+                            n67, pos = long_string(buf, pos - 1)
+                        if n67 == 0:
+                            raise IndexError
+                        e68: i64 = pos + n67 - 1
+                        if e68 > end:
+                            raise IndexError
+                        o64_value = buf[pos:e68].decode("utf-8", "replace")
+                        pos = e68
+                        v63 = o64 = KeyValue(key=o64_key, value=o64_value)
+                        if buf[pos]:
+                            o64.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
+                            left -= len(o64.unknown_tagged_fields)
+                            if left < 0 or len(o64.unknown_tagged_fields) > 1000000:
+                                raise IndexError
+                        else:
+                            pos += 1
+                        l61.append(v63)
+                    v56 = o57 = TopicInfo(
+                        name=o57_name,
+                        partitions=o57_partitions,
+                        replication_factor=o57_replication_factor,
+                        topic_configs=o57_topic_configs,
+                    )
+                    if buf[pos]:
+                        o57.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
+                        left -= len(o57.unknown_tagged_fields)
+                        if left < 0 or len(o57.unknown_tagged_fields) > 1000000:
+                            raise IndexError
+                    else:
+                        pos += 1
+                    l54.append(v56)
+                if pos + 1 > end:
+                    raise IndexError
+                n69: i64 = buf[pos]
+                pos += 1
+                if n69 > 127:
+                    n69, pos = long_length(buf, pos - 1)
+                if n69 == 0:
+                    raise IndexError
+                n69 -= 1
+                if n69 * 4 > end - pos:
+                    raise IndexError
+                left -= n69
+                if left < 0 or n69 > 1000000:
+                    raise IndexError
+                l70: list[Any] = []
+                o16_copartition_groups = l70
+                for _ in range(n69):
+                    if pos + 1 > end:
+                        raise IndexError
+                    n74: i64 = buf[pos]
+                    pos += 1
+                    if n74 > 127:
+                        n74, pos = long_length(buf, pos - 1)
+                    if n74 == 0:
+                        raise IndexError
+                    left -= n74 - 1
+                    if left < 0 or n74 - 1 > 1000000:
+                        raise IndexError
+                    if n74 < 9:
+                        o73_source_topics = list(unpack_from__h[n74 - 1](buf, pos))
+                    else:
+                        o73_source_topics = list(unpack_from(f">{n74 - 1}h", buf, pos))
+                    pos += n74 * 2 - 2
+                    if pos + 1 > end:
+                        raise IndexError
+                    n75: i64 = buf[pos]
+                    pos += 1
+                    if n75 > 127:
+                        n75, pos = long_length(buf, pos - 1)
+                    if n75 == 0:
+                        raise IndexError
+                    left -= n75 - 1
+                    if left < 0 or n75 - 1 > 1000000:
+                        raise IndexError
+                    if n75 < 9:
+                        o73_source_topic_regex = list(unpack_from__h[n75 - 1](buf, pos))
+                    else:
+                        o73_source_topic_regex = list(unpack_from(f">{n75 - 1}h", buf, pos))
+                    pos += n75 * 2 - 2
+                    if pos + 1 > end:
+                        raise IndexError
+                    n76: i64 = buf[pos]
+                    pos += 1
+                    if n76 > 127:
+                        n76, pos = long_length(buf, pos - 1)
+                    if n76 == 0:
+                        raise IndexError
+                    left -= n76 - 1
+                    if left < 0 or n76 - 1 > 1000000:
+                        raise IndexError
+                    if n76 < 9:
+                        o73_repartition_source_topics = list(unpack_from__h[n76 - 1](buf, pos))
+                    else:
+                        o73_repartition_source_topics = list(unpack_from(f">{n76 - 1}h", buf, pos))
+                    pos += n76 * 2 - 2
+                    v72 = o73 = CopartitionGroup(
+                        source_topics=o73_source_topics,
+                        source_topic_regex=o73_source_topic_regex,
+                        repartition_source_topics=o73_repartition_source_topics,
+                    )
+                    if buf[pos]:
+                        o73.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
+                        left -= len(o73.unknown_tagged_fields)
+                        if left < 0 or len(o73.unknown_tagged_fields) > 1000000:
+                            raise IndexError
+                    else:
+                        pos += 1
+                    l70.append(v72)
+                v15 = o16 = Subtopology(
+                    subtopology_id=o16_subtopology_id,
+                    source_topics=o16_source_topics,
+                    source_topic_regex=o16_source_topic_regex,
+                    state_changelog_topics=o16_state_changelog_topics,
+                    repartition_sink_topics=o16_repartition_sink_topics,
+                    repartition_source_topics=o16_repartition_source_topics,
+                    copartition_groups=o16_copartition_groups,
+                )
+                if buf[pos]:
+                    o16.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
+                    left -= len(o16.unknown_tagged_fields)
+                    if left < 0 or len(o16.unknown_tagged_fields) > 1000000:
+                        raise IndexError
+                else:
+                    pos += 1
+                l13.append(v15)
+            o1_topology = o11 = Topology(epoch=o11_epoch, subtopologies=o11_subtopologies)
+            if buf[pos]:
+                o11.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
+                left -= len(o11.unknown_tagged_fields)
+                if left < 0 or len(o11.unknown_tagged_fields) > 1000000:
+                    raise IndexError
+            else:
+                pos += 1
+        if pos + 1 > end:
+            raise IndexError
+        n77: i64 = buf[pos]
+        pos += 1
+        if n77 > 127:
+            n77, pos = long_length(buf, pos - 1)
+        if n77 == 0:
+            o1_active_tasks = None
+        else:
+            n77 -= 1
+            if n77 * 3 > end - pos:
+                raise IndexError
+            left -= n77
+            if left < 0 or n77 > 1000000:
+                raise IndexError
+            l78: list[Any] = []
+            o1_active_tasks = l78
+            for _ in range(n77):
+                if pos + 1 > end:
+                    raise IndexError
+                n82: i64 = buf[pos]
+                pos += 1
+                if n82 > 127:
+                    n82, pos = long_string(buf, pos - 1)
+                if n82 == 0:
+                    raise IndexError
+                e83: i64 = pos + n82 - 1
+                if e83 > end:
+                    raise IndexError
+                o81_subtopology_id = buf[pos:e83].decode("utf-8", "replace")
+                pos = e83
+                if pos + 1 > end:
+                    raise IndexError
+                n84: i64 = buf[pos]
+                pos += 1
+                if n84 > 127:
+                    n84, pos = long_length(buf, pos - 1)
+                if n84 == 0:
+                    raise IndexError
+                left -= n84 - 1
+                if left < 0 or n84 - 1 > 1000000:
+                    raise IndexError
+                if n84 < 9:
+                    o81_partitions = list(unpack_from__l[n84 - 1](buf, pos))
+                else:
+                    o81_partitions = list(unpack_from(f">{n84 - 1}l", buf, pos))
+                pos += n84 * 4 - 4
+                v80 = o81 = TaskIds(subtopology_id=o81_subtopology_id, partitions=o81_partitions)
+                if buf[pos]:
+                    o81.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
+                    left -= len(o81.unknown_tagged_fields)
+                    if left < 0 or len(o81.unknown_tagged_fields) > 1000000:
+                        raise IndexError
+                else:
+                    pos += 1
+                l78.append(v80)
+        if pos + 1 > end:
+            raise IndexError
+        n85: i64 = buf[pos]
+        pos += 1
+        if n85 > 127:
+            n85, pos = long_length(buf, pos - 1)
+        if n85 == 0:
+            o1_standby_tasks = None
+        else:
+            n85 -= 1
+            if n85 * 3 > end - pos:
+                raise IndexError
+            left -= n85
+            if left < 0 or n85 > 1000000:
+                raise IndexError
+            l86: list[Any] = []
+            o1_standby_tasks = l86
+            for _ in range(n85):
+                if pos + 1 > end:
+                    raise IndexError
+                n90: i64 = buf[pos]
+                pos += 1
+                if n90 > 127:
+                    n90, pos = long_string(buf, pos - 1)
+                if n90 == 0:
+                    raise IndexError
+                e91: i64 = pos + n90 - 1
+                if e91 > end:
+                    raise IndexError
+                o89_subtopology_id = buf[pos:e91].decode("utf-8", "replace")
+                pos = e91
+                if pos + 1 > end:
+                    raise IndexError
+                n92: i64 = buf[pos]
+                pos += 1
+                if n92 > 127:
+                    n92, pos = long_length(buf, pos - 1)
+                if n92 == 0:
+                    raise IndexError
+                left -= n92 - 1
+                if left < 0 or n92 - 1 > 1000000:
+                    raise IndexError
+                if n92 < 9:
+                    o89_partitions = list(unpack_from__l[n92 - 1](buf, pos))
+                else:
+                    o89_partitions = list(unpack_from(f">{n92 - 1}l", buf, pos))
+                pos += n92 * 4 - 4
+                v88 = o89 = TaskIds(subtopology_id=o89_subtopology_id, partitions=o89_partitions)
+                if buf[pos]:
+                    o89.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
+                    left -= len(o89.unknown_tagged_fields)
+                    if left < 0 or len(o89.unknown_tagged_fields) > 1000000:
+                        raise IndexError
+                else:
+                    pos += 1
+                l86.append(v88)
+        if pos + 1 > end:
+            raise IndexError
+        n93: i64 = buf[pos]
+        pos += 1
+        if n93 > 127:
+            n93, pos = long_length(buf, pos - 1)
+        if n93 == 0:
+            o1_warmup_tasks = None
+        else:
+            n93 -= 1
+            if n93 * 3 > end - pos:
+                raise IndexError
+            left -= n93
+            if left < 0 or n93 > 1000000:
+                raise IndexError
+            l94: list[Any] = []
+            o1_warmup_tasks = l94
+            for _ in range(n93):
+                if pos + 1 > end:
+                    raise IndexError
+                n98: i64 = buf[pos]
+                pos += 1
+                if n98 > 127:
+                    n98, pos = long_string(buf, pos - 1)
+                if n98 == 0:
+                    raise IndexError
+                e99: i64 = pos + n98 - 1
+                if e99 > end:
+                    raise IndexError
+                o97_subtopology_id = buf[pos:e99].decode("utf-8", "replace")
+                pos = e99
+                if pos + 1 > end:
+                    raise IndexError
+                n100: i64 = buf[pos]
+                pos += 1
+                if n100 > 127:
+                    n100, pos = long_length(buf, pos - 1)
+                if n100 == 0:
+                    raise IndexError
+                left -= n100 - 1
+                if left < 0 or n100 - 1 > 1000000:
+                    raise IndexError
+                if n100 < 9:
+                    o97_partitions = list(unpack_from__l[n100 - 1](buf, pos))
+                else:
+                    o97_partitions = list(unpack_from(f">{n100 - 1}l", buf, pos))
+                pos += n100 * 4 - 4
+                v96 = o97 = TaskIds(subtopology_id=o97_subtopology_id, partitions=o97_partitions)
+                if buf[pos]:
+                    o97.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
+                    left -= len(o97.unknown_tagged_fields)
+                    if left < 0 or len(o97.unknown_tagged_fields) > 1000000:
+                        raise IndexError
+                else:
+                    pos += 1
+                l94.append(v96)
+        if pos + 1 > end:
+            raise IndexError
+        n101: i64 = buf[pos]
+        pos += 1
+        if n101 > 127:
+            n101, pos = long_string(buf, pos - 1)
+        if n101 == 0:
+            o1_process_id = None
+        else:
+            e102: i64 = pos + n101 - 1
+            if e102 > end:
+                raise IndexError
+            o1_process_id = buf[pos:e102].decode("utf-8", "replace")
+            pos = e102
+        if pos + 1 > end:
+            raise IndexError
+        n103 = int8_at(buf, pos)
+        pos += 1
+        if n103 < 0:
+            o1_user_endpoint = None
+        else:
+            if pos + 1 > end:
+                raise IndexError
+            n105: i64 = buf[pos]
+            pos += 1
+            if n105 > 127:
+                n105, pos = long_string(buf, pos - 1)
+            if n105 == 0:
+                raise IndexError
+            e106: i64 = pos + n105 - 1
+            if e106 > end:
+                raise IndexError
+            o104_host = buf[pos:e106].decode("utf-8", "replace")
+            pos = e106
+            if pos + 3 > end:
+                raise IndexError
+            o104_port = uint16_at(buf, pos)
+            n107: i64 = buf[pos + 2]
+            pos += 3
+            o1_user_endpoint = o104 = Endpoint(host=o104_host, port=o104_port)
+            if n107:
+                o104.unknown_tagged_fields, pos = read_unknown_fields(buf, pos - 1)
+                left -= len(o104.unknown_tagged_fields)
+                if left < 0 or len(o104.unknown_tagged_fields) > 1000000:
+                    raise IndexError
+        if pos + 1 > end:
+            raise IndexError
+        n108: i64 = buf[pos]
+        pos += 1
+        if n108 > 127:
+            n108, pos = long_length(buf, pos - 1)
+        if n108 == 0:
+            o1_client_tags = None
+        else:
+            n108 -= 1
+            if n108 * 3 > end - pos:
+                raise IndexError
+            left -= n108
+            if left < 0 or n108 > 1000000:
+                raise IndexError
+            l109: list[Any] = []
+            o1_client_tags = l109
+            for _ in range(n108):
+                if pos + 1 > end:
+                    raise IndexError
+                n113: i64 = buf[pos]
+                pos += 1
+                if n113 > 127:
+                    n113, pos = long_string(buf, pos - 1)
+                if n113 == 0:
+                    raise IndexError
+                e114: i64 = pos + n113 - 1
+                if e114 > end:
+                    raise IndexError
+                o112_key = buf[pos:e114].decode("utf-8", "replace")
+                pos = e114
+                if pos + 1 > end:
+                    raise IndexError
+                n115: i64 = buf[pos]
+                pos += 1
+                if n115 > 127:
+                    n115, pos = long_string(buf, pos - 1)
+                if n115 == 0:
+                    raise IndexError
+                e116: i64 = pos + n115 - 1
+                if e116 > end:
+                    raise IndexError
+                o112_value = buf[pos:e116].decode("utf-8", "replace")
+                pos = e116
+                v111 = o112 = KeyValue(key=o112_key, value=o112_value)
+                if buf[pos]:
+                    o112.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
+                    left -= len(o112.unknown_tagged_fields)
+                    if left < 0 or len(o112.unknown_tagged_fields) > 1000000:
+                        raise IndexError
+                else:
+                    pos += 1
+                l109.append(v111)
+        if pos + 1 > end:
+            raise IndexError
+        n117: i64 = buf[pos]
+        pos += 1
+        if n117 > 127:
+            n117, pos = long_length(buf, pos - 1)
+        if n117 == 0:
+            o1_task_offsets = None
+        else:
+            n117 -= 1
+            if n117 * 14 > end - pos:
+                raise IndexError
+            left -= n117
+            if left < 0 or n117 > 1000000:
+                raise IndexError
+            l118: list[Any] = []
+            o1_task_offsets = l118
+            for _ in range(n117):
+                if pos + 1 > end:
+                    raise IndexError
+                n122: i64 = buf[pos]
+                pos += 1
+                if n122 > 127:
+                    n122, pos = long_string(buf, pos - 1)
+                if n122 == 0:
+                    raise IndexError
+                e123: i64 = pos + n122 - 1
+                if e123 > end:
+                    raise IndexError
+                o121_subtopology_id = buf[pos:e123].decode("utf-8", "replace")
+                pos = e123
+                if pos + 13 > end:
+                    raise IndexError
+                o121_partition = int32_at(buf, pos)
+                o121_offset = int64_at(buf, pos + 4)
+                n124: i64 = buf[pos + 12]
+                pos += 13
+                v120 = o121 = TaskOffset(
+                    subtopology_id=o121_subtopology_id, partition=o121_partition, offset=o121_offset
+                )
+                if n124:
+                    o121.unknown_tagged_fields, pos = read_unknown_fields(buf, pos - 1)
+                    left -= len(o121.unknown_tagged_fields)
+                    if left < 0 or len(o121.unknown_tagged_fields) > 1000000:
+                        raise IndexError
+                l118.append(v120)
+        if pos + 1 > end:
+            raise IndexError
+        n125: i64 = buf[pos]
+        pos += 1
+        if n125 > 127:
+            n125, pos = long_length(buf, pos - 1)
+        if n125 == 0:
+            o1_task_end_offsets = None
+        else:
+            n125 -= 1
+            if n125 * 14 > end - pos:
+                raise IndexError
+            left -= n125
+            if left < 0 or n125 > 1000000:
+                raise IndexError
+            l126: list[Any] = []
+            o1_task_end_offsets = l126
+            for _ in range(n125):
+                if pos + 1 > end:
+                    raise IndexError
+                n130: i64 = buf[pos]
+                pos += 1
+                if n130 > 127:
+                    n130, pos = long_string(buf, pos - 1)
+                if n130 == 0:
+                    raise IndexError
+                e131: i64 = pos + n130 - 1
+                if e131 > end:
+                    raise IndexError
+                o129_subtopology_id = buf[pos:e131].decode("utf-8", "replace")
+                pos = e131
+                if pos + 13 > end:
+                    raise IndexError
+                o129_partition = int32_at(buf, pos)
+                o129_offset = int64_at(buf, pos + 4)
+                n132: i64 = buf[pos + 12]
+                pos += 13
+                v128 = o129 = TaskOffset(
+                    subtopology_id=o129_subtopology_id, partition=o129_partition, offset=o129_offset
+                )
+                if n132:
+                    o129.unknown_tagged_fields, pos = read_unknown_fields(buf, pos - 1)
+                    left -= len(o129.unknown_tagged_fields)
+                    if left < 0 or len(o129.unknown_tagged_fields) > 1000000:
+                        raise IndexError
+                l126.append(v128)
+        if pos + 2 > end:
+            raise IndexError
+        o1_shutdown_application = buf[pos] != 0
+        n133: i64 = buf[pos + 1]
+        pos += 2
+        message = o1 = StreamsGroupHeartbeatRequest(
+            group_id=o1_group_id,
+            member_id=o1_member_id,
+            member_epoch=o1_member_epoch,
+            endpoint_information_epoch=o1_endpoint_information_epoch,
+            instance_id=o1_instance_id,
+            rack_id=o1_rack_id,
+            rebalance_timeout_ms=o1_rebalance_timeout_ms,
+            topology=o1_topology,
+            active_tasks=o1_active_tasks,
+            standby_tasks=o1_standby_tasks,
+            warmup_tasks=o1_warmup_tasks,
+            process_id=o1_process_id,
+            user_endpoint=o1_user_endpoint,
+            client_tags=o1_client_tags,
+            task_offsets=o1_task_offsets,
+            task_end_offsets=o1_task_end_offsets,
+            shutdown_application=o1_shutdown_application,
+        )
+        if n133:
+            o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos - 1)
+            left -= len(o1.unknown_tagged_fields)
+            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
+                raise IndexError
+        return message, pos
+    except (struct_error, IndexError, ProtocolError):
         pass
-    return encoded_again(StreamsGroupHeartbeatResponse, version, message)
+    return decoded_again(StreamsGroupHeartbeatRequest, version, data, offset, most)
 
 
-def encode_streams_group_heartbeat_response(version: int, message: Any) -> bytes:
-    return in_one_piece(encode_streams_group_heartbeat_response_parts(version, message))
+def encode_streams_group_heartbeat_response_0(version: int, message: Any) -> list[Part]:
+    parts: list[Part] = []
+    out: list[bytes] = []
+    try:
+        m: StreamsGroupHeartbeatResponse = message
+        if m.topology_description_required != False:
+            refuse()
+        s3 = m.error_message
+        if s3 is None:
+            n2: i64 = 0
+            b1 = b""
+        else:
+            b1 = s3.encode()
+            n2 = len(b1) + 1
+            if n2 > 32768:
+                refuse()
+        b4 = m.member_id.encode()
+        n5: i64 = len(b4) + 1
+        if n5 > 32768:
+            refuse()
+        l6 = m.status
+        if l6 is None:
+            n7: i64 = 0
+            l6 = []
+        else:
+            n7 = len(l6) + 1
+        out += (
+            pack_lhB(m.throttle_time_ms, m.error_code, n2)
+            if n2 < 128
+            else pack_lh(m.throttle_time_ms, m.error_code) + encode_uvarint(n2),
+            b1,
+            BYTE[n5] if n5 < 128 else encode_uvarint(n5),
+            b4,
+            pack_llllB(
+                m.member_epoch, m.heartbeat_interval_ms, m.acceptable_recovery_lag_legacy, m.task_offset_interval_ms, n7
+            )
+            if n7 < 128
+            else pack_llll(
+                m.member_epoch, m.heartbeat_interval_ms, m.acceptable_recovery_lag_legacy, m.task_offset_interval_ms
+            )
+            + encode_uvarint(n7),
+        )
+        for v8 in l6:
+            b9 = v8.status_detail.encode()
+            n10: i64 = len(b9) + 1
+            if n10 > 32768:
+                refuse()
+            out += (
+                pack_bB(v8.status_code, n10) if n10 < 128 else pack_b(v8.status_code) + encode_uvarint(n10),
+                b9,
+                BYTE[0] if not v8.unknown_tagged_fields else encode_tagged_section((), v8.unknown_tagged_fields),
+            )
+        l11 = m.active_tasks
+        if l11 is None:
+            n12: i64 = 0
+            l11 = []
+        else:
+            n12 = len(l11) + 1
+        out.append(BYTE[n12] if n12 < 128 else encode_uvarint(n12))
+        for v13 in l11:
+            b14 = v13.subtopology_id.encode()
+            n15: i64 = len(b14) + 1
+            if n15 > 32768:
+                refuse()
+            l16 = v13.partitions
+            n17: i64 = len(l16) + 1
+            out += (
+                BYTE[n15] if n15 < 128 else encode_uvarint(n15),
+                b14,
+                pack_B_l[len(l16)](n17, *l16) if len(l16) < 9 else encode_uvarint(n17) + pack(f">{len(l16)}l", *l16),
+                BYTE[0] if not v13.unknown_tagged_fields else encode_tagged_section((), v13.unknown_tagged_fields),
+            )
+        l18 = m.standby_tasks
+        if l18 is None:
+            n19: i64 = 0
+            l18 = []
+        else:
+            n19 = len(l18) + 1
+        out.append(BYTE[n19] if n19 < 128 else encode_uvarint(n19))
+        for v20 in l18:
+            b21 = v20.subtopology_id.encode()
+            n22: i64 = len(b21) + 1
+            if n22 > 32768:
+                refuse()
+            l23 = v20.partitions
+            n24: i64 = len(l23) + 1
+            out += (
+                BYTE[n22] if n22 < 128 else encode_uvarint(n22),
+                b21,
+                pack_B_l[len(l23)](n24, *l23) if len(l23) < 9 else encode_uvarint(n24) + pack(f">{len(l23)}l", *l23),
+                BYTE[0] if not v20.unknown_tagged_fields else encode_tagged_section((), v20.unknown_tagged_fields),
+            )
+        l25 = m.warmup_tasks
+        if l25 is None:
+            n26: i64 = 0
+            l25 = []
+        else:
+            n26 = len(l25) + 1
+        out.append(BYTE[n26] if n26 < 128 else encode_uvarint(n26))
+        for v27 in l25:
+            b28 = v27.subtopology_id.encode()
+            n29: i64 = len(b28) + 1
+            if n29 > 32768:
+                refuse()
+            l30 = v27.partitions
+            n31: i64 = len(l30) + 1
+            out += (
+                BYTE[n29] if n29 < 128 else encode_uvarint(n29),
+                b28,
+                pack_B_l[len(l30)](n31, *l30) if len(l30) < 9 else encode_uvarint(n31) + pack(f">{len(l30)}l", *l30),
+                BYTE[0] if not v27.unknown_tagged_fields else encode_tagged_section((), v27.unknown_tagged_fields),
+            )
+        l32 = m.partitions_by_user_endpoint
+        if l32 is None:
+            n33: i64 = 0
+            l32 = []
+        else:
+            n33 = len(l32) + 1
+        out.append(
+            pack_lB(m.endpoint_information_epoch, n33)
+            if n33 < 128
+            else pack_l(m.endpoint_information_epoch) + encode_uvarint(n33)
+        )
+        for v34 in l32:
+            o35 = v34.user_endpoint
+            b36 = o35.host.encode()
+            n37: i64 = len(b36) + 1
+            if n37 > 32768:
+                refuse()
+            l38 = v34.active_partitions
+            n39: i64 = len(l38) + 1
+            out += (
+                BYTE[n37] if n37 < 128 else encode_uvarint(n37),
+                b36,
+                pack_uB(o35.port, 0)
+                if not o35.unknown_tagged_fields
+                else pack_u(o35.port) + encode_tagged_section((), o35.unknown_tagged_fields),
+                BYTE[n39] if n39 < 128 else encode_uvarint(n39),
+            )
+            for v40 in l38:
+                b41 = v40.topic.encode()
+                n42: i64 = len(b41) + 1
+                if n42 > 32768:
+                    refuse()
+                l43 = v40.partitions
+                n44: i64 = len(l43) + 1
+                out += (
+                    BYTE[n42] if n42 < 128 else encode_uvarint(n42),
+                    b41,
+                    pack_B_l[len(l43)](n44, *l43)
+                    if len(l43) < 9
+                    else encode_uvarint(n44) + pack(f">{len(l43)}l", *l43),
+                    BYTE[0] if not v40.unknown_tagged_fields else encode_tagged_section((), v40.unknown_tagged_fields),
+                )
+            l45 = v34.standby_partitions
+            n46: i64 = len(l45) + 1
+            out.append(BYTE[n46] if n46 < 128 else encode_uvarint(n46))
+            for v47 in l45:
+                b48 = v47.topic.encode()
+                n49: i64 = len(b48) + 1
+                if n49 > 32768:
+                    refuse()
+                l50 = v47.partitions
+                n51: i64 = len(l50) + 1
+                out += (
+                    BYTE[n49] if n49 < 128 else encode_uvarint(n49),
+                    b48,
+                    pack_B_l[len(l50)](n51, *l50)
+                    if len(l50) < 9
+                    else encode_uvarint(n51) + pack(f">{len(l50)}l", *l50),
+                    BYTE[0] if not v47.unknown_tagged_fields else encode_tagged_section((), v47.unknown_tagged_fields),
+                )
+            out.append(
+                BYTE[0] if not v34.unknown_tagged_fields else encode_tagged_section((), v34.unknown_tagged_fields)
+            )
+        out.append(BYTE[0] if not m.unknown_tagged_fields else encode_tagged_section((), m.unknown_tagged_fields))
+        if out:
+            parts.append(b"".join(out))
+        return parts
+    except ENCODING_ERRORS as error:
+        raise explained(StreamsGroupHeartbeatResponse, version, message, error) from None
 
 
-DECODERS: dict[str, Callable[..., tuple[Any, int]]] = {
-    "StreamsGroupHeartbeatRequest": decode_streams_group_heartbeat_request,
+def encode_streams_group_heartbeat_response_1(version: int, message: Any) -> list[Part]:
+    parts: list[Part] = []
+    out: list[bytes] = []
+    try:
+        m: StreamsGroupHeartbeatResponse = message
+        if m.acceptable_recovery_lag_legacy != 0:
+            refuse()
+        s3 = m.error_message
+        if s3 is None:
+            n2: i64 = 0
+            b1 = b""
+        else:
+            b1 = s3.encode()
+            n2 = len(b1) + 1
+            if n2 > 32768:
+                refuse()
+        b4 = m.member_id.encode()
+        n5: i64 = len(b4) + 1
+        if n5 > 32768:
+            refuse()
+        l6 = m.status
+        if l6 is None:
+            n7: i64 = 0
+            l6 = []
+        else:
+            n7 = len(l6) + 1
+        out += (
+            pack_lhB(m.throttle_time_ms, m.error_code, n2)
+            if n2 < 128
+            else pack_lh(m.throttle_time_ms, m.error_code) + encode_uvarint(n2),
+            b1,
+            BYTE[n5] if n5 < 128 else encode_uvarint(n5),
+            b4,
+            pack_lllqB(
+                m.member_epoch, m.heartbeat_interval_ms, m.task_offset_interval_ms, m.acceptable_recovery_lag, n7
+            )
+            if n7 < 128
+            else pack_lllq(
+                m.member_epoch, m.heartbeat_interval_ms, m.task_offset_interval_ms, m.acceptable_recovery_lag
+            )
+            + encode_uvarint(n7),
+        )
+        for v8 in l6:
+            b9 = v8.status_detail.encode()
+            n10: i64 = len(b9) + 1
+            if n10 > 32768:
+                refuse()
+            out += (
+                pack_bB(v8.status_code, n10) if n10 < 128 else pack_b(v8.status_code) + encode_uvarint(n10),
+                b9,
+                BYTE[0] if not v8.unknown_tagged_fields else encode_tagged_section((), v8.unknown_tagged_fields),
+            )
+        l11 = m.active_tasks
+        if l11 is None:
+            n12: i64 = 0
+            l11 = []
+        else:
+            n12 = len(l11) + 1
+        out.append(BYTE[n12] if n12 < 128 else encode_uvarint(n12))
+        for v13 in l11:
+            b14 = v13.subtopology_id.encode()
+            n15: i64 = len(b14) + 1
+            if n15 > 32768:
+                refuse()
+            l16 = v13.partitions
+            n17: i64 = len(l16) + 1
+            out += (
+                BYTE[n15] if n15 < 128 else encode_uvarint(n15),
+                b14,
+                pack_B_l[len(l16)](n17, *l16) if len(l16) < 9 else encode_uvarint(n17) + pack(f">{len(l16)}l", *l16),
+                BYTE[0] if not v13.unknown_tagged_fields else encode_tagged_section((), v13.unknown_tagged_fields),
+            )
+        l18 = m.standby_tasks
+        if l18 is None:
+            n19: i64 = 0
+            l18 = []
+        else:
+            n19 = len(l18) + 1
+        out.append(BYTE[n19] if n19 < 128 else encode_uvarint(n19))
+        for v20 in l18:
+            b21 = v20.subtopology_id.encode()
+            n22: i64 = len(b21) + 1
+            if n22 > 32768:
+                refuse()
+            l23 = v20.partitions
+            n24: i64 = len(l23) + 1
+            out += (
+                BYTE[n22] if n22 < 128 else encode_uvarint(n22),
+                b21,
+                pack_B_l[len(l23)](n24, *l23) if len(l23) < 9 else encode_uvarint(n24) + pack(f">{len(l23)}l", *l23),
+                BYTE[0] if not v20.unknown_tagged_fields else encode_tagged_section((), v20.unknown_tagged_fields),
+            )
+        l25 = m.warmup_tasks
+        if l25 is None:
+            n26: i64 = 0
+            l25 = []
+        else:
+            n26 = len(l25) + 1
+        out.append(BYTE[n26] if n26 < 128 else encode_uvarint(n26))
+        for v27 in l25:
+            b28 = v27.subtopology_id.encode()
+            n29: i64 = len(b28) + 1
+            if n29 > 32768:
+                refuse()
+            l30 = v27.partitions
+            n31: i64 = len(l30) + 1
+            out += (
+                BYTE[n29] if n29 < 128 else encode_uvarint(n29),
+                b28,
+                pack_B_l[len(l30)](n31, *l30) if len(l30) < 9 else encode_uvarint(n31) + pack(f">{len(l30)}l", *l30),
+                BYTE[0] if not v27.unknown_tagged_fields else encode_tagged_section((), v27.unknown_tagged_fields),
+            )
+        l32 = m.partitions_by_user_endpoint
+        if l32 is None:
+            n33: i64 = 0
+            l32 = []
+        else:
+            n33 = len(l32) + 1
+        out.append(
+            pack_olB(m.topology_description_required, m.endpoint_information_epoch, n33)
+            if n33 < 128
+            else pack_ol(m.topology_description_required, m.endpoint_information_epoch) + encode_uvarint(n33)
+        )
+        for v34 in l32:
+            o35 = v34.user_endpoint
+            b36 = o35.host.encode()
+            n37: i64 = len(b36) + 1
+            if n37 > 32768:
+                refuse()
+            l38 = v34.active_partitions
+            n39: i64 = len(l38) + 1
+            out += (
+                BYTE[n37] if n37 < 128 else encode_uvarint(n37),
+                b36,
+                pack_uB(o35.port, 0)
+                if not o35.unknown_tagged_fields
+                else pack_u(o35.port) + encode_tagged_section((), o35.unknown_tagged_fields),
+                BYTE[n39] if n39 < 128 else encode_uvarint(n39),
+            )
+            for v40 in l38:
+                b41 = v40.topic.encode()
+                n42: i64 = len(b41) + 1
+                if n42 > 32768:
+                    refuse()
+                l43 = v40.partitions
+                n44: i64 = len(l43) + 1
+                out += (
+                    BYTE[n42] if n42 < 128 else encode_uvarint(n42),
+                    b41,
+                    pack_B_l[len(l43)](n44, *l43)
+                    if len(l43) < 9
+                    else encode_uvarint(n44) + pack(f">{len(l43)}l", *l43),
+                    BYTE[0] if not v40.unknown_tagged_fields else encode_tagged_section((), v40.unknown_tagged_fields),
+                )
+            l45 = v34.standby_partitions
+            n46: i64 = len(l45) + 1
+            out.append(BYTE[n46] if n46 < 128 else encode_uvarint(n46))
+            for v47 in l45:
+                b48 = v47.topic.encode()
+                n49: i64 = len(b48) + 1
+                if n49 > 32768:
+                    refuse()
+                l50 = v47.partitions
+                n51: i64 = len(l50) + 1
+                out += (
+                    BYTE[n49] if n49 < 128 else encode_uvarint(n49),
+                    b48,
+                    pack_B_l[len(l50)](n51, *l50)
+                    if len(l50) < 9
+                    else encode_uvarint(n51) + pack(f">{len(l50)}l", *l50),
+                    BYTE[0] if not v47.unknown_tagged_fields else encode_tagged_section((), v47.unknown_tagged_fields),
+                )
+            out.append(
+                BYTE[0] if not v34.unknown_tagged_fields else encode_tagged_section((), v34.unknown_tagged_fields)
+            )
+        out.append(BYTE[0] if not m.unknown_tagged_fields else encode_tagged_section((), m.unknown_tagged_fields))
+        if out:
+            parts.append(b"".join(out))
+        return parts
+    except ENCODING_ERRORS as error:
+        raise explained(StreamsGroupHeartbeatResponse, version, message, error) from None
+
+
+DECODERS: dict[str, dict[int, Callable[..., tuple[Any, int]]]] = {
+    "StreamsGroupHeartbeatRequest": {0: decode_streams_group_heartbeat_request_0},
 }
 
-ENCODERS: dict[str, Callable[..., bytes]] = {
-    "StreamsGroupHeartbeatResponse": encode_streams_group_heartbeat_response,
-}
-
-PART_ENCODERS: dict[str, Callable[..., list[Part]]] = {
-    "StreamsGroupHeartbeatResponse": encode_streams_group_heartbeat_response_parts,
+ENCODERS: dict[str, dict[int, Callable[..., list[Part]]]] = {
+    "StreamsGroupHeartbeatResponse": {
+        0: encode_streams_group_heartbeat_response_0,
+        1: encode_streams_group_heartbeat_response_1,
+    },
 }
