@@ -52,16 +52,7 @@ def get_telemetry_subscriptions(
 def push_telemetry(ctx: RequestContext, request: PushTelemetryRequest) -> PushTelemetryResponse:
     """Take a client's metrics."""
     _watch(ctx)
-    ctx.services.telemetry().push(
-        ctx.node.id,
-        ctx.connection.id,
-        request.client_instance_id,
-        _attributes(ctx),
-        subscription_id=request.subscription_id,
-        compression_type=request.compression_type,
-        terminating=request.terminating,
-        metrics=request.metrics,
-    )
+    ctx.services.telemetry().push(ctx.node.id, ctx.connection.id, _attributes(ctx), request)
     return PushTelemetryResponse()
 
 

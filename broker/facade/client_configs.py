@@ -153,14 +153,15 @@ def _java(access: Access) -> dict[str, Any]:
 
 def _java_login(access: Access) -> str:
     package = "org.apache.kafka.common.security"
-    user, password = _quoted(access.user or ""), _quoted(access.password or "")
+    user, password = quoted(access.user or ""), quoted(access.password or "")
     if access.unsecured_token:
         return f"{package}.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub={user};"
     module = "plain.PlainLoginModule" if access.mechanism == "PLAIN" else "scram.ScramLoginModule"
     return f"{package}.{module} required username={user} password={password};"
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """A value in a JAAS configuration."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 

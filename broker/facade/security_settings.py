@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from odradek.broker.config.listeners import LOOPBACK
-from odradek.broker.facade.client_configs import Access
+from odradek.broker.facade.client_configs import Access, quoted
 from odradek.broker.mistakes import NearNames, checked, checked_init, did_you_mean
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Pattern, Permission, Resource
 from odradek.broker.security.acl import Acl as Entry
@@ -259,16 +259,11 @@ def _jaas(mechanism: str, users: Mapping[str, str]) -> str:
     """The broker's JAAS configuration of a mechanism."""
     package = "org.apache.kafka.common.security"
     if mechanism == "PLAIN":
-        pairs = "".join(f" user_{name}={_quoted(password)}" for name, password in users.items())
+        pairs = "".join(f" user_{name}={quoted(password)}" for name, password in users.items())
         return f"{package}.plain.PlainLoginModule required{pairs};"
     if mechanism == "OAUTHBEARER":
         return f'{package}.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="broker";'
     return f"{package}.scram.ScramLoginModule required;"
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
 
 
 class Secured:

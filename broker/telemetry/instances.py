@@ -12,6 +12,7 @@ from odradek.broker.config.client_selectors import CLIENT_INSTANCE_ID
 from odradek.broker.telemetry.subscriptions import ClientSubscription, SubscriptionTable
 from odradek.protocol.compression import Codec
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages.push_telemetry import PushTelemetryRequest
 from odradek.protocol.uuids import uuid_to_text
 
 MAX_INSTANCES = 16_384
@@ -56,19 +57,17 @@ class ClientInstance:
         elif self.last_error not in _ASKS_AGAIN_AT_ONCE:
             raise KafkaError(ErrorCode.THROTTLING_QUOTA_EXCEEDED, "asked before the push interval was over")
 
-    def check_push(
-        self, now_ms: int, *, subscription_id: int, compression_type: int, terminating: bool, size: int, max_bytes: int
-    ) -> None:
+    def check_push(self, now_ms: int, request: PushTelemetryRequest, max_bytes: int) -> None:
         """KafkaError for a push that is refused, in Kafka's order of checks."""
         if self.terminating:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "the client said that its last push was its last")
-        if not self._is_time_to_push(now_ms) and not terminating:
+        if not self._is_time_to_push(now_ms) and not request.terminating:
             raise KafkaError(ErrorCode.THROTTLING_QUOTA_EXCEEDED, "pushed before the push interval was over")
-        if subscription_id != self.subscription.subscription_id:
-            raise KafkaError(ErrorCode.UNKNOWN_SUBSCRIPTION_ID, f"the client has no subscription {subscription_id}")
-        if compression_type not in _CODECS:
-            raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"no compression type {compression_type}")
-        if size > max_bytes:
+        if (number := request.subscription_id) != self.subscription.subscription_id:
+            raise KafkaError(ErrorCode.UNKNOWN_SUBSCRIPTION_ID, f"the client has no subscription {number}")
+        if request.compression_type not in _CODECS:
+            raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"no compression type {request.compression_type}")
+        if (size := len(request.metrics)) > max_bytes:
             raise KafkaError(ErrorCode.TELEMETRY_TOO_LARGE, f"{size} bytes, telemetry.max.bytes is {max_bytes}")
 
     def _is_time_to_push(self, now_ms: int) -> bool:

@@ -17,6 +17,7 @@ from odradek.broker.telemetry.pushes import KeptPushes, TelemetryPush
 from odradek.broker.telemetry.subscriptions import ClientSubscription, SubscriptionTable
 from odradek.protocol.compression import Codec, CompressionError, decompress
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages.push_telemetry import PushTelemetryRequest
 from odradek.protocol.message import ZERO_UUID
 from odradek.protocol.uuids import new_uuid, uuid_to_text
 
@@ -71,41 +72,23 @@ class TelemetryService:
         instance.last_error = ErrorCode.NONE
         return instance_id, instance.subscription
 
-    def push(
-        self,
-        node_id: int,
-        connection_id: str,
-        instance_id: bytes,
-        attributes: Attributes,
-        *,
-        subscription_id: int,
-        compression_type: int,
-        terminating: bool,
-        metrics: bytes,
-    ) -> None:
+    def push(self, node_id: int, connection_id: str, attributes: Attributes, request: PushTelemetryRequest) -> None:
         """Take a push, or raise the KafkaError that the client is answered."""
-        if instance_id in _RESERVED:
+        if request.client_instance_id in _RESERVED:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "the push has no client instance id")
         now_ms = self._clock.now_ms()
-        instance = self._at_work(node_id, connection_id, instance_id, attributes)
+        instance = self._at_work(node_id, connection_id, request.client_instance_id, attributes)
         try:
-            instance.check_push(
-                now_ms,
-                subscription_id=subscription_id,
-                compression_type=compression_type,
-                terminating=terminating,
-                size=len(metrics),
-                max_bytes=self.max_bytes,
-            )
-            payload = _inflated(compression_type, metrics, self.max_bytes) if len(metrics) else b""
+            instance.check_push(now_ms, request, self.max_bytes)
+            payload = _inflated(request, self.max_bytes) if len(request.metrics) else b""
         except KafkaError as error:
             instance.last_error = error.code
             raise
         finally:
-            instance.terminating = terminating
+            instance.terminating = request.terminating
         instance.last_error = ErrorCode.NONE
         if payload:
-            self._keep(_push_of(instance, now_ms, node_id, terminating, payload))
+            self._keep(_push_of(instance, now_ms, node_id, payload))
 
     def pushes(self) -> Iterator[TelemetryPush]:
         """The pushed payloads, oldest first. New ones replace the oldest."""
@@ -130,17 +113,17 @@ class TelemetryService:
                 _log.debug("%s", line)
 
 
-def _inflated(compression_type: int, metrics: bytes, max_bytes: int) -> bytes:
+def _inflated(request: PushTelemetryRequest, max_bytes: int) -> bytes:
     """A payload that is too large only when inflated is an INVALID_RECORD too: Kafka inflates it where its exporter may
     fail.
     """
     try:
-        return bytes(decompress(Codec(compression_type), metrics, max_bytes))
+        return bytes(decompress(Codec(request.compression_type), request.metrics, max_bytes))
     except CompressionError as error:
         raise KafkaError(ErrorCode.INVALID_RECORD, str(error)) from None
 
 
-def _push_of(instance: ClientInstance, now_ms: int, node_id: int, terminating: bool, payload: bytes) -> TelemetryPush:
+def _push_of(instance: ClientInstance, now_ms: int, node_id: int, payload: bytes) -> TelemetryPush:
     attributes = instance.attributes
     return TelemetryPush(
         time_ms=now_ms,
@@ -149,6 +132,6 @@ def _push_of(instance: ClientInstance, now_ms: int, node_id: int, terminating: b
         client_id=attributes.get(CLIENT_ID),
         client_software_name=attributes.get(CLIENT_SOFTWARE_NAME) or "",
         client_software_version=attributes.get(CLIENT_SOFTWARE_VERSION) or "",
-        terminating=terminating,
+        terminating=instance.terminating,
         payload=payload,
     )

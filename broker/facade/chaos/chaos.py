@@ -79,17 +79,19 @@ class Chaos:
         heal: bool = True,
     ) -> None:
         self.seed: int | None = seed
-        self._seconds = seconds
-        self._faults = faults
-        self._weights = _weights(_drawn_as_often(KINDS if kinds is None else kinds) | _drawn_as_often(also))
-        self._clients = tuple(clients)
-        self._lasting = _span("lasting", lasting)
-        self._at_once = at_once
-        self._min_up = min_up
-        self._unclean = unclean
+        self._wanted = Wanted(
+            seconds,
+            faults,
+            _weights(_drawn_as_often(KINDS if kinds is None else kinds) | _drawn_as_often(also)),
+            _span("lasting", lasting),
+            at_once,
+            min_up,
+            _span("jumps", jumps),
+            tuple(ANSWERS) if apis is None else _known_apis(apis),
+            unclean,
+            tuple(clients),
+        )
         self._topics = None if topics is None else tuple(topics)
-        self._jumps = _span("jumps", jumps)
-        self._apis = tuple(ANSWERS) if apis is None else _known_apis(apis)
         self._only = None if only is None else frozenset(only)
         self._heal = heal
         self._given: list[ChaosFault] | None = None
@@ -159,24 +161,9 @@ class Chaos:
         return self._plan(broker._look(lambda: _shape(cluster, self._topics)))
 
     def _plan(self, shape: Shape) -> tuple[ChaosFault, ...]:
-        faults = draw(self.seed or 0, shape, self._wanted(shape)) if self._given is None else self._given
+        faults = draw(self.seed or 0, shape, self._wanted) if self._given is None else self._given
         self._schedule = tuple(fault for fault in faults if self._only is None or fault.number in self._only)
         return self._schedule
-
-    def _wanted(self, shape: Shape) -> Wanted:
-        min_up = len(shape.nodes) // 2 + 1 if self._min_up is None else self._min_up
-        return Wanted(
-            self._seconds,
-            self._faults,
-            self._weights,
-            self._lasting,
-            self._at_once,
-            min_up,
-            self._jumps,
-            self._apis,
-            self._unclean,
-            self._clients,
-        )
 
     # -- running
 

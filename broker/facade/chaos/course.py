@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -96,36 +96,6 @@ def advance(cluster: Cluster, seconds: float) -> None:
     cluster.clock.advance(seconds)
 
 
-def answer(cluster: Cluster, api: str, error: str, **which: Any) -> Undoing:
-    """Answer requests with an error, without serving them."""
-    return _misbehave(cluster, Fault(api, answer=error, **which))
-
-
-def drop(cluster: Cluster, api: str, **which: Any) -> Undoing:
-    """Drop requests: they are neither served nor answered."""
-    return _misbehave(cluster, Fault(api, drop=True, **which))
-
-
-def lose(cluster: Cluster, api: str, **which: Any) -> Undoing:
-    """Serve requests without answering them."""
-    return _misbehave(cluster, Fault(api, lose=True, **which))
-
-
-def disconnect(cluster: Cluster, api: str, **which: Any) -> Undoing:
-    """Close the connection of a request, without serving it."""
-    return _misbehave(cluster, Fault(api, cut=True, **which))
-
-
-def delay(cluster: Cluster, api: str, ms: int, **which: Any) -> Undoing:
-    """Delay requests."""
-    return _misbehave(cluster, Fault(api, delay_ms=ms, **which))
-
-
-def break_answer(cluster: Cluster, api: str, **which: Any) -> Undoing:
-    """Serve requests, and cut, delay, split or damage the bytes of their answers: see `WireFault`."""
-    return _misbehave(cluster, WireFault(api, **which))
-
-
 def cut_clients(cluster: Cluster, client: str, node_id: int, *, how: links.How = "silent") -> Undoing:
     """Cut clients off from a node."""
     links.cut_clients(cluster, links.ends_of(cluster, client, node_id, None), how)
@@ -202,18 +172,20 @@ VERBS: dict[str, Callable[..., Undoing | None]] = {
         elect,
         reassign,
         advance,
-        answer,
-        drop,
-        lose,
-        disconnect,
-        delay,
-        break_answer,
         cut_clients,
         slow_clients,
         fail_disk,
         slow_disk,
         hold_load,
     )
+}
+VERBS |= {
+    "answer": lambda cluster, api, error, **which: _misbehave(cluster, Fault(api, answer=error, **which)),
+    "drop": lambda cluster, api, **which: _misbehave(cluster, Fault(api, drop=True, **which)),
+    "lose": lambda cluster, api, **which: _misbehave(cluster, Fault(api, lose=True, **which)),
+    "disconnect": lambda cluster, api, **which: _misbehave(cluster, Fault(api, cut=True, **which)),
+    "delay": lambda cluster, api, ms, **which: _misbehave(cluster, Fault(api, delay_ms=ms, **which)),
+    "break_answer": lambda cluster, api, **which: _misbehave(cluster, WireFault(api, **which)),
 }
 """Every verb by its name."""
 

@@ -136,14 +136,14 @@ class Shape(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """The options of a schedule; see `odradek.broker.facade.chaos.chaos.Chaos`."""
+    """The options of a schedule, as `Chaos` explains them. ``min_up``: None for more than half of the nodes."""
 
     seconds: float
     faults: int
     weights: Mapping[str, float]
     lasting: tuple[float, float]
     at_once: int
-    min_up: int
+    min_up: int | None
     jumps: tuple[float, float]
     apis: Sequence[str]
     unclean: bool = False
@@ -204,7 +204,8 @@ def _has_room(
         return False
     if one.takes is not None and any(other.takes == one.takes for other in lasting):
         return False
-    return not one.down or len(shape.nodes) - sum(other.down for other in lasting) > wanted.min_up
+    min_up = len(shape.nodes) // 2 + 1 if wanted.min_up is None else wanted.min_up
+    return not one.down or len(shape.nodes) - sum(other.down for other in lasting) > min_up
 
 
 def _node(random: Random, shape: Shape, wanted: Wanted) -> _Drawn | None:

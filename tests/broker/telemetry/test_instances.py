@@ -9,6 +9,8 @@ from odradek.broker.telemetry import instances as module
 from odradek.broker.telemetry.instances import ClientInstance, ClientInstances
 from odradek.broker.telemetry.subscriptions import SubscriptionTable
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages.push_telemetry import PushTelemetryRequest
+from odradek.protocol.message import ZERO_UUID
 from tests.fakes.configs import set_configs
 
 INTERVAL_MS = 300_000
@@ -25,14 +27,8 @@ def begin(instances: ClientInstances, number: int = 1, now_ms: int = NOW, connec
 
 def push(instance: ClientInstance, now_ms: int, *, terminating: bool = False) -> ErrorCode:
     try:
-        instance.check_push(
-            now_ms,
-            subscription_id=instance.subscription.subscription_id,
-            compression_type=0,
-            terminating=terminating,
-            size=0,
-            max_bytes=1,
-        )
+        number = instance.subscription.subscription_id
+        instance.check_push(now_ms, PushTelemetryRequest(ZERO_UUID, number, terminating), max_bytes=1)
     except KafkaError as error:
         return error.code
     return ErrorCode.NONE

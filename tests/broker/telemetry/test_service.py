@@ -9,6 +9,7 @@ import pytest
 from odradek.broker.cluster import Cluster
 from odradek.broker.telemetry.service import TelemetryService
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages.push_telemetry import PushTelemetryRequest
 from odradek.protocol.message import ZERO_UUID
 from tests.broker.telemetry.test_pushes import CONNECTIONS, metrics_data
 
@@ -19,16 +20,8 @@ def begun(service: TelemetryService) -> tuple[bytes, int]:
 
 
 def push(service: TelemetryService, instance_id: bytes, subscription_id: int, metrics: bytes = b"") -> None:
-    service.push(
-        1,
-        "c",
-        instance_id,
-        {"client_id": "me"},
-        subscription_id=subscription_id,
-        compression_type=0,
-        terminating=False,
-        metrics=metrics,
-    )
+    request = PushTelemetryRequest(instance_id, subscription_id, metrics=metrics)
+    service.push(1, "c", {"client_id": "me"}, request)
 
 
 def test_metrics_are_in_the_log_at_debug(caplog: pytest.LogCaptureFixture) -> None:
