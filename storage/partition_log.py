@@ -522,11 +522,16 @@ class PartitionLog:
             end = end if limit is None else limit
             next_offset = up_to_offset
         if end - start > max_bytes:
+            limit = start + max_bytes
             if whole:
-                end = segment.boundary_before(start, start + max_bytes, min_one=min_one)
+                end = segment.boundary_before(start, limit, min_one=min_one)
+                next_offset = -1
             else:
-                end = segment.cut_at(start, start + max_bytes, min_one=min_one)
-            next_offset = -1
+                end, next_offset = segment.end_of_batch(start)
+                if end <= limit:
+                    end, next_offset = limit, -1  # the last batch may be cut
+                elif not min_one:
+                    return None
         if end <= start:
             return None
         if next_offset >= 0:

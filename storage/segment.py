@@ -119,7 +119,8 @@ class Segment:
             start, end = at, len(view)
             try:
                 while at < end:
-                    base, length, delta = _WALK(view, at)
+                    fields: tuple[int, int, int] = _WALK(view, at)
+                    base, length, delta = fields
                     if base + delta >= offset:
                         return position + at - start
                     if length < _SMALLEST:
@@ -148,7 +149,7 @@ class Segment:
             begin, end = at, len(view)
             stop = begin + limit - position
             while at < end:
-                length = _WALK(view, at)[1]
+                length: int = _WALK(view, at)[1]
                 if length < _SMALLEST:
                     raise self._damaged(position + at - begin)
                 after = at + LOG_OVERHEAD + length
@@ -159,12 +160,12 @@ class Segment:
             position += at - begin
         return position if position > start or not min_one else start + self.batch_size(start)
 
-    def cut_at(self, start: int, limit: int, *, min_one: bool = False) -> int:
-        """`limit`, where the batch at `start` ends before it; else `start`, or with `min_one` the end of that batch."""
-        end = start + self.batch_size(start)
-        if end <= limit:
-            return limit
-        return end if min_one else start
+    def end_of_batch(self, position: int) -> tuple[int, int]:
+        """The position where the batch at `position` ends, and the offset behind its last record."""
+        view, at = self.stores.batches.view(position)
+        fields: tuple[int, int, int] = _WALK(view, at)
+        base, length, delta = fields
+        return position + LOG_OVERHEAD + length, base + delta + 1
 
     def offset_at(self, position: int) -> int:
         """The base offset of the batch at `position`."""

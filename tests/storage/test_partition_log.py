@@ -95,6 +95,26 @@ def test_what_is_sent_is_cut_at_the_limit() -> None:
     assert log.read_to_send(3, max_bytes=3 * size, up_to_offset=5)[1] == 2 * size, "nothing from there on"
 
 
+def test_who_reads_a_batch_at_a_time_gets_each_one_also_when_the_end_is_cut_and_written_anew() -> None:
+    log = make_log(segment_bytes=500)
+    for i in range(10):
+        put(log, *[(b"k", b"%d" % i)] * (1 + i % 3))
+
+    def one_by_one() -> list[bytes]:
+        offset, found = 0, []
+        while offset < log.log_end_offset:
+            (batch,) = iter_batches(joined(log.read_to_send(offset, max_bytes=1, up_to_offset=log.log_end_offset)[0]))
+            found.append(bytes(batch.data))
+            offset = batch.next_offset
+        return found
+
+    assert one_by_one() == one_by_one() == [bytes(batch.data) for batch in batches(log)]
+    log.truncate(log.log_end_offset - 4, now_ms=NOW)
+    put(log, *[(b"other", b"x" * 50)] * 4)
+    put(log)
+    assert one_by_one() == [bytes(batch.data) for batch in batches(log)]
+
+
 def test_a_read_from_within_a_batch_begins_with_that_batch() -> None:
     log = make_log()
     put(log, (b"a", b""), (b"b", b""), (b"c", b""))

@@ -32,9 +32,7 @@ def test_positions_and_boundaries(lengths: list[int], interval: int, data: st.Da
         segment.boundary_before(start, limit), start + size
     )
     assert size == segment.batch_at(start).size_bytes
-    cut = limit if limit >= start + size else start
-    assert segment.cut_at(start, limit) == cut
-    assert segment.cut_at(start, limit, min_one=True) == max(cut, start + size)
+    assert segment.end_of_batch(start) == (start + size, segment.batch_at(start).next_offset)
 
 
 @given(sizes, st.sampled_from([0, 100, 4096]))
