@@ -29,16 +29,13 @@ LONGEST_PATTERN = 65_536
 """Characters. Beyond that a pattern's compilation, which cannot be interrupted, takes too long and too much memory."""
 
 _LOOK_BEHIND = "invalid perl operator: (?<"
-_TOKENS = re.compile(
-    r"\\Q.*?(?:\\E|$)|\\(?P<escaped>.)|\(\?P?<(?P<name>\w+)>|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]])*\]", re.S
-)
+# Patterns are compiled when they are first needed: every broker start would pay for them.
+_TOKENS = r"(?s)\\Q.*?(?:\\E|$)|\\(?P<escaped>.)|\(\?P?<(?P<name>\w+)>|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]])*\]"
 """The syntax that differs between RE2 and RE2/J: escapes, and names of groups. Quotes and classes are skipped."""
 
-_CHARACTER = re.compile(r"[^\\.*+?()\[\]{}|^$]|\\[^\w\s]|\\[dw]|\.(?![*+?{])", re.ASCII)
+_CHARACTER = r"[^\\.*+?()\[\]{}|^$]|\\[^\w\s]|\\[dw]|\.(?![*+?{])"
 """What stands for one character."""
-_SIMPLE = re.compile(
-    rf"(?P<head>(?:{_CHARACTER.pattern})*+)(?:(?P<any>\.[*+])(?P<tail>(?:{_CHARACTER.pattern})*+))?", re.ASCII
-)
+_SIMPLE = rf"(?P<head>(?:{_CHARACTER})*+)(?:(?P<any>\.[*+])(?P<tail>(?:{_CHARACTER})*+))?"
 
 
 class PatternError(ValueError):
@@ -78,24 +75,24 @@ def compile_pattern(pattern: str) -> Pattern:
 
 def names_a_group_without_p(pattern: str) -> bool:
     """Whether a group is named as `(?<name>`."""
-    return any(token[0].startswith("(?<") for token in _TOKENS.finditer(pattern))
+    return any(token[0].startswith("(?<") for token in re.finditer(_TOKENS, pattern))
 
 
 def _simple(pattern: str) -> Pattern:
     """The pattern for Python's `re`, so written that nothing is tried twice."""
-    found = _SIMPLE.fullmatch(pattern)
+    found = re.fullmatch(_SIMPLE, pattern, re.ASCII)
     if found is None:
         raise PatternNeedsRe2Error("it needs google-re2 beside the broker: pip install 'odradek[regex]'")
     if found["any"] is None:
         return re.compile(pattern, re.ASCII)
-    least = len(_CHARACTER.findall(found["tail"])) + (found["any"] == ".+")
+    least = len(re.findall(_CHARACTER, found["tail"], re.ASCII)) + (found["any"] == ".+")
     return re.compile(f"{found['head']}(?=.{{{least}}}).*+(?<={found['tail']})", re.ASCII)
 
 
 def _check_as_re2j(pattern: str) -> None:
     """Refuse syntax that RE2 accepts and RE2/J does not: single bytes, and two groups of one name."""
     names: set[str] = set()
-    for token in _TOKENS.finditer(pattern):
+    for token in re.finditer(_TOKENS, pattern):
         if token["escaped"] == "C":
             raise PatternError("invalid escape sequence")
         if token["name"] in names:
