@@ -213,15 +213,15 @@ def batch_size_at(buf: Buffer, pos: int = 0) -> int | None:
     left = len(buf) - pos
     if left < LOG_OVERHEAD:
         return None
-    length = _OFFSET_AND_LENGTH.unpack_from(buf, pos)[1]
+    length: int = _OFFSET_AND_LENGTH.unpack_from(buf, pos)[1]
     if length < LEGACY_MIN_LENGTH:
         raise CorruptBatchError(f"Record size {length} is less than the minimum record overhead ({LEGACY_MIN_LENGTH})")
     if left < HEADER_SIZE_UP_TO_MAGIC:
         return None
-    magic = buf[pos + MAGIC_AT]
+    magic: int = buf[pos + MAGIC_AT]
     if magic > 2:
         raise CorruptBatchError(f"Invalid magic found in record: {magic - 256 if magic > 127 else magic}")
-    return None if left < LOG_OVERHEAD + length else LOG_OVERHEAD + int(length)
+    return None if left < LOG_OVERHEAD + length else LOG_OVERHEAD + length
 
 
 def read_batch(buf: Buffer, pos: int = 0) -> RecordBatch:

@@ -54,7 +54,9 @@ _COMMIT_TOPIC_ID_FROM: Final = 10
 _FETCH_GROUPS_FROM: Final = 8
 _FETCH_TOPIC_ID_FROM: Final = 10
 
-_UNKNOWN_PARTITION = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+_READ: Final = Operation.READ  # see `group_requests`
+_TOPIC: Final = Resource.TOPIC
+_UNKNOWN_PARTITION: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 _UNKNOWN_TOPIC_ID = FetchedOffset(-1, -1, "", ErrorCode.UNKNOWN_TOPIC_ID)
 _HIDDEN_TOPIC = FetchedOffset(-1, -1, "", ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
@@ -72,7 +74,7 @@ def offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCo
     require_read(ctx, request.group_id)
     by_id = ctx.api_version >= _COMMIT_TOPIC_ID_FROM
     found = [topic_of(ctx, asked.topic_id if by_id else asked.name) for asked in request.topics]
-    readable = ctx.allowed(Operation.READ, Resource.TOPIC, [name for name, _ in found if name is not None])
+    readable = ctx.allowed(_READ, _TOPIC, [name for name, _ in found if name is not None])
     offsets: list[OffsetToCommit] = []
     slots: list[OffsetCommitResponsePartition] = []
     refused: list[tuple[Hashable, OffsetCommitResponseTopic]] = []

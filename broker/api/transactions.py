@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import Final
 
 from odradek.broker.api.group_requests import require_read, together
 from odradek.broker.coordinator.transaction.service import GROUP_TOPIC
@@ -49,7 +50,10 @@ from odradek.protocol.java_maps import hash_of_partition, scala_order
 _FIRST_WITH_MANY = 4
 _FIRST_WITH_EPOCH_BUMP = 5
 
-_NONE = int(ErrorCode.NONE)
+_NONE: Final = int(ErrorCode.NONE)
+_WRITE: Final = Operation.WRITE  # see `group_requests`
+_ID: Final = Resource.TRANSACTIONAL_ID
+_TOPIC: Final = Resource.TOPIC
 
 Codes = dict[TopicPartition, int]
 _Topics = Sequence[AddPartitionsToTxnTopic]
@@ -77,7 +81,7 @@ def add_partitions_to_txn(
             request.v3_and_below_producer_epoch,
             topics=request.v3_and_below_topics,
         )
-        ctx.require(Operation.WRITE, Resource.TRANSACTIONAL_ID, transaction.transactional_id)
+        ctx.require(_WRITE, _ID, transaction.transactional_id)
         results, asked = _add_partitions(ctx, transaction, transaction.topics, transaction.topics)
         return later_all(asked, AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results))
     ctx.require(Operation.CLUSTER_ACTION, Resource.CLUSTER, CLUSTER_NAME)
@@ -164,7 +168,7 @@ def _refused_partitions(ctx: RequestContext, partitions: Iterable[TopicPartition
     writable: frozenset[str] | None = None  # all of them
     if ctx.api_version < _FIRST_WITH_MANY:
         names = {name for name, _ in partitions}
-        writable = ctx.allowed(Operation.WRITE, Resource.TOPIC, names - INTERNAL_TOPICS)
+        writable = ctx.allowed(_WRITE, _TOPIC, names - INTERNAL_TOPICS)
     topics = ctx.services.topics
     for name, index in partitions:
         topic = topics.get(name)
@@ -196,7 +200,7 @@ def _mapped_results(
 )
 def add_offsets_to_txn(ctx: RequestContext, request: AddOffsetsToTxnRequest) -> AddOffsetsToTxnResponse | Later:
     """Make the partition that keeps a group's offsets part of the transaction."""
-    ctx.require(Operation.WRITE, Resource.TRANSACTIONAL_ID, request.transactional_id)
+    ctx.require(_WRITE, _ID, request.transactional_id)
     require_read(ctx, request.group_id)
     check_id(request.transactional_id)
     partition = GROUP_TOPIC, group_partition(ctx, request.group_id)
@@ -208,7 +212,7 @@ def add_offsets_to_txn(ctx: RequestContext, request: AddOffsetsToTxnRequest) -> 
 @handles(EndTxnRequest, access=ByItem((Operation.WRITE, Resource.TRANSACTIONAL_ID)))
 def end_txn(ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse | Later:
     """Commit or abort the transaction."""
-    ctx.require(Operation.WRITE, Resource.TRANSACTIONAL_ID, request.transactional_id)
+    ctx.require(_WRITE, _ID, request.transactional_id)
     check_id(request.transactional_id)
     command = EndTransaction(
         request.transactional_id,

@@ -89,7 +89,7 @@ class ReceiveBuffer:
         if held < 4:
             self._wanted = 4
             return None
-        (size,) = _SIZE.unpack_from(self._buffer, start)
+        size: int = _SIZE.unpack_from(self._buffer, start)[0]
         if not 0 <= size <= self._max_frame_bytes:
             if size >> 16 == _TLS_HANDSHAKE:
                 raise SpeaksTlsError(TLS)

@@ -288,7 +288,8 @@ class TransactionMachine:
         ending = self.endings.get(transactional_id)
         if prepared is None or ending is None or transactional_id in self.unsettled:
             return make_outcome()
-        if prepared.producer != command.prepared.producer:
+        written = command.prepared
+        if prepared.producer_id != written.producer_id or prepared.producer_epoch != written.producer_epoch:
             return make_outcome()
         if not ending.waiting.issubset(command.partitions):
             ending.waiting.difference_update(command.partitions)
