@@ -296,6 +296,15 @@ class RealKafka:
             process.kill()
             process.wait()
 
+    @contextmanager
+    def running(self, *, kill: bool = False) -> Iterator[str]:
+        """Started, on the data of before if there are any; its address. It keeps its data."""
+        self.start()
+        try:
+            yield self.bootstrap_servers
+        finally:
+            self.halt(kill=kill)
+
     def __enter__(self) -> RealKafka:
         return self.start()
 

@@ -76,13 +76,10 @@ def test_entries_go_there_and_back(tmp_path: Path) -> None:
         delete(broker.bootstrap_servers, entry("ours"))
     kept = OURS - {entry("ours")}
     kafka = RealKafka(folder=tmp_path, config=CONFIG)
-    try:
-        kafka.start()
+    with kafka.running():
         expect(kafka.bootstrap_servers, kept)
         create(kafka.bootstrap_servers, THEIRS)
         delete(kafka.bootstrap_servers, entry("*", host="10.0.0.7"))
-    finally:
-        kafka.halt()
     with odradek.KafkaBroker(data_dir=data, config={"node.id": 0, **CONFIG}) as broker:
         expect(broker.bootstrap_servers, THEIRS | {entry("o", ResourcePatternType.PREFIXED)})
         create(broker.bootstrap_servers, {entry("ours")})
@@ -92,10 +89,7 @@ def test_entries_go_there_and_back(tmp_path: Path) -> None:
 
 def test_a_directory_of_kafka_is_taken_over_with_its_entries(tmp_path: Path) -> None:
     kafka = RealKafka(folder=tmp_path, config=CONFIG)
-    try:
-        kafka.start()
+    with kafka.running():
         create(kafka.bootstrap_servers, THEIRS)
-    finally:
-        kafka.halt()
     with odradek.KafkaBroker(data_dir=tmp_path / "data", config={"node.id": 0, **CONFIG}) as broker:
         expect(broker.bootstrap_servers, THEIRS)

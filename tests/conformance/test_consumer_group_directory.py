@@ -13,7 +13,6 @@ from odradek.protocol.generated.messages.consumer_group_heartbeat import Consume
 from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
 from odradek.protocol.json_form import to_json
 from tests.conformance.foreign_kafka import ForeignKafka, static_voters
-from tests.conformance.test_metadata_directory import await_brokers
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.target import wait_until
 
@@ -80,18 +79,12 @@ def test_members_go_on_with_the_other_broker(tmp_path: Path) -> None:
         wait_until("topics of the pattern", lambda: ours.describe()["groupEpoch"] == 3)
         assert ours.beat("a", 2, 0, 1, 2, 3, instance_id="i").member_epoch == 3
         left = ours.describe()
-    kafka.prepare()
-    kafka.launch()
-    try:
-        await_brokers([kafka])
-        with Members(kafka.bootstrap_servers) as theirs:
-            assert theirs.describe() == left
-            epoch = theirs.beat("a", left["groupEpoch"], 0, 1, 2, 3, instance_id="i").member_epoch
-            assert given(theirs.join("b")) == []
-            assert sorted(given(theirs.beat("a", epoch, 0, 1, 2, 3, instance_id="i"))) == [0, 1]
-            left = theirs.describe()
-    finally:
-        kafka.halt(kill=False)
+    with kafka.running(), Members(kafka.bootstrap_servers) as theirs:
+        assert theirs.describe() == left
+        epoch = theirs.beat("a", left["groupEpoch"], 0, 1, 2, 3, instance_id="i").member_epoch
+        assert given(theirs.join("b")) == []
+        assert sorted(given(theirs.beat("a", epoch, 0, 1, 2, 3, instance_id="i"))) == [0, 1]
+        left = theirs.describe()
     with (
         odradek.KafkaBroker(data_dir=kafka.log_dir, config=CONFIG) as broker,
         Members(broker.bootstrap_servers) as ours,

@@ -12,7 +12,7 @@ import odradek
 from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.wire_client import WireClient
 from tests.conformance.foreign_kafka import ForeignKafka, bootstrap_servers, static_voters
-from tests.conformance.test_metadata_directory import Quorum, await_brokers
+from tests.conformance.test_metadata_directory import Quorum
 from tests.scenarios.target import wait_until
 
 pytestmark = pytest.mark.jdk
@@ -107,13 +107,8 @@ def test_a_directory_goes_from_one_to_the_other_and_back(tmp_path: Path, quorum:
         write(broker.bootstrap_servers, OURS, b"one")
         known = topics(broker.bootstrap_servers)
         ids = (kafka.log_dir / "meta.properties").read_text()
-    kafka.prepare()
-    kafka.launch()
-    try:
-        await_brokers([kafka])
+    with kafka.running(kill=kill):
         known = go_on_with_kafka(kafka.bootstrap_servers, known)
-    finally:
-        kafka.halt(kill=kill)
     assert set(ids.split()) <= set((kafka.log_dir / "meta.properties").read_text().split())
     with odradek.KafkaBroker(data_dir=kafka.log_dir, config=ONE_OF_EACH) as broker:
         assert topics(broker.bootstrap_servers) == known

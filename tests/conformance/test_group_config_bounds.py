@@ -33,11 +33,8 @@ def real_kafka(config: Mapping[str, str], folder: Path) -> Iterator[int]:
     node = RealKafka(config=config, folder=folder)
     if not node.log_dir.exists():
         node.prepare()
-    node.start()
-    try:
+    with node.running():
         yield node.port
-    finally:
-        node.halt()
 
 
 @contextmanager

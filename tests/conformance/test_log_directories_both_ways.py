@@ -18,7 +18,6 @@ from odradek.protocol.generated.messages.alter_replica_log_dirs import (
 from odradek.protocol.generated.messages.describe_log_dirs import DescribeLogDirsRequest
 from odradek.wire_client import WireClient
 from tests.conformance.foreign_kafka import ForeignKafka, bootstrap_servers
-from tests.conformance.test_metadata_directory import await_brokers
 from tests.scenarios.target import wait_until
 
 pytestmark = pytest.mark.jdk
@@ -84,10 +83,7 @@ def test_directories_go_from_one_to_the_other_and_back(tmp_path: Path, kill: boo
         known = places(broker.bootstrap_servers)
     assert known == {(OURS, 0): str(second), (OURS, 1): str(second), (OURS, 2): str(first)}
     ids = [(path / "meta.properties").read_text().split() for path in directories]
-    kafka.prepare()
-    kafka.launch()
-    try:
-        await_brokers([kafka])
+    with kafka.running(kill=kill):
         bootstrap = kafka.bootstrap_servers
         assert {place: path for place, path in places(bootstrap).items() if place[0] == OURS} == known
         assert read(bootstrap, OURS, 3, 2) == [[b"one", b"two"]] * 3
@@ -99,8 +95,6 @@ def test_directories_go_from_one_to_the_other_and_back(tmp_path: Path, kill: boo
         move(bootstrap, OURS, 1, first)
         write(bootstrap, OURS, 3, b"three")
         known = places(bootstrap)
-    finally:
-        kafka.halt(kill=kill)
     for path, before in zip(directories, ids, strict=True):
         assert set(before) <= set((path / "meta.properties").read_text().split())
     with odradek.KafkaBroker(config=log_dirs) as broker:

@@ -27,7 +27,6 @@ from odradek.protocol.generated.messages.sync_group import SyncGroupRequest, Syn
 from odradek.protocol.generated.stored.consumer_protocol_subscription import TopicPartition
 from tests.conformance.foreign_kafka import ForeignKafka, static_voters
 from tests.conformance.test_consumer_group_directory import CONFIG, GROUP, SOURCE, Members, given
-from tests.conformance.test_metadata_directory import await_brokers
 from tests.scenarios.target import wait_until
 
 pytestmark = pytest.mark.jdk
@@ -135,13 +134,8 @@ def test_a_mixed_group_goes_on_with_the_other_broker(tmp_path: Path, first: str)
 
     @contextmanager
     def theirs() -> Iterator[str]:
-        kafka.prepare()
-        kafka.launch()
-        try:
-            await_brokers([kafka])
+        with kafka.running():
             yield kafka.bootstrap_servers
-        finally:
-            kafka.halt(kill=False)
 
     start, other = (ours, theirs) if first == "odradek" else (theirs, ours)
     with start() as bootstrap:

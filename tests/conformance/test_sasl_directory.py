@@ -81,11 +81,8 @@ def ours(folder: Path, ports: Ports) -> Iterator[None]:
 @contextmanager
 def kafkas(folder: Path, ports: Ports) -> Iterator[None]:
     kafka = RealKafka(folder=folder, port=ports["PLAINTEXT"], config=_config(ports, controller=True))
-    try:
-        kafka.start()
+    with kafka.running():
         yield
-    finally:
-        kafka.halt()
 
 
 def logged_in(ports: Ports, user: str) -> WireClient:

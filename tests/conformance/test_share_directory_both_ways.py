@@ -10,7 +10,6 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 
 import odradek
 from tests.conformance.foreign_kafka import ForeignKafka, static_voters
-from tests.conformance.test_metadata_directory import await_brokers
 from tests.scenarios.share_member import Kind, ShareMember
 from tests.scenarios.target import wait_until
 
@@ -62,20 +61,11 @@ def test_a_share_group_goes_from_one_to_the_other_and_back(tmp_path: Path, kill:
         begin(broker.bootstrap_servers)
         taken = take(broker.bootstrap_servers, 10, accepted={0, 1, 2, 3}, rejected={5})
         assert taken == [(offset, 1) for offset in range(10)]
-    kafka.prepare()
-    kafka.launch()
-    try:
-        await_brokers([kafka])
+    with kafka.running(kill=kill):
         taken = take(kafka.bootstrap_servers, 5, accepted={4, 7}, rejected={8})
         assert taken == [(4, 2), (6, 2), (7, 2), (8, 2), (9, 2)]
-    finally:
-        kafka.halt(kill=kill)
     with odradek.KafkaBroker(data_dir=kafka.log_dir, config=CONFIG) as broker:
         assert take(broker.bootstrap_servers, 2, accepted={6}, rejected=set()) == [(6, 3), (9, 3)]
         assert broker.bugs == []
-    try:
-        kafka.launch()
-        await_brokers([kafka])
+    with kafka.running(kill=kill):
         assert take(kafka.bootstrap_servers, 1, accepted={9}, rejected=set()) == [(9, 4)]
-    finally:
-        kafka.halt(kill=kill)

@@ -18,7 +18,6 @@ from odradek.protocol.generated.messages.streams_group_heartbeat import (
 )
 from odradek.protocol.json_form import to_json
 from tests.conformance.foreign_kafka import ForeignKafka, static_voters
-from tests.conformance.test_metadata_directory import await_brokers
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.target import wait_until
 
@@ -84,18 +83,12 @@ def test_members_go_on_with_the_other_broker(tmp_path: Path) -> None:
         assert tasks(ours.join("a")) == [0, 1, 2, 3]
         ours.beat("a", 2, 0, 1, 2, 3)
         left = ours.describe()
-    kafka.prepare()
-    kafka.launch()
-    try:
-        await_brokers([kafka])
-        with Application(kafka.bootstrap_servers) as theirs:
-            assert theirs.describe() == left
-            assert theirs.beat("a", 2, 0, 1, 2, 3).error_code == 0
-            assert tasks(theirs.join("b")) == []
-            assert tasks(theirs.beat("a", 2, 0, 1, 2, 3)) == [0, 1]
-            left = theirs.describe()
-    finally:
-        kafka.halt(kill=False)
+    with kafka.running(), Application(kafka.bootstrap_servers) as theirs:
+        assert theirs.describe() == left
+        assert theirs.beat("a", 2, 0, 1, 2, 3).error_code == 0
+        assert tasks(theirs.join("b")) == []
+        assert tasks(theirs.beat("a", 2, 0, 1, 2, 3)) == [0, 1]
+        left = theirs.describe()
     with (
         odradek.KafkaBroker(data_dir=kafka.log_dir, config=CONFIG) as broker,
         Application(broker.bootstrap_servers) as ours,

@@ -189,12 +189,9 @@ def test_a_real_broker_starts_on_what_odradek_wrote_and_back(tmp_path: Path) -> 
         with open_transaction(broker.bootstrap_servers):
             broker.close()
     kafka = RealKafka(folder=tmp_path, config=OLD_TIMESTAMPS)
-    try:
-        kafka.start()
+    with kafka.running():
         check(kafka.bootstrap_servers, topic_ids)
         go_on(kafka.bootstrap_servers)
-    finally:
-        kafka.halt()
     with odradek.KafkaBroker(data_dir=data, config=config) as broker:
         assert dict(broker.topics["later"].config) == {"retention.ms": "5000000"}
         assert read(broker.bootstrap_servers, "d-txn") == [*COMMITTED, b"seen"]
@@ -218,8 +215,7 @@ def test_a_real_broker_starts_on_what_a_killed_odradek_left(tmp_path: Path) -> N
         process.kill()
         process.wait()
     kafka = RealKafka(folder=tmp_path)
-    try:
-        kafka.start()
+    with kafka.running():
         client = admin(kafka.bootstrap_servers)
 
         def led() -> bool:
@@ -230,15 +226,12 @@ def test_a_real_broker_starts_on_what_a_killed_odradek_left(tmp_path: Path) -> N
         assert ids(kafka.bootstrap_servers, "a") == topic_ids
         assert configs(kafka.bootstrap_servers, ResourceType.TOPIC, "a")["retention.ms"] == "7654321"
         assert len(read(kafka.bootstrap_servers, "a")) == 33
-    finally:
-        kafka.halt()
 
 
 @pytest.mark.parametrize("kill", [False, True], ids=["stopped", "killed"])
 def test_odradek_starts_on_what_a_real_broker_wrote(tmp_path: Path, kill: bool) -> None:
     kafka = RealKafka(folder=tmp_path, config=SETTINGS)
-    try:
-        kafka.start()
+    with kafka.running(kill=True):
         client = admin(kafka.bootstrap_servers)
         topics = [
             NewTopic(name, 1, 1, config=how["config"] if isinstance(how, dict) else {}) for name, how in TOPICS.items()
@@ -250,8 +243,6 @@ def test_odradek_starts_on_what_a_real_broker_wrote(tmp_path: Path, kill: bool) 
         topic_ids = ids(kafka.bootstrap_servers, *NAMES)
         with open_transaction(kafka.bootstrap_servers):
             kafka.halt(kill=kill)
-    finally:
-        kafka.halt(kill=True)
     with odradek.KafkaBroker(data_dir=kafka.log_dir, config=OLD_TIMESTAMPS) as broker:
         assert list(broker.cluster.nodes) == [0]
         check(broker.bootstrap_servers, topic_ids)

@@ -1,13 +1,12 @@
-"""Topics, configuration and cluster as the admin clients of confluent-kafka and kafka-python see and change them."""
+"""Topics, configuration and cluster as the admin clients of the Python libraries see and change them."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
+import asyncio
 from typing import Any
 
 import pytest
-from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicCollection
+from confluent_kafka import ElectionType, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
@@ -16,27 +15,18 @@ from confluent_kafka.admin import (
     ConfigSource,
     NewPartitions,
     NewTopic,
+    OffsetSpec,
 )
 
 from tests.conformance.real_kafka import RELEASE
 from tests.scenarios.fixtures import MakeTopic
+from tests.scenarios.python_clients import KITS, Out, Settings, kafka, run_async
 from tests.scenarios.target import Target, unique, wait_until
 
 
 @pytest.fixture
 def admin(broker: Target) -> AdminClient:
     return AdminClient({"bootstrap.servers": broker.bootstrap, "log_level": 2})
-
-
-@pytest.fixture
-def kafka_python(broker: Target) -> Iterator[Any]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas in a deprecated way
-        from kafka import KafkaAdminClient
-
-        client = KafkaAdminClient(bootstrap_servers=broker.bootstrap)
-        yield client
-        client.close()
 
 
 def outcome(futures: Any) -> dict[str, tuple[int, str] | None]:
@@ -166,6 +156,10 @@ def test_settings_that_are_refused(admin: AdminClient, make_topic: MakeTopic) ->
         40,
         "Unknown topic config name: x",
     )
+    assert change(admin, "topic", name, entry("retention.ms", AlterConfigOpType.SET, "soon")) == (
+        40,
+        "Invalid value soon for configuration retention.ms: Not a number of type LONG",
+    )
     assert change(admin, "topic", name, entry("retention.ms", AlterConfigOpType.APPEND, "1")) == (
         40,
         "Can't APPEND to key retention.ms because its type is not LIST.",
@@ -202,7 +196,8 @@ def test_a_changed_broker_default_shows_in_topics(admin: AdminClient, make_topic
 
 def test_the_cluster(admin: AdminClient, broker: Target) -> None:
     cluster = admin.describe_cluster(include_authorized_operations=True).result(60)
-    assert cluster.cluster_id
+    assert len(cluster.cluster_id) == 22
+    assert len(cluster.nodes) == broker.nodes
     assert cluster.controller.id in [node.id for node in cluster.nodes]
     assert f"{cluster.nodes[0].host}:{cluster.nodes[0].port}" == broker.bootstrap
     assert {operation.name for operation in cluster.authorized_operations} == {
@@ -217,16 +212,75 @@ def test_the_cluster(admin: AdminClient, broker: Target) -> None:
 
 
 def test_an_election_that_is_not_needed(admin: AdminClient, make_topic: MakeTopic) -> None:
-    from confluent_kafka import TopicPartition
-
     name = make_topic()
     result = admin.elect_leaders(ElectionType.PREFERRED, [TopicPartition(name, 0)]).result(60)
     assert [error.code() for error in result.values()] == [84]
 
 
-def test_kafka_python_administers_too(kafka_python: Any, make_topic: MakeTopic) -> None:
-    name = make_topic("kp", partitions=2)
-    assert name in kafka_python.list_topics()
-    [topic] = kafka_python.describe_topics([name])
-    assert len(topic["partitions"]) == 2
-    assert kafka_python.describe_cluster()["brokers"]
+def test_offsets_and_records_with_librdkafka(admin: AdminClient, bootstrap: str, make_topic: MakeTopic) -> None:
+    topic = make_topic()
+    KITS[0].produce(bootstrap, topic, [Out(b"x", timestamp=1000 + n) for n in range(6)], Settings())
+    place = TopicPartition(topic, 0)
+
+    def listed(spec: OffsetSpec) -> int:
+        found: int = admin.list_offsets({place: spec})[place].result(60).offset
+        return found
+
+    assert listed(OffsetSpec.latest()) == 6
+    assert listed(OffsetSpec.max_timestamp()) == 5
+    assert listed(OffsetSpec.for_timestamp(1003)) == 3
+    before = TopicPartition(topic, 0, 4)
+    assert admin.delete_records([before])[before].result(60).low_watermark == 4
+    assert listed(OffsetSpec.earliest()) == 4
+
+
+def test_administration_with_kafka_python(bootstrap: str) -> None:
+    from kafka.admin import NewPartitions as MorePartitions
+    from kafka.admin import NewTopic as Topic
+    from kafka.errors import TopicAlreadyExistsError
+
+    name = unique("admin")
+    client = kafka.KafkaAdminClient(bootstrap_servers=bootstrap)
+    try:
+        client.create_topics([Topic(name, 1, 1)])
+        with pytest.raises(TopicAlreadyExistsError):
+            client.create_topics([Topic(name, 1, 1)])
+        client.create_partitions({name: MorePartitions(3)})
+        described = wait_until("partitions", lambda: _three(client.describe_topics([name])))
+        assert described[0]["name"] == name
+        assert name in client.list_topics()
+        assert client.describe_cluster()["cluster_id"]
+        client.delete_topics([name])
+        wait_until("deletion", lambda: name not in client.list_topics())
+    finally:
+        client.close()
+
+
+def _three(described: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return described if len(described[0]["partitions"]) == 3 else []
+
+
+def test_administration_with_aiokafka(bootstrap: str) -> None:
+    from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+    from aiokafka.errors import TopicAlreadyExistsError, for_code
+
+    name = unique("admin")
+
+    async def administer() -> None:
+        client = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+        await client.start()
+        try:
+            created = await client.create_topics([NewTopic(name, 2, 1)])
+            assert [error[1] for error in created.topic_errors] == [0]
+            again = await client.create_topics([NewTopic(name, 2, 1)])
+            assert [for_code(error[1]) for error in again.topic_errors] == [TopicAlreadyExistsError]
+            for _ in range(1000):  # a real Kafka lists it a moment after the answer
+                if name in await client.list_topics():
+                    break
+                await asyncio.sleep(0.02)
+            assert name in await client.list_topics()
+            await client.delete_topics([name])
+        finally:
+            await client.close()
+
+    run_async(administer())

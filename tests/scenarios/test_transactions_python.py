@@ -1,19 +1,14 @@
-"""Transactions with the Python clients: commit, abort, isolation, fencing, timeouts, consume-transform-produce.
-
-Run on odradek (tests/clients) and on a real Kafka (tests/conformance).
-"""
+"""Transactions with the Python clients: commit, abort, isolation, fencing, timeouts, consume-transform-produce."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import multiprocessing
 import os
 import time
-import warnings
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from functools import partial
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import aiokafka
 import aiokafka.errors
@@ -22,14 +17,10 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from tests.scenarios.fixtures import MakeTopic
+from tests.scenarios.python_clients import KITS, Reading, kafka, run_async
 from tests.scenarios.target import unique, wait_until
 
-with warnings.catch_warnings():  # its import reads its schemas through a deprecated function of importlib
-    warnings.simplefilter("ignore", DeprecationWarning)
-    import kafka
-
 PATIENCE_S = 60.0
-Answer = TypeVar("Answer")
 
 Ends = list[tuple[str, bool]]
 """Values, and whether the transaction that writes each is committed."""
@@ -83,7 +74,7 @@ def committed_offset(bootstrap: str, group: str, topic: str) -> int:
         return int(consumer.committed([TopicPartition(topic, 0)], timeout=PATIENCE_S)[0].offset)
 
 
-# -- writing, once for each library
+# -- writing
 
 
 def confluent_producer(bootstrap: str, transactional_id: str, **extra: Any) -> confluent_kafka.Producer:
@@ -100,37 +91,34 @@ def with_confluent(bootstrap: str, topic: str, transactional_id: str, ends: Ends
     for value, commit in ends:
         producer.begin_transaction()
         producer.produce(topic, value.encode(), partition=0)
+        assert (
+            producer.flush(PATIENCE_S) == 0
+        )  # a record of an aborted transaction may never leave the client otherwise
         (producer.commit_transaction if commit else producer.abort_transaction)(PATIENCE_S)
 
 
 def with_kafka_python(bootstrap: str, topic: str, transactional_id: str, ends: Ends) -> None:
-    producer = kafka.KafkaProducer(bootstrap_servers=bootstrap, transactional_id=transactional_id)
-    with contextlib.closing(producer):
+    with contextlib.closing(
+        kafka.KafkaProducer(bootstrap_servers=bootstrap, transactional_id=transactional_id)
+    ) as producer:
         producer.init_transactions()
         for value, commit in ends:
             producer.begin_transaction()
-            producer.send(topic, value.encode(), partition=0)
+            producer.send(topic, value.encode(), partition=0).get(PATIENCE_S)
             (producer.commit_transaction if commit else producer.abort_transaction)()
 
 
 def with_aiokafka(bootstrap: str, topic: str, transactional_id: str, ends: Ends) -> None:
     async def work() -> None:
-        producer = aiokafka.AIOKafkaProducer(bootstrap_servers=bootstrap, transactional_id=transactional_id)
-        await producer.start()
-        try:
+        async with aiokafka.AIOKafkaProducer(
+            bootstrap_servers=bootstrap, transactional_id=transactional_id
+        ) as producer:
             for value, commit in ends:
                 await producer.begin_transaction()
                 await producer.send_and_wait(topic, value.encode(), partition=0)
                 await (producer.commit_transaction() if commit else producer.abort_transaction())
-        finally:
-            await producer.stop()
 
-    run(work())
-
-
-def run(work: Coroutine[Any, Any, Answer]) -> Answer:
-    """Run asyncio code to its end."""
-    return asyncio.run(asyncio.wait_for(work, 120))
+    run_async(work())
 
 
 WRITERS: dict[str, Callable[[str, str, str, Ends], None]] = {
@@ -140,23 +128,21 @@ WRITERS: dict[str, Callable[[str, str, str, Ends], None]] = {
 }
 
 
-@pytest.fixture(params=WRITERS)
-def writer(request: pytest.FixtureRequest) -> Callable[[str, str, str, Ends], None]:
-    return WRITERS[request.param]
-
-
 # -- the scenarios
 
 
-def test_only_committed_transactions_are_read(
-    bootstrap: str, make_topic: MakeTopic, writer: Callable[[str, str, str, Ends], None]
+@pytest.mark.round
+@pytest.mark.parametrize("writer", WRITERS)
+def test_readers_of_committed_records_see_no_aborted_transaction(
+    writer: str, bootstrap: str, make_topic: MakeTopic
 ) -> None:
-    topic = make_topic("iso")
-    ends = [("a", True), ("b", False), ("c", False), ("d", True), ("e", True)]
-    writer(bootstrap, topic, unique("id"), ends)
-    read_in_the_end(bootstrap, topic, ["a", "d", "e"])
-    # an aborted record may never have left the client
-    assert [v for v in read(bootstrap, topic, isolation="read_uncommitted") if v in "ade"] == ["a", "d", "e"]
+    topic = make_topic()
+    WRITERS[writer](bootstrap, topic, unique("txn"), [("kept", True), ("dropped", False), ("kept too", True)])
+    for kit in KITS:
+        committed = kit.consume(bootstrap, topic, 2, Reading(isolation="read_committed"))
+        assert [(each.offset, each.value) for each in committed] == [(0, b"kept"), (4, b"kept too")]
+        everything = kit.consume(bootstrap, topic, 3, Reading())
+        assert [each.value for each in everything] == [b"kept", b"dropped", b"kept too"]
 
 
 def test_an_open_transaction_holds_readers_back(bootstrap: str, make_topic: MakeTopic) -> None:
@@ -168,6 +154,9 @@ def test_an_open_transaction_holds_readers_back(bootstrap: str, make_topic: Make
     producer.flush(PATIENCE_S)
     with_confluent(bootstrap, topic, unique("behind"), [("behind", True)])
     read_in_the_end(bootstrap, topic, ["before"])
+    for kit in KITS:
+        assert len(kit.consume(bootstrap, topic, 2, Reading(isolation="read_committed", timeout=0.5))) == 1
+        assert len(kit.consume(bootstrap, topic, 3, Reading())) == 3
     assert read(bootstrap, topic, isolation="read_uncommitted") == ["before", "open", "behind"]
     producer.commit_transaction(PATIENCE_S)
     wait_until("the commit", lambda: len(read(bootstrap, topic, isolation="read_committed")) == 3)
@@ -243,7 +232,7 @@ def test_a_second_aiokafka_producer_fences_the_first(bootstrap: str, make_topic:
         with contextlib.suppress(aiokafka.errors.KafkaError):
             await first.stop()
 
-    run(work())
+    run_async(work())
     read_in_the_end(bootstrap, topic, ["second"])
 
 
@@ -276,6 +265,22 @@ def test_offsets_are_committed_with_the_transaction(bootstrap: str, make_topic: 
             (producer.commit_transaction if commit else producer.abort_transaction)(PATIENCE_S)
             expected = 5 if commit else confluent_kafka.OFFSET_INVALID
             wait_until("the offset", partial(_has_committed, bootstrap, group, topic, expected))
+
+
+def test_aiokafka_commits_offsets_with_the_transaction(bootstrap: str, make_topic: MakeTopic) -> None:
+    topic, group = make_topic(), unique("group")
+    place = aiokafka.TopicPartition(topic, 0)
+
+    async def commit() -> int | None:
+        producer = aiokafka.AIOKafkaProducer(bootstrap_servers=bootstrap, transactional_id=unique("txn"))
+        async with producer, producer.transaction():
+            await producer.send_offsets_to_transaction({place: 7}, group)
+        async with aiokafka.AIOKafkaConsumer(bootstrap_servers=bootstrap, group_id=group) as consumer:
+            consumer.assign([place])
+            found: int | None = await consumer.committed(place)
+            return found
+
+    wait_until("the offset", lambda: run_async(commit()) == 7)
 
 
 # -- consume, transform, produce; killed at every step
