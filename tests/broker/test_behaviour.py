@@ -81,7 +81,7 @@ def address(broker: KafkaBroker, listener: str = "PLAINTEXT") -> tuple[str, int]
 
 
 @pytest.mark.parametrize(("release", "probe"), CASES)
-def test_probe(release: str, probe: Probe, brokers: Callable[[str], KafkaBroker]) -> None:
+def test_bad_input_is_answered_as_recorded(release: str, probe: Probe, brokers: Callable[[str], KafkaBroker]) -> None:
     with Wire(address(brokers(release), probe.listener)) as wire:
         wire.send(probe.sent)
         if probe.case in WITH_A_SHUTDOWN:

@@ -60,7 +60,7 @@ def until_it_waits(broker: KafkaBroker, partition: int) -> None:
     wait_until("a fetch that waits", lambda: broker._call(lambda: len(waiters)))
 
 
-def test_what_goes_in_comes_out(client: WireClient) -> None:
+def test_records_come_back_over_tcp_as_they_were_produced(client: WireClient) -> None:
     sent = [b"%d" % i for i in range(50)]
     for value in sent:
         answer = client.request(produce(0, value), 9).responses[0].partition_responses[0]

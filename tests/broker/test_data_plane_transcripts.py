@@ -22,7 +22,7 @@ def told(name: str, broker: KafkaBroker) -> list[Any]:
 
 @pytest.mark.long("sessions", "waiting")
 @pytest.mark.parametrize("name", CONVERSATIONS)
-def test_conversation(name: str, running: KafkaBroker) -> None:
+def test_requests_about_records_are_answered_as_recorded(name: str, running: KafkaBroker) -> None:
     assert told(name, running) == recorded("data_plane_wire")[name]
 
 

@@ -15,7 +15,7 @@ DIFFERENT: dict[str, dict[str, Any]] = {}
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_story(name: str) -> None:
+def test_clients_of_failing_nodes_are_answered_as_recorded(name: str) -> None:
     otherwise = DIFFERENT.get(name, {})
     expected = [[asked, otherwise.get(asked, answer)] for asked, answer in recorded()[name]]
     with odradek_cluster() as cluster:

@@ -56,7 +56,7 @@ def test_promises_are_kept_where_bytes_links_disks_and_loads_fail_too(seed: int)
         (4, ["11.669 cut(1, 3) for 1.461"]),
     ],
 )
-def test_what_once_broke_a_promise(seed: int, schedule: list[str]) -> None:
+def test_seeds_that_once_broke_a_promise_keep_it(seed: int, schedule: list[str]) -> None:
     outcome = run(seed, schedule=schedule)
     assert not outcome.wrong, report(outcome)
 

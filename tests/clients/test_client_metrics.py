@@ -23,7 +23,7 @@ def total(metrics: list[odradek.types.ClientMetric], name: str) -> float:
 
 
 @pytest.mark.jdk
-def test_java(java: JavaHost, broker: odradek.KafkaBroker) -> None:
+def test_the_java_client_pushes_its_metrics(java: JavaHost, broker: odradek.KafkaBroker) -> None:
     scenario = "Telemetry.clientsPush"
     java.begin([scenario], broker.bootstrap_servers)
 
@@ -54,7 +54,7 @@ def test_java(java: JavaHost, broker: odradek.KafkaBroker) -> None:
     assert any(metric.attributes.get("node_id") for metric in latencies)
 
 
-def test_librdkafka(broker: odradek.KafkaBroker) -> None:
+def test_librdkafka_pushes_its_metrics(broker: odradek.KafkaBroker) -> None:
     broker.create_topic("t")
     broker.subscribe_client_metrics("all", {"metrics": "org.apache.kafka.producer", "interval.ms": 100})
     producer = Producer(

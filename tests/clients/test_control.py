@@ -19,14 +19,14 @@ def control() -> Iterator[list[str]]:
         assert broker.bugs == []
 
 
-def test_kafkajs(control: list[str]) -> None:
+def test_kafkajs_works_with_a_broker_over_the_control_api(control: list[str]) -> None:
     node, folder = js_folder()
     report = reports([node, str(folder / "control.mjs"), *control])
     for scenario in ("aProducerTriesAgain", "aSilentMemberIsOut", "mistakesAreTold"):
         assert report(scenario) == ""
 
 
-def test_franz_go(control: list[str]) -> None:
+def test_franz_go_works_with_a_broker_over_the_control_api(control: list[str]) -> None:
     report = reports([str(go_program("control/main.go")), *control])
     for scenario in ("aProducerTriesAgain", "aSilentMemberIsOut"):
         assert report(scenario) == ""

@@ -22,7 +22,7 @@ zombie:
 """
 
 
-def test_what_is_lost(tmp_path: Path) -> None:
+def test_the_failover_example_tells_what_is_lost(tmp_path: Path) -> None:
     picture = tmp_path / "failover.svg"
     done = subprocess.run([sys.executable, str(RUN), str(picture)], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -163,7 +163,7 @@ def test_faststream_with_avro(broker: odradek.KafkaBroker, client: Any) -> None:
     assert broker.requests.count("SchemaRegistry", error=True) == 0
 
 
-def test_quix_streams(broker: odradek.KafkaBroker) -> None:
+def test_quix_streams_uses_the_schema_registry(broker: odradek.KafkaBroker) -> None:
     broker.create_topic("quix-orders")
     broker.create_topic("quix-doubled")
     command = [*quix_program(), broker.bootstrap_servers, broker.schema_registry_url]
@@ -173,13 +173,13 @@ def test_quix_streams(broker: odradek.KafkaBroker) -> None:
     assert doubled == [{"number": 2}, {"number": 4}, {"number": 6}]
 
 
-def test_franz_go(broker: odradek.KafkaBroker) -> None:
+def test_franz_go_uses_the_schema_registry(broker: odradek.KafkaBroker) -> None:
     report = reports([str(go_program("registry/main.go")), broker.bootstrap_servers, broker.schema_registry_url])
     for scenario in ("everyCall", "errorsHaveTheirCodes", "recordsAreDecoded"):
         assert report(scenario) == ""
 
 
-def test_javascript(broker: odradek.KafkaBroker) -> None:
+def test_javascript_uses_the_schema_registry(broker: odradek.KafkaBroker) -> None:
     node, folder = registry_js_folder()
     report = reports([node, str(folder / "registry.mjs"), broker.schema_registry_url])
     for scenario in (
@@ -193,7 +193,7 @@ def test_javascript(broker: odradek.KafkaBroker) -> None:
 
 
 @pytest.mark.jdk
-def test_java(broker: odradek.KafkaBroker) -> None:
+def test_the_java_serializers_use_the_schema_registry(broker: odradek.KafkaBroker) -> None:
     report = reports([*registry_java_command(), broker.bootstrap_servers, broker.schema_registry_url])
     for scenario in ("everyCall", "errorsHaveTheirCodes", "references", "recordsThereAndBack"):
         assert report(scenario) == ""
@@ -202,7 +202,7 @@ def test_java(broker: odradek.KafkaBroker) -> None:
     assert record.value.data == {"number": 7}
 
 
-def test_rust(broker: odradek.KafkaBroker) -> None:
+def test_rust_uses_the_schema_registry(broker: odradek.KafkaBroker) -> None:
     report = reports([str(rust_program()), broker.schema_registry_url])
     for scenario in ("avro_there_and_back", "references_are_registered", "what_is_not_compatible_is_refused"):
         assert report(scenario) == ""

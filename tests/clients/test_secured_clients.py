@@ -35,7 +35,7 @@ def value(name: str) -> bytes:
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_confluent_kafka(broker: KafkaBroker, mechanism: str) -> None:
+def test_confluent_kafka_connects_to_a_secured_broker(broker: KafkaBroker, mechanism: str) -> None:
     config = broker.client_config("alice", mechanism=mechanism)
     producer = Producer(config)
     producer.produce("orders", value=value(f"confluent {mechanism}"), partition=0)
@@ -49,7 +49,7 @@ def test_confluent_kafka(broker: KafkaBroker, mechanism: str) -> None:
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_kafka_python(broker: KafkaBroker, mechanism: str) -> None:
+def test_kafka_python_connects_to_a_secured_broker(broker: KafkaBroker, mechanism: str) -> None:
     config = broker.client_config("alice", "kafka-python", mechanism=mechanism)
     producer = kafka.KafkaProducer(**config)
     producer.send("orders", value(f"kafka-python {mechanism}"), partition=1).get(60)
@@ -62,7 +62,7 @@ def test_kafka_python(broker: KafkaBroker, mechanism: str) -> None:
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_aiokafka(broker: KafkaBroker, mechanism: str) -> None:
+def test_aiokafka_connects_to_a_secured_broker(broker: KafkaBroker, mechanism: str) -> None:
     config = broker.client_config("alice", "aiokafka", mechanism=mechanism)
 
     async def there_and_back() -> None:

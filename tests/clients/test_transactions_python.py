@@ -27,7 +27,7 @@ def open_transaction(broker: KafkaBroker, **extra: object) -> confluent_kafka.Pr
     return producer
 
 
-def test_a_timeout_without_waiting_for_it(here: KafkaBroker) -> None:
+def test_a_transaction_times_out_when_the_clock_is_moved(here: KafkaBroker) -> None:
     producer = open_transaction(here, **{"transaction.timeout.ms": 600_000})
     before = here.transactions["tx"]
     assert (before.state, before.partitions) == ("Ongoing", (("t", 0), ("t", 1)))
@@ -53,7 +53,7 @@ def test_a_held_commit_is_not_seen_until_it_is_released(here: KafkaBroker) -> No
     assert sorted(read(here.bootstrap_servers, "t", isolation="read_committed", partitions=2)) == ["0", "1"]
 
 
-def test_half_written_markers(here: KafkaBroker) -> None:
+def test_a_transaction_whose_markers_are_half_written_is_half_visible(here: KafkaBroker) -> None:
     producer = open_transaction(here)
     with here.hold("tx", at="Marker:t-1"):
         producer.commit_transaction(PATIENCE_S)

@@ -16,7 +16,7 @@ RECORDED = json.loads((VECTORS / "acl_hosts.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("level", RECORDED)
-def test_as_recorded(level: str) -> None:
+def test_hosts_of_acls_are_matched_as_recorded(level: str) -> None:
     with RealKafka(config=CONFIG, format_options=("--release-version", level)) as kafka:
         assert ask("127.0.0.1", kafka.port) == RECORDED[level]
 

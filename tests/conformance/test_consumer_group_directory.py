@@ -67,7 +67,7 @@ def given(reply: Any) -> list[int]:
     return [partition for row in reply.assignment.topic_partitions for partition in row.partitions]
 
 
-def test_members_go_on_with_the_other_broker(tmp_path: Path) -> None:
+def test_members_of_a_consumer_group_go_on_with_the_other_broker(tmp_path: Path) -> None:
     kafka = ForeignKafka(1, tmp_path)
     kafka.quorum = {**static_voters([kafka]), **CONFIG}
     topics = {SOURCE: {"partitions": 4}}

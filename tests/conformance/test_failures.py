@@ -33,5 +33,5 @@ def cluster() -> Iterator[FailingCluster]:
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in NOT_REPEATED])
-def test_story(name: str, cluster: FailingCluster) -> None:
+def test_clients_of_failing_nodes_are_answered_as_recorded(name: str, cluster: FailingCluster) -> None:
     assert transcribe(name, cluster) == recorded()[name]

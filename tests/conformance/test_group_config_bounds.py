@@ -73,7 +73,7 @@ def store(client: WireClient) -> None:
 
 
 @pytest.mark.parametrize("started", [real_kafka, own_broker])
-def test_what_is_stored_is_held_within_the_bounds_of_today(started: Started, tmp_path: Path) -> None:
+def test_group_configs_of_before_are_held_within_the_bounds_of_today(started: Started, tmp_path: Path) -> None:
     with started({}, tmp_path) as port, WireClient(port=port) as client:
         store(client)
         assert {group_id: interval_of(client, group_id, "a") for group_id in STORED} == {"high": 15_000, "low": 5_000}

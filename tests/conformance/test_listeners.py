@@ -81,12 +81,12 @@ def both() -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("what", [*NAMES, "configs", "changes", "configs after the changes", "limits"])
-def test_both_say_the_same(both: tuple[dict[str, Any], dict[str, Any]], what: str) -> None:
+def test_listeners_are_described_alike_by_both(both: tuple[dict[str, Any], dict[str, Any]], what: str) -> None:
     real, ours = both
     assert ours[what] == real[what]
 
 
-def test_both_register_the_same(both: tuple[dict[str, Any], dict[str, Any]]) -> None:
+def test_brokers_register_the_same_listeners(both: tuple[dict[str, Any], dict[str, Any]]) -> None:
     real, ours = both
     assert real["registered"]
     assert set(map(tuple, ours["registered"])) == set(map(tuple, real["registered"]))

@@ -27,7 +27,7 @@ def kafka() -> Iterator[tuple[RealKafka, Ports]]:
 
 
 @pytest.mark.parametrize("check", CHECKS)
-def test_kafka(kafka: tuple[RealKafka, Ports], check: Callable[[Ports], None]) -> None:
+def test_listeners_of_a_running_kafka_change(kafka: tuple[RealKafka, Ports], check: Callable[[Ports], None]) -> None:
     check(kafka[1])
 
 

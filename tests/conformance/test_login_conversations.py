@@ -23,11 +23,11 @@ def ports() -> Iterator[Ports]:
 
 
 @pytest.mark.parametrize("name", credential_conversations.CONVERSATIONS)
-def test_credentials(name: str, ports: Ports) -> None:
+def test_requests_about_credentials_are_answered_as_recorded(name: str, ports: Ports) -> None:
     assert credential_conversations.transcribe(name, ports) == recorded("credential_conversations", RELEASE)[name]
 
 
 @pytest.mark.parametrize("name", login_conversations.CONVERSATIONS)
-def test_log_ins(name: str, ports: Ports) -> None:
+def test_log_ins_are_answered_as_recorded(name: str, ports: Ports) -> None:
     told = login_conversations.transcribe(name, ports, release=RELEASE)
     assert told == recorded("login_conversations", RELEASE)[name]

@@ -24,7 +24,7 @@ def older(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_the_recorded_answers_are_kafkas(older: tuple[str, str], part: str) -> None:
+def test_older_message_formats_are_answered_as_recorded(older: tuple[str, str], part: str) -> None:
     release, servers = older
     expected = recorded("message_formats", release)[part]
     answers = told(servers, part)

@@ -289,7 +289,7 @@ def check_what_kafka_wrote_on(node: ForeignKafka) -> None:
         (dynamic_snapshot, bootstrap_servers),
     ],
 )
-def test_one_node(tmp_path: Path, write: Writer, quorum: Quorum) -> None:
+def test_a_kafka_node_starts_on_a_metadata_log_of_odradek(tmp_path: Path, write: Writer, quorum: Quorum) -> None:
     nodes = start_on(tmp_path, 1, write, quorum)
     try:
         await_brokers(nodes)
@@ -300,7 +300,7 @@ def test_one_node(tmp_path: Path, write: Writer, quorum: Quorum) -> None:
 
 
 @pytest.mark.parametrize(("write", "quorum"), [(static_log, static_voters), (dynamic_log, bootstrap_servers)])
-def test_three_nodes(tmp_path: Path, write: Writer, quorum: Quorum) -> None:
+def test_three_kafka_nodes_start_on_a_metadata_log_of_odradek(tmp_path: Path, write: Writer, quorum: Quorum) -> None:
     nodes = start_on(tmp_path, 3, write, quorum)
     try:
         await_brokers(nodes)

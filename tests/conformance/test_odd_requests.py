@@ -20,5 +20,5 @@ def told() -> Answers:
 
 
 @pytest.mark.parametrize("api", RECORDED)
-def test_the_recorded_answers_are_kafkas(told: Answers, api: str) -> None:
+def test_odd_requests_are_answered_as_recorded(told: Answers, api: str) -> None:
     assert differing(told[api], RECORDED[api]) == differing(RECORDED[api], told[api])

@@ -72,7 +72,7 @@ def tasks(reply: Any) -> list[int]:
     return [partition for row in reply.active_tasks for partition in row.partitions]
 
 
-def test_members_go_on_with_the_other_broker(tmp_path: Path) -> None:
+def test_members_of_a_streams_group_go_on_with_the_other_broker(tmp_path: Path) -> None:
     kafka = ForeignKafka(1, tmp_path)
     kafka.quorum = {**static_voters([kafka]), **CONFIG}
     topics = {SOURCE: {"partitions": 4}}

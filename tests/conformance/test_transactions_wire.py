@@ -7,5 +7,5 @@ from tests.scenarios.target import Target
 from tests.scenarios.transactions_wire import tell_all
 
 
-def test_the_recorded_answers_are_kafkas(target: Target) -> None:
+def test_transaction_requests_are_answered_as_recorded(target: Target) -> None:
     assert tell_all(target.bootstrap) == recorded("transactions_wire")

@@ -26,7 +26,7 @@ def command(*words: str) -> list[str]:
     return [sys.executable, "-m", "odradek", *words]
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_odradek_prints_its_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
     assert ended.value.code == 0

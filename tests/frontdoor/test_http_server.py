@@ -264,7 +264,7 @@ def test_a_client_that_says_no_more_is_cut_after_a_while(said: bytes) -> None:
     talk(echo, client, clock)
 
 
-def test_routes() -> None:
+def test_http_requests_find_their_route() -> None:
     routes = Routes(
         [("GET", "/", 1), ("GET", "/a/{name}", 2), ("PUT", "/a/{name}", 3), ("GET", "/a/{name}/b/{other}", 4)]
     )

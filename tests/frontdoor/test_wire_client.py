@@ -112,7 +112,7 @@ def test_an_answer_to_another_request_is_refused(serve: Callable[[Answer], int])
         WireClient("127.0.0.1", port)
 
 
-def test_nobody_listens() -> None:
+def test_the_wire_client_says_when_nobody_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     with pytest.raises(WireError, match=f"127.0.0.1:{port}: Connection refused"):

@@ -47,7 +47,7 @@ def check_journey(text: str, pattern: str, began: float) -> None:
 
 
 @pytest.mark.slow
-def test_poll_pipeline() -> None:
+def test_the_example_poll_pipeline_runs() -> None:
     pytest.importorskip("kafka")
     lines = output_of("poll_pipeline", "run.py").splitlines()
     assert lines[-1] == "40 records in 10 polls"
@@ -84,7 +84,7 @@ def test_retry_on_spark(spark_output: Callable[..., str]) -> None:
 
 
 @pytest.mark.slow
-def test_spark_stream(spark_output: Callable[..., str]) -> None:
+def test_the_example_spark_stream_runs(spark_output: Callable[..., str]) -> None:
     lines = spark_output("spark_stream", "run.py").splitlines()
     assert lines[0] == "'to be or not to be': be 2, not 1, or 1, to 2"
     assert lines[1] == "'that is the question whether to be': be 3, is 1, question 1, that 1, the 1, to 3, whether 1"
@@ -102,7 +102,7 @@ def shown_by(cell: str, names: dict[str, Any]) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("spark")
-def test_notebook() -> None:
+def test_the_example_notebook_runs() -> None:
     """Its cells in this process, whose Spark they find; Jupyter's kernel would start another one."""
     notebook = json.loads((EXAMPLES / "notebook" / "orders.ipynb").read_text())
     cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]

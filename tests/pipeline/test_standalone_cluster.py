@@ -107,7 +107,9 @@ def fill(broker: odradek.KafkaBroker) -> None:
     consumer.close()
 
 
-def test_batch_jobs(spark: Any, cluster: StandaloneCluster, kafka_broker_factory: Any, tmp_path: Path) -> None:
+def test_batch_jobs_run_on_a_standalone_cluster(
+    spark: Any, cluster: StandaloneCluster, kafka_broker_factory: Any, tmp_path: Path
+) -> None:
     topics = {"in": 2, "out": 2, "again-local": 2, "again-cluster": 2}
     broker = kafka_broker_factory(topics=topics, config=FEW_PARTITIONS, data_dir=tmp_path / "data")
     fill(broker)

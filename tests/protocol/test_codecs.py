@@ -73,7 +73,7 @@ def read(decode: Callable[..., Any], data: Any, offset: int = 0) -> Any:
 @pytest.mark.parametrize("message", READ, ids=lambda message: message.__name__)
 @FEW
 @given(data=st.data())
-def test_reading(message: type[VersionedMessage], data: st.DataObject) -> None:
+def test_written_out_decoders_read_what_construct_reads(message: type[VersionedMessage], data: st.DataObject) -> None:
     for version in versions(message):
         written, at_run_time = decoders(message, version)
         encoded = codec(message, version).encode(data.draw(instances(message, version)))
@@ -120,7 +120,7 @@ def test_what_is_written_out_reads_it_all_by_itself(
 @pytest.mark.parametrize("message", WRITTEN, ids=lambda message: message.__name__)
 @FEW
 @given(data=st.data())
-def test_writing(message: type[VersionedMessage], data: st.DataObject) -> None:
+def test_written_out_encoders_write_what_construct_writes(message: type[VersionedMessage], data: st.DataObject) -> None:
     for version in versions(message):
         value = data.draw(instances(message, version))
         assert encoder(message, version)(value) == compile_encoder(fold(message, version), version)(value)

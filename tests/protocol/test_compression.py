@@ -27,7 +27,7 @@ PACKED = [c for c in Codec if c]
 
 @given(st.binary(max_size=5000), st.sampled_from(Codec))
 @settings(max_examples=examples(100))
-def test_round_trip(data: bytes, codec: Codec) -> None:
+def test_compressed_data_come_back(data: bytes, codec: Codec) -> None:
     assert bytes(decompress(codec, compress(codec, data))) == data
 
 
@@ -50,7 +50,7 @@ def test_large_data_and_memoryviews(codec: Codec) -> None:
 @pytest.mark.parametrize(
     ("codec", "levels"), [(Codec.GZIP, [-1, 1, 9]), (Codec.LZ4, [1, 9, 17]), (Codec.ZSTD, [-5, 1, 19])]
 )
-def test_levels(codec: Codec, levels: list[int]) -> None:
+def test_data_compressed_at_each_level_come_back(codec: Codec, levels: list[int]) -> None:
     data = b"some text that repeats, some text that repeats" * 50
     for level in levels:
         assert bytes(decompress(codec, compress(codec, data, level))) == data

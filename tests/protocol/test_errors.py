@@ -10,7 +10,7 @@ def test_the_table() -> None:
     assert ErrorCode(3) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_retriable() -> None:
+def test_retriable_errors_are_kafkas() -> None:
     assert ErrorCode.NOT_LEADER_OR_FOLLOWER.retriable
     assert ErrorCode.NOT_LEADER_OR_FOLLOWER.refreshes_metadata
     assert ErrorCode.COORDINATOR_LOAD_IN_PROGRESS.retriable

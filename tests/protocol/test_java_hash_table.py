@@ -43,7 +43,7 @@ def test_what_is_taken_out_leaves_its_slots() -> None:
     assert list(table) == [0, 33, 16]
 
 
-def test_sizes() -> None:
+def test_a_java_hash_table_grows_as_in_java() -> None:
     assert [slots_for(n) for n in (0, 1, 2, 3, 16, 17)] == [1, 1, 2, 4, 16, 32]
     assert [slots_of_copy(n) for n in (0, 11, 12, 24)] == [16, 16, 32, 64]
 

@@ -43,7 +43,7 @@ def test_equality_and_repr() -> None:
         hash(topic)
 
 
-def test_replace() -> None:
+def test_a_message_is_copied_with_other_fields() -> None:
     request = MetadataRequest(topics=None)
     changed = request.replace(include_topic_authorized_operations=True)
     assert (changed.topics, changed.include_topic_authorized_operations) == (None, True)

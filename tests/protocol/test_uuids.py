@@ -9,7 +9,7 @@ import pytest
 from odradek.protocol.uuids import new_uuid, new_uuid_text, uuid_from_text, uuid_to_text
 
 
-def test_text() -> None:
+def test_uuids_are_written_in_kafkas_base64() -> None:
     assert uuid_to_text(bytes(16)) == "AAAAAAAAAAAAAAAAAAAAAA"
     assert uuid_from_text("ABKkhKcESWeFeOXEZl77-w").hex() == "0012a484a70449678578e5c4665efbfb"
     assert uuid_to_text(uuid_from_text("ABKkhKcESWeFeOXEZl77-w")) == "ABKkhKcESWeFeOXEZl77-w"

@@ -9,7 +9,7 @@ from odradek.protocol.varint import encode_tagged_section, encode_uvarint, read_
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_round_trip(value: int) -> None:
+def test_varints_come_back(value: int) -> None:
     encoded = encode_uvarint(value)
     assert read_uvarint(b"." + encoded + b".", 1) == (value, 1 + len(encoded))
 

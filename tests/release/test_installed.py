@@ -13,7 +13,7 @@ pytest.importorskip("confluent_kafka")
 from confluent_kafka import Producer
 
 
-def test_orders(kafka_broker: odradek.KafkaBroker) -> None:
+def test_the_plugin_of_an_installed_odradek_gives_a_test_its_broker(kafka_broker: odradek.KafkaBroker) -> None:
     kafka_broker.create_topic("orders", 3)
     producer = Producer({"bootstrap.servers": kafka_broker.bootstrap_servers})
     producer.produce("orders", key="1", value="book")

@@ -44,13 +44,13 @@ def guarded(side: str) -> Iterator[Target]:
 
 @pytest.mark.jdk
 @pytest.mark.parametrize("scenario", scenario_names("Acls"))
-def test_java(scenario: str, java: JavaHost, guarded: Target) -> None:
+def test_the_java_admin_client_manages_acls(scenario: str, java: JavaHost, guarded: Target) -> None:
     result = java.scenario(scenario, guarded.bootstrap)
     assert result["ok"], result["error"]
 
 
 @pytest.mark.jdk
-def test_kafka_acls(java: JavaHost, guarded: Target) -> None:
+def test_the_acls_tool_adds_lists_and_removes_acls(java: JavaHost, guarded: Target) -> None:
     shell, topic = Shell(java, guarded.bootstrap), unique("acl")
     who = ("--allow-principal", "User:alice")
     added = shell.run("AclCommand", "--add", *who, "--consumer", "--topic", topic, "--group", "g").stdout
@@ -78,7 +78,7 @@ def test_kafka_acls(java: JavaHost, guarded: Target) -> None:
     wait_until("no entries", lambda: not listed("--resource-pattern-type", "match"))
 
 
-def test_librdkafka(guarded: Target) -> None:
+def test_librdkafka_manages_acls(guarded: Target) -> None:
     admin = AdminClient({"bootstrap.servers": guarded.bootstrap, "log_level": 2})
     name = unique("acl")
     entry = AclBinding(

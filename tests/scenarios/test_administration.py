@@ -194,7 +194,7 @@ def test_a_changed_broker_default_shows_in_topics(admin: AdminClient, make_topic
     wait_until("the old default", lambda: configs(admin, "topic", name)["delete.retention.ms"].value == "86400000")
 
 
-def test_the_cluster(admin: AdminClient, broker: Target) -> None:
+def test_describe_cluster_tells_nodes_and_authorized_operations(admin: AdminClient, broker: Target) -> None:
     cluster = admin.describe_cluster(include_authorized_operations=True).result(60)
     assert len(cluster.cluster_id) == 22
     assert len(cluster.nodes) == broker.nodes

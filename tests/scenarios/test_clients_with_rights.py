@@ -110,7 +110,7 @@ def first_error(consumer: Consumer) -> int:
 # -- confluent-kafka
 
 
-def test_producer(users: Users) -> None:
+def test_a_producer_needs_write_on_the_topic(users: Users) -> None:
     topic = users.topic()
     producer = Producer(users.config(ANN, **{"message.timeout.ms": 5000}))
     assert delivered(producer, topic) == KafkaError.TOPIC_AUTHORIZATION_FAILED
@@ -138,7 +138,7 @@ def test_a_topic_is_not_created_for_who_may_not(users: Users) -> None:
     wait_until("a record", lambda: delivered(producer, missing) == 0)
 
 
-def test_consumer(users: Users) -> None:
+def test_a_consumer_needs_read_on_topic_and_group(users: Users) -> None:
     topic, group = users.topic(records=1), unique("rights")
 
     def met(user: str) -> int:
@@ -180,7 +180,7 @@ def test_commits_need_the_topic_too(users: Users) -> None:
     reader.close()
 
 
-def test_transactional_producer(users: Users) -> None:
+def test_a_transactional_producer_needs_write_on_its_id(users: Users) -> None:
     topic, secret, own = users.topic(), users.topic(), unique("rights")
     assert (
         refusal(lambda: Producer(users.config(CHO, transactional_id=own)).init_transactions(PATIENCE_S))
@@ -247,7 +247,7 @@ def test_consumer_groups_tool(users: Users, java: JavaHost, tmp_path: Path) -> N
 
 @pytest.mark.jdk
 @pytest.mark.parametrize("scenario", scenario_names("Rights"))
-def test_java(scenario: str, java: JavaHost, users: Users) -> None:
+def test_the_java_clients_are_told_of_missing_rights(scenario: str, java: JavaHost, users: Users) -> None:
     java.begin(scenario_names("Rights"), users.bootstrap)
     result = java.scenario(scenario, users.bootstrap)
     assert result["ok"], result["error"]
@@ -307,7 +307,7 @@ def desk(users: Users, java: JavaHost, tmp_path: Path) -> Desk:
 
 
 @pytest.mark.jdk
-def test_topics_tool(desk: Desk) -> None:
+def test_the_topics_tool_is_told_of_missing_rights(desk: Desk) -> None:
     assert desk.hidden not in desk.told(TOPICS, "--list")
     unknown = f"Topic '{desk.hidden}' does not exist as expected"
     assert unknown in desk.refused(TOPICS, "--describe", "--topic", desk.hidden)
@@ -332,7 +332,7 @@ def test_topics_tool(desk: Desk) -> None:
 
 
 @pytest.mark.jdk
-def test_configs_tool(desk: Desk) -> None:
+def test_the_configs_tool_is_told_of_missing_rights(desk: Desk) -> None:
     topic = ("--entity-type", "topics", "--entity-name", desk.seen)
     change = ("--alter", *topic, "--add-config", "retention.ms=1000")
     assert TOPIC_REFUSED in desk.refused(CONFIGS, "--describe", *topic)
@@ -350,7 +350,7 @@ def test_configs_tool(desk: Desk) -> None:
 
 
 @pytest.mark.jdk
-def test_acls_tool(desk: Desk) -> None:
+def test_the_acls_tool_is_told_of_missing_rights(desk: Desk) -> None:
     refused = "ClusterAuthorizationException: Request"
     entry = ("--allow-principal", "User:x", "--operation", "Read", "--topic", desk.seen)
     assert refused in desk.refused(ACLS, "--list")
@@ -359,7 +359,7 @@ def test_acls_tool(desk: Desk) -> None:
 
 
 @pytest.mark.jdk
-def test_console_producer(desk: Desk) -> None:
+def test_the_console_producer_is_told_of_missing_rights(desk: Desk) -> None:
     hidden = desk.produced(desk.hidden, "lost\n")
     assert f"Not authorized to access topics: [{desk.hidden}]" in hidden
     # an idempotent producer gets no producer id while its user may write to no topic, those of other tests included
@@ -370,7 +370,7 @@ def test_console_producer(desk: Desk) -> None:
 
 
 @pytest.mark.jdk
-def test_console_consumer(desk: Desk) -> None:
+def test_the_console_consumer_is_told_of_missing_rights(desk: Desk) -> None:
     group = unique("rights")
     reading = ("--from-beginning", "--max-messages", "2", "--timeout-ms", "30000", "--topic")
     assert f"Not authorized to access topics: [{desk.hidden}]" in desk.told(CONSUMER, *reading, desk.hidden)
@@ -386,7 +386,7 @@ def test_console_consumer(desk: Desk) -> None:
 
 
 @pytest.mark.jdk
-def test_transactions_tool(desk: Desk) -> None:
+def test_the_transactions_tool_is_told_of_missing_rights(desk: Desk) -> None:
     own, foreign = unique("rights"), unique("rights")
     producers = []
     for name in (own, foreign):

@@ -59,7 +59,7 @@ def shell(java: JavaHost, broker: Target) -> Shell:
     return Shell(java, broker.bootstrap)
 
 
-def test_topics(shell: Shell) -> None:
+def test_the_topics_tool_creates_describes_alters_and_deletes(shell: Shell) -> None:
     topic = unique("tools")
     shell.run("TopicCommand", "--create", "--topic", topic, "--partitions", "3", "--config", "retention.ms=60000")
     wait_until("the topic", lambda: topic in shell.lines("TopicCommand", "--list"))
@@ -76,7 +76,7 @@ def test_topics(shell: Shell) -> None:
     wait_until("deletion", lambda: topic not in shell.lines("TopicCommand", "--list"))
 
 
-def test_configs(shell: Shell, make_topic: MakeTopic) -> None:
+def test_the_configs_tool_describes_and_alters(shell: Shell, make_topic: MakeTopic) -> None:
     topic = make_topic()
     entity = ("--entity-type", "topics", "--entity-name", topic)
     command = CONFIG_COMMAND
@@ -137,7 +137,7 @@ def test_log_dirs_and_the_cluster(shell: Shell, make_topic: MakeTopic) -> None:
     assert re.search(r"Cluster ID: \S{22}", cluster.stdout)
 
 
-def test_consumer_groups(shell: Shell, make_topic: MakeTopic) -> None:
+def test_the_consumer_groups_tool_lists_describes_and_resets(shell: Shell, make_topic: MakeTopic) -> None:
     topic, group = make_topic(partitions=2), unique("tools")
     command = "consumer.group.ConsumerGroupCommand"
     CONFLUENT.produce(shell.bootstrap, topic, [Out(b"x")] * 10, Settings())
@@ -182,7 +182,7 @@ def test_consumer_groups(shell: Shell, make_topic: MakeTopic) -> None:
     assert group not in shell.lines(command, "--list")
 
 
-def test_streams_groups(shell: Shell) -> None:
+def test_the_streams_groups_tool_lists_and_describes(shell: Shell) -> None:
     command = f"{TOOLS}.streams.StreamsGroupCommand"
     host, port = shell.bootstrap.rsplit(":", 1)
     talk = StreamsConversation(host, int(port))
@@ -332,7 +332,7 @@ def test_transactional_message_copier_that_aborts_at_random(shell: Shell, make_t
     wait_until("the group's offset", lambda: re.search(rf"{source}\s+0\s+300\s+300\s+0\s", shell.run(*describe).stdout))
 
 
-def test_producer_performance(java: JavaHost, shell: Shell, make_topic: MakeTopic) -> None:
+def test_the_producer_performance_tool_runs(java: JavaHost, shell: Shell, make_topic: MakeTopic) -> None:
     topic = make_topic()
     options = ["--topic", topic, "--num-records", "2000", "--record-size", "100", "--throughput", "-1"]
     result = java.tool(f"{TOOLS}.ProducerPerformance", *options, "--bootstrap-server", shell.bootstrap)

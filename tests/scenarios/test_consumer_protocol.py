@@ -115,7 +115,7 @@ def _shared(members: Sequence[Consumer], topic: str, partitions: int) -> None:
     wait_until(f"{partitions} partitions shared by {len(members)}", even)
 
 
-def test_members_join_and_leave(join: Join, make_topic: MakeTopic) -> None:
+def test_members_of_the_consumer_protocol_join_and_leave(join: Join, make_topic: MakeTopic) -> None:
     topic = make_topic(partitions=6)
     members = [join(topic)]
     _shared(members, topic, 6)

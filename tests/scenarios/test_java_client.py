@@ -19,7 +19,7 @@ SCENARIOS = [
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_java(scenario: str, java: JavaHost, broker: Target, request: pytest.FixtureRequest) -> None:
+def test_the_java_client(scenario: str, java: JavaHost, broker: Target, request: pytest.FixtureRequest) -> None:
     java.begin(_chosen(request), broker.bootstrap)
     result = java.scenario(scenario, broker.bootstrap)
     assert result["ok"], result["error"]

@@ -101,7 +101,7 @@ def test_members_of_classic_groups(broker: Target) -> None:
                 assert members == java_order(ids[:count], hash_of_text)
 
 
-def test_groups(broker: Target) -> None:
+def test_list_groups_is_in_the_coordinators_order(broker: Target) -> None:
     """Partition by partition of the offsets topic, as the coordinator of a node has them in a concurrent hash map."""
     prefix = unique("order")
     groups = [f"{prefix}-{number}" for number in range(150)]

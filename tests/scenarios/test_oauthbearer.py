@@ -38,13 +38,13 @@ def test_tokens_without_a_signature(secured: Secured) -> None:
     } == UNSECURED_OUTCOMES
 
 
-def test_signed_tokens(secured: Secured) -> None:
+def test_signed_tokens_are_accepted_or_refused_as_listed(secured: Secured) -> None:
     assert {
         name: outcome(secured, "SIGNED", first_message(token(secured.signer))) for name, token in SIGNED.items()
     } == SIGNED_OUTCOMES
 
 
-def test_messages(secured: Secured) -> None:
+def test_oauthbearer_messages_are_answered_as_listed(secured: Secured) -> None:
     assert {
         name: outcome(secured, "OAUTH", message(claims())) for name, message in MESSAGES.items()
     } == MESSAGE_OUTCOMES

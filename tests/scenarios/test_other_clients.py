@@ -170,11 +170,11 @@ def js_report(target: Target) -> Report:
 
 @pytest.mark.round
 @pytest.mark.parametrize("scenario", GO_SCENARIOS)
-def test_franz_go(scenario: str, go_report: Report, broker: Target) -> None:
+def test_franz_go_runs_its_scenarios(scenario: str, go_report: Report, broker: Target) -> None:
     assert go_report(scenario) == ""
 
 
 @pytest.mark.round
 @pytest.mark.parametrize("scenario", [name for name in JS_SCENARIOS if name not in ("until", "topic")])
-def test_kafkajs(scenario: str, js_report: Report, broker: Target) -> None:
+def test_kafkajs_runs_its_scenarios(scenario: str, js_report: Report, broker: Target) -> None:
     assert js_report(scenario) == ""

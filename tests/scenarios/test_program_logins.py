@@ -221,7 +221,7 @@ PROTOCOLS = pytest.mark.parametrize("listener", ["SASL", "TLS"])
 
 
 @pytest.mark.parametrize("attempt", [*GOOD, "good certificate"])
-def test_franz_go(franz_go: Outcomes, attempt: str) -> None:
+def test_franz_go_logs_in_or_is_refused(franz_go: Outcomes, attempt: str) -> None:
     assert franz_go(attempt) == ""
 
 
@@ -237,7 +237,7 @@ def test_franz_go_and_certificates(franz_go: Outcomes, attempt: str) -> None:
 
 
 @pytest.mark.parametrize("attempt", [*GOOD, "good certificate"])
-def test_kafkajs(kafkajs: Outcomes, attempt: str) -> None:
+def test_kafkajs_logs_in_or_is_refused(kafkajs: Outcomes, attempt: str) -> None:
     assert kafkajs(attempt) == ""
 
 

@@ -120,7 +120,7 @@ def test_a_static_member_comes_back_to_its_partitions(library: str, group: Group
 
 
 @pytest.mark.round
-def test_commits(library: str, group: Group, make_topic: MakeTopic) -> None:
+def test_committed_offsets_are_where_the_next_member_begins(library: str, group: Group, make_topic: MakeTopic) -> None:
     topic = make_topic()
     KITS[0].produce(group.bootstrap, topic, [Out(b"a"), Out(b"b"), Out(b"c")], Settings())
     first = group.join(library, topic, session_ms=30_000)

@@ -68,7 +68,7 @@ def topic(log_ins: LogIns) -> str:
 
 @PROTOCOLS
 @WAYS
-def test_confluent_kafka(log_ins: LogIns, listener: str, mechanism: str, topic: str) -> None:
+def test_confluent_kafka_logs_in_with_sasl(log_ins: LogIns, listener: str, mechanism: str, topic: str) -> None:
     config = librdkafka(log_ins, listener, mechanism)
     producer = confluent_kafka.Producer(config)
     producer.produce(topic, VALUE)
@@ -122,7 +122,7 @@ def test_confluent_kafka_over_the_end_of_sessions(log_ins: LogIns, mechanism: st
 
 @PROTOCOLS
 @WAYS
-def test_kafka_python(log_ins: LogIns, listener: str, mechanism: str, topic: str) -> None:
+def test_kafka_python_logs_in_with_sasl(log_ins: LogIns, listener: str, mechanism: str, topic: str) -> None:
     way = python_way(log_ins, listener, mechanism)
     producer = kafka.KafkaProducer(**way)
     producer.send(topic, VALUE).get(60)
@@ -160,7 +160,7 @@ def test_kafka_python_over_the_end_of_sessions(log_ins: LogIns, mechanism: str, 
 
 @PROTOCOLS
 @WAYS
-def test_aiokafka(log_ins: LogIns, listener: str, mechanism: str, topic: str) -> None:
+def test_aiokafka_logs_in_with_sasl(log_ins: LogIns, listener: str, mechanism: str, topic: str) -> None:
     way = python_way(log_ins, listener, mechanism)
 
     async def there_and_back() -> bytes | None:

@@ -71,7 +71,7 @@ def tools(java: JavaHost, log_ins: LogIns, tmp_path: Path) -> Tools:
 
 
 @pytest.mark.parametrize("scenario", scenario_names("LogIns"))
-def test_java(scenario: str, java: JavaHost, log_ins: LogIns) -> None:
+def test_the_java_clients_log_in_with_sasl(scenario: str, java: JavaHost, log_ins: LogIns) -> None:
     places = [f"{name}={log_ins.address(name)}" for name in log_ins.ports]
     bootstrap = ",".join([*places, f"ca={log_ins.ca}"])
     java.begin(scenario_names("LogIns"), bootstrap)
@@ -82,7 +82,7 @@ def test_java(scenario: str, java: JavaHost, log_ins: LogIns) -> None:
 @pytest.mark.parametrize(
     ("listener", "mechanism"), [("SASL", "PLAIN"), ("TLS", "SCRAM-SHA-256"), ("TLS", "SCRAM-SHA-512")]
 )
-def test_topics(tools: Tools, log_ins: LogIns, listener: str, mechanism: str) -> None:
+def test_the_topics_tool_logs_in_with_sasl(tools: Tools, log_ins: LogIns, listener: str, mechanism: str) -> None:
     topic = unique("tool")
     way = log_ins.java_properties(listener, mechanism, "alice", password_of(mechanism))
     created = tools.run(TOPICS, way, "--create", "--topic", topic, listener=listener)
@@ -95,7 +95,7 @@ def test_topics(tools: Tools, log_ins: LogIns, listener: str, mechanism: str) ->
     assert "SaslAuthenticationException: Authentication failed" in refused.stdout + refused.stderr
 
 
-def test_users(tools: Tools) -> None:
+def test_the_configs_tool_manages_scram_users(tools: Tools) -> None:
     admin, user = tools.scram("alice", SCRAM_USERS["alice"]), unique("user")
     entity = ("--entity-type", "users", "--entity-name", user)
 
@@ -132,7 +132,7 @@ def test_users(tools: Tools) -> None:
     tools.printed(CONFIGS, admin, "--alter", *entity, "--delete-config", "SCRAM-SHA-512")
 
 
-def test_tokens(tools: Tools) -> None:
+def test_the_delegation_tokens_tool_manages_tokens(tools: Tools) -> None:
     alice, bob = (tools.scram(user, SCRAM_USERS[user]) for user in ("alice", "bob"))
     created = tools.printed(
         TOKENS, alice, "--create", "--max-life-time-period", "-1", "--renewer-principal", "User:bob"

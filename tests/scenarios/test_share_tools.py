@@ -154,7 +154,7 @@ def test_share_groups_tool(shell: Shell, make_topic: MakeTopic, new_group: NewGr
 
 
 @pytest.mark.jdk
-def test_formatters(shell: Shell, make_topic: MakeTopic, new_group: NewGroup) -> None:
+def test_the_formatters_print_records_of_share_groups(shell: Shell, make_topic: MakeTopic, new_group: NewGroup) -> None:
     topic, group = make_topic(), new_group()
     _fill(shell.bootstrap, topic, "a", "b", "c")
     with ShareMember(shell.bootstrap, group, topic, **{"share.acknowledgement.mode": "explicit"}) as consumer:

@@ -102,7 +102,7 @@ def test_offsets_for_times(kit: Kit, bootstrap: str, make_topic: MakeTopic) -> N
     assert found[1] in (0 if end else None, None)
 
 
-def test_watermarks(kit: Kit, bootstrap: str, make_topic: MakeTopic) -> None:
+def test_watermarks_of_a_partition_are_told(kit: Kit, bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic()
     assert kit.watermarks(bootstrap, topic, 0) == (0, 0)
     kit.produce(bootstrap, topic, [Out(b"x")] * 7, Settings())

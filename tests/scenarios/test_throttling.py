@@ -116,7 +116,7 @@ def expected_ms(used: float, quota: float) -> float:
     return (used / 10 - quota) / quota * 10_000
 
 
-def test_produce(quotas: Quotas, make_topic: MakeTopic) -> None:
+def test_produce_above_the_quota_is_throttled(quotas: Quotas, make_topic: MakeTopic) -> None:
     topic, client_id = make_topic(), unique("producer")
     request = produce_request(topic, 21_000)
     size = len(request_frame(request, 9, 1, client_id)) - 4
@@ -139,7 +139,7 @@ def test_produce_without_acks(quotas: Quotas, make_topic: MakeTopic) -> None:
         assert next_after_ms(client, begun) >= expected_ms(size, 2000.0) - 20 - EARLY_MS
 
 
-def test_fetch(quotas: Quotas, make_topic: MakeTopic) -> None:
+def test_fetch_above_the_quota_is_throttled(quotas: Quotas, make_topic: MakeTopic) -> None:
     topic, client_id = make_topic(), unique("consumer")
     with quotas.client("filler") as client:
         client.request(produce_request(topic, 19_000), 9)
@@ -156,7 +156,7 @@ def test_fetch(quotas: Quotas, make_topic: MakeTopic) -> None:
     assert time.monotonic() - begun < 60
 
 
-def test_mutations(quotas: Quotas) -> None:
+def test_create_topics_above_the_quota_is_throttled(quotas: Quotas) -> None:
     client_id, name = unique("admin"), unique("mutated")
     quotas.set({"client-id": client_id}, "controller_mutation_rate", 1.0)
     with quotas.client(client_id) as client:
@@ -246,7 +246,7 @@ def test_the_java_producer_measures_it(quotas: Quotas, make_topic: MakeTopic, ja
 
 
 @pytest.mark.jdk
-def test_kafka_configs(broker: Target, java: JavaHost) -> None:
+def test_the_configs_tool_sets_quotas(broker: Target, java: JavaHost) -> None:
     shell = Shell(java, broker.bootstrap)
     command, name = CONFIG_COMMAND, unique("u")
     entities = {

@@ -159,7 +159,9 @@ def _outcome(secured: Secured, listener: str, context: ssl.SSLContext) -> str:
         ("WANTED", "late", "alert"),
     ],
 )
-def test_who_is_let_in(secured: Secured, version: str, listener: str, certificate: str | None, outcome: str) -> None:
+def test_tls_listeners_let_in_certificates_and_versions_as_configured(
+    secured: Secured, version: str, listener: str, certificate: str | None, outcome: str
+) -> None:
     assert _outcome(secured, listener, _context(secured, certificate, version)) == outcome
 
 
@@ -235,7 +237,7 @@ VALUES = [bytes([number]) * size for number, size in enumerate([1, 100, 20_000, 
 
 
 @pytest.mark.parametrize(("listener", "certificate"), WAYS)
-def test_confluent(secured: Secured, listener: str, certificate: str | None) -> None:
+def test_confluent_kafka_connects_with_tls(secured: Secured, listener: str, certificate: str | None) -> None:
     topic = _topic(secured)
     producer = confluent_kafka.Producer(_librdkafka(secured, listener, certificate))
     for value in VALUES:
@@ -254,7 +256,7 @@ def test_confluent(secured: Secured, listener: str, certificate: str | None) -> 
 
 
 @pytest.mark.parametrize(("listener", "certificate"), WAYS)
-def test_kafka_python(secured: Secured, listener: str, certificate: str | None) -> None:
+def test_kafka_python_connects_with_tls(secured: Secured, listener: str, certificate: str | None) -> None:
     topic = _topic(secured)
     way: dict[str, Any] = {
         "bootstrap_servers": secured.address(listener),
@@ -272,7 +274,7 @@ def test_kafka_python(secured: Secured, listener: str, certificate: str | None) 
 
 
 @pytest.mark.parametrize(("listener", "certificate"), WAYS)
-def test_aiokafka(secured: Secured, listener: str, certificate: str | None) -> None:
+def test_aiokafka_connects_with_tls(secured: Secured, listener: str, certificate: str | None) -> None:
     topic = _topic(secured)
     way: dict[str, Any] = {
         "bootstrap_servers": secured.address(listener),

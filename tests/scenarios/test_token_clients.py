@@ -44,7 +44,7 @@ LISTENERS = pytest.mark.parametrize("listener", ["OAUTH", "SIGNED"])
 
 
 @LISTENERS
-def test_confluent_kafka(secured: Secured, listener: str) -> None:
+def test_confluent_kafka_logs_in_with_tokens(secured: Secured, listener: str) -> None:
     good, bad = tokens(secured)[listener]
 
     def admin(token: str, errors: list[confluent_kafka.KafkaError]) -> AdminClient:
@@ -74,7 +74,7 @@ def test_confluent_kafka(secured: Secured, listener: str) -> None:
 
 
 @LISTENERS
-def test_kafka_python(secured: Secured, listener: str) -> None:
+def test_kafka_python_logs_in_with_tokens(secured: Secured, listener: str) -> None:
     good, bad = tokens(secured)[listener]
 
     from kafka.net.sasl.oauth import AbstractTokenProvider
@@ -103,7 +103,7 @@ def test_kafka_python(secured: Secured, listener: str) -> None:
 
 
 @LISTENERS
-def test_aiokafka(secured: Secured, listener: str) -> None:
+def test_aiokafka_logs_in_with_tokens(secured: Secured, listener: str) -> None:
     good, bad = tokens(secured)[listener]
 
     async def brokers(token: str) -> Any:

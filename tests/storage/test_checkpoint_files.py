@@ -158,7 +158,7 @@ def test_what_a_snapshot_says(kafka_log_dir: Path) -> None:
         (lambda data: data[:-1], "the checksum does not match"),
     ],
 )
-def test_damage(kafka_log_dir: Path, change: object, message: str) -> None:
+def test_a_damaged_checkpoint_is_refused(kafka_log_dir: Path, change: object, message: str) -> None:
     data = (kafka_log_dir / "d-txn-0" / f"{55:020d}.snapshot").read_bytes()
     with pytest.raises(SnapshotFormatError, match=message):
         parse_snapshot(change(data))  # type: ignore[operator]

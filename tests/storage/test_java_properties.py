@@ -20,7 +20,7 @@ from odradek.storage.java_properties import parse_properties
         (b"name=\xe4\n", {"name": "ä"}),
     ],
 )
-def test_properties(data: bytes, expected: dict[str, str]) -> None:
+def test_java_properties_are_read_as_in_java(data: bytes, expected: dict[str, str]) -> None:
     assert parse_properties(data) == expected
 
 

@@ -13,7 +13,7 @@ EPOCHS = [(2, 0), (3, 10), (5, 20)]
     ("epoch", "expected"),
     [(-1, (-1, -1)), (0, (0, 0)), (2, (2, 10)), (3, (3, 20)), (4, (3, 20)), (5, (5, 33)), (6, (-1, -1))],
 )
-def test_end_offsets(epoch: int, expected: tuple[int, int]) -> None:
+def test_end_offsets_of_leader_epochs_are_found(epoch: int, expected: tuple[int, int]) -> None:
     assert LeaderEpochs(EPOCHS).end_offset_for(epoch, 33) == expected
 
 

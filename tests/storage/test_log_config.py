@@ -35,7 +35,7 @@ def test_replacing_a_field_keeps_the_derived_ones_right() -> None:
     assert not dataclasses.replace(config, cleanup_policy=frozenset({"delete"})).compact
 
 
-def test_levels() -> None:
+def test_a_log_config_has_compression_levels_by_codec() -> None:
     config = LogConfig(compression_zstd_level=7)
     assert config.compression_level(Codec.ZSTD) == 7
     assert config.compression_level(Codec.SNAPPY) is None

@@ -95,7 +95,7 @@ def test_an_idle_log_costs_little() -> None:
         tracemalloc.stop()
 
 
-def test_offset_index() -> None:
+def test_the_offset_index_finds_the_position_of_an_offset() -> None:
     index = MemoryOffsetIndex(24)
     assert (index.floor(5), index.floor_position(5)) == (0, 0)
     for offset, position in ((10, 100), (20, 200), (30, 300)):

@@ -64,7 +64,7 @@ def test_views_stay_valid_while_the_log_grows_and_shrinks() -> None:
     assert view.readonly
 
 
-def test_read_limits() -> None:
+def test_a_read_of_a_log_keeps_its_limits() -> None:
     log = make_log()
     for i in range(10):
         put(log, (b"k", b"%d" % i))
@@ -132,7 +132,7 @@ def test_offsets_outside_the_log_are_refused(offset: int) -> None:
     assert caught.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
 
 
-def test_delete_records() -> None:
+def test_delete_records_moves_the_start_of_a_log() -> None:
     log = make_log()
     for _ in range(4):
         put(log)

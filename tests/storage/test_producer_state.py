@@ -30,7 +30,9 @@ OLD_EPOCH = ErrorCode.INVALID_PRODUCER_EPOCH
         ([(0, 0), (1, 0)], (0, 1), OLD_EPOCH),
     ],
 )
-def test_sequence_rules(before: list[tuple[int, int]], batch: tuple[int, int], expected: ErrorCode | None) -> None:
+def test_sequences_of_a_producer_are_checked_as_in_kafka(
+    before: list[tuple[int, int]], batch: tuple[int, int], expected: ErrorCode | None
+) -> None:
     log = make_log()
     for epoch, sequence in before:
         put(log, producer=(9, epoch, sequence))

@@ -28,7 +28,7 @@ RECORDED = {
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_what_kafka_wrote(name: str) -> None:
+def test_a_quorum_state_file_of_kafka_is_read(name: str) -> None:
     data = metadata_file(f"{name}/{QUORUM_STATE}")
     assert parse_quorum_state(data) == RECORDED[name]
     assert format_quorum_state(RECORDED[name]) == data

@@ -52,7 +52,7 @@ def test_log_append_time_counts_for_the_whole_batch() -> None:
     assert log.max_timestamp_offset() == (NOW, 0, 0)
 
 
-def test_nothing_to_find() -> None:
+def test_the_lookup_of_a_segment_may_find_nothing() -> None:
     log = make_log()
     assert log.offset_for_timestamp(0) is None
     assert log.max_timestamp_offset() is None

@@ -33,7 +33,7 @@ def test_tells_what_is_registered_and_nothing_else(install: Install) -> None:
 
 
 @pytest.mark.parametrize(("version", "lowest"), [(3, 1), (4, 0)])
-def test_features(version: int, lowest: int) -> None:
+def test_api_versions_tells_features(version: int, lowest: int) -> None:
     request = ApiVersionsRequest(client_software_name="me", client_software_version="1.0")
     info = ConnectionInfo()
     answer = exchange(FakeCluster(), request_frame(request, version), info)

@@ -70,7 +70,7 @@ def users(release: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[KafkaBroker
 
 
 @pytest.mark.long
-def test_the_answers_are_kafkas(users: KafkaBroker, release: str) -> None:
+def test_requests_with_and_without_rights_are_answered_as_recorded(users: KafkaBroker, release: str) -> None:
     denials = users.cluster.services.denials
     denials.entries = deque()
     told = tell_all(lambda user: WireClient.at(users.bootstrap_servers, client_id=user), lambda row: row.api in HELD)

@@ -20,7 +20,7 @@ from tests.scenarios.quota_conversations import CONVERSATIONS, transcribe
 
 
 @pytest.mark.parametrize(("name", "release"), cases("quota_conversations", CONVERSATIONS))
-def test_conversation(name: str, release: str) -> None:
+def test_client_quotas_are_set_and_described_as_recorded(name: str, release: str) -> None:
     with KafkaBroker(kafka_version=release) as broker:
         assert transcribe(name, broker.bootstrap_servers) == recorded("quota_conversations", release)[name]
         assert not broker.bugs

@@ -109,7 +109,7 @@ def test_brokers_name_a_broker_as_the_controller(broker: KafkaBroker) -> None:
     assert ask(broker, BROKER, DescribeClusterRequest()).controller_id == BROKER
 
 
-def test_the_quorum(broker: KafkaBroker) -> None:
+def test_a_controller_describes_the_quorum(broker: KafkaBroker) -> None:
     for node_id in (BROKER, LEADER):
         told = ask(broker, node_id, QUORUM)
         [partition] = told.topics[0].partitions

@@ -51,7 +51,7 @@ def test_what_was_deleted_cannot_be_fetched(plane: DataPlane) -> None:
     assert partitions_of(plane.fetch({"a": 3}))[0].log_start_offset == 3
 
 
-def test_errors(plane: DataPlane) -> None:
+def test_delete_records_is_refused_with_kafkas_errors(plane: DataPlane) -> None:
     plane.topic("compacted", cleanup_policy="compact")
     plane.topic("both", cleanup_policy="compact,delete")
     plane.cluster.ensure_topic("__consumer_offsets")

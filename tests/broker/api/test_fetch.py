@@ -377,7 +377,7 @@ def test_offsets_out_of_range(filled_plane: DataPlane, offset: int) -> None:
     assert (data.aborted_transactions, data.records) == (None, b"")
 
 
-def test_unknown_topics_and_partitions(filled_plane: DataPlane) -> None:
+def test_fetch_of_an_unknown_topic_or_partition_is_refused(filled_plane: DataPlane) -> None:
     for wanted in ({"nope": 0}, {"a": [(77, 0)]}, {"a": [(-3, 0)]}):
         data = one(filled_plane.fetch(wanted))
         assert shape(data) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, -1, -1)
@@ -398,7 +398,7 @@ def test_of_a_partition_named_twice_the_last_counts(filled_plane: DataPlane, ses
     assert offsets_of(data) == [3]
 
 
-def test_negative_limits(filled_plane: DataPlane) -> None:
+def test_fetch_with_negative_limits_is_an_unknown_server_error_where_there_are_records(filled_plane: DataPlane) -> None:
     for limits in ({"max_bytes": -1}, {"partition_max_bytes": -1}):
         data = one(filled_plane.fetch({"a": 0}, max_wait_ms=5000, **limits))
         assert shape(data) == (ErrorCode.UNKNOWN_SERVER_ERROR, -1, -1, -1)
@@ -407,7 +407,7 @@ def test_negative_limits(filled_plane: DataPlane) -> None:
         )
 
 
-def test_an_unknown_isolation_level(filled_plane: DataPlane) -> None:
+def test_fetch_with_an_unknown_isolation_level_is_an_unknown_server_error(filled_plane: DataPlane) -> None:
     response = filled_plane.fetch({"a": 0}, isolation_level=9)
     assert response.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     assert shape(one(response)) == (ErrorCode.UNKNOWN_SERVER_ERROR, -1, -1, -1)
@@ -635,7 +635,7 @@ def test_a_full_fetch_replaces_the_session(filled_plane: DataPlane) -> None:
     assert len(filled_plane.cluster.fetch_sessions[1]) == 1
 
 
-def test_session_errors(filled_plane: DataPlane) -> None:
+def test_fetch_of_an_unknown_session_or_a_wrong_epoch_is_refused(filled_plane: DataPlane) -> None:
     client = Client(filled_plane)
     client.fetch({"a": 4})
 

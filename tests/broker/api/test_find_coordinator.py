@@ -32,7 +32,7 @@ def recorded() -> list[Any]:
 
 
 @pytest.mark.parametrize("row", recorded())
-def test_as_recorded(row: dict[str, Any]) -> None:
+def test_find_coordinator_is_answered_as_recorded(row: dict[str, Any]) -> None:
     plane = DataPlane()
     plane.cluster.nodes[1].first.port = 19392
     plane.connection.host = "127.0.0.1"

@@ -67,7 +67,7 @@ def plane() -> Iterator[Plane]:
         ({"types_filter": ["nonsense", "classic"], "states_filter": ["Empty"]}, True),
     ],
 )
-def test_filters(plane: Plane, filters: dict[str, Any], found: bool) -> None:
+def test_list_groups_filters_by_state_and_type(plane: Plane, filters: dict[str, Any], found: bool) -> None:
     assert plane.listed(**filters) == (["g"] if found else [])
 
 

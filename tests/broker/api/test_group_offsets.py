@@ -111,7 +111,7 @@ def test_fetching_by_id(plane: DataPlane) -> None:
     assert unknown.partitions[0].error_code == E.UNKNOWN_TOPIC_ID
 
 
-def test_deleting(plane: DataPlane) -> None:
+def test_offset_delete_removes_offsets(plane: DataPlane) -> None:
     commit(plane, ("t", [0, 1]))
     rows = [
         OffsetDeleteRequestTopic("t", [OffsetDeleteRequestPartition(p) for p in (0, 9)]),

@@ -49,7 +49,7 @@ def ask(
     return answer.error_code, answer.timestamp, answer.offset, answer.leader_epoch
 
 
-def test_the_ends(plane: DataPlane) -> None:
+def test_list_offsets_tells_the_ends_of_a_log(plane: DataPlane) -> None:
     assert ask(plane, -1) == (0, -1, 3, 0)
     assert ask(plane, -2) == (0, -1, 0, 0)
     assert ask(plane, -4) == (0, -1, 0, 0)
@@ -78,7 +78,7 @@ def test_every_version_answers(plane: DataPlane, version: int) -> None:
     assert ask(plane, -1, version)[3] == (0 if version >= 4 else -1)
 
 
-def test_by_time(plane: DataPlane) -> None:
+def test_list_offsets_finds_the_first_record_of_a_time(plane: DataPlane) -> None:
     assert ask(plane, START_MS + 1) == (0, START_MS + 1, 1, 0)
     assert ask(plane, 0) == (0, START_MS, 0, 0)
     assert ask(plane, START_MS + 3) == NONE
@@ -90,7 +90,7 @@ def test_the_largest_timestamp(plane: DataPlane) -> None:
     assert ask(plane, -3, partition=1) == NONE
 
 
-def test_nothing_is_tiered(plane: DataPlane) -> None:
+def test_list_offsets_of_tiered_records_finds_none(plane: DataPlane) -> None:
     assert ask(plane, -5) == NONE
     assert ask(plane, -6) == NONE
 
@@ -150,7 +150,7 @@ def test_an_unknown_isolation_level(plane: DataPlane) -> None:
     assert ask(plane, -1, isolation_level=9) == (ErrorCode.UNKNOWN_SERVER_ERROR, -1, -1, -1)
 
 
-def test_errors(plane: DataPlane) -> None:
+def test_list_offsets_is_refused_with_kafkas_errors(plane: DataPlane) -> None:
     refused = (-1, -1, -1)
     assert ask(plane, -1, topic="nope") == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, *refused)
     assert ask(plane, -1, partition=9) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, *refused)

@@ -46,7 +46,7 @@ def test_known_topics_come_first_and_once(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("version", range(14))
-def test_all_and_none(cluster: Cluster, version: int) -> None:
+def test_metadata_of_all_topics_and_of_none(cluster: Cluster, version: int) -> None:
     nothing = ask(cluster, MetadataRequest([]), version)
     assert len(nothing.topics) == (2 if version == 0 else 0)
     if version > 0:

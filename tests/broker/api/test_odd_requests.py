@@ -39,6 +39,6 @@ def test_the_same_was_asked(told: Answers) -> None:
 
 
 @pytest.mark.parametrize("api", RECORDED)
-def test_answers(told: Answers, release: str, api: str) -> None:
+def test_odd_requests_are_answered_as_recorded(told: Answers, release: str, api: str) -> None:
     expected = recorded("odd_requests", release)[api]
     assert differing(told[api], expected) == differing(expected, told[api])

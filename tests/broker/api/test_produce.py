@@ -130,7 +130,7 @@ def test_of_a_partition_named_twice_the_last_is_answered_though_the_first_is_ref
 # -- what is refused
 
 
-def test_unknown_topics_and_partitions(plane: DataPlane) -> None:
+def test_produce_to_an_unknown_topic_or_partition_is_refused(plane: DataPlane) -> None:
     unknown = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, -1, -1)
     assert shape(plane.produce("nope", 1)) == unknown
     assert shape(plane.produce("a", 1, partition=99)) == unknown

@@ -72,7 +72,7 @@ def test_producers_are_listed_in_the_order_of_a_java_map(plane: DataPlane) -> No
     assert listed == [16, 33, 1, 2], "slots 0, 1, 1 and 2 of 16, in a slot by arrival"
 
 
-def test_unknown_topics_and_partitions(plane: DataPlane) -> None:
+def test_describe_producers_of_an_unknown_topic_or_partition_is_refused(plane: DataPlane) -> None:
     topic, partition = describe(plane, "nope", 0)[0], describe(plane, "a", 44)[0]
     assert (topic.error_code, topic.error_message) == (
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,

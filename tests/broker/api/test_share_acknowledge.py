@@ -10,5 +10,5 @@ from tests.fakes.vectors import cases
 
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "release"), cases("share_conversations", ["wrong_acknowledgements", "lock_timeouts"]))
-def test_as_kafka_says_it(name: str, release: str) -> None:
+def test_share_acknowledge_is_answered_as_recorded(name: str, release: str) -> None:
     check_as_recorded(name, release)

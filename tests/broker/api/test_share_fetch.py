@@ -41,5 +41,5 @@ from tests.fakes.vectors import cases
         ],
     ),
 )
-def test_as_kafka_says_it(name: str, release: str) -> None:
+def test_share_fetch_is_answered_as_recorded(name: str, release: str) -> None:
     check_as_recorded(name, release)

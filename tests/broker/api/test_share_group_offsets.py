@@ -14,7 +14,7 @@ from tests.fakes.vectors import cases
 
 
 @pytest.mark.parametrize(("name", "release"), cases("share_conversations", ["offsets"]))
-def test_as_kafka_says_it(name: str, release: str) -> None:
+def test_offsets_of_share_groups_are_changed_as_recorded(name: str, release: str) -> None:
     check_as_recorded(name, release)
 
 

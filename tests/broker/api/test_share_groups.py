@@ -16,7 +16,7 @@ NAMES = ["members", "several_members", "wrong_members", "other_kinds", "topics_g
 
 @pytest.mark.long("other_kinds", "several_members", "switched_off", "topics_go", "topics_go-4.3")
 @pytest.mark.parametrize(("name", "release"), cases("share_conversations", NAMES))
-def test_as_kafka_says_it(name: str, release: str) -> None:
+def test_share_groups_are_answered_as_recorded(name: str, release: str) -> None:
     check_as_recorded(name, release)
 
 

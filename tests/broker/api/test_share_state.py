@@ -25,7 +25,7 @@ NAMES = ["share_states", "wrong_share_states", "merged_batches", "snapshots", "s
 
 
 @pytest.mark.parametrize(("name", "release"), cases("share_conversations", NAMES))
-def test_as_kafka_says_it(name: str, release: str) -> None:
+def test_share_state_is_read_and_written_as_recorded(name: str, release: str) -> None:
     check_as_recorded(name, release)
 
 

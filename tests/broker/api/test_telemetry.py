@@ -26,7 +26,7 @@ TELEMETRY = {71, 72}
 
 @pytest.mark.parametrize("release", [DEFAULT, OTHER])
 @pytest.mark.parametrize("name", CONVERSATIONS)
-def test_as_kafka_says_it(name: str, release: str) -> None:
+def test_telemetry_is_answered_as_recorded(name: str, release: str) -> None:
     with KafkaBroker(kafka_version=release) as broker:
         assert transcribe(name, broker.bootstrap_servers) == recorded("telemetry_conversations")[name]
         assert broker.bugs == []

@@ -117,7 +117,7 @@ def test_deletion_can_be_forbidden(version: int, code: int) -> None:
 
 
 @pytest.mark.parametrize("validate_only", [True, False])
-def test_growth(validate_only: bool) -> None:
+def test_create_partitions_adds_partitions(validate_only: bool) -> None:
     cluster = Cluster()
     known = cluster.create_topic("a")
     request = CreatePartitionsRequest(

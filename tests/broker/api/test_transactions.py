@@ -27,7 +27,7 @@ broker = broker_fixture(scope="module", config={"offsets.topic.num.partitions": 
 
 @pytest.mark.long("ending v4", "ending v5")
 @pytest.mark.parametrize("name", STORIES)
-def test_the_answers_are_kafkas(broker: KafkaBroker, name: str) -> None:
+def test_transaction_requests_are_answered_as_recorded(broker: KafkaBroker, name: str) -> None:
     with teller(broker.bootstrap_servers, name.replace(" ", "-")) as one:
         told = json.loads(json.dumps(STORIES[name](one), default=lambda value: value.decode()))
     for step, expected in zip(told, RECORDED[name], strict=True):

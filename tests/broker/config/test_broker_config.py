@@ -71,7 +71,7 @@ ROOT = Path(__file__).parents[3]
         ({"log.retention.ms": None}, "config 'log.retention.ms' needs text, a number, a boolean or a list, not None"),
     ],
 )
-def test_what_is_refused(values: dict[str, Any], why: str) -> None:
+def test_a_broker_config_of_a_wrong_value_is_refused(values: dict[str, Any], why: str) -> None:
     with pytest.raises(ConfigError) as refused:
         BrokerConfig(values)
     assert str(refused.value) == why

@@ -15,7 +15,7 @@ def after(*assignments: Assignment, replaces: bool = False) -> dict[str, str]:
     return result_of(Change(2, "t", assignments, replaces), BEFORE, topic_keys(), lambda name: "")
 
 
-def test_each_operation() -> None:
+def test_incremental_alter_configs_has_four_operations() -> None:
     assert after(Assignment("segment.bytes", "1")) == {**BEFORE, "segment.bytes": "1"}
     assert after(Assignment("retention.ms", None, Operation.DELETE)) == {"cleanup.policy": "delete"}
     added = after(Assignment("cleanup.policy", "compact,delete", Operation.APPEND))

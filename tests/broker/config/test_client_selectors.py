@@ -23,14 +23,14 @@ CLIENT = {"client_id": "orders-1", "client_software_name": "rdkafka", "client_so
         (["client_id=orders-1="], True),
     ],
 )
-def test_matching(patterns: list[str], expected: bool) -> None:
+def test_a_client_metrics_selector_matches_clients(patterns: list[str], expected: bool) -> None:
     assert matches(parse_selectors(patterns), CLIENT) is expected
 
 
 @pytest.mark.parametrize(
     "pattern", ["client_id", "client_id=", "client_id=a=b", "=a", "=", "", "host=a", "client_id=["]
 )
-def test_illegal_patterns(pattern: str) -> None:
+def test_a_client_metrics_selector_with_an_illegal_pattern_is_refused(pattern: str) -> None:
     with pytest.raises(IllegalSelectorError, match=r"^Illegal client matching pattern: "):
         parse_selectors([pattern])
 

@@ -80,7 +80,7 @@ TABLES = ("broker", "topic", "group", "client_metrics", "odradek")
         ("client_metrics", "match", "client_id=*", "client_id=*"),
     ],
 )
-def test_good_values(table: str, name: str, text: str, shown: str) -> None:
+def test_a_config_takes_values_of_its_type(table: str, name: str, text: str, shown: str) -> None:
     assert keys_of(table)[name].normal(text) == shown
 
 
@@ -206,7 +206,7 @@ def test_good_values(table: str, name: str, text: str, shown: str) -> None:
         ),
     ],
 )
-def test_bad_values(table: str, name: str, text: str, why: str) -> None:
+def test_a_config_refuses_values_of_other_types(table: str, name: str, text: str, why: str) -> None:
     with pytest.raises(ConfigError) as refused:
         keys_of(table)[name].parse(text)
     assert str(refused.value) == why

@@ -12,7 +12,7 @@ from odradek.broker.releases.release import release_names, release_of
 key_of, shown_key = keys_of_release(release_of()).find, keys_of_release(release_of()).shown
 
 
-def test_plain_names() -> None:
+def test_a_config_key_without_a_prefix_is_a_plain_name() -> None:
     assert key_of("num.io.threads") is broker_keys()["num.io.threads"]
     assert "odradek.flush" in broker_keys()
     assert "odradek.flush" not in topic_keys()

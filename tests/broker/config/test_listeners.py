@@ -11,7 +11,7 @@ from odradek.broker.config.listeners import Listener, ListenerConfig, SecurityPr
 _PROTOCOLS = {"PLAINTEXT": SecurityProtocol.PLAINTEXT, "OUTSIDE": SecurityProtocol.SASL_SSL}
 
 
-def test_protocols() -> None:
+def test_security_protocols_have_kafkas_names_and_numbers() -> None:
     assert [(str(p), p.number, p.tls, p.sasl) for p in SecurityProtocol] == [
         ("PLAINTEXT", 0, False, False),
         ("SSL", 1, True, False),
@@ -28,12 +28,12 @@ def test_protocols() -> None:
         ("OUTSIDE://[::1]:65535", Listener("OUTSIDE", SecurityProtocol.SASL_SSL, "::1", 65535)),
     ],
 )
-def test_a_listener(text: str, expected: Listener) -> None:
+def test_a_listener_is_read_from_its_text(text: str, expected: Listener) -> None:
     assert parse_listener(text, _PROTOCOLS) == expected
 
 
 @pytest.mark.parametrize("text", ["kafka:9092", "PLAINTEXT://kafka", "PLAINTEXT://a:65536", "PLAINTEXT://a b:1"])
-def test_no_listener(text: str) -> None:
+def test_a_text_that_is_no_listener_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="Unable to parse"):
         parse_listener(text, _PROTOCOLS)
 

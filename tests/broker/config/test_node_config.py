@@ -75,7 +75,7 @@ def test_nodes_have_log_directories_of_their_own() -> None:
         ("a,b", 3, ["a,b", "a,b", "a,b"]),
     ],
 )
-def test_racks(text: str | None, nodes: int, expected: list[str | None]) -> None:
+def test_each_node_has_its_rack(text: str | None, nodes: int, expected: list[str | None]) -> None:
     config = BrokerConfig({} if text is None else {"broker.rack": text}, node_ids=range(1, nodes + 1))
     assert list(racks(config).values()) == expected
 

@@ -20,7 +20,7 @@ def quorum(values: Mapping[str, str], node_ids: Sequence[int] = (1,)) -> Quorum:
     return quorum_of(BrokerConfig(values, node_ids=node_ids))
 
 
-def test_voters() -> None:
+def test_quorum_voters_are_read_from_their_text() -> None:
     assert voters_of(("1@kafka-1:9093", "2@[::1]:9093")) == {1: ("kafka-1", 9093), 2: ("::1", 9093)}
     assert voters_of(()) == {}
 

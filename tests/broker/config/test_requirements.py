@@ -49,7 +49,7 @@ BUFFER = {"log.cleaner.dedupe.buffer.size": "2097152"}
         ),
     ],
 )
-def test_what_does_not_fit(values: dict[str, str], said: str) -> None:
+def test_configs_that_do_not_fit_each_other_are_refused(values: dict[str, str], said: str) -> None:
     with pytest.raises(ConfigError) as refused:
         Cluster(config=values)
     assert str(refused.value) == said
@@ -135,7 +135,7 @@ def test_intervals_of_groups_stay_in_their_bounds(kind: str, wrong: dict[str, st
         ),
     ],
 )
-def test_what_does_not_start(values: dict[str, str], said: str) -> None:
+def test_a_broker_with_configs_that_contradict_each_other_does_not_start(values: dict[str, str], said: str) -> None:
     with pytest.raises(ConfigError) as refused:
         Cluster(config=values)
     assert str(refused.value) == said
@@ -146,7 +146,7 @@ def test_bounds_that_kafka_does_not_compare() -> None:
     Cluster(config={"connections.max.idle.ms": "-1", "queued.max.request.bytes": "0"})
 
 
-def test_what_fits() -> None:
+def test_configs_that_fit_each_other_are_accepted() -> None:
     check_requirements(BrokerConfig(), {})
     check_requirements(BrokerConfig(), {"log.cleaner.dedupe.buffer.size": "1048577"})
     check_requirements(BrokerConfig({"log.retention.ms": "-1", "log.roll.ms": "1"}), {"log.roll.jitter.ms": "0"})

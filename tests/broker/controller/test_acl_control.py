@@ -79,7 +79,7 @@ def test_an_entry_is_made_once_however_often_it_is_asked_for() -> None:
         ({"resource": Resource.CLUSTER, "name": "*"}, "The only valid name for the CLUSTER resource is kafka-cluster"),
     ],
 )
-def test_what_cannot_be_made(changed: dict[str, int | str], text: str) -> None:
+def test_an_acl_that_makes_no_sense_is_not_created(changed: dict[str, int | str], text: str) -> None:
     image = Image()
     refused, made = image.create(READ._replace(**changed), READ)  # type: ignore[arg-type]
     assert isinstance(refused, KafkaError)

@@ -326,7 +326,7 @@ def test_broker_changes_that_are_refused(
 # -- loggers
 
 
-def test_logger_levels(cluster: Cluster) -> None:
+def test_levels_of_loggers_are_changed(cluster: Cluster) -> None:
     assert change(cluster, LOGGER, "1", ("root", SET, "ERROR")) is None
     assert cluster.services.log_levels().levels(1)["root"] == "ERROR"
     assert change(cluster, LOGGER, "1", ("kafka.server.KafkaApis", DELETE, None)) is None
@@ -448,7 +448,7 @@ def test_client_metrics_changes_that_are_refused(
     assert change(cluster, METRICS, "m", (key, operation, value)) == (code, why)
 
 
-def test_client_metrics(cluster: Cluster) -> None:
+def test_configs_of_client_metrics_are_checked(cluster: Cluster) -> None:
     pattern = "client_id=abc,client_software_name=x.*"
     assert change(cluster, METRICS, "m", ("match", SET, pattern), ("interval.ms", SET, "5000")) is None
     assert kept(cluster, METRICS) == {"m": {"match": pattern, "interval.ms": "5000"}}
@@ -654,7 +654,7 @@ def test_a_pool_of_threads_doubles_or_halves(wanted: int) -> None:
     ("wanted", "why"),
     [(3, "at least half the current value 8"), (17, "not be greater than double the current value 8")],
 )
-def test_and_no_more(wanted: int, why: str) -> None:
+def test_a_change_of_threads_beyond_twice_or_half_is_refused(wanted: int, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         check_threads("num.io.threads", wanted, 8)
 

@@ -24,7 +24,7 @@ def refusal(cluster: Cluster, *updates: FeatureUpdate) -> str | None:
     return refused.value.message
 
 
-def test_all_of_them_or_none() -> None:
+def test_update_features_changes_all_features_or_none() -> None:
     cluster = Cluster()
     before = dict(cluster.image.features)
     refusal(cluster, FeatureUpdate("group.version", 0, SAFE), FeatureUpdate("share.version", 9))

@@ -121,7 +121,9 @@ def test_replicas_by_hand(cluster: Cluster) -> None:
         ),
     ],
 )
-def test_what_cannot_be_created(cluster: Cluster, arguments: dict[str, Any], code: ErrorCode, why: str) -> None:
+def test_create_topics_refuses_what_cannot_be_created(
+    cluster: Cluster, arguments: dict[str, Any], code: ErrorCode, why: str
+) -> None:
     cluster.create_topic("old")
     before = cluster.image.offset
     assert refusal(cluster.create_topic, **{"name": "new", **arguments}) == (code, why)

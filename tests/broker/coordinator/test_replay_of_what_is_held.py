@@ -86,7 +86,7 @@ class TwinShareDriver(ShareDriver):
 
 @settings(max_examples=examples(60), deadline=None)
 @given(steps=share.STEPS)
-def test_share_groups(steps: list[tuple[Any, ...]]) -> None:
+def test_share_groups_replay_what_they_hold(steps: list[tuple[Any, ...]]) -> None:
     driver = TwinShareDriver()
     driver.topics.put("u", OTHER, 1)
     for step in steps:
@@ -111,7 +111,7 @@ class TwinStateDriver(state_machine.Driver):
 
 @settings(max_examples=examples(60), deadline=None)
 @given(commands=state_machine.COMMANDS)
-def test_share_state(commands: list[Command[Any]]) -> None:
+def test_share_state_replays_what_it_holds(commands: list[Command[Any]]) -> None:
     driver = TwinStateDriver()
     for number, command in enumerate(commands):
         try:
@@ -123,7 +123,7 @@ def test_share_state(commands: list[Command[Any]]) -> None:
 
 @settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 1 << 32), length=st.integers(10, 60))
-def test_transactions(seed: int, length: int) -> None:
+def test_transactions_replay_what_they_hold(seed: int, length: int) -> None:
     world = transactions.World()
     journal = TwinJournal(world.coordinator.new_machine)
     world.coordinator.reload(journal)

@@ -80,7 +80,7 @@ def test_a_count_is_a_number(waiting_broker: KafkaBroker, count: int) -> None:
         waiting_broker.requests.wait("Fetch", count)
 
 
-def test_following_them(waiting_broker: KafkaBroker) -> None:
+def test_requests_can_be_followed(waiting_broker: KafkaBroker) -> None:
     told: list[RecordedRequest] = []
     with connected(waiting_broker) as client:
         with waiting_broker.requests.follow(told.append):
@@ -90,7 +90,7 @@ def test_following_them(waiting_broker: KafkaBroker) -> None:
     assert [each.api for each in told] == ["Heartbeat"]
 
 
-def test_clearing_them(waiting_broker: KafkaBroker) -> None:
+def test_requests_can_be_cleared(waiting_broker: KafkaBroker) -> None:
     with connected(waiting_broker) as client:
         client.request(MetadataRequest(topics=[]), 12)
         waiting_broker.requests.clear()

@@ -56,7 +56,7 @@ def test_drop_serves_nothing_and_lose_serves_without_an_answer(install: Install)
     assert heartbeat(cluster).error_code == 0
 
 
-def test_cut_closes(install: Install) -> None:
+def test_the_fault_cut_closes_the_connection(install: Install) -> None:
     cluster, calls = faulty(install, Fault(cut=True))
     with pytest.raises(CloseConnection):
         heartbeat(cluster)
@@ -88,7 +88,7 @@ def test_other_apis_and_conditions_pass_by(install: Install) -> None:
         ({"delay_ms": -1}, "not negative"),
     ],
 )
-def test_nonsense_is_refused(arguments: dict[str, Any], message: str) -> None:
+def test_a_fault_that_makes_no_sense_is_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         Fault(**arguments)
 

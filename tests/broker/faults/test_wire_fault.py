@@ -61,7 +61,7 @@ def test_what_happens_to_the_bytes_of_an_answer() -> None:
         ({"flip": 1, "skip": -1}, "skip=-1: the number of requests to let pass is not negative"),
     ],
 )
-def test_mistakes_are_named(options: dict[str, Any], message: str) -> None:
+def test_a_wire_fault_that_makes_no_sense_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         WireFault(**options)
 

@@ -20,7 +20,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
         ("größe", "'größe' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"),
     ],
 )
-def test_bad_names(name: str, problem: str) -> None:
+def test_a_topic_name_that_kafka_refuses_is_refused(name: str, problem: str) -> None:
     with pytest.raises(KafkaError) as refused:
         check_topic_name(name)
     assert refused.value.code is ErrorCode.INVALID_TOPIC_EXCEPTION
@@ -28,7 +28,7 @@ def test_bad_names(name: str, problem: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a", "x" * 249, "...", "A-z_0.9", "__consumer_offsets"])
-def test_good_names(name: str) -> None:
+def test_a_topic_name_that_kafka_takes_is_taken(name: str) -> None:
     check_topic_name(name)
 
 

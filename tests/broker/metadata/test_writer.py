@@ -126,7 +126,7 @@ def test_other_replicas_without_directories_are_unassigned(writer: ImageWriter) 
     assert writer.image.topics["a"].partitions[0].directories == (bytes(16),) * 3
 
 
-def test_cleared_elr(writer: ImageWriter) -> None:
+def test_the_eligible_leader_replicas_are_cleared(writer: ImageWriter) -> None:
     with_topic(writer)
     replay(writer, PartitionChangeRecord(0, A, eligible_leader_replicas=[1]))
     replay(writer, ClearElrRecord("a"))

@@ -20,7 +20,7 @@ def ports() -> Iterator[Ports]:
 
 
 @pytest.mark.parametrize("check", CHECKS)
-def test_as_in_kafka(ports: Ports, check: Callable[[Ports], None]) -> None:
+def test_listeners_of_a_running_broker_change_as_in_kafka(ports: Ports, check: Callable[[Ports], None]) -> None:
     check(ports)
 
 

@@ -101,7 +101,7 @@ def test_new_topics_use_the_new_node(broker: KafkaBroker) -> None:
     assert {each.replicas[0] for each in topic.partitions} == {1, 2, 3}
 
 
-def test_ids(broker: KafkaBroker) -> None:
+def test_an_added_node_gets_the_id_that_is_asked_for_or_the_next(broker: KafkaBroker) -> None:
     assert broker.add_node(node_id=0) == 0
     assert broker.add_node(node_id=7) == 7
     assert broker.add_node() == 8
@@ -145,7 +145,7 @@ def test_values_that_do_not_fit_change_nothing(broker: KafkaBroker) -> None:
     assert broker.add_node() == 3
 
 
-def test_who_cannot_be_removed(broker: KafkaBroker) -> None:
+def test_a_node_with_replicas_or_an_unknown_one_cannot_be_removed(broker: KafkaBroker) -> None:
     with pytest.raises(ValueError, match="node 2 has a replica of orders-0: reassign it first"):
         broker.remove_node(2)
     with pytest.raises(ValueError, match="no node 9"):

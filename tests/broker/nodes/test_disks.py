@@ -242,7 +242,7 @@ def test_a_slow_sync_keeps_answers_back(synced: KafkaBroker) -> None:
     assert answers == [0]
 
 
-def test_mistakes_are_named(broker: KafkaBroker, tmp_path: Path) -> None:
+def test_a_disk_fault_with_wrong_arguments_is_refused(broker: KafkaBroker, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"how='ful': expected one of .* .did you mean 'full'"):
         broker.fail_disk(1, "ful")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="node_id is needed: one of 1, 2, 3"):

@@ -287,7 +287,9 @@ def test_a_node_that_is_stopped_while_it_refuses_comes_back_open(broker: KafkaBr
         ((1, 1), {"ms": 1}, "node 1 has no link to itself"),
     ],
 )
-def test_mistakes_are_named(broker: KafkaBroker, ends: tuple[int, int], options: dict[str, int], message: str) -> None:
+def test_slowing_a_link_with_wrong_arguments_is_refused(
+    broker: KafkaBroker, ends: tuple[int, int], options: dict[str, int], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         broker.slow(*ends, **options)  # type: ignore[arg-type]
 

@@ -112,7 +112,7 @@ def test_a_leader_moves_to_a_replica_in_sync(broker: KafkaBroker) -> None:
         broker.topic("spread").move_leader(9, 1)
 
 
-def test_nonsense_is_refused(broker: KafkaBroker) -> None:
+def test_a_change_that_does_not_fit_the_state_of_a_node_is_refused(broker: KafkaBroker) -> None:
     with pytest.raises(ValueError, match="no node 7"):
         broker.stop_node(7)
     with pytest.raises(ValueError, match="up already"):

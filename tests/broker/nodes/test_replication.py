@@ -120,7 +120,7 @@ def test_lag_in_records_and_in_time(broker: KafkaBroker) -> None:
     _eventually(broker, lambda seen: seen.replica_ends[second] == 5)
 
 
-def test_nonsense_is_refused(broker: KafkaBroker) -> None:
+def test_pausing_replication_to_a_leader_or_an_unknown_node_is_refused(broker: KafkaBroker) -> None:
     leader = partition(broker).leader
     follower = followers(broker)[0]
     with pytest.raises(ValueError, match=rf"leads t-0; name a follower: {', '.join(map(str, followers(broker)))}$"):

@@ -23,7 +23,7 @@ FORMATS = [
 
 @pytest.mark.long
 @pytest.mark.parametrize(("release", "name"), STORIES)
-def test_a_story(release: str, name: str) -> None:
+def test_update_features_is_answered_as_the_release_did(release: str, name: str) -> None:
     story, expected = stories(release)[name], RECORDED[release]["stories"][name]
     config = {"node.id": "0", **story.config, "odradek.features": ",".join(story.features)}
     if story.release is not None:

@@ -14,7 +14,7 @@ from odradek.wire_client import WireConnection
 @pytest.mark.parametrize(
     ("version", "with_topics", "without"), [("4.0", 1, 1), ("4.1", 1, 1), ("4.2", 1, 1), ("4.3", 2, 1), ("4.4", 2, 1)]
 )
-def test_consumer_groups(version: str, with_topics: int, without: int) -> None:
+def test_epochs_of_consumer_groups_are_those_of_the_release(version: str, with_topics: int, without: int) -> None:
     with KafkaBroker(kafka_version=version, topics={"t": 1}) as broker:
         host, port = broker.bootstrap_servers.split(":")
         with WireConnection(host, int(port)) as connection:
@@ -30,7 +30,7 @@ def test_consumer_groups(version: str, with_topics: int, without: int) -> None:
 
 
 @pytest.mark.parametrize(("version", "epoch"), [("4.2", 1), ("4.3", 2), ("4.4", 2)])
-def test_share_groups(version: str, epoch: int) -> None:
+def test_epochs_of_share_groups_are_those_of_the_release(version: str, epoch: int) -> None:
     with KafkaBroker(kafka_version=version, topics={"t": 1}) as broker:
         host, port = broker.bootstrap_servers.split(":")
         with WireConnection(host, int(port)) as connection:

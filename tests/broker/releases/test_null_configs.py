@@ -26,7 +26,7 @@ CONFIG = ("retention.ms", None)
 
 
 @pytest.mark.parametrize(("version", "told"), TOLD.items())
-def test_nulls(version: str, told: list[tuple[int, str | None]]) -> None:
+def test_null_configs_are_answered_as_the_release_did(version: str, told: list[tuple[int, str | None]]) -> None:
     new = CreatableTopic("new", 1, 1, configs=[CreatableTopicConfig(*CONFIG)])
     alter = alter_configs.AlterConfigsResource(2, "t", [alter_configs.AlterableConfig(*CONFIG)])
     increment = incremental_alter_configs.AlterConfigsResource(

@@ -74,7 +74,7 @@ def prober(request: pytest.FixtureRequest) -> Iterator[Prober]:
             yield Prober(request.param, broker, connection)
 
 
-def test_automatic_creation(prober: Prober) -> None:
+def test_topics_are_created_automatically_as_in_the_release(prober: Prober) -> None:
     request = MetadataRequest([MetadataRequestTopic(name="automatic")], True)
     codes = [prober.ask(request, 4).topics[0].error_code for _ in range(2)]
     assert codes == prober.probes["metadata_auto_create_error_sequence"]
@@ -107,7 +107,7 @@ def test_configs_of_topics(prober: Prober) -> None:
     assert wrong == {}
 
 
-def test_timestamps(prober: Prober) -> None:
+def test_timestamps_are_checked_as_in_the_release(prober: Prober) -> None:
     prober.create("times")
     now = prober.broker.cluster.clock.now_ms()
     for name, timestamp in (
@@ -157,7 +157,7 @@ def test_groups_that_are_not_there(prober: Prober) -> None:
     assert told == prober.probes["describe_groups_max_version_unknown"]
 
 
-def test_transactions(prober: Prober) -> None:
+def test_transactions_run_as_in_the_release(prober: Prober) -> None:
     recorded = prober.probes["transactions"]
     prober.create("money")
     prober.find(1, "t")

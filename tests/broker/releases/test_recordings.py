@@ -51,7 +51,7 @@ def asked(request: pytest.FixtureRequest) -> Iterator[Asked]:
             yield Asked(request.param, broker, connection)
 
 
-def test_api_versions(asked: Asked) -> None:
+def test_api_versions_are_those_of_the_release(asked: Asked) -> None:
     told = {
         each.api_key: [each.min_version, each.max_version] for each in asked.request(ApiVersionsRequest(), 0).api_keys
     }
@@ -61,7 +61,7 @@ def test_api_versions(asked: Asked) -> None:
 
 
 @pytest.mark.parametrize("version", [3, 4])
-def test_features(asked: Asked, version: int) -> None:
+def test_features_are_those_of_the_release(asked: Asked, version: int) -> None:
     recorded = asked.recorded["api_versions_answers"][f"v{version}"]
     if recorded["error"]:
         old = asked.request(ApiVersionsRequest("me", "1"), 3)
@@ -76,7 +76,7 @@ def test_features(asked: Asked, version: int) -> None:
 
 
 @pytest.mark.parametrize(("kind", "name", "scope"), [(4, "1", "broker"), (2, TOPIC, "topic")])
-def test_configs(asked: Asked, kind: int, name: str, scope: str) -> None:
+def test_configs_are_those_of_the_release(asked: Asked, kind: int, name: str, scope: str) -> None:
     version = asked.recorded["api_versions"]["32"][1]
     request = DescribeConfigsRequest([DescribeConfigsResource(kind, name)], include_synonyms=True)
     (result,) = asked.request(request, version).results

@@ -94,7 +94,7 @@ class CompiledCoroutine:
         return 1
 
 
-def test_coroutines() -> None:
+def test_coroutines_are_told_from_other_values() -> None:
     async def handler() -> None: ...
 
     plain = handler()

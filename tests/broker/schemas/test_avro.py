@@ -27,7 +27,7 @@ def values(declared: Any, data: bytes) -> Any:
     return schema(declared).decode(Framed(data))[0]
 
 
-def test_a_record() -> None:
+def test_an_avro_record_is_decoded() -> None:
     assert schema(ORDER).name == "shop.Order"
     assert repr(schema(ORDER)) == "<AvroSchema shop.Order>"
     assert values(ORDER, b"\x54\x08book") == {"id": 42, "item": "book"}

@@ -25,7 +25,7 @@ def test_what_is_too_short_is_plain(data: bytes) -> None:
     assert list(readings(data)) == [Framed(data)]
 
 
-def test_message_indexes() -> None:
+def test_message_indexes_of_protobuf_are_read() -> None:
     assert message_indexes(b"\x00rest") == ([0], b"rest")
     assert message_indexes(b"\x02\x02") == ([1], b"")
     assert message_indexes(b"\x04\x02\x00rest") == ([1, 0], b"rest")

@@ -53,7 +53,7 @@ def told(error: KafkaError | None) -> list[Any]:
     return [0, ""] if error is None else [error.code, error.message]
 
 
-def test_as_a_real_kafka_answered() -> None:
+def test_acls_are_decided_as_recorded() -> None:
     with KafkaBroker(kafka_version="4.4", config=CONFIG) as broker:
         host, port = broker.bootstrap_servers.split(":")
         assert ask(host, int(port)) == RECORDED["4.4-IV2"]
@@ -187,7 +187,7 @@ def test_deny_describe_leaves_read() -> None:
     assert not may(made, Operation.DESCRIBE)
 
 
-def test_hosts() -> None:
+def test_an_acl_of_a_host_counts_for_that_host_alone() -> None:
     made = authorizer(entry_of_authorizer(host=HERE))
     assert may(made, Operation.READ)
     assert not may(made, Operation.READ, host=THERE)

@@ -103,13 +103,13 @@ def test_everything_that_is_given_has_to_be_so(api: str | None, conditions: dict
 
 
 @pytest.mark.parametrize("error", [True, "ILLEGAL_GENERATION", ErrorCode.ILLEGAL_GENERATION])
-def test_by_error(error: Any) -> None:
+def test_requests_are_found_by_error(error: Any) -> None:
     assert Selection(error=error).matches(commit(22))
     assert not Selection(error=error).matches(commit())
     assert not Selection(error="FENCED_INSTANCE_ID").matches(commit(22))
 
 
-def test_by_transaction() -> None:
+def test_requests_are_found_by_transaction() -> None:
     request = AddPartitionsToTxnRequest(
         v3_and_below_transactional_id="t-1", v3_and_below_topics=[AddPartitionsToTxnTopic("orders", [2])]
     )

@@ -91,7 +91,7 @@ def test_mistakes_are_one_line(ctl: Run, words: tuple[str, ...], says: str) -> N
     assert ctl(*words) == (2, "", f"odradek ctl: {says}\n")
 
 
-def test_nobody_there(ctl: Run) -> None:
+def test_ctl_without_a_broker_says_that_nobody_listens(ctl: Run) -> None:
     status, _, error = ctl("heal", "--at", "http://127.0.0.1:1")
     assert status == 2
     assert error.startswith("odradek ctl: no control API answers at http://127.0.0.1:1: ")

@@ -10,7 +10,7 @@ from odradek.commands.top import lines, look, size_text
 from odradek.control.server import ControlServer
 
 
-def test_one_look(capsys: pytest.CaptureFixture[str]) -> None:
+def test_top_once_prints_one_look(capsys: pytest.CaptureFixture[str]) -> None:
     with odradek.KafkaBroker(topics={"orders": 3, "idle": 1}) as broker, ControlServer(broker) as server:
         broker.produce_all("orders", ["1", "2"])
         broker.group("billing").set_offsets({("orders", 0): 0})
@@ -43,7 +43,7 @@ def test_rates_are_of_the_time_between_two_looks_and_rows_are_cut() -> None:
     assert cut[-1].startswith("... ")
 
 
-def test_nobody_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_top_without_a_broker_says_that_nobody_listens(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["top", "--once", "--at", "http://127.0.0.1:1"]) == 2
     assert "127.0.0.1:1" in capsys.readouterr().err
 
@@ -51,5 +51,5 @@ def test_nobody_there(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("size", "text"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (1 << 30, "1.0 GiB"), (1 << 52, "4096.0 TiB")]
 )
-def test_sizes(size: int, text: str) -> None:
+def test_top_shows_sizes(size: int, text: str) -> None:
     assert size_text(size) == text

@@ -44,7 +44,9 @@ def test_it_prints_a_line_for_each_request(saved: Path, capsys: pytest.CaptureFi
         (["--topic", "orders", "--client-id", "cli", "--node", "1", "--state", "answered"], ["Metadata"]),
     ],
 )
-def test_it_selects(saved: Path, capsys: pytest.CaptureFixture[str], words: list[str], apis: list[str]) -> None:
+def test_transcript_selects_requests(
+    saved: Path, capsys: pytest.CaptureFixture[str], words: list[str], apis: list[str]
+) -> None:
     assert main(["transcript", str(saved), "--json", *words]) == 0
     assert [json.loads(line)["api"] for line in capsys.readouterr().out.splitlines()] == apis
 
@@ -75,7 +77,9 @@ def test_it_reads_standard_input_and_writes_a_capture(
         (["SAVED", "--capture", "/no/such/folder/t.pcap"], "No such file or directory"),
     ],
 )
-def test_mistakes_are_told(saved: Path, capsys: pytest.CaptureFixture[str], words: list[str], text: str) -> None:
+def test_transcript_with_a_wrong_option_is_refused(
+    saved: Path, capsys: pytest.CaptureFixture[str], words: list[str], text: str
+) -> None:
     assert main(["transcript", *[str(saved) if word == "SAVED" else word for word in words]]) == 2
     assert text in capsys.readouterr().err
 

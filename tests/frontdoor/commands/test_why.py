@@ -19,7 +19,7 @@ def test_it_prints_what_is_known(capsys: pytest.CaptureFixture[str]) -> None:
     assert "- group 'g' has no members (Empty): nobody reads for it" in capsys.readouterr().out
 
 
-def test_nobody_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_why_without_a_broker_says_that_nobody_listens(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["why", "g", "--bootstrap-servers", "127.0.0.1:1"]) == 2
     assert capsys.readouterr().err.startswith("odradek why: ")
 

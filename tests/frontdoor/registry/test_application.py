@@ -52,7 +52,7 @@ def test_answers_have_the_media_type(registry: Ask, broker: odradek.KafkaBroker)
         ({"Accept": "text/html"}, 406),
     ],
 )
-def test_media_types(registry: Ask, headers: dict[str, str], status: int) -> None:
+def test_the_registry_answers_in_its_media_types(registry: Ask, headers: dict[str, str], status: int) -> None:
     found, data = registry("POST", VERSIONS, INT, **headers)
     assert found == status
     assert status == 200 or data["error_code"] == status
@@ -200,7 +200,7 @@ def test_a_bug_is_told_and_logged(
     assert "bug in the registry: GET /subjects" in caplog.text
 
 
-def test_faults(registry: Ask, broker: odradek.KafkaBroker) -> None:
+def test_faults_of_the_registry_are_answered(registry: Ask, broker: odradek.KafkaBroker) -> None:
     late = odradek.Fault(registry=True, delay_ms=1)
     fault = odradek.Fault(registry="POST /subjects/s", times=1, answer=50001)
     broker.set_faults(late, fault)

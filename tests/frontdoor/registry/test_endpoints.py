@@ -155,7 +155,7 @@ CONVERSATION: list[tuple[str, str, str | None, int, Any]] = [
 ]
 
 
-def test_a_conversation(registry: Ask) -> None:
+def test_the_registry_answers_as_recorded(registry: Ask) -> None:
     for method, path, body, status, answer in CONVERSATION:
         found, data = registry(method, path, None if body is None else body.encode())
         if status >= 400:
@@ -260,7 +260,7 @@ def test_prefixes_mean_all_contexts_unless_one_is_named() -> None:
 
 
 @pytest.mark.parametrize(("text", "version"), [("1", 1), ("latest", -1), (" LATEST ", -1), ("-1", -1)])
-def test_versions(text: str, version: int) -> None:
+def test_a_version_of_a_subject_is_read(text: str, version: int) -> None:
     assert Request({"version": text}).version == version
 
 
@@ -290,7 +290,7 @@ def test_what_is_no_id(text: str) -> None:
         ({"limit": "0"}, [0, 1, 2, 3]),
     ],
 )
-def test_pages(query: dict[str, str], items: list[int]) -> None:
+def test_pages_of_a_list_are_read(query: dict[str, str], items: list[int]) -> None:
     assert Request(query=query).page([0, 1, 2, 3]) == items
 
 
@@ -306,7 +306,7 @@ def test_a_page_is_of_numbers() -> None:
         Request(query={"limit": "x"}).page([])
 
 
-def test_flags() -> None:
+def test_flags_of_a_registry_request_are_read() -> None:
     assert Request(query={"deleted": "TRUE"}).flag("deleted")
     assert not Request(query={"deleted": "1"}).flag("deleted")
 

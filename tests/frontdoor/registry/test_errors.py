@@ -34,7 +34,7 @@ from odradek.registry.errors import RegistryError
         (errors.bad_request("why"), 422, 422),
     ],
 )
-def test_codes(error: RegistryError, code: int, status: int) -> None:
+def test_errors_of_the_registry_have_confluents_codes(error: RegistryError, code: int, status: int) -> None:
     assert (error.code, error.status) == (code, status)
     assert str(error) == error.message
     assert repr(error) == f"<RegistryError {code}: {error.message}>"

@@ -28,7 +28,7 @@ from odradek.registry.records import (
 )
 
 
-def test_keys() -> None:
+def test_keys_of_the_schemas_topic_are_confluents() -> None:
     schema = Version("s", 3, 7, Content('"int"'))
     assert schema_record(schema).key_bytes == b'{"keytype":"SCHEMA","subject":"s","version":3,"magic":1}'
     assert schema_tombstone("s", 3).key_bytes == schema_record(schema).key_bytes
@@ -40,7 +40,7 @@ def test_keys() -> None:
     assert context_record(".c").key_bytes == b'{"keytype":"CONTEXT","tenant":"default","context":".c"}'
 
 
-def test_values() -> None:
+def test_values_of_the_schemas_topic_are_confluents() -> None:
     value = json.loads(schema_record(Version("s", 3, 7, Content('"int"'), deleted=True)).value_bytes or b"")
     assert value == {
         "subject": "s",

@@ -9,7 +9,7 @@ from tests.conformance.real_kafka import free_ports
 from tests.frontdoor.tools.running import run
 
 
-def test_somebody_answers_or_nobody(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cub_and_nc_tell_whether_a_broker_answers(capsys: pytest.CaptureFixture[str]) -> None:
     [free] = free_ports(1)
     with odradek.KafkaBroker() as broker:
         host, port = broker.bootstrap_servers.split(":")

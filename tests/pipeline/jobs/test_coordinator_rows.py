@@ -24,7 +24,7 @@ from odradek.protocol.stored import TRANSACTION_STATES, encode_record_key, encod
 COMMIT = encode_record_key(OffsetCommitKey("g", "t", 2))
 
 
-def test_a_commit() -> None:
+def test_a_committed_offset_is_a_row() -> None:
     value = OffsetCommitValue(offset=7, leader_epoch=3, metadata="note", commit_timestamp=1000)
     assert group_row(COMMIT, encode_record_value(value, 3)) == {
         "kind": "OffsetCommit",
@@ -72,7 +72,7 @@ def test_records_that_cannot_be_read_are_rows_too(key: bytes, kind: str) -> None
     assert bool(row.get("problem")) == (kind == "malformed")
 
 
-def test_a_transaction() -> None:
+def test_a_transaction_is_a_row() -> None:
     value = TransactionLogValue(
         producer_id=9,
         producer_epoch=2,
@@ -130,7 +130,7 @@ def tasks(subtopologies: list[dict[str, Any]]) -> list[str]:
 
 
 @pytest.mark.parametrize(("record_type", "group_type"), [("3", "consumer"), ("11", "share"), ("17", "streams")])
-def test_epochs(record_type: str, group_type: str) -> None:
+def test_epochs_of_groups_are_rows(record_type: str, group_type: str) -> None:
     rows = list(recorded(record_type))
     assert rows
     for row, key, value in rows:
@@ -138,7 +138,7 @@ def test_epochs(record_type: str, group_type: str) -> None:
 
 
 @pytest.mark.parametrize("record_type", ["5", "10", "19"])
-def test_members(record_type: str) -> None:
+def test_members_of_groups_are_rows(record_type: str) -> None:
     rows = list(recorded(record_type))
     assert rows
     for row, key, value in rows:
@@ -150,7 +150,7 @@ def test_members(record_type: str) -> None:
         assert row["pattern"] == (value.get("subscribedTopicRegex") or None)
 
 
-def test_patterns() -> None:
+def test_patterns_of_subscriptions_are_rows() -> None:
     for row, key, value in recorded("16"):
         assert (row["pattern"], row["subscription"]) == (key["regularExpression"], sorted(value["topics"]))
 
@@ -170,7 +170,7 @@ def test_tasks_of_streams_groups() -> None:
         assert row["standby"] == tasks(value["standbyTasks"])
 
 
-def test_topologies() -> None:
+def test_topologies_of_streams_groups_are_rows() -> None:
     rows = [(row["group_type"], row["generation"], row["subscription"]) for row, _, _ in recorded("23")]
     assert ("streams", 0, ["g-nope-src"]) in rows
     assert any("g-stin" in subscription for _, _, subscription in rows)

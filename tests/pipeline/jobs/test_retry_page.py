@@ -96,7 +96,7 @@ def test_the_page_of_a_job_that_failed_asks_nobody(monkeypatch: pytest.MonkeyPat
     assert written.pages == [(0, ["handled", "last errors", "arrived", "batches"], False)]
 
 
-def test_what_waits_by_the_minute(spark: Any, tmp_path: Path) -> None:
+def test_the_retry_page_shows_what_waits_by_the_minute(spark: Any, tmp_path: Path) -> None:
     began = 1_700_000_040_000  # a full minute
     nothing = retry_page.waiting(spark, str(tmp_path), began, 60)
     assert (nothing.rows, nothing.chart) == ([], None)

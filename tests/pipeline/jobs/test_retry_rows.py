@@ -37,7 +37,7 @@ def record(topic: str, **headers: bytes | None) -> tuple[Any, ...]:
         ),
     ],
 )
-def test_what_headers_say(
+def test_headers_of_a_retried_message_are_columns(
     spark: Any, topic: str, headers: dict[str, bytes | None], expected: tuple[int, int, str]
 ) -> None:
     from odradek.pipeline.jobs.retry_rows import parsed

@@ -14,7 +14,7 @@ TOPIC_ID = bytes(15) + b"\1"
 KEY = encode_record_key(snapshot.ShareSnapshotKey("g", TOPIC_ID, 3))
 
 
-def test_a_snapshot() -> None:
+def test_a_snapshot_of_share_state_is_a_row() -> None:
     value = snapshot.ShareSnapshotValue(4, 2, 1, 100, 5, 1000, 2000, [snapshot.StateBatch(100, 109, 2, 1)])
     assert share_row(KEY, encode_record_value(value, 0)) == {
         "kind": "ShareSnapshot",
@@ -33,7 +33,7 @@ def test_a_snapshot() -> None:
     }
 
 
-def test_an_update() -> None:
+def test_an_update_of_share_state_is_a_row() -> None:
     key = encode_record_key(update.ShareUpdateKey("g", TOPIC_ID, 3))
     row = share_row(key, encode_record_value(update.ShareUpdateValue(4, 1, -1, state_batches=[]), 0))
     assert (row["kind"], row["snapshot_epoch"], row["state_epoch"], row["start_offset"]) == ("ShareUpdate", 4, None, -1)

@@ -152,7 +152,7 @@ def test_a_fetch_that_waited_is_converted() -> None:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_answers_as_recorded(release: str) -> None:
+def test_older_fetch_is_answered_as_recorded(release: str) -> None:
     check_as_recorded("fetch", release)
 
 

@@ -28,7 +28,7 @@ def committing(*topics: str, metadata: str = "") -> OffsetCommitRequest:
     return OffsetCommitRequest("g", topics=[OffsetCommitRequestTopic(name, partitions=[part]) for name in topics])
 
 
-def test_metadata_has_a_limit() -> None:
+def test_an_older_offset_commit_with_long_metadata_is_refused() -> None:
     cluster = Cluster(config={**ZOOKEEPER, "offset.metadata.max.bytes": "3"})
     cluster.controller.create_topic(NewTopic("t", 1, 1))
     codes = [
@@ -55,5 +55,5 @@ def test_who_may_not_use_a_topic_gets_an_error() -> None:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_answers_as_recorded(release: str) -> None:
+def test_older_offset_requests_are_answered_as_recorded(release: str) -> None:
     check_as_recorded("group_offsets", release)

@@ -62,5 +62,5 @@ def test_who_may_not_see_a_topic_gets_an_error() -> None:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_answers_as_recorded(release: str) -> None:
+def test_older_list_offsets_is_answered_as_recorded(release: str) -> None:
     check_as_recorded("list_offsets", release)

@@ -8,5 +8,5 @@ from tests.fakes.message_formats import RELEASES, check_as_recorded
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_answers_as_recorded(release: str) -> None:
+def test_other_older_requests_are_answered_as_recorded(release: str) -> None:
     check_as_recorded("others", release)

@@ -98,7 +98,7 @@ def test_a_batch_is_taken_in_old_versions_as_well(cluster: Cluster, codec: Codec
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_answers_as_recorded(release: str) -> None:
+def test_older_produce_is_answered_as_recorded(release: str) -> None:
     check_as_recorded("produce", release)
 
 

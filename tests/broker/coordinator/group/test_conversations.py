@@ -54,14 +54,14 @@ broker = broker_fixture(scope="module", clock=PatientClock())
     "votes",
 )
 @pytest.mark.parametrize("name", CONVERSATIONS)
-def test_as_kafka_says_it(name: str, broker: KafkaBroker) -> None:
+def test_classic_groups_are_answered_as_recorded(name: str, broker: KafkaBroker) -> None:
     expected = recorded("group_conversations")[name]
     assert transcribe(name, broker.bootstrap_servers) == expected
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", BEFORE_4_0)
-def test_as_the_coordinator_before_4_0_says_it(name: str) -> None:
+def test_classic_groups_before_4_0_are_answered_as_recorded(name: str) -> None:
     """Kafka 3.9.1, but for what it stores (see docs/versions.md)."""
     with KafkaBroker(config=config_of("classic", "3.9", name), clock=PatientClock(), kafka_version="3.9") as broker:
         told, expected = older_transcribe("classic", "3.9", name, broker.bootstrap_servers), BEFORE_4_0[name]

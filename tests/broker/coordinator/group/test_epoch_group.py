@@ -68,7 +68,7 @@ class Crowd(EpochGroup):
         self._state = None
 
 
-def test_states() -> None:
+def test_the_state_of_a_group_with_epochs_follows_its_members() -> None:
     group = Crowd("g")
     assert (group.state_name, group.is_empty) == ("Empty", True)
     group.check_delete()

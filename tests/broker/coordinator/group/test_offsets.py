@@ -111,7 +111,7 @@ def test_a_commit_keeps_the_session(driver: GroupDriver) -> None:
     assert driver.beat(leader, 1) == E.NONE
 
 
-def test_metadata_has_a_limit(driver: GroupDriver) -> None:
+def test_an_offset_commit_with_long_metadata_is_refused(driver: GroupDriver) -> None:
     offsets = [OffsetToCommit("t", ZERO_UUID, i, 1, -1, "x" * size) for i, size in enumerate((4096, 4097))]
     assert driver.now(CommitOffsets("g", offsets)) == [E.NONE, E.OFFSET_METADATA_TOO_LARGE]
     assert fetch(driver).offset == 1

@@ -46,7 +46,7 @@ def in_order(row: list[Any]) -> list[Any]:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("kind", "release", "name"), list(cases()))
-def test_as_kafka_says_it(kind: str, release: str, name: str) -> None:
+def test_groups_of_older_releases_are_answered_as_recorded(kind: str, release: str, name: str) -> None:
     config = config_of(kind, release, name)
     with KafkaBroker(config=config, clock=PatientClock(), kafka_version=release) as broker:
         told, expected = transcribe(kind, release, name, broker.bootstrap_servers), recording(kind, release)[name]

@@ -161,7 +161,7 @@ RECORDED = ShareState(3, 2, 1, 10, 4, (StateBatch(10, 12, 0, 1), StateBatch(13, 
 DELTA = ShareDelta(3, 1, -1, 2, (StateBatch(10, 12, 2, 1),))
 
 
-def test_keys() -> None:
+def test_keys_of_share_state_records_come_back() -> None:
     for kind, expected in ((SNAPSHOT, ShareSnapshotKey), (UPDATE, ShareUpdateKey)):
         key = encode_key(kind, RECORD_KEY)
         assert decode_key(key) == RECORD_KEY
@@ -170,7 +170,7 @@ def test_keys() -> None:
         assert (about.group_id, about.topic_id, about.partition) == RECORD_KEY
 
 
-def test_values() -> None:
+def test_values_of_share_state_records_come_back() -> None:
     assert decode_snapshot(encode_snapshot(RECORDED)) == RECORDED
     assert decode_update(encode_update(DELTA)) == DELTA
 

@@ -98,7 +98,7 @@ class Refusing:
         (ErrorCode.INVALID_REQUEST, ErrorCode.UNKNOWN_SERVER_ERROR),
     ],
 )
-def test_errors(code: ErrorCode, heard: ErrorCode) -> None:
+def test_errors_of_the_share_coordinator_are_told_with_the_request(code: ErrorCode, heard: ErrorCode) -> None:
     service: Any = Refusing(code)
     client = ShareStateClient(lambda: service)
     key = ShareKey("g", bytes(16), 0)

@@ -75,7 +75,7 @@ def test_used_up_epochs_give_a_new_producer_id() -> None:
     assert code_of(lambda: decisions.take_over(old, -1, init((7, 1)), ids(), 0)) is E.UNKNOWN_SERVER_ERROR
 
 
-def test_who_may_go_on_with_an_id() -> None:
+def test_init_producer_id_continues_the_producers_own_id() -> None:
     decisions.check_continuation(transaction(), None)
     decisions.check_continuation(transaction(), ProducerIdentity(7, 0))
     rotated = transaction(previous_producer_id=6)
@@ -101,7 +101,7 @@ def test_the_first_partition_begins_the_transaction() -> None:
     assert decisions.add_partitions(more, add(), 70) is None
 
 
-def test_who_may_not_add() -> None:
+def test_add_partitions_to_txn_is_refused_to_a_wrong_producer() -> None:
     assert code_of(lambda: decisions.add_partitions(transaction(), add(epoch=2), 0)) is E.PRODUCER_FENCED
     assert (
         code_of(lambda: decisions.add_partitions(transaction(), add(producer_id=8), 0)) is E.INVALID_PRODUCER_ID_MAPPING

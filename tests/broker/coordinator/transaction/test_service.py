@@ -544,7 +544,7 @@ def test_a_pattern_that_backtracks_keeps_nobody_waiting() -> None:
         assert selected(broker, id_pattern="(a+)+b") == []
 
 
-def test_filters() -> None:
+def test_list_transactions_filters_by_state_id_and_duration() -> None:
     with KafkaBroker(topics={"t": 1}) as broker:
         broker.clock.freeze()
         first = begin(broker, "order-1")

@@ -156,7 +156,7 @@ def test_version_2_waits_for_the_transaction_before() -> None:
     assert len(scene.asked) == 3
 
 
-def test_but_not_for_ever() -> None:
+def test_verification_of_a_transactional_batch_is_not_waited_for_for_ever() -> None:
     scene = Scene(add_partitions_to_txn_retry_backoff_max_ms="0")
     scene.answer = refuse(E.CONCURRENT_TRANSACTIONS)
     assert scene.verify(Support.REGISTER) == {A: E.CONCURRENT_TRANSACTIONS, B: E.CONCURRENT_TRANSACTIONS}
@@ -174,5 +174,7 @@ def test_but_not_for_ever() -> None:
         (E.INVALID_PRODUCER_EPOCH, Support.REGISTER, E.INVALID_PRODUCER_EPOCH),
     ],
 )
-def test_what_produce_answers(code: ErrorCode, support: Support, told: ErrorCode) -> None:
+def test_produce_is_answered_with_the_error_of_the_verification(
+    code: ErrorCode, support: Support, told: ErrorCode
+) -> None:
     assert produce_error(code, support).code is told

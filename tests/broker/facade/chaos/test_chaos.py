@@ -111,7 +111,7 @@ def test_in_a_trio_run_the_steps_follow_its_clock() -> None:
     assert chaos.log == log
 
 
-def test_in_asyncio(broker: KafkaBroker) -> None:
+def test_chaos_runs_in_asyncio(broker: KafkaBroker) -> None:
     async def main() -> None:
         with Chaos.replay("1 kill_node(2) for 1").run(broker) as chaos:
             await asyncio.to_thread(broker.clock.advance, 1.5)

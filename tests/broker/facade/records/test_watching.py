@@ -226,7 +226,7 @@ def test_the_end_of_the_broker_is_told() -> None:
         following.look()
 
 
-def test_mistakes_are_told() -> None:
+def test_following_records_with_a_wrong_argument_or_of_no_topic_is_refused() -> None:
     with odradek.KafkaBroker() as broker:
         with pytest.raises(ValueError, match="latest=0"):
             follow(broker, latest=0)

@@ -181,7 +181,7 @@ def test_a_fetch_under_a_clock_that_stands(broker: KafkaBroker, client: WireClie
     assert hints(broker) == []
 
 
-def test_faults(broker: KafkaBroker, client: WireClient) -> None:
+def test_a_hint_names_the_faults_that_are_set(broker: KafkaBroker, client: WireClient) -> None:
     refused = Fault("Metadata", answer="NOT_CONTROLLER", times=1)
     broker.set_faults(refused, Fault("Produce", delay_ms=5), Fault("Fetch"))
     assert hints(broker) == [

@@ -232,7 +232,7 @@ AUTOMATIC = "topic 'order' was created automatically"
 ASK = MetadataRequest([MetadataRequestTopic(name="order")], True)
 
 
-def test_the_forms() -> None:
+def test_strictness_takes_its_rules_in_several_forms() -> None:
     assert Strictness.of(False) is None
     assert Strictness.of("") is None
     assert Strictness.of(True) == Strictness.of("fail") == Strictness(True)
@@ -301,7 +301,7 @@ def test_a_strict_broker_raises_when_it_is_closed() -> None:
     broker.close()  # told once
 
 
-def test_it_warns() -> None:
+def test_strictness_can_warn_instead_of_failing() -> None:
     with pytest.warns(StrictnessWarning, match=AUTOMATIC), KafkaBroker(strict="warn") as broker:
         create(broker)
 

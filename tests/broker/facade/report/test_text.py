@@ -47,7 +47,7 @@ GROUP = GroupInfo(
 )
 
 
-def test_a_report() -> None:
+def test_the_report_of_a_broker_as_text() -> None:
     held = TransactionInfo("t-1", "Ongoing", 1, 0, (("orders", 0),), 60_000, 90_000, 1, ("PrepareCommit",))
     over = TransactionInfo("t-2", "CompleteCommit", 1, 0, (), 60_000, None, 1, ())
     situation = Situation(
@@ -117,7 +117,7 @@ def test_it_is_bounded() -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"), [(46, "46 s"), (0.5, "0.5 s"), (7500, "2 h 5 min"), (3661, "1 h 1 min 1 s")]
 )
-def test_durations(seconds: float, text: str) -> None:
+def test_durations_in_a_report_are_readable(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
@@ -142,7 +142,7 @@ def test_its_own_state_tells(group: GroupInfo, text: str) -> None:
     assert text in why_text(Situation(topics={}, groups={"g": group}), "g")
 
 
-def test_nothing_unusual() -> None:
+def test_why_says_when_nothing_unusual_is_known_of_a_group() -> None:
     behind = replace(DONE, offsets={("orders", 0): OffsetInfo(1, 0, "", 0, 2)})
     topics = {"orders": TopicInfo("orders", "id", False, ())}
     text = why_text(Situation(topics=topics, groups={"g": behind}), "g")

@@ -22,7 +22,7 @@ DAILY = ("rejected", "transactions", "configs")
 
 @pytest.mark.long(*(name for name in CONVERSATIONS if name not in DAILY))
 @pytest.mark.parametrize("name", CONVERSATIONS)
-def test_conversation(name: str) -> None:
+def test_dead_letters_are_written_as_recorded(name: str) -> None:
     expected = recorded("dead_letters")[name]
     with KafkaBroker(kafka_version="4.4", config=CONFIG) as broker:
         assert transcribe(name, broker.bootstrap_servers) == expected

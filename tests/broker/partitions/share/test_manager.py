@@ -229,7 +229,7 @@ def test_what_may_be_lost_is_read_again() -> None:
     assert bench.client.reads == [0, 0]
 
 
-def test_beginnings() -> None:
+def test_the_start_offset_of_a_share_group_is_found_by_its_reset_strategy() -> None:
     log = make_log()
     for timestamp in (1_000, 2_000, 3_000):
         log.append(build_batch([Record(0, timestamp, None, b"v", ())]), now_ms=timestamp, leader_epoch=0)
@@ -254,12 +254,12 @@ def test_beginnings() -> None:
         ("pt1,5s", 1_500),
     ],
 )
-def test_durations(text: str, ms: int) -> None:
+def test_durations_of_iso_8601_are_read(text: str, ms: int) -> None:
     assert duration_ms(text) == ms
 
 
 @pytest.mark.parametrize("text", ["", "P", "PT", "1D", "P1W", "PT1D"])
-def test_what_is_no_duration(text: str) -> None:
+def test_a_text_that_is_no_iso_8601_duration_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not an ISO 8601 duration"):
         duration_ms(text)
 

@@ -54,7 +54,7 @@ def test_the_bytes_of_what_was_acquired() -> None:
     assert bases(fetched.views(0, 10)) == [0, 3, 5, 10]
 
 
-def test_nothing_read() -> None:
+def test_no_fetched_batches_reach_no_offset() -> None:
     assert FetchedBatches([]).reach(0) == -1
 
 

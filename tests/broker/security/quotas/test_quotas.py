@@ -52,7 +52,7 @@ def test_the_most_special_counts(first: int) -> None:
 
 
 @pytest.mark.parametrize("alone", range(len(ORDER)))
-def test_each_alone(alone: int) -> None:
+def test_a_quota_counts_for_the_clients_of_its_entity(alone: int) -> None:
     limits = Limits(PRODUCE, {ORDER[alone]: {PRODUCE: 7.0}})
     assert limits
     assert limits.limit(limits.tags("alice", "app")) == 7

@@ -52,7 +52,7 @@ def token(**claims: object) -> str:
     return without_signature(json.dumps(claims).encode())
 
 
-def test_each_token_meets_its_fate() -> None:
+def test_unsecured_tokens_are_accepted_or_refused_as_recorded() -> None:
     validator = UnsecuredValidator({})
     found = {
         name: judged(OAuthBearerServer(validator, BrokerClock()), first_message(make()))

@@ -50,7 +50,7 @@ def test_flags_in_any_case(flag: str) -> None:
         ('a="b\n c="d"', {"a": "b", "c": "d"}),
     ],
 )
-def test_options(text: str, expected: dict[str, str]) -> None:
+def test_options_of_a_login_module_are_read(text: str, expected: dict[str, str]) -> None:
     assert options(text) == expected
 
 
@@ -72,7 +72,7 @@ def test_options(text: str, expected: dict[str, str]) -> None:
         ("a.B required a='b;", "JAAS config entry not terminated by semi-colon"),
     ],
 )
-def test_what_is_refused(text: str, told: str) -> None:
+def test_a_jaas_configuration_that_kafka_refuses_is_refused(text: str, told: str) -> None:
     with pytest.raises(ConfigError, match=told.replace(".", r"\.")):
         parse(text)
 

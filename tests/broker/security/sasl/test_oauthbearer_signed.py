@@ -55,7 +55,7 @@ def now_ms() -> int:
     return int(time.time() * 1000)
 
 
-def test_each_token_meets_its_fate(signer: TokenSigner) -> None:
+def test_signed_tokens_are_accepted_or_refused_as_recorded(signer: TokenSigner) -> None:
     signed = validator(signer)
     found = {
         name: judged(OAuthBearerServer(signed, BrokerClock()), first_message(make(signer)))

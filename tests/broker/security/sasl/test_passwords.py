@@ -74,7 +74,7 @@ def test_the_right_password_logs_in(token: bytes, name: str) -> None:
         (b"\0\xff\xfe\0secret", "Invalid username or password"),
     ],
 )
-def test_what_is_refused(token: bytes, told: str) -> None:
+def test_a_wrong_plain_log_in_is_refused(token: bytes, told: str) -> None:
     server = PlainServer(USERS)
     with pytest.raises(SaslError, match=told):
         server.evaluate(token)

@@ -87,7 +87,7 @@ def test_the_first_choice_of_tls_1_3_must_be_allowed() -> None:
         (("TLSv1", "TLSv1.1", "TLSv1.2"), ("TLSv1.2",)),
     ],
 )
-def test_versions(enabled: tuple[str, ...], versions: tuple[str, ...]) -> None:
+def test_a_tls_listener_takes_the_enabled_versions(enabled: tuple[str, ...], versions: tuple[str, ...]) -> None:
     assert versions_of(enabled) == versions
 
 
@@ -127,11 +127,11 @@ def _client(certificate: Certificate | None = None, terms: Terms = Terms()) -> s
     return context
 
 
-def test_one_way() -> None:
+def test_a_tls_listener_serves_clients_without_a_certificate() -> None:
     check_handshake(server_context(Terms(), _keys(SERVER), None), _client())
 
 
-def test_mutual() -> None:
+def test_a_tls_listener_that_requires_a_certificate_gets_it() -> None:
     server = server_context(MUTUAL, _keys(SERVER), TRUSTED)
     check_handshake(server, _client(CLIENT))
     with pytest.raises(ssl.SSLError, match="PEER_DID_NOT_RETURN_A_CERTIFICATE"):

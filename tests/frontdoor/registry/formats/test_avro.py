@@ -113,7 +113,7 @@ def test_types_may_be_of_schemas_that_are_referred_to() -> None:
         "null",
     ],
 )
-def test_what_is_no_schema(text: str) -> None:
+def test_a_text_that_is_no_avro_schema_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="invalid Avro schema"):
         AvroSchema(text, {})
 
@@ -207,7 +207,7 @@ def test_texts_that_the_java_library_wrote(given: str, written: str | None) -> N
         ),
     ],
 )
-def test_who_reads_whom(reader: Any, writer: Any, readable: bool) -> None:
+def test_avro_schemas_read_each_other_as_avro_says(reader: Any, writer: Any, readable: bool) -> None:
     readers = schema(reader if reader not in ("int", "long", "float", "double", "bytes", "string") else f'"{reader}"')
     writers = schema(writer if writer not in ("int", "long", "float", "double", "bytes", "string") else f'"{writer}"')
     assert (list(readers.reads(writers)) == []) is readable

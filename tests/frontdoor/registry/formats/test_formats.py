@@ -45,7 +45,9 @@ class Other(Reader):
         ("FULL_TRANSITIVE", "12", "", "n", False),
     ],
 )
-def test_levels(level: str, new: str, one: str, two: str, compatible: bool) -> None:
+def test_each_level_of_compatibility_compares_its_versions(
+    level: str, new: str, one: str, two: str, compatible: bool
+) -> None:
     assert level in LEVELS
     earlier = [(1, Reader("1", one)), (2, Reader("2", two))]
     assert (reasons_against(Reader("n", new), level, earlier) == []) is compatible

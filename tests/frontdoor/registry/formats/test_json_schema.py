@@ -56,13 +56,13 @@ def test_the_canonical_text_keeps_the_order_and_the_normalized_one_does_not() ->
         ('{"$ref":"#/definitions/a"}', "refers to '/definitions/a', which does not exist"),
     ],
 )
-def test_what_is_no_schema(text: str, why: str) -> None:
+def test_a_text_that_is_no_json_schema_is_refused(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         JsonSchema(text, {})
 
 
 @pytest.mark.parametrize("draft", ["draft-04", "draft-06", "draft-07"])
-def test_older_drafts(draft: str) -> None:
+def test_older_drafts_of_json_schema_are_read(draft: str) -> None:
     JsonSchema(json.dumps({"$schema": f"http://json-schema.org/{draft}/schema#", "type": "string"}), {})
 
 
@@ -164,7 +164,7 @@ def test_older_drafts(draft: str) -> None:
         ({"type": "string", "x-own": 1, "description": "a"}, STRING, True),
     ],
 )
-def test_who_reads_whom(reader: Any, writer: Any, readable: bool) -> None:
+def test_json_schemas_read_each_other_as_confluent_says(reader: Any, writer: Any, readable: bool) -> None:
     reasons = schema(reader).reads(schema(writer))
     assert (list(reasons) == []) is readable, reasons
 

@@ -62,7 +62,7 @@ def schema(text: str, syntax: str = "proto3", **imported: str) -> ProtobufSchema
     return ProtobufSchema(f'syntax = "{syntax}"; {text}', imported)
 
 
-def test_who_reads_whom() -> None:
+def test_protobuf_schemas_read_each_other_as_confluent_says() -> None:
     reader, writer = (
         schema(ENUMS + " ".join(f"message {name} {{ {fields[side]} }}" for name, fields in RULES.items()))
         for side in (0, 1)
@@ -122,7 +122,7 @@ def test_a_descriptor_is_as_good_as_a_text() -> None:
         ("AAAA", "invalid FileDescriptorProto in base64"),
     ],
 )
-def test_what_is_no_schema(text: str, why: str) -> None:
+def test_a_text_that_is_no_protobuf_schema_is_refused(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         ProtobufSchema(text, {})
 

@@ -212,7 +212,7 @@ def test_members_that_the_leader_leaves_out_get_nothing(driver: GroupDriver) -> 
         ("c-1", 1, {"group_id": "other"}, E.UNKNOWN_MEMBER_ID),
     ],
 )
-def test_refused_syncs(
+def test_sync_group_is_refused(
     driver: GroupDriver, member: str, generation: int, options: dict[str, Any], error: ErrorCode
 ) -> None:
     driver.stable()

@@ -127,7 +127,7 @@ def test_a_first_rebalance_waits_for_who_has_just_been_told_an_id(running: Group
     assert len(first.result().members) == 2
 
 
-def test_but_not_for_long(running: GroupDriver) -> None:
+def test_a_join_does_not_wait_long_for_a_member_that_was_only_given_its_id(running: GroupDriver) -> None:
     told = running.join(version=4).result().member_id
     first = running.join()
     running.wait(seconds=0.049)

@@ -18,7 +18,7 @@ from tests.broker.coordinator.group.story_group import PARTS, check_story, tell
 
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(PARTS))
-def test_stories(part: int) -> None:
+def test_assignors_of_consumer_groups_assign_as_recorded(part: int) -> None:
     tell("assignments", part, as_kafkas)
 
 

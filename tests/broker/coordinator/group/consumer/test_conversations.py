@@ -13,7 +13,9 @@ from tests.scenarios.consumer_group_conversations import CONVERSATIONS, transcri
 
 @pytest.mark.long("assignment_interval", "rebalance_timeout", "session_expiry", "session_of_classic_members")
 @pytest.mark.parametrize(("name", "release"), cases("consumer_group_conversations", CONVERSATIONS))
-def test_as_kafka_says_it(name: str, release: str, brokers: Callable[[str], KafkaBroker]) -> None:
+def test_consumer_groups_are_answered_as_recorded(
+    name: str, release: str, brokers: Callable[[str], KafkaBroker]
+) -> None:
     assert (
         transcribe(name, brokers(release).bootstrap_servers) == recorded("consumer_group_conversations", release)[name]
     )

@@ -25,7 +25,7 @@ def with_states(spec: GroupSpec, step: Any) -> dict[str, Partitions]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(PARTS))
-def test_stories(part: int) -> None:
+def test_the_assignor_of_share_groups_assigns_as_recorded(part: int) -> None:
     tell("share_assignments", part, lambda release, row: check_story(release, row, with_states))
 
 
@@ -63,7 +63,9 @@ def check_even(given: Held, subscribers: list[int], partitions: int) -> None:
 
 
 @given(members=st.integers(1, 12), later=st.integers(0, 12), partitions=st.integers(1, 12))
-def test_members_come(members: int, later: int, partitions: int) -> None:
+def test_partitions_are_shared_anew_when_members_of_a_share_group_come(
+    members: int, later: int, partitions: int
+) -> None:
     first = spread({}, list(range(members)), partitions)
     check_even(first, list(range(members)), partitions)
     everybody = list(range(members + later))
@@ -82,7 +84,7 @@ def test_who_does_not_subscribe_gives_up_all(gone: set[int], partitions: int) ->
     assert not any(after.get(member) for member in gone)
 
 
-def test_nothing_to_give() -> None:
+def test_members_of_a_share_group_get_nothing_of_no_partitions() -> None:
     assert spread({}, [0, 1], 0) == {}
 
 

@@ -34,7 +34,7 @@ def shown(record: NewRecord) -> tuple[str, object, object]:
     return type(key).__name__, to_json(key, 0), None if value is None else to_json(value, 0)
 
 
-def test_what_is_written() -> None:
+def test_a_share_group_writes_its_records() -> None:
     topic = uuid_to_text(TOPIC)
     assert shown(r.member_record("g", MEMBER)) == (
         "ShareGroupMemberMetadataKey",
@@ -75,7 +75,7 @@ def group_of(*members: ShareMember) -> ShareGroup:
     return group
 
 
-def test_states() -> None:
+def test_the_state_of_a_share_group_follows_its_members() -> None:
     group = group_of()
     assert (group.state_name, group.is_empty, group.is_in_state({"empty"})) == ("Empty", True, True)
     group.put(ShareMember("m"))

@@ -13,7 +13,9 @@ from tests.scenarios.streams_group_conversations import CONVERSATIONS, transcrib
 
 @pytest.mark.long("4.3", "assignment_interval", "initial_delay", "rebalance_timeout", "session_expiry")
 @pytest.mark.parametrize(("name", "release"), cases("streams_group_conversations", CONVERSATIONS))
-def test_as_kafka_says_it(name: str, release: str, brokers: Callable[[str], KafkaBroker]) -> None:
+def test_streams_groups_are_answered_as_recorded(
+    name: str, release: str, brokers: Callable[[str], KafkaBroker]
+) -> None:
     assert (
         transcribe(name, brokers(release).bootstrap_servers) == recorded("streams_group_conversations", release)[name]
     )

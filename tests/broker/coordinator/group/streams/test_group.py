@@ -162,7 +162,7 @@ def group_with(member: Member | None = None) -> StreamsGroup:
     return group
 
 
-def test_states() -> None:
+def test_the_state_of_a_streams_group_follows_its_members() -> None:
     group = group_with()
     assert group.state_name == "Empty"
     group.put_member(Member("m", 3))

@@ -34,14 +34,18 @@ MEMBER = Member("m", 5, 4, assigned=Held({"0": {0: 5, 1: 3}}))
 
 
 @pytest.mark.parametrize(("epoch", "has"), [(0, None), (5, None), (4, ()), (4, (0, 1))])
-def test_fine(epoch: int, has: tuple[int, ...] | None) -> None:
+def test_a_heartbeat_of_a_streams_member_with_a_fitting_epoch_is_accepted(
+    epoch: int, has: tuple[int, ...] | None
+) -> None:
     check_epoch(MEMBER, epoch, owned(has))
 
 
 @pytest.mark.parametrize(
     ("epoch", "has", "how"), [(6, (), "greater"), (3, (), "smaller"), (4, None, "smaller"), (4, (0, 2), "smaller")]
 )
-def test_fenced(epoch: int, has: tuple[int, ...] | None, how: str) -> None:
+def test_a_heartbeat_of_a_streams_member_with_another_epoch_is_fenced(
+    epoch: int, has: tuple[int, ...] | None, how: str
+) -> None:
     with pytest.raises(KafkaError, match=f"has a {how} member epoch") as error:
         check_epoch(MEMBER, epoch, owned(has))
     assert error.value.code is ErrorCode.FENCED_MEMBER_EPOCH

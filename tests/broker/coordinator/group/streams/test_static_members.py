@@ -13,7 +13,7 @@ from tests.scenarios.target import SCENARIO_CONFIG
 
 @pytest.mark.long("sessions")
 @pytest.mark.parametrize("name", CONVERSATIONS)
-def test_as_kafka_says_it(name: str) -> None:
+def test_static_members_of_streams_groups_are_answered_as_recorded(name: str) -> None:
     expected = recorded("streams_static_members")[name]
     with KafkaBroker(config=SCENARIO_CONFIG, clock=PatientClock(), kafka_version="4.4") as broker:
         assert transcribe(name, broker.bootstrap_servers) == expected

@@ -88,7 +88,7 @@ def listed(target: Target) -> list[Any]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(PARTS))
-def test_stories(part: int) -> None:
+def test_the_sticky_assignor_of_streams_groups_assigns_as_recorded(part: int) -> None:
     tell("task_assignments", part, as_kafkas)
 
 

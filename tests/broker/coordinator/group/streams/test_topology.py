@@ -39,7 +39,7 @@ def test_the_order_of_declaration_does_not_count() -> None:
     assert Topology(1, {"0": FIRST}) != Topology(2, {"0": FIRST})
 
 
-def test_topics() -> None:
+def test_a_topology_names_its_topics() -> None:
     topology = Topology(1, {"0": FIRST, "1": SECOND})
     assert sorted(topology.required_topics()) == ["r", "s", "t"]
     assert topology.readers() == {"t": "0", "r": "1"}
@@ -136,7 +136,7 @@ LOOP = (
         ((Subtopology("0"),), "No source topics found for subtopology 0"),
     ],
 )
-def test_what_can_never_work(subtopologies: tuple[Subtopology, ...], text: str) -> None:
+def test_a_topology_that_can_never_work_is_refused(subtopologies: tuple[Subtopology, ...], text: str) -> None:
     with pytest.raises(KafkaError, match=text) as error:
         counts(*subtopologies, a=1)
     assert error.value.code is ErrorCode.STREAMS_INVALID_TOPOLOGY
@@ -155,7 +155,7 @@ def status(configured: ConfiguredTopology) -> tuple[TopicStatus, str]:
     return configured.problem
 
 
-def test_ready() -> None:
+def test_a_topology_whose_topics_exist_is_ready() -> None:
     configured = configure(COUNTING, Topics(t=3, **{"counts-changelog": 3}))
     assert configured.is_ready
     assert configured.subtopologies is not None
@@ -173,7 +173,7 @@ def test_missing_internal_topics_are_listed_with_their_counts() -> None:
     assert configured.missing == [TopicInfo("counts-changelog", 3)]
 
 
-def test_missing_sources() -> None:
+def test_a_topology_with_missing_source_topics_is_not_ready() -> None:
     assert status(configure(PLAIN, Topics(u=1))) == (TopicStatus.MISSING_SOURCE_TOPICS, "Source topics t are missing.")
     many = Topology(0, {"0": Subtopology("0", ["e", "b", "a", "d"])})
     text = "Source topics a, b, d and 1 additional topics are missing."
