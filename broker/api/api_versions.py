@@ -20,7 +20,6 @@ from odradek.broker.controller.feature_levels import KRAFT_VERSION, UNSTABLE_FEA
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import NEVER_LONG, OPEN, handles
 from odradek.broker.requests.parked_request import EncodedBody
-from odradek.broker.requests.services import Services
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.api_versions import (
     ApiVersion,
@@ -48,7 +47,8 @@ def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersion
 def served_by_brokers(ctx: RequestContext) -> dict[int, tuple[int, int]]:
     """Lowest and highest version of each API by its key."""
     served = ctx.services.handlers(ctx.node).advertised()
-    if not _wants_telemetry(ctx.services):
+    telemetry = ctx.services.telemetry.made
+    if telemetry is None or not telemetry.has_subscriptions:
         for key in _TELEMETRY_KEYS:
             served.pop(key, None)
     return served
@@ -97,7 +97,7 @@ def _response(ctx: RequestContext, served: Mapping[int, tuple[int, int]], switch
         finalized[KRAFT_VERSION] = services.controller.kraft_version
     lowest_level = 0 if ctx.api_version >= _FIRST_VERSION_WITH_LEVEL_ZERO else 1
     return ApiVersionsResponse(
-        api_keys=[_api_version(key, *versions) for key, versions in served.items()],
+        api_keys=[ApiVersion(key, 0 if key == _PRODUCE_KEY else low, high) for key, (low, high) in served.items()],
         supported_features=[
             SupportedFeatureKey(name=name, min_version=low, max_version=high)
             for name, (low, high) in supported.items()
@@ -111,12 +111,3 @@ def _response(ctx: RequestContext, served: Mapping[int, tuple[int, int]], switch
             for name, level in finalized.items()
         ],
     )
-
-
-def _wants_telemetry(services: Services) -> bool:
-    telemetry = services.telemetry.made
-    return telemetry is not None and telemetry.has_subscriptions
-
-
-def _api_version(key: int, low: int, high: int) -> ApiVersion:
-    return ApiVersion(api_key=key, min_version=0 if key == _PRODUCE_KEY else low, max_version=high)

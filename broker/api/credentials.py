@@ -267,15 +267,13 @@ def _described_token(ctx: RequestContext, record: DelegationTokenRecord, key: st
         max_timestamp=record.max_timestamp,
         token_id=record.token_id,
         hmac=token_hmac(key, record.token_id),
-        renewers=[_renewer(renewer) for renewer in record.renewers],
+        renewers=[
+            DescribedDelegationTokenRenewer(kind, name)
+            for kind, _, name in (renewer.partition(":") for renewer in record.renewers)
+        ],
     )
     if ctx.api_version > 2:
         kind, _, name = record.requester.partition(":")
         described.token_requester_principal_type = kind
         described.token_requester_principal_name = name
     return described
-
-
-def _renewer(text: str) -> DescribedDelegationTokenRenewer:
-    kind, _, name = text.partition(":")
-    return DescribedDelegationTokenRenewer(kind, name)

@@ -121,7 +121,7 @@ def _list_offsets(ctx: RequestContext, request: ListOffsetsRequest, looks: Looks
         return refused
     allowed = ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, [topic.name for topic in request.topics])
     denied = [topic for topic in request.topics if topic.name not in allowed]
-    twice = _named_twice(request)
+    named = Counter((topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions)
     answers: dict[tuple[str, int], ListOffsetsPartitionResponse] = {}
     for topic in request.topics:
         if topic.name not in allowed:
@@ -129,7 +129,7 @@ def _list_offsets(ctx: RequestContext, request: ListOffsetsRequest, looks: Looks
         for asked in topic.partitions:
             answer = ListOffsetsPartitionResponse(asked.partition_index)
             try:
-                if (topic.name, asked.partition_index) in twice:
+                if named[topic.name, asked.partition_index] > 1:
                     raise KafkaError(ErrorCode.INVALID_REQUEST)
                 timestamp = _special_or_time(ctx, asked.timestamp)
                 partition = find_partition(ctx, topic.name, asked.partition_index)
@@ -150,11 +150,6 @@ def _list_offsets(ctx: RequestContext, request: ListOffsetsRequest, looks: Looks
 
 def _denied(asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
     return ListOffsetsPartitionResponse(asked.partition_index, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-
-
-def _named_twice(request: ListOffsetsRequest) -> set[tuple[str, int]]:
-    counts = Counter((topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions)
-    return {key for key, count in counts.items() if count > 1}
 
 
 def _answer(

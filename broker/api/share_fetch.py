@@ -298,7 +298,10 @@ def _answer(work: _ShareFetch, found: Sequence[ShareRead]) -> ShareFetchResponse
     session = work.session
     if session is not None and session.epoch != work.epoch_due:
         return ShareFetchResponse(error_code=ErrorCode.INVALID_SHARE_SESSION_EPOCH)
-    rows = {place: _failed_row(place, error) for place, error in work.failed.items()}
+    rows = {
+        place: PartitionData(partition_index=place[1], error_code=error.code, records=_EMPTY)
+        for place, error in work.failed.items()
+    }
     rows |= {(read.live.key.topic_id, read.live.key.partition): _row(read) for read in found}
     if session is not None:
         rows = {place: row for place, row in rows.items() if _must_answer(session, place, row)}
@@ -317,10 +320,6 @@ def _row(read: ShareRead) -> PartitionData:
     if read.error is not None:
         row.error_code = read.error.code
     return row
-
-
-def _failed_row(place: Place, error: KafkaError) -> PartitionData:
-    return PartitionData(partition_index=place[1], error_code=error.code, records=_EMPTY)
 
 
 def _must_answer(session: ShareSession, place: Place, row: PartitionData) -> bool:

@@ -126,14 +126,10 @@ def _create(
         elif topic.name in shown:
             results.append(_created(ctx, outcome))
         else:
-            results.append(_created_in_secret(outcome))
+            secret = CreatableTopicResult(outcome.name, outcome.topic_id, error_message=None)
+            secret.topic_config_error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            results.append(secret)
     return results
-
-
-def _created_in_secret(topic: CreatedTopic) -> CreatableTopicResult:
-    """For a client that may not see the configs of topics."""
-    code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    return CreatableTopicResult(topic.name, topic.topic_id, error_message=None, topic_config_error_code=code)
 
 
 def _new_topic(asked: CreatableTopic) -> NewTopic:

@@ -43,8 +43,6 @@ class Bug:
     requests before it as lines of text, newest last.
     """
 
-    __slots__ = ("error", "frame", "last_requests", "traceback", "where")
-
     def __init__(
         self, where: str, error: BaseException, traceback: str, frame: bytes, last_requests: tuple[str, ...]
     ) -> None:
@@ -69,8 +67,6 @@ class BugLog:
 
     Owner: the cluster. `on_bug` is called with each bug that is kept. `now_ms`: the broker's clock.
     """
-
-    __slots__ = ("_now_ms", "_recent", "_told", "bugs", "on_bug")
 
     def __init__(self, recent: RecentRequests, now_ms: Callable[[], int] = lambda: 0) -> None:
         self._recent = recent

@@ -52,25 +52,6 @@ class ConnectionInfo:
     `on_closed`: called once when the connection has ended.
     """
 
-    __slots__ = (
-        "attributes",
-        "client_id",
-        "client_software_name",
-        "client_software_version",
-        "host",
-        "id",
-        "listener",
-        "login",
-        "on_closed",
-        "peer_host",
-        "peer_port",
-        "port",
-        "principal",
-        "protocol",
-        "session_expires_ms",
-        "tls",
-    )
-
     def __init__(
         self,
         *,

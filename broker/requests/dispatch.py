@@ -38,6 +38,7 @@ from odradek.protocol.varint import read_unknown_fields
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
     from odradek.broker.metadata.node import Node
+    from odradek.broker.partitions.durability import Durability
     from odradek.broker.releases.release import Release
     from odradek.broker.requests.handlers import HandlerRegistry
     from odradek.broker.requests.metering import Meter
@@ -68,20 +69,6 @@ class Route:
     `function`: what serves a request. `writer`: writes the API's most frequent answer with its header, if the lane has
     such a function. `whole_bytes`: see `RecentRequests`.
     """
-
-    __slots__ = (
-        "answer",
-        "flexible_request",
-        "flexible_response",
-        "function",
-        "handler",
-        "large_answers",
-        "long_bytes",
-        "request",
-        "response",
-        "whole_bytes",
-        "writer",
-    )
 
     def __init__(
         self,
@@ -219,20 +206,6 @@ def _no_writer(api_key: int, version: int) -> None:
     """The codec writes every answer."""
 
 
-class AppendWatch(Protocol):
-    """Tells whether the appends of a request are durable. The numbers count appends."""
-
-    @property
-    def appended(self) -> int:
-        """The number of the last append."""
-
-    def must_wait(self, since: int) -> bool:
-        """Whether an answer has to wait for the appends after `since`."""
-
-    async def flushed(self) -> None:
-        """Return when everything appended so far is durable."""
-
-
 class Dispatcher:
     """Takes request frames to their handlers and brings back response frames.
 
@@ -246,7 +219,7 @@ class Dispatcher:
         services: Services,
         recent: RecentRequests,
         bugs: BugLog,
-        append_watch: AppendWatch | None = None,
+        append_watch: Durability | None = None,
         answer_writer: Callable[[int, int], AnswerWriter | None] = _no_writer,
         handlers: Callable[[Node], HandlerRegistry] | None = None,
     ) -> None:

@@ -278,13 +278,9 @@ def _alter_scram_users(request: Any, version: int, code: ErrorCode, message: str
     kind: Any = type(response)
     result = _item_class(kind, "results")
     names = {row.name for row in (*request.deletions, *request.upsertions)}
-    response.results = [result(name, int(code), message) for name in sorted(names, key=_utf_16)]
+    in_order = sorted(names, key=lambda name: name.encode("utf-16-be", "surrogatepass"))  # as Java sorts texts
+    response.results = [result(name, int(code), message) for name in in_order]
     return response
-
-
-def _utf_16(text: str) -> bytes:
-    """The sort key of texts in Java."""
-    return text.encode("utf-16-be", "surrogatepass")
 
 
 def _create_token(request: Any, version: int, code: ErrorCode, message: str | None) -> Any:

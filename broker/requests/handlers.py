@@ -45,8 +45,6 @@ _NEEDS = "needs permission"
 class Access:
     """The rights that an API needs. `needs`: each right that is asked for, as operation and kind of resource."""
 
-    __slots__ = ("needs",)
-
     def __init__(self, *needs: tuple[Operation, Resource]) -> None:
         self.needs = needs
 
@@ -60,8 +58,6 @@ class Whole(Access):
 
     `message` goes to the client where it is refused (None: no text), in place of the one that names the operation.
     """
-
-    __slots__ = ("_message",)
 
     def __init__(self, *operations: Operation, message: str | None = _NEEDS) -> None:
         from odradek.broker.security.acl import Resource
@@ -96,8 +92,6 @@ class ByItem(Access):
     `guard` names a function of the handler's module that takes the place of the handler: it leaves out what the client
     may not use, calls the handler with the rest, and adds the errors. Without one the handler asks by itself.
     """
-
-    __slots__ = ("guard",)
 
     def __init__(self, *needs: tuple[Operation, Resource], guard: str = "") -> None:
         super().__init__(*needs)
@@ -243,8 +237,6 @@ def handles(
 
 class HandlerRegistry:
     """The handlers that an index names."""
-
-    __slots__ = ("_index", "_package")
 
     def __init__(self, package: str, index: Index) -> None:
         """`package`: where the modules of the index are."""

@@ -73,8 +73,6 @@ async def served_in_parts(
 class Pace:
     """How many elements the next part has, so that it takes about `_SLICE_NS`."""
 
-    __slots__ = ("elements",)
-
     def __init__(self, elements: int = _FIRST_ELEMENTS) -> None:
         self.elements = elements
 
@@ -88,8 +86,6 @@ class Pace:
 
 class Cuts:
     """Cuts a request at its outer list (`topics`), and at the list in an element of that (`partitions`)."""
-
-    __slots__ = ("_inner", "_outer", "_request")
 
     def __init__(self, request: Any, levels: tuple[Level, ...]) -> None:
         self._request = request
@@ -153,8 +149,6 @@ def encoded_in_chunks(codec: MessageCodec[Any], response: Any, most_bytes: int) 
 
 class Chunks:
     """A response that is encoded some elements of its longest list at a time, so that little is in memory twice."""
-
-    __slots__ = ("_codec", "_count", "_empty", "_head", "_most_bytes", "_name", "_pace", "_parts", "_size", "_tail")
 
     def __init__(self, codec: MessageCodec[Any], name: str, most_bytes: int) -> None:
         """`name`: of the list. `most_bytes`: of the whole."""

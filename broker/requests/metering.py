@@ -69,7 +69,7 @@ class Meter:
         """Never read more than could be sent if nothing was fetched before: else the client would get no further."""
         most = self.quotas.of(ctx.node.id).fetch.most_at_once(ctx.connection.principal.name, ctx.client_id)
         if ctx.api_key == _FETCH:
-            if _from_follower(request):
+            if request.replica_id >= 0 or request.replica_state.replica_id >= 0:  # a follower
                 return
             charge.fetch = FetchUnderQuota(ctx.services.fetch_sessions, ctx.node.id, request)
         request.max_bytes = int(min(request.max_bytes, most, _MAX_INT))
@@ -117,10 +117,6 @@ class Meter:
         until_ms = self._clock.now_ms() + wait_ms
         api = API_BY_KEY[ctx.api_key].name
         return Throttle(client.id, ctx.client_id, str(client.principal), ctx.node.id, api, key, wait_ms, until_ms)
-
-
-def _from_follower(request: Any) -> bool:
-    return bool(request.replica_id >= 0 or request.replica_state.replica_id >= 0)
 
 
 def _is_exempt(ctx: RequestContext, request: Any, charge: RequestCost) -> bool:

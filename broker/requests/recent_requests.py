@@ -57,8 +57,6 @@ class RecentRequests:
     dispatcher keeps whole messages; -1: not at all. `watchers` are called when a request has been answered or cut.
     """
 
-    __slots__ = ("_large", "_large_bytes", "entries", "messages", "watchers", "whole_bytes")
-
     def __init__(self, *, messages: bool = True) -> None:
         self.messages = messages
         self.whole_bytes = WHOLE_BYTES if messages else -1

@@ -49,8 +49,6 @@ class AnswerCache(Protocol):
 class NoAnswerCache:
     """Each answer is made anew."""
 
-    __slots__ = ()
-
     def of(self, api: str, version: int) -> Mapping[Hashable, Any]:
         return {}
 
@@ -72,8 +70,6 @@ class Deferred(Generic[T]):
 
     Imports are more than half of what a start costs, and most brokers never use every part.
     """
-
-    __slots__ = ("_make", "made")
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
@@ -105,36 +101,6 @@ class Services:
     `worker` does what takes long with large batches.
     `zookeeper_offsets`: (group, topic, partition) to the offset that OffsetCommit version 0 has put into ZooKeeper.
     """
-
-    __slots__ = (
-        "answers",
-        "authorizer",
-        "auto_created",
-        "clock",
-        "cluster_id",
-        "config",
-        "controller",
-        "controller_authorizer",
-        "denials",
-        "face",
-        "fetch_sessions",
-        "groups",
-        "handlers",
-        "image",
-        "log_levels",
-        "nodes",
-        "quorum",
-        "quotas",
-        "share_partitions",
-        "share_persister",
-        "share_states",
-        "telemetry",
-        "topics",
-        "transactions",
-        "unserved",
-        "worker",
-        "zookeeper_offsets",
-    )
 
     def __init__(
         self,

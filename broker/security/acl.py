@@ -213,8 +213,6 @@ _ByPrincipal = dict[str, dict[Acl, None]]
 class AclIndex:
     """Entries by resource type, pattern, name and principal. Owner: the authorizer."""
 
-    __slots__ = ("_by_name", "_by_type", "_lengths", "_sorted_lengths")
-
     def __init__(self) -> None:
         self._by_name: dict[tuple[int, int, str], _ByPrincipal] = {}
         self._by_type: dict[tuple[int, str], dict[Acl, None]] = {}

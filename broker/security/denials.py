@@ -49,8 +49,6 @@ def shortened(text: str) -> str:
 class Denials:
     """The last 1,000 refusals of a cluster, newest last. Any thread may read a copy."""
 
-    __slots__ = ("entries",)
-
     def __init__(self) -> None:
         self.entries: deque[Denial] = deque(maxlen=_KEPT)
 

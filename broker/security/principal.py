@@ -20,8 +20,6 @@ class Principal:
     Two principals are equal if kind and name are: `token_authenticated` only says how the client logged in (KIP-48).
     """
 
-    __slots__ = ("_hash", "kind", "name", "token_authenticated")
-
     kind: str
     name: str
     token_authenticated: bool

@@ -48,8 +48,6 @@ class Limits:
     quota for several client ids are counted by client id.
     """
 
-    __slots__ = ("_by_entity", "_kinds")
-
     def __init__(self, key: str, quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> None:
         self._by_entity: dict[_Entity, float] = {}
         for entity, values in quotas.items():
@@ -103,8 +101,6 @@ T = TypeVar("T")
 class Counters(Generic[T]):
     """A counter for each group of clients. An unused one is dropped after an hour."""
 
-    __slots__ = ("_last_used_ms", "_made", "_make", "_sweep_at")
-
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
         self._made: dict[Tags, T] = {}
@@ -136,8 +132,6 @@ class ClientQuota:
 
     `longest_ms`: the longest time that a client has to wait; None for no limit.
     """
-
-    __slots__ = ("_longest_ms", "_rates", "_window", "limits")
 
     def __init__(self, limits: Limits, window: Window, longest_ms: int | None = None) -> None:
         self.limits = limits
@@ -179,8 +173,6 @@ class ClientQuota:
 class MutationQuota:
     """Tokens for partitions that clients create and delete (KIP-599)."""
 
-    __slots__ = ("_buckets", "_window", "limits")
-
     def __init__(self, limits: Limits, window: Window) -> None:
         self.limits = limits
         self._window = window
@@ -215,8 +207,6 @@ _MAX_INT = (1 << 31) - 1
 
 class AddressQuotas:
     """New connections by address, for each node separately. Without a quota none is counted."""
-
-    __slots__ = ("_addresses", "_default", "_limits", "_rates", "_window")
 
     def __init__(self, window: Window) -> None:
         self._window = window
@@ -304,8 +294,6 @@ def longest_wait_ms(release: Release) -> int | None:
 
 class NodeQuotas:
     """The usage of one node: a quota applies to each node separately."""
-
-    __slots__ = ("fetch", "produce", "request")
 
     def __init__(self, limits: Mapping[str, Limits], window: Window, release: Release) -> None:
         longest_ms = longest_wait_ms(release)

@@ -182,8 +182,6 @@ class ScramServer(SaslServer):
 class _Exchange:
     """The values that the first messages have agreed on."""
 
-    __slots__ = ("_bare", "_credential", "_kind", "_nonce", "server_first")
-
     def __init__(self, kind: ScramHash, credential: ScramCredential, nonce: str, bare: str) -> None:
         self._kind = kind
         self._credential = credential

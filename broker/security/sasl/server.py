@@ -107,8 +107,6 @@ class SaslListener:
     `mechanisms`: their names, in the order of Kafka's answer. `max_receive_bytes`: the largest frame of a log-in.
     """
 
-    __slots__ = ("_longest_ms", "_new", "max_receive_bytes", "mechanisms", "name")
-
     def __init__(self, config: ListenerConfig, credentials: Credentials, clock: BrokerClock) -> None:
         """ConfigError, with the listener's name, if odradek cannot serve the configuration."""
         self.name = config.name
