@@ -505,18 +505,18 @@ class Dispatcher:
         lost = None if faults is None else await faults.apply(context, request, self._services.clock)
         if lost is not None and lost.drop:
             return None
-        if lost is not None and lost.tampers:
-            return _Tampered(lost, await self._served_anyway(function, context, request))
-        response = await response_of(function(context, request), self._clock)
-        return None if lost is not None else response
-
-    async def _served_anyway(self, function: Callable[..., Any], context: RequestContext, request: Any) -> Any:
+        tampers = lost is not None and lost.tampers
         try:
-            return await response_of(function(context, request), self._clock)
+            response = await response_of(function(context, request), self._clock)
         except CloseConnection:
             raise
         except Exception as error:
-            return self.error_answer(context, request, error, memoryview(b""))
+            if not tampers:
+                raise
+            response = self.error_answer(context, request, error, memoryview(b""))
+        if lost is None:
+            return response
+        return _Tampered(lost, response) if tampers else None
 
     def _answer_unmetered(self, route: Route, context: RequestContext, request: Any, response: Any) -> Parts | None:
         """The encoded answer: the response as parts, with size and header; None for no answer."""
@@ -540,20 +540,15 @@ class Dispatcher:
     def set_meter(self, quotas: Quotas | None) -> None:
         """Set the meter of requests; None ends metering. Requests under way are not counted."""
         self._routes.clear()
-        if quotas is None:
-            self.meter = None
-            self._choose_answer()
-            return
-        from odradek.broker.requests.metering import Meter
+        self.meter = None
+        if quotas is not None:
+            from odradek.broker.requests.metering import Meter
 
-        self.meter = Meter(quotas, self._services.clock)
-        self._choose_answer()
+            self.meter = Meter(quotas, self._services.clock)
+        self.watchers_changed()
 
     def watchers_changed(self) -> None:
         """`RecentRequests.watchers` is another list: each answer costs a call where there are some."""
-        self._choose_answer()
-
-    def _choose_answer(self) -> None:
         unwatched = self._answer_unmetered if self.meter is None else self._answer_metered
         self._answer = self._answer_watched if self.recent.watchers else unwatched
 

@@ -68,7 +68,7 @@ INDEX: dict[int, tuple[str, int, int, bool]] = {
     76: ("share_groups", 1, 1, True),  # ShareGroupHeartbeat
     77: ("share_groups", 1, 1, True),  # ShareGroupDescribe
     78: ("share_fetch", 1, 2, True),  # ShareFetch
-    79: ("share_acknowledge", 1, 2, True),  # ShareAcknowledge
+    79: ("share_fetch", 1, 2, True),  # ShareAcknowledge
     80: ("membership", 0, 1, True),  # AddRaftVoter
     81: ("membership", 0, 0, True),  # RemoveRaftVoter
     83: ("share_state", 0, 0, True),  # InitializeShareGroupState

@@ -119,11 +119,8 @@ class Terms(NamedTuple):
 
 def server_context(terms: Terms, keys: Store, trusted: Store | None) -> ssl.SSLContext:
     """The context of a listener; ConfigError if OpenSSL refuses the settings."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context = _context(ssl.PROTOCOL_TLS_SERVER, terms)
     context.options |= ssl.OP_NO_RENEGOTIATION
-    versions = _set_ciphers(context, terms)
-    context.minimum_version = _VERSIONS[versions[0]]
-    context.maximum_version = _VERSIONS[versions[-1]]
     context.verify_mode = CLIENT_AUTH[terms.client_auth]
     _load_keys(context, keys)
     if context.verify_mode is not ssl.CERT_NONE:
@@ -133,11 +130,8 @@ def server_context(terms: Terms, keys: Store, trusted: Store | None) -> ssl.SSLC
 
 def client_context(terms: Terms, keys: Store, trusted: Store | None) -> ssl.SSLContext:
     """The context of a client with the same stores. It does not check host names."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context = _context(ssl.PROTOCOL_TLS_CLIENT, terms)
     context.check_hostname = False
-    versions = _set_ciphers(context, terms)
-    context.minimum_version = _VERSIONS[versions[0]]
-    context.maximum_version = _VERSIONS[versions[-1]]
     _load_keys(context, keys)
     _load_trusted(context, trusted)
     return context
@@ -159,22 +153,24 @@ def check_handshake(server: ssl.SSLContext, client: ssl.SSLContext) -> None:
             ends.remove(end)
 
 
-def _set_ciphers(context: ssl.SSLContext, terms: Terms) -> tuple[str, ...]:
-    """Set the suites; returns the versions that remain."""
+def _context(protocol: int, terms: Terms) -> ssl.SSLContext:
+    """A context with the suites of the terms, and with those of their versions that have one."""
+    context = ssl.SSLContext(protocol)
     wanted, versions = terms.ciphers, terms.versions
-    if wanted is None:
-        return versions
-    left = tuple(name for name in versions if (wanted.tls13 if name == "TLSv1.3" else wanted.tls12))
-    if not left:
-        raise StoreError("ssl.cipher.suites has no suite for a version in ssl.enabled.protocols")
-    if "TLSv1.3" in left:
-        check_tls13(wanted.tls13)
-    if wanted.tls12:
-        try:
-            context.set_ciphers(":".join(wanted.tls12))
-        except ssl.SSLError:
-            raise StoreError("ssl.cipher.suites: OpenSSL has none of these suites") from None
-    return left
+    if wanted is not None:
+        versions = tuple(name for name in versions if (wanted.tls13 if name == "TLSv1.3" else wanted.tls12))
+        if not versions:
+            raise StoreError("ssl.cipher.suites has no suite for a version in ssl.enabled.protocols")
+        if "TLSv1.3" in versions:
+            check_tls13(wanted.tls13)
+        if wanted.tls12:
+            try:
+                context.set_ciphers(":".join(wanted.tls12))
+            except ssl.SSLError:
+                raise StoreError("ssl.cipher.suites: OpenSSL has none of these suites") from None
+    context.minimum_version = _VERSIONS[versions[0]]
+    context.maximum_version = _VERSIONS[versions[-1]]
+    return context
 
 
 def _load_keys(context: ssl.SSLContext, keys: Store) -> None:

@@ -1,4 +1,4 @@
-"""ShareFetch, word for word as a real Kafka answers (see the scenario module)."""
+"""ShareFetch and ShareAcknowledge, word for word as a real Kafka answers (see the scenario module)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tests.fakes.vectors import cases
     "connections",
     "deliveries",
     "first_looks",
+    "lock_timeouts",
     "many_locks",
     "record_limit",
     "sessions",
@@ -20,6 +21,7 @@ from tests.fakes.vectors import cases
     "simple_work",
     "starting_points",
     "transactions",
+    "wrong_acknowledgements",
 )
 @pytest.mark.parametrize(
     ("name", "release"),
@@ -38,8 +40,10 @@ from tests.fakes.vectors import cases
             "connections",
             "silent_members",
             "compacted",
+            "wrong_acknowledgements",
+            "lock_timeouts",
         ],
     ),
 )
-def test_share_fetch_is_answered_as_recorded(name: str, release: str) -> None:
+def test_share_fetch_and_acknowledge_answer_as_kafka(name: str, release: str) -> None:
     check_as_recorded(name, release)
