@@ -43,6 +43,7 @@ from odradek.storage.checkpoint_files import (
     parse_offsets,
     parse_partition_metadata,
 )
+from odradek.storage.disk_segments import DiskSegmentStores
 from odradek.storage.file_system import LARGE, FileSystem
 from odradek.storage.formats.segment_files import CLEANED, DELETED, LOG, SNAPSHOT, SWAP, file_name, parse_file_name
 from odradek.storage.leader_epochs import LeaderEpochs
@@ -57,7 +58,6 @@ from odradek.storage.log_directory import (
 )
 from odradek.storage.producer_state import ProducerStates
 from odradek.storage.recovery import finish_swaps, recover, restore_producers
-from odradek.storage.segment_stores import DiskSegmentStores
 
 _CHECKPOINTS = (RECOVERY_POINTS, LOG_START_OFFSETS, CLEANER_OFFSETS, HIGH_WATERMARKS)
 _DERIVABLE = {

@@ -19,10 +19,10 @@ from odradek.storage.checkpoint_files import (
     format_snapshot,
 )
 from odradek.storage.disk_backend import DiskBackend, DiskLogStore
+from odradek.storage.disk_segments import DiskSegmentStores
 from odradek.storage.file_system import FileSystem
 from odradek.storage.formats.segment_files import LOG, SNAPSHOT, file_name
 from odradek.storage.partition_log import PartitionLog
-from odradek.storage.segment_stores import DiskSegmentStores
 
 
 def directory_of(log: PartitionLog) -> DiskBackend:

@@ -23,6 +23,7 @@ from odradek.protocol.errors import CorruptDataError
 from odradek.protocol.record_batch import CorruptBatchError, RecordBatch, check_crc
 from odradek.storage.backend import SegmentStores, StorageError
 from odradek.storage.checkpoint_files import SnapshotFormatError, parse_snapshot
+from odradek.storage.disk_segments import DiskSegmentStores
 from odradek.storage.file_system import LARGE, FileSystem
 from odradek.storage.formats.segment_files import (
     CLEANED,
@@ -39,7 +40,6 @@ from odradek.storage.formats.segment_files import (
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.producer_state import ProducerStates
 from odradek.storage.segment import MAX_OFFSET, MAX_RELATIVE_OFFSET
-from odradek.storage.segment_stores import DiskSegmentStores
 
 _log = logging.getLogger(__name__)
 

@@ -150,7 +150,6 @@ MODULES: Sequence[str] = (
     "storage.leader_epochs",
     "storage.log_config",
     "storage.memory_backend",
-    "storage.memory_indexes",
     "storage.partition_log",
     "storage.producer_state",
     "storage.segment",

@@ -1,4 +1,4 @@
-"""A segment's file while answers take bytes from it."""
+"""The files of a segment: made, written, read, renamed, removed."""
 
 from __future__ import annotations
 
@@ -12,8 +12,58 @@ import pytest
 from odradek.protocol.file_slice import FileSlice, joined
 from odradek.protocol.record_batch import Record, build_batch, read_batch
 from odradek.storage.backend import StorageError
-from odradek.storage.disk_batches import DiskBatchStore, SentFile
+from odradek.storage.disk_segments import (
+    DiskBatchStore,
+    DiskOffsetIndex,
+    DiskSegmentStores,
+    DiskTimeIndex,
+    DiskTxnIndex,
+    SentFile,
+)
+from odradek.storage.formats.segment_files import OFFSET_ENTRY, TIME_ENTRY, AbortedTxn, IndexEntry, TimeEntry
 from tests.fakes.file_system import FaultyFileSystem
+
+FS = FaultyFileSystem()
+
+
+def stores(directory: Path, *, size: int | None = None, suffix: str = "") -> DiskSegmentStores:
+    return DiskSegmentStores(FS, directory, 42, 1000, size=size, suffix=suffix)
+
+
+def names(directory: Path) -> set[str]:
+    return {path.name.removeprefix(f"{42:020d}") for path in directory.iterdir()}
+
+
+def test_a_new_segment_has_an_empty_log(tmp_path: Path) -> None:
+    (tmp_path / f"{42:020d}.log").write_bytes(b"what a crash left")
+    made = stores(tmp_path)
+    assert (made.batches.size, made.base_offset) == (0, 42)
+    assert (tmp_path / f"{42:020d}.log").read_bytes() == b""
+    made.close()
+    assert names(tmp_path) == {".log", ".index", ".timeindex"}
+
+
+def test_all_files_go_to_another_name_and_work_on(tmp_path: Path) -> None:
+    made = stores(tmp_path, suffix=".cleaned")
+    made.batches.append(build_batch([Record(0, 0, None, b"v")]), 42, 0)
+    made.offset_index.append(42, 0)
+    made.txn_index.append(AbortedTxn(1, 42, 43, 44))
+    made.txn_index.flush()
+    assert names(tmp_path) == {".log.cleaned", ".txnindex.cleaned"}
+    renamed = made.rename(".swap")
+    assert {path.name for path in renamed} == {path.name for path in tmp_path.iterdir()}
+    assert made.rename("")[-1].name.endswith(".log")  # the last, as it tells what was finished
+    made.close()
+    assert names(tmp_path) == {".log", ".index", ".timeindex", ".txnindex"}
+    again = stores(tmp_path, size=(tmp_path / f"{42:020d}.log").stat().st_size)
+    assert again.batches.size == made.batches.size
+    assert again.txn_index.entries() == [AbortedTxn(1, 42, 43, 44)]
+    again.forget_indexes()
+    again.close()
+    assert [again.offset_index.entries(), again.txn_index.entries()] == [[], []]
+    again.release()
+    again.remove()
+    assert names(tmp_path) == set()
 
 
 def test_it_is_open_as_long_as_a_slice_of_it_is_there(tmp_path: Path) -> None:
@@ -171,3 +221,79 @@ def test_without_a_descriptor_for_the_thread_it_is_synced_at_once(path: Path, mo
         assert store.begin_sync() is None
     assert fs.calls == calls + 1  # the sync
     assert store.begin_sync() is None  # there is nothing to do
+
+
+def test_an_offset_index_over_a_restart(tmp_path: Path) -> None:
+    path = tmp_path / "a.index"
+    index = DiskOffsetIndex(FS, path, 100, 16, new=True)
+    for offset, position in ((110, 4000), (120, 8000)):
+        assert not index.is_full()
+        index.append(offset, position)
+    assert index.is_full()
+    index.close()
+    assert path.read_bytes() == OFFSET_ENTRY.pack(10, 4000) + OFFSET_ENTRY.pack(20, 8000)
+    again = DiskOffsetIndex(FS, path, 100, 24, new=False)
+    assert again.entries() == [IndexEntry(110, 4000), IndexEntry(120, 8000)]
+    assert [again.floor(offset) for offset in (109, 110, 119, 500)] == [0, 4000, 4000, 8000]
+    assert [again.floor_position(position) for position in (3999, 4000, 9000)] == [0, 4000, 8000]
+    assert [again.offset_at_or_after(position) for position in (0, 4001, 8001)] == [110, 120, None]
+    again.append(130, 9000)
+    again.flush()
+    assert path.stat().st_size == 24
+    again.truncate(120)
+    again.flush()
+    assert path.read_bytes() == OFFSET_ENTRY.pack(10, 4000)
+
+
+def test_a_preallocated_index_is_trimmed_when_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.index"
+    path.write_bytes(OFFSET_ENTRY.pack(10, 4000) + bytes(800))
+    index = DiskOffsetIndex(FS, path, 0, 1000, new=False)
+    assert index.is_whole()
+    assert index.entries() == [IndexEntry(10, 4000)]
+    index.close()
+    assert path.read_bytes() == OFFSET_ENTRY.pack(10, 4000)
+
+
+def test_a_time_index_over_a_restart(tmp_path: Path) -> None:
+    path = tmp_path / "a.timeindex"
+    index = DiskTimeIndex(FS, path, 100, 24, new=True)
+    assert index.last() == TimeEntry(-1, -1)
+    for timestamp, offset in ((1000, 110), (1000, 115), (2000, 120)):
+        index.append(timestamp, offset)
+    assert index.is_full()
+    index.close()
+    assert path.read_bytes() == TIME_ENTRY.pack(1000, 10) + TIME_ENTRY.pack(2000, 20)
+    again = DiskTimeIndex(FS, path, 100, 24, new=False)
+    assert again.entries() == [TimeEntry(1000, 110), TimeEntry(2000, 120)]
+    assert [again.floor(timestamp) for timestamp in (999, 1000, 5000)] == [-1, 110, 120]
+    again.truncate(115)
+    again.close()
+    assert path.read_bytes() == TIME_ENTRY.pack(1000, 10)
+
+
+def test_a_transaction_index_has_a_file_only_when_needed(tmp_path: Path) -> None:
+    path = tmp_path / "a.txnindex"
+    index = DiskTxnIndex(FS, path, new=True)
+    index.close()
+    assert not path.exists()
+    entry = AbortedTxn(7, 1, 5, 6)
+    index.append(entry)
+    index.close()
+    again = DiskTxnIndex(FS, path, new=False)
+    assert again.entries() == [entry]
+    again.append(AbortedTxn(8, 6, 9, 10))
+    again.truncate(9)
+    again.close()
+    assert DiskTxnIndex(FS, path, new=False).entries() == [entry]
+
+
+def test_an_index_that_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "a.index"
+    assert not DiskOffsetIndex(FS, path, 0, 100, new=False).is_whole()
+    path.write_bytes(b"123")
+    index = DiskOffsetIndex(FS, path, 0, 100, new=False)
+    assert not index.is_whole()
+    index.clear()
+    index.close()
+    assert path.read_bytes() == b""
