@@ -7,7 +7,7 @@ and the tries of its immutable one would. Keys are given in the order in which t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeVar
 
 from odradek.protocol.native import i64
@@ -19,6 +19,8 @@ Hash = Callable[[K], int]
 _MASK: Final = 0xFFFFFFFF
 _SMALLEST: Final = 16
 _FEW: Final = 4
+_FIBONACCI: Final = -7046029254386353131
+_LONG_MASK: Final = (1 << 64) - 1
 
 
 @text_cache(1 << 14)
@@ -85,6 +87,37 @@ def slots_of_map(size: int, slots: int = _SMALLEST) -> int:
     while slots * 3 // 4 < size:
         slots *= 2
     return slots
+
+
+def timeline_order(present: Sequence[str], peak: int) -> list[str]:
+    """Texts as Kafka walks its versioned hash table (`TimelineHashMap`), such as the members of a group.
+
+    `present` is in the order of arrival. `peak`: the most keys that the table has made room for since it was loaded,
+    which is one more than there were if one was updated.
+    """
+    shift = 64 - timeline_bits(peak)
+    latest_first = present[::-1]
+    return sorted(latest_first, key=lambda member_id: timeline_hash(member_id) >> shift)
+
+
+def timeline_bits(peak: int) -> int:
+    """How many bits of a hash select the slot in Kafka's versioned hash table.
+
+    It grows when it is overfull by a third.
+    """
+    bits = 1
+    while peak * 3 > 4 << bits:
+        bits += 1
+    return bits
+
+
+@text_cache(1 << 14)
+def timeline_hash(text: str) -> int:
+    """The Fibonacci hash of a text; its upper bits are the text's slot in Kafka's versioned hash table.
+
+    Keys of one slot are walked latest first.
+    """
+    return signed_hash_of_text(text) * _FIBONACCI & _LONG_MASK
 
 
 def scala_order(keys: Iterable[K], hash_of: Hash[K]) -> list[K]:

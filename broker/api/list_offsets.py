@@ -115,11 +115,11 @@ async def _after_looking(
 
 
 def _list_offsets(ctx: RequestContext, request: ListOffsetsRequest, looks: Looks) -> ListOffsetsResponse:
-    if not 0 <= request.isolation_level <= READ_COMMITTED:
-        # What Kafka says to a level that it does not know.
+    allowed = ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, [topic.name for topic in request.topics])
+    if allowed and not 0 <= request.isolation_level <= READ_COMMITTED:
+        # What Kafka says to a level that it does not know, once there is something to look for.
         refused: ListOffsetsResponse = error_response(request, ctx.api_version, ErrorCode.UNKNOWN_SERVER_ERROR)
         return refused
-    allowed = ctx.allowed(Operation.DESCRIBE, Resource.TOPIC, [topic.name for topic in request.topics])
     denied = [topic for topic in request.topics if topic.name not in allowed]
     named = Counter((topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions)
     answers: dict[tuple[str, int], ListOffsetsPartitionResponse] = {}

@@ -427,31 +427,33 @@ def _end_session(ctx: RequestContext, request: Any) -> None:
 def _acknowledge_all(ctx: RequestContext, request: Any) -> _Answers:
     """Carry out all acknowledgements of a ShareAcknowledge or ShareFetch request.
 
-    A partition without any is answered only beside one with some, as in Kafka.
+    As in Kafka, a partition without any is answered only beside one with some, and of a partition that is named twice
+    the last entry counts.
     """
     refused: _Answers = {}
     empty: _Answers = {}
     taken: _Answers = {}
     topics = ctx.services.topics
     renewals = ctx.api_version >= _RENEWALS_FROM
-    for topic in request.topics:
-        known = topics.by_id(topic.topic_id)
-        readable = known is not None and ctx.allows(Operation.READ, Resource.TOPIC, known.name)
-        for partition in topic.partitions:
-            place = (topic.topic_id, partition.partition_index)
-            batches = partition.acknowledgement_batches
-            if known is None:
-                refused[place] = KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
-            elif not _well_formed(batches, renewals=renewals, is_renew=request.is_renew_ack):
-                refused[place] = KafkaError(ErrorCode.INVALID_REQUEST)
-            elif not readable:
-                refused[place] = KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-            elif not 0 <= place[1] < len(known.partitions):
-                refused[place] = KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            elif not batches:
-                empty[place] = None
-            else:
-                taken[place] = _acknowledge(ctx, request, place, batches)
+    asked = {
+        (topic.topic_id, partition.partition_index): partition.acknowledgement_batches
+        for topic in request.topics
+        for partition in topic.partitions
+    }
+    for place, batches in asked.items():
+        known = topics.by_id(place[0])
+        if known is None:
+            refused[place] = KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+        elif not _well_formed(batches, renewals=renewals, is_renew=request.is_renew_ack):
+            refused[place] = KafkaError(ErrorCode.INVALID_REQUEST)
+        elif not ctx.allows(Operation.READ, Resource.TOPIC, known.name):
+            refused[place] = KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        elif not 0 <= place[1] < len(known.partitions):
+            refused[place] = KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        elif not batches:
+            empty[place] = None
+        else:
+            taken[place] = _acknowledge(ctx, request, place, batches)
     return {**taken, **refused, **empty} if taken else refused
 
 

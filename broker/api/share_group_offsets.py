@@ -41,6 +41,8 @@ _UNSUPPORTED_TEXT = "The version of API is not supported."
 _INVALID_GROUP_TEXT = "The group id is invalid."
 _UNEXPECTED = "The server experienced an unexpected error when processing the request."
 _UNKNOWN_LAG = -1
+TopicOffsets = tuple[bytes, dict[int, int]]
+"""A topic id and the start offsets of its partitions."""
 
 
 # -- describing
@@ -175,12 +177,12 @@ def alter_offsets(
     check_served(ctx, _UNSUPPORTED_TEXT)
     ctx.require(Operation.READ, Resource.GROUP, request.group_id, GROUP_REFUSED)
     rows: dict[str, list[alter.AlterShareGroupOffsetsResponsePartition]] = {}
-    offsets: dict[bytes, dict[int, int]] = {}
+    offsets: list[TopicOffsets] = []
     for topic in request.topics:
         known = ctx.services.topics.get(topic.topic_name)
         allowed = ctx.allows(Operation.READ, Resource.TOPIC, topic.topic_name)
         if known is not None and allowed:
-            offsets.setdefault(known.topic_id, {})
+            offsets.append((known.topic_id, {}))
             rows.setdefault(topic.topic_name, [])
         for asked in topic.partitions:
             row = alter.AlterShareGroupOffsetsResponsePartition(asked.partition_index)
@@ -190,7 +192,7 @@ def alter_offsets(
             elif known is None or asked.partition_index >= len(known.partitions):
                 row.error_code, row.error_message = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _UNKNOWN_TEXT
             else:
-                offsets[known.topic_id][asked.partition_index] = asked.start_offset
+                offsets[-1][1][asked.partition_index] = asked.start_offset
     try:
         _check_group_id(request.group_id)
         failed = _alter(ctx, request.group_id, offsets)
@@ -215,27 +217,29 @@ def _when_committed(ctx: RequestContext, group_id: str, response: T, refused: Ca
     return response if slot is None else later(slot, committed, refused)
 
 
-def _alter(
-    ctx: RequestContext, group_id: str, offsets: Mapping[bytes, Mapping[int, int]]
-) -> dict[ShareKey, KafkaError]:
-    """Reset the offsets; returns the errors of the share coordinator."""
+def _alter(ctx: RequestContext, group_id: str, offsets: Sequence[TopicOffsets]) -> dict[ShareKey, KafkaError]:
+    """Reset the offsets; returns the errors of the share coordinator.
+
+    As in Kafka, the group's record knows the last entry of a topic that is named twice, the share coordinator all.
+    """
     groups, states = ctx.services.groups(), ctx.services.share_persister()
-    state_epoch = groups.ask_now(group_id, AlterShareOffsets(group_id, offsets), ctx.node)
-    for topic_id, by_partition in offsets.items():
+    recorded = dict(offsets)
+    state_epoch = groups.ask_now(group_id, AlterShareOffsets(group_id, recorded), ctx.node)
+    for topic_id, by_partition in offsets:
         if by_partition and min(by_partition) < 0:  # as in Kafka, after the coordinator's checks
             place = f"{group_id} {uuid_to_text(topic_id)} {min(by_partition)}"
             text = f"Initialize share group parameters has invalid partitionId - {place}"
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, text)
     failed: dict[ShareKey, KafkaError] = {}
-    for topic_id, by_partition in offsets.items():
+    for topic_id, by_partition in offsets:
         for index, offset in by_partition.items():
             key = ShareKey(group_id, topic_id, index)
             try:
                 states.ask_about(InitializeState(key, state_epoch, offset))
             except KafkaError as error:
                 failed[key] = as_value(error)
-    if not failed and any(offsets.values()):
-        places = {topic_id: list(by_partition) for topic_id, by_partition in offsets.items() if by_partition}
+    if not failed and any(by_partition for _, by_partition in offsets):
+        places = {topic_id: list(by_partition) for topic_id, by_partition in recorded.items() if by_partition}
         groups.ask_now(group_id, StatesInitialized(group_id, places), ctx.node)
     return failed
 

@@ -119,18 +119,21 @@ def write_txn_markers(ctx: RequestContext, request: WriteTxnMarkersRequest) -> W
     results: dict[int, dict[TopicPartition, int]] = {}
     waiting: list[tuple[UncommittedMarker, dict[TopicPartition, int], TopicPartition]] = []
     for marker in request.markers:
-        for topic in marker.topics:
-            for index in topic.partition_indexes:
-                codes = results.setdefault(marker.producer_id, {})
-                place = topic.name, index
-                codes[place] = _NONE
-                try:
-                    uncommitted = _write_marker(ctx, marker, topic.name, index)
-                except KafkaError as error:
-                    codes[place] = int(error.code)
-                else:
-                    if uncommitted is not None:
-                        waiting.append((uncommitted, codes, place))
+        named = dict.fromkeys((topic.name, index) for topic in marker.topics for index in topic.partition_indexes)
+        codes = results.setdefault(marker.producer_id, {}) if named else {}
+        written: dict[TopicPartition, int] = {}
+        for place in named:
+            try:
+                uncommitted = _write_marker(ctx, marker, *place)
+            except KafkaError as error:
+                # Kafka answers before it writes that it has no such partition.
+                answers = codes if error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else written
+                answers[place] = int(error.code)
+            else:
+                written[place] = _NONE
+                if uncommitted is not None:
+                    waiting.append((uncommitted, codes, place))
+        codes.update(written)
     return _when_committed(ctx, results, waiting) if waiting else _markers_response(results)
 
 

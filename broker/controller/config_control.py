@@ -37,6 +37,7 @@ from odradek.broker.metadata.topic_name_rules import check_topic_name
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.metadata_records.clear_elr_record import ClearElrRecord
 from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
+from odradek.protocol.java_maps import timeline_order
 from odradek.protocol.message import MetadataRecord
 
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
@@ -248,7 +249,8 @@ def config_records(
     `again`: keys that are written also if they stay as they are.
     """
     changed = {key: text for key, text in after.items() if before.get(key) != text or key in again}
-    changes: dict[str, str | None] = {**changed, **dict.fromkeys(key for key in before if key not in after)}
+    gone = [key for key in timeline_order(tuple(before), len(before)) if key not in after]
+    changes: dict[str, str | None] = {**changed, **dict.fromkeys(gone)}
     records: list[MetadataRecord] = [ConfigRecord(kind, name, key, text) for key, text in changes.items()]
     if MIN_INSYNC_REPLICAS in changes and image.feature(ELR_VERSION):
         records.append(ClearElrRecord(name if kind == ResourceType.TOPIC else ""))

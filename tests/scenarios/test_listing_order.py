@@ -10,7 +10,6 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
-from odradek.broker.coordinator.group.assignment import timeline_order
 from odradek.broker.coordinator.service import partition_for
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.consumer_group_describe import ConsumerGroupDescribeRequest
@@ -22,7 +21,7 @@ from odradek.protocol.generated.messages.join_group import JoinGroupRequest, Joi
 from odradek.protocol.generated.messages.list_groups import ListGroupsRequest
 from odradek.protocol.generated.messages.share_group_describe import ShareGroupDescribeRequest
 from odradek.protocol.generated.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
-from odradek.protocol.java_maps import concurrent_order, hash_of_partition, hash_of_text, java_order
+from odradek.protocol.java_maps import concurrent_order, hash_of_partition, hash_of_text, java_order, timeline_order
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.fixtures import MakeTopic
 from tests.scenarios.target import SCENARIO_CONFIG, Target, unique, wait_until

@@ -28,12 +28,13 @@ from odradek.protocol.java_maps import (
     hash_of_text,
     hash_of_uuid,
     java_order,
-    signed_hash_of_text,
     slots_of_map,
     spread,
+    timeline_bits,
+    timeline_hash,
+    timeline_order,
 )
 from odradek.protocol.native import mypyc_attr
-from odradek.protocol.text_cache import text_cache
 
 Partitions = dict[bytes, tuple[int, ...]]
 """Partitions by topic id, in the order in which Kafka iterates over them."""
@@ -42,8 +43,6 @@ NOTHING: Final[Partitions] = {}
 
 _SPREAD_FROM: Final = 1 << 16
 """Java mixes the upper half of a hash into the lower half, so a smaller number keeps its own slot."""
-_FIBONACCI: Final = -7046029254386353131
-_MASK: Final = (1 << 64) - 1
 
 
 @final
@@ -230,37 +229,6 @@ def member_order(present: Sequence[str], peak: int, more: Iterable[str] = (), wi
     gone = set(without)
     ordered = java_order((*timeline_order(present, peak), *more), hash_of_text)
     return [member_id for member_id in ordered if member_id not in gone] if gone else ordered
-
-
-def timeline_order(present: Sequence[str], peak: int) -> list[str]:
-    """Member ids as Kafka walks the members of a group.
-
-    `present` is in the order of arrival. `peak`: the most members that Kafka's table has made room for since it was
-    loaded, which is one more than there were if a member was updated.
-    """
-    shift = 64 - timeline_bits(peak)
-    latest_first = present[::-1]
-    return sorted(latest_first, key=lambda member_id: timeline_hash(member_id) >> shift)
-
-
-def timeline_bits(peak: int) -> int:
-    """How many bits of a hash select the slot in Kafka's versioned hash table.
-
-    It grows when it is overfull by a third.
-    """
-    bits = 1
-    while peak * 3 > 4 << bits:
-        bits += 1
-    return bits
-
-
-@text_cache(1 << 14)
-def timeline_hash(text: str) -> int:
-    """The Fibonacci hash of a text; its upper bits are the text's slot in Kafka's versioned hash table.
-
-    Members of one slot are walked latest first.
-    """
-    return signed_hash_of_text(text) * _FIBONACCI & _MASK
 
 
 def partition_count(spec: GroupSpec, topic_id: bytes) -> int:

@@ -23,9 +23,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar, final
 
-from odradek.broker.coordinator.group.assignment import timeline_order
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.java_maps import timeline_order
 from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from odradek.broker.partitions.share.states import ShareKey, StateBatch, StoredState
 from odradek.protocol.native import mypyc_attr
@@ -20,9 +20,10 @@ class StateSummary(NamedTuple):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class ShareCommand:
-    """An order about one share partition."""
+    """An order about one share partition. `RPC`: the name by which Kafka's persister tells that it failed."""
 
     __slots__ = ("key",)
+    RPC: ClassVar[str]
 
     def __init__(self, key: ShareKey) -> None:
         self.key = key
@@ -33,6 +34,7 @@ class InitializeState(ShareCommand):
     """Create the state of a share partition, or reset it in a later state epoch. Start offset -1: not known yet."""
 
     __slots__ = ("start_offset", "state_epoch")
+    RPC: ClassVar[str] = "initialize state"
     reply: None
 
     def __init__(self, key: ShareKey, state_epoch: int, start_offset: int) -> None:
@@ -46,6 +48,7 @@ class ReadState(ShareCommand):
     """Read the state for a new leader. A `leader_epoch` other than -1 fences earlier leaders."""
 
     __slots__ = ("leader_epoch",)
+    RPC: ClassVar[str] = "read state"
     reply: StoredState
 
     def __init__(self, key: ShareKey, leader_epoch: int = -1) -> None:
@@ -58,6 +61,7 @@ class WriteState(ShareCommand):
     """Store the decisions of members. -1 keeps the start offset, and leaves an epoch unchecked."""
 
     __slots__ = ("batches", "delivery_complete_count", "leader_epoch", "start_offset", "state_epoch")
+    RPC: ClassVar[str] = "write state"
     reply: None
 
     def __init__(
@@ -83,6 +87,7 @@ class DeleteState(ShareCommand):
     """Delete the state of a share partition. Succeeds if there is none."""
 
     __slots__ = ()
+    RPC: ClassVar[str] = "delete state"
     reply: None
 
 
@@ -91,6 +96,7 @@ class ReadSummary(ShareCommand):
     """Read the progress of a share partition."""
 
     __slots__ = ()
+    RPC: ClassVar[str] = "read state summary"
     reply: StateSummary
 
 

@@ -80,13 +80,17 @@ class ShareStateService(CoordinatorService[ShareStateMachine]):
         """Carry out a `ShareCommand`, wherever its coordinator is.
 
         The topic is created if need be. Callers in the process cannot try again later, so a coordinator that loads
-        finishes loading now. Raises the coordinator's `KafkaError`.
+        finishes loading now. Raises the coordinator's `KafkaError`, which says what failed.
         """
         assert isinstance(command, ShareCommand)
         self.topic.ensure()
         shard = self.shard_for(command.key.text)
         shard.finish_loading()
-        return shard.ask_now(command)
+        try:
+            return shard.ask_now(command)
+        except KafkaError as error:
+            text = error.message and f"Error in {command.RPC} RPC. {error.message}"
+            raise KafkaError(error.code, text) from error
 
     def uncommitted(self, key: ShareKey) -> ReplySlot[None] | None:
         try:
@@ -149,8 +153,7 @@ class ShareStateClient:
         try:
             self._persister().ask_about(command)
         except KafkaError as error:
-            text = error.message and f"Error in write state RPC. {error.message}"
-            raise _for_members(KafkaError(error.code, text)) from error
+            raise _for_members(error) from error
 
     def uncommitted(self, key: ShareKey) -> ReplySlot[None] | None:
         uncommitted: ReplySlot[None] | None = self._persister().uncommitted(key)

@@ -53,6 +53,7 @@ GROUP_TOPIC = "__consumer_offsets"
 
 # What ends the attempt for good: the partition is gone, or somebody newer has taken the transaction over. Anything else
 # (a partition without a leader, too few replicas, a full disk) is tried again.
+_UNKNOWN_VERSION = -1
 _GONE = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
 
 
@@ -154,6 +155,8 @@ class MarkerWriter:
             raise KafkaError(ErrorCode.NETWORK_EXCEPTION)
         if transaction_version >= 2:
             _check_new_epoch(partition, producer)
+        elif transaction_version == _UNKNOWN_VERSION:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)  # as Kafka
         if partition.log.config.message_format < FORMAT_OF_BATCHES:
             return None  # older formats have no transactions
         if topic_name == GROUP_TOPIC:

@@ -12,7 +12,6 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from odradek.broker.api.fetch import closest_replica
 from odradek.broker.api.fetch import fetch as handler
 from odradek.broker.cluster import Cluster
-from odradek.broker.controller.topic_control import NewTopic
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.partitions.replicas import NOTHING, Lag
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
@@ -34,7 +33,7 @@ from odradek.protocol.message_codec import codec
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from odradek.storage.partition_log import AppendOrigin
-from tests.fakes.acls import SECURED, allow
+from tests.fakes.acls import allow
 from tests.fakes.ask import ask
 from tests.fakes.data_plane import START_MS, DataPlane, offsets_of, partitions_of, size_of
 from tests.fakes.nodes import set_leader
@@ -1021,15 +1020,6 @@ async def test_damage_is_told_of_its_partition_alone(plane: DataPlane) -> None:
 ALICE = Principal("User", "alice")
 DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-
-
-@pytest.fixture
-def guarded_cluster() -> Cluster:
-    made = Cluster(config=SECURED)
-    for name in ("mine", "theirs"):
-        made.controller.create_topic(NewTopic(name, 1, 1))
-    allow(made, "User:alice", Operation.READ, Resource.TOPIC, "mine")
-    return made
 
 
 def guarded_request(*names: str, **fields: Any) -> FetchRequest:

@@ -10,6 +10,7 @@ import trio
 from odradek.broker.cluster import Cluster
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.partitions.replicas import NOTHING
+from odradek.broker.security.principal import Principal
 from odradek.protocol.compression import Codec
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
@@ -148,6 +149,17 @@ def test_isolation_stops_at_the_stable_offset(plane: DataPlane) -> None:
 
 def test_an_unknown_isolation_level(plane: DataPlane) -> None:
     assert ask(plane, -1, isolation_level=9) == (ErrorCode.UNKNOWN_SERVER_ERROR, -1, -1, -1)
+
+
+def test_a_denied_topic_is_denied_whatever_the_isolation_level(guarded_cluster: Cluster) -> None:
+    def codes(*names: str) -> list[int]:
+        topics = [ListOffsetsTopic(name, [ListOffsetsPartition(0, timestamp=-1)]) for name in names]
+        request = ListOffsetsRequest(isolation_level=9, topics=topics)
+        answer = ask_node(guarded_cluster, request, 11, principal=Principal("User", "alice"))
+        return [part.error_code for topic in answer.topics for part in topic.partitions]
+
+    assert codes("theirs") == [ErrorCode.TOPIC_AUTHORIZATION_FAILED]
+    assert codes("theirs", "mine") == [ErrorCode.UNKNOWN_SERVER_ERROR] * 2
 
 
 def test_list_offsets_is_refused_with_kafkas_errors(plane: DataPlane) -> None:

@@ -8,8 +8,7 @@ import pytest
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.config.broker_config import BrokerConfig
-from odradek.broker.controller.topic_control import NewTopic
-from odradek.broker.security.acl import CLUSTER_NAME, Operation, Pattern, Resource
+from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.broker.security.principal import Principal
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.describe_topic_partitions import (
@@ -19,7 +18,7 @@ from odradek.protocol.generated.messages.describe_topic_partitions import (
 )
 from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from odradek.protocol.message import ZERO_UUID
-from tests.fakes.acls import SECURED, allow
+from tests.fakes.acls import allow
 from tests.fakes.ask import ask
 from tests.fakes.nodes import set_node_up
 
@@ -210,15 +209,6 @@ ALICE = Principal("User", "alice")
 DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 NOT_ASKED = -(1 << 31)
-
-
-@pytest.fixture
-def guarded_cluster() -> Cluster:
-    made = Cluster(config=SECURED)
-    for name in ("mine", "theirs"):
-        made.controller.create_topic(NewTopic(name, 1, 1))
-    allow(made, "User:alice", Operation.READ, Resource.TOPIC, "m", pattern=Pattern.PREFIXED)
-    return made
 
 
 def names(*asked: str, **fields: Any) -> MetadataRequest:

@@ -118,6 +118,41 @@ def test_altered_share_offsets_name_all_that_was_asked(talk: Talk) -> None:
     assert refused["errorMessage"] == text
 
 
+def test_alter_share_group_offsets_records_the_last_entry_of_a_topic(talk: Talk) -> None:
+    topics = [{"topicName": "b", "partitions": [{"partitionIndex": 0, "startOffset": 1}]}]
+    topics += [{"topicName": "a", "partitions": [{"partitionIndex": index, "startOffset": 1}]} for index in (1, 0)]
+    assert talk.ask("AlterShareGroupOffsets", 0, {"groupId": "altered", "topics": topics})["errorMessage"] is None
+    asked = {"groups": [{"groupId": "altered", "topics": None}]}
+    (group,) = talk.ask("DescribeShareGroupOffsets", 1, asked)["groups"]
+    recorded = {each["topicName"]: [at["partitionIndex"] for at in each["partitions"]] for each in group["topics"]}
+    assert recorded == {"a": [0], "b": [0]}
+
+
+def test_alter_share_group_offsets_says_that_the_initialization_failed(talk: Talk) -> None:
+    ahead = {"partition": 0, "stateEpoch": (1 << 31) - 1, "startOffset": 0}
+    state = {"groupId": "ahead", "topics": [{"topicId": talk.ids["a"], "partitions": [ahead]}]}
+    talk.ask("InitializeShareGroupState", 0, state)
+    topics = [{"topicName": "a", "partitions": [{"partitionIndex": 0, "startOffset": 0}]}]
+    (topic,) = talk.ask("AlterShareGroupOffsets", 0, {"groupId": "ahead", "topics": topics})["responses"]
+    why = "The coordinator rejected the request because the state epoch did not match."
+    assert topic["partitions"][0]["errorMessage"] == f"Error in initialize state RPC. {why}"
+
+
+def test_share_acknowledge_takes_the_last_entry_of_a_partition(talk: Talk) -> None:
+    def acknowledged(epoch: int, *partitions: Form) -> list[tuple[int, int]]:
+        topics = [{"topicId": talk.ids["a"], "partitions": list(partitions)}]
+        asked = {"groupId": "s", "memberId": "A" * 22, "shareSessionEpoch": epoch, "topics": topics}
+        rows = talk.ask("ShareAcknowledge", 2, asked)["responses"]
+        return [(at["partitionIndex"], at["errorCode"]) for row in rows for at in row["partitions"]]
+
+    session = {"groupId": "s", "memberId": "A" * 22, "shareSessionEpoch": 0, "maxRecords": 1, "batchSize": 1}
+    talk.ask("ShareFetch", 1, session)
+    empty: Form = {"partitionIndex": 0, "acknowledgementBatches": []}
+    wrong = {**empty, "acknowledgementBatches": [{"firstOffset": -1, "lastOffset": 2, "acknowledgeTypes": []}]}
+    assert acknowledged(1, wrong, empty) == []
+    assert acknowledged(2, empty, wrong) == [(0, 42)]
+
+
 def test_described_share_offsets_name_a_partition_once(talk: Talk) -> None:
     def described(*topics: tuple[str, list[int]]) -> Any:
         asked = [{"topicName": name, "partitions": indexes} for name, indexes in topics]
@@ -378,6 +413,35 @@ def test_markers_are_answered_in_the_order_of_a_hash_map_of_producer_ids(talk: T
     markers = [{"producerId": producer_id, **fields} for producer_id in (4711, 5, 1 << 32)]
     answer = talk.ask("WriteTxnMarkers", 1, {"markers": markers})
     assert [each["producerId"] for each in answer["markers"]] == [1 << 32, 5, 4711]
+
+
+def marked(talk: Talk, version: int, indexes: list[int], **fields: Any) -> list[tuple[int, int]]:
+    """Partitions of topic a and their error codes, as WriteTxnMarkers answers them."""
+    topics = [{"name": "a", "partitionIndexes": indexes}]
+    marker = {"producerId": 4712, "producerEpoch": 3, "transactionResult": False, "topics": topics, **fields}
+    (answer,) = talk.ask("WriteTxnMarkers", version, {"markers": [marker]})["markers"]
+    return [(each["partitionIndex"], each["errorCode"]) for each in answer["topics"][0]["partitions"]]
+
+
+def end_offset(talk: Talk, index: int) -> int:
+    asked = {"partitionIndex": index, "currentLeaderEpoch": -1, "timestamp": -1}
+    answer = talk.ask("ListOffsets", 7, {"replicaId": -1, "topics": [{"name": "a", "partitions": [asked]}]})
+    return int(answer["topics"][0]["partitions"][0]["offset"])
+
+
+def test_write_txn_markers_writes_one_marker_to_a_partition_named_twice(talk: Talk) -> None:
+    before = end_offset(talk, 1)
+    assert marked(talk, 1, [1, 1]) == [(1, 0)]
+    assert end_offset(talk, 1) == before + 1
+
+
+def test_write_txn_markers_answers_partitions_that_do_not_exist_first(talk: Talk) -> None:
+    assert marked(talk, 1, [0, -(1 << 31)]) == [(-(1 << 31), 3), (0, 0)]
+
+
+def test_write_txn_markers_refuses_an_unknown_transaction_version(talk: Talk) -> None:
+    assert dict(marked(talk, 2, [0, 9], transactionVersion=-1)) == {0: -1, 9: 3}
+    assert dict(marked(talk, 2, [0, 9], transactionVersion=-2)) == {0: 0, 9: 3}
 
 
 def test_of_several_wrong_quotas_kafkas_first_is_told(talk: Talk) -> None:

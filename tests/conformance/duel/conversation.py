@@ -33,8 +33,9 @@ READ_AGAIN_S = 2.0
 """How long both are asked again, where that changes nothing."""
 STATES_S = 0.5
 """How long Kafka may take to make the states of share partitions."""
-_BUSY = frozenset({14, 15, 16, 51})
-"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, CONCURRENT_TRANSACTIONS."""
+_BUSY = frozenset({14, 15, 16, 51, 62})
+"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, CONCURRENT_TRANSACTIONS, and
+DELEGATION_TOKEN_NOT_FOUND, which Kafka's controller answers until it has heard of a token."""
 _INTERNAL_TOPICS_ARE_MISSING = 3
 _ALL_ACLS: Form = {
     "resourceTypeFilter": 1,

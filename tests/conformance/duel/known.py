@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.conformance.duel.comparing import AGE, Difference
+from tests.conformance.duel.meaning import CONFIGS
 from tests.conformance.duel.pairing import Form
 from tests.conformance.duel.steps import Step
 
@@ -58,6 +59,21 @@ def _internal_topics(difference: Difference, step: Step) -> bool:
     return bool(difference.kafka == 3 or "nternal topics are missing" in str(difference.kafka))
 
 
+def _alters_twice(step: Step) -> bool:
+    """Whether an AlterConfigs names a resource twice. To Kafka all unknown types are one."""
+    named = [
+        (each["resourceType"] if each["resourceType"] in CONFIGS else 0, each["resourceName"])
+        for each in step.body["resources"]
+    ]
+    return len(set(named)) < len(named)
+
+
+def _offers_twice(step: Step) -> bool:
+    """Whether a JoinGroup names a protocol twice."""
+    names = [each["name"] for each in step.body["protocols"]]
+    return len(set(names)) < len(names)
+
+
 def _never_answered(difference: Difference, step: Step) -> bool:
     return bool(difference.kafka == {"outcome": "no answer"})
 
@@ -76,9 +92,7 @@ KNOWN: tuple[Known, ...] = (
     Known(
         "AlterConfigs",
         "odradek answers requests that Kafka never answers: Produce with null records",
-        lambda difference, step: (
-            _never_answered(difference, step) and "must appear at most once" in str(difference.odradek)
-        ),
+        lambda difference, step: _never_answered(difference, step) and _alters_twice(step),
     ),
     Known(
         "(Share)?Fetch/errorCode",
@@ -92,6 +106,12 @@ KNOWN: tuple[Known, ...] = (
         lambda difference, step: (
             _never_answered(difference, step) and "'topicId': 'AAAAAAAAAAAAAAAAAAAAAA'" in str(step.body)
         ),
+        parts=True,
+    ),
+    Known(
+        "JoinGroup(/errorCode)?",
+        "odradek answers requests that Kafka never answers: Produce with null records",
+        lambda difference, step: (_never_answered(difference, step) or difference.kafka == -1) and _offers_twice(step),
         parts=True,
     ),
     Known(
@@ -131,7 +151,7 @@ KNOWN: tuple[Known, ...] = (
         parts=True,
     ),
     Known(
-        "Produce/responses/partitionResponses/.*",
+        "Produce/(responses/partitionResponses/.*|outcome)",
         "Of a partition that a Produce request names twice the last entry is written and answered.",
         lambda difference, step: names_twice(step),
     ),
@@ -154,6 +174,11 @@ KNOWN: tuple[Known, ...] = (
     Known(
         "DescribeQuorum/nodes/listeners(/.*)?",
         "`process.roles`, `controller.listener.names` and `controller.quorum.voters` need not be set.",
+    ),
+    Known(
+        "UpdateFeatures/error(Code|Message)",
+        "`kraft.version` is 1 for one node on disk",
+        lambda difference, step: "kraft.version" in str(step.body),
     ),
     Known(
         "ApiVersions/(finalized|supported)Features/len",
@@ -202,6 +227,21 @@ OLDER: tuple[Known, ...] = (
 """The same of releases before 4.1."""
 
 
+def _rows_are_empty(difference: Difference, step: Step) -> bool:
+    """Whether only rows differ that say nothing of their partitions."""
+
+    def telling(rows: list[Form]) -> list[str]:
+        parts = [(row.get("topicId"), part) for row in rows for part in row.get("partitions", [row])]
+        said = ("records", "errorCode", "acknowledgeErrorCode")
+        return sorted(str(each) for each in parts if any(each[1].get(name) for name in said))
+
+    return telling(difference.odradek) == telling(difference.kafka)
+
+
+def _names_a_made_up_group(difference: Difference, step: Step) -> bool:
+    return ".memberId}" in str(step.body)
+
+
 def _states_fail_later(difference: Difference, step: Step) -> bool:
     """Whether there are share partitions whose state cannot be read, and the others with records are alike."""
     rows = [row for side in (difference.odradek, difference.kafka) for row in side]
@@ -224,6 +264,16 @@ CHANCE: tuple[Known, ...] = (
         parts=True,
     ),
     Known(
+        "ShareFetch/responses(/partitions)?/len",
+        "Kafka tells of a share partition without records if its state was read in time.",
+        _rows_are_empty,
+    ),
+    Known(
+        "(DescribeGroups|ConsumerGroupDescribe|ShareGroupDescribe|StreamsGroupDescribe)/groups/.*",
+        "Kafka answers in the order of the partitions of group ids, some of which are random here.",
+        _names_a_made_up_group,
+    ),
+    Known(
         "JoinGroup/leader",
         "Kafka draws a new leader: the first in a hash map of random member ids.",
         parts=True,
@@ -240,14 +290,14 @@ CHANCE: tuple[Known, ...] = (
     Known("DescribeQuorum/.*", "The controller of the real cluster is a node of its own.", nodes=True),
     Known("(Metadata|DescribeCluster)/controllerId", "A broker beside a controller of its own names any broker."),
     Known(
-        "(Fetch/responses|ListOffsets/topics|DescribeLogDirs/results)/.*",
+        "(Fetch/responses|(ListOffsets|DescribeProducers|OffsetForLeaderEpoch)/topics|DescribeLogDirs/results)/.*",
         "Kafka joins what several conversations write to an internal topic at once in one batch.",
         _reads_internal_topics,
     ),
     Known(
         "AlterReplicaLogDirs/results/.*",
         "Kafka answers in the order of a hash map of random ids.",
-        lambda difference, step: ".memberId}" in str(step.body),
+        _names_a_made_up_group,
     ),
     Known("DescribeLogDirs/results/(totalBytes|usableBytes)", "The disk is used by others, too."),
 )

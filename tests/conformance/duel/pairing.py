@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -70,6 +71,7 @@ class Pairing:
         self.began_ms = began_ms
         self._values: dict[str, tuple[Any, Any]] = {}
         self._symbols: tuple[dict[Any, str], dict[Any, str]] = ({}, {})
+        self._guessed: set[str] = set()
 
     # -- to the brokers
 
@@ -103,24 +105,29 @@ class Pairing:
 
     # -- from the brokers
 
-    def learn(self, step: int, left: Any, right: Any) -> None:
-        """Pair the ids that two answers have in the same places and that neither side had before."""
+    def learn(self, step: int, left: Any, right: Any, *, guess: bool = False) -> None:
+        """Pair the ids that two answers have in the same places and that neither side had before.
+
+        `guess`: the places may be others; the pairs hold until another answer tells better.
+        """
         if isinstance(left, dict) and isinstance(right, dict):
             for name in left.keys() & right.keys():
                 kind = KINDS.get(name)
                 if kind and not isinstance(left[name], dict | list):
-                    self._pair(self._base(step, kind, left), kind, left[name], right[name])
+                    self._pair(self._base(step, kind, left), kind, left[name], right[name], guess)
                 else:
-                    self.learn(step, left[name], right[name])
+                    self.learn(step, left[name], right[name], guess=guess)
         elif isinstance(left, list) and isinstance(right, list):
             own = [[each for each in elements if not self._foreign(each)] for elements in (left, right)]
-            for one, other in zip(self._matched(own[0], 0), self._matched(own[1], 1), strict=False):
-                self.learn(step, one, other)
+            rows = [self._matched(elements, side) for side, elements in enumerate(own)]
+            times = Counter(place for place, _ in rows[0])
+            for (place, one), (_, other) in zip(*rows, strict=False):
+                self.learn(step, one, other, guess=guess or (place != "" and times[place] > 1))
 
-    def _matched(self, elements: list[Any], side: int) -> list[Any]:
-        """Elements in an order that is the same on both sides, where what is in them says it."""
+    def _matched(self, elements: list[Any], side: int) -> list[tuple[str, Any]]:
+        """Elements in an order that is the same on both sides, where what is in them says it, and what that is."""
         if not all(isinstance(each, dict) and each.keys() & _HASHED for each in elements):
-            return elements
+            return [("", each) for each in elements]
 
         def place(form: Form) -> str:
             known = (
@@ -128,18 +135,21 @@ class Pairing:
             )
             return str(list(known)) + str({name: value for name, value in form.items() if name not in KINDS})
 
-        return sorted(elements, key=place)
+        return sorted(((place(each), each) for each in elements), key=lambda each: each[0])
 
     def _base(self, step: int, kind: str, form: Form) -> str:
         """The symbol of an id. A topic's is the same wherever it is met first."""
         name = form.get("name") or form.get("topicName") or form.get("topic") if kind == "topicId" else None
         return f"id of {name.replace(self.run, 'run')}.topicId" if name else f"{step}.{kind}"
 
-    def _pair(self, base: str, kind: str, left: Any, right: Any) -> None:
+    def _pair(self, base: str, kind: str, left: Any, right: Any, guess: bool) -> None:
         nothing = (-1,) if kind == "producerId" else _NONE
         if left in nothing or right in nothing:
             return
-        if (kind, left) in self._symbols[0] or (kind, right) in self._symbols[1]:
+        known = [self._symbols[0].get((kind, left)), self._symbols[1].get((kind, right))]
+        if known != [None, None]:
+            if not guess and known[0] != known[1] and self._guessed.issuperset(filter(None, known)):
+                self._pair_again(kind, left, right, *known)
             return
         if left == right and kind != "producerId":
             return
@@ -148,6 +158,25 @@ class Pairing:
         while symbol in self._values:
             count += 1
             symbol = f"{base}.{count}"
+        self._enter(kind, symbol, left, right)
+        if guess:
+            self._guessed.add(symbol)
+
+    def _pair_again(self, kind: str, left: Any, right: Any, one: str | None, other: str | None) -> None:
+        """A guess was wrong: these two belong together, and so do those that were guessed to be theirs."""
+        symbol = one or other
+        assert symbol is not None
+        old = self._values[symbol]
+        self._enter(kind, symbol, left, right)
+        self._guessed.discard(symbol)
+        if one and other:
+            self._enter(kind, other, self._values[other][0], old[1])
+        else:
+            for side, value in enumerate((left, right)):
+                if old[side] != value:
+                    del self._symbols[side][kind, old[side]]
+
+    def _enter(self, kind: str, symbol: str, left: Any, right: Any) -> None:
         self._values[symbol] = (left, right)
         self._symbols[0][kind, left] = symbol
         self._symbols[1][kind, right] = symbol

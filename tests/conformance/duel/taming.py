@@ -67,6 +67,8 @@ def _tamed(form: Any, reads: bool, name: str = "") -> Any:
         return _TAME[name](form)
     if isinstance(form, str) and form.startswith("__") and not reads:
         return "nope"
+    if name == "transactionalId" and form and "${" not in form:
+        return f"{form} ${{run}}"  # else other conversations have it, too
     return form
 
 

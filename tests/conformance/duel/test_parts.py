@@ -138,7 +138,7 @@ def test_ids_of_other_conversations_are_not_paired() -> None:
     assert pairing.shown(own, 0)["producerId"] == pairing.shown({**own, "producerId": 8}, 1)["producerId"]
 
 
-def test_only_share_partitions_that_cannot_be_read_may_be_missing() -> None:
+def test_only_share_partitions_without_records_or_that_cannot_be_read_may_be_missing() -> None:
     def answer(*codes: int) -> list[Any]:
         return [
             {"topicId": "t", "partitions": [{"partitionIndex": at, "errorCode": code}]} for at, code in enumerate(codes)
@@ -149,8 +149,21 @@ def test_only_share_partitions_that_cannot_be_read_may_be_missing() -> None:
 
     assert is_known(answer(0), answer(0, -1))
     assert is_known([], answer(-1))
-    assert not is_known([], answer(0))
+    assert is_known([], answer(0))
+    assert not is_known([], [{"topicId": "t", "partitions": [{"errorCode": 0, "records": "00"}]}])
     assert not is_known(answer(0), answer(0, 3))
+
+
+def test_a_guessed_pair_gives_way_to_one_that_is_known() -> None:
+    pairing = Pairing("rabcdefr", 0)
+    listed = [{"members": [{"memberId": each} for each in ids]} for ids in (["a1", "b1"], ["b2", "a2"])]
+    pairing.learn(1, *listed)
+    assert pairing.shown("a1", 0, "memberId") == pairing.shown("b2", 1, "memberId")
+    pairing.learn(2, {"memberId": "a1"}, {"memberId": "a2"})
+    assert pairing.shown("a1", 0, "memberId") == pairing.shown("a2", 1, "memberId")
+    assert pairing.shown("b1", 0, "memberId") == pairing.shown("b2", 1, "memberId")
+    pairing.learn(3, {"memberId": "a1"}, {"memberId": "b2"})
+    assert pairing.shown("a1", 0, "memberId") == pairing.shown("a2", 1, "memberId")
 
 
 @pytest.mark.parametrize("line", sorted({each.line for each in (*KNOWN, *OLDER)}))

@@ -17,7 +17,6 @@ from odradek.broker.coordinator.group.assignment import (
     count_down,
     count_up,
     stored_order,
-    timeline_order,
 )
 from odradek.broker.coordinator.group.consumer.records import (
     LEAVING,
@@ -87,6 +86,7 @@ from odradek.protocol.generated.stored.consumer_group_target_assignment_metadata
     ConsumerGroupTargetAssignmentMetadataKey,
     ConsumerGroupTargetAssignmentMetadataValue,
 )
+from odradek.protocol.java_maps import timeline_order
 from odradek.protocol.native import mypyc_attr
 from odradek.protocol.primitives import ZERO_UUID
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
-from odradek.broker.coordinator.group.assignment import Partitions, timeline_order
+from odradek.broker.coordinator.group.assignment import Partitions
 from odradek.broker.coordinator.group.classic.group import (
     ClassicGroup,
     StoredGroup,
@@ -47,6 +47,7 @@ from odradek.protocol.consumer_protocol import (
     encode_assignment,
 )
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
+from odradek.protocol.java_maps import timeline_order
 
 M = TypeVar("M")
 

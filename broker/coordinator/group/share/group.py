@@ -16,7 +16,6 @@ from odradek.broker.coordinator.group.assignment import (
     count_down,
     count_up,
     stored_order,
-    timeline_order,
 )
 from odradek.broker.coordinator.group.epoch_group import (
     EMPTY,
@@ -47,6 +46,7 @@ from odradek.protocol.generated.stored.share_group_target_assignment_metadata im
     ShareGroupTargetAssignmentMetadataKey,
     ShareGroupTargetAssignmentMetadataValue,
 )
+from odradek.protocol.java_maps import timeline_order
 from odradek.protocol.message import CoordinatorRecord
 from odradek.protocol.native import mypyc_attr
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from odradek.broker.coordinator.group.assignment import count_down, count_up, timeline_order
+from odradek.broker.coordinator.group.assignment import count_down, count_up
 from odradek.broker.coordinator.group.epoch_group import (
     EMPTY,
     FIRST_EPOCH,
@@ -68,6 +68,7 @@ from odradek.protocol.generated.stored import streams_group_metadata as group_me
 from odradek.protocol.generated.stored import streams_group_target_assignment_member as target
 from odradek.protocol.generated.stored import streams_group_target_assignment_metadata as target_epoch
 from odradek.protocol.generated.stored import streams_group_topology as stored_topology
+from odradek.protocol.java_maps import timeline_order
 from odradek.protocol.native import mypyc_attr
 
 
