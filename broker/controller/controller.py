@@ -209,7 +209,7 @@ class Controller:
     ) -> None:
         """Follow a rule whose outcome nobody waits for, after the present one."""
         if self._shard is not None and self._shard.is_active:
-            self._shard.submit(FollowRule(rule, arguments, named))
+            self._shard.post(FollowRule(rule, arguments, named))
 
     def replicas_may_differ(self, differ: Callable[[bytes, int], bool]) -> None:
         """`differ(topic_id, index)` says where replicas of a partition have not all the same log."""

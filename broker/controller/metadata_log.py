@@ -7,8 +7,7 @@ from typing import NamedTuple, Protocol
 
 from odradek.broker.controller.machine import MAX_BATCH_RECORDS, StoredRecord
 from odradek.broker.metadata.image import MetadataImage
-from odradek.broker.runtime.journal import Journal
-from odradek.broker.runtime.machine import Machine, Producer
+from odradek.broker.runtime.machine import Journal, Machine, Producer
 from odradek.protocol.message import MetadataRecord
 
 

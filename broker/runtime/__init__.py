@@ -4,7 +4,7 @@ A command enters `Shard`; its reply leaves at once or through a `ReplySlot`. A s
 replay, effects, reply. The machine decides (`machine` has the contract): `decide(command, now_ms)` returns records, a
 reply or a park, and effects. The journal appends the records, and `replay(record)` changes the state. Nothing else
 changes durable state, so a live machine and a reloaded one are equal. A live record carries its decoded value
-(`NewRecord.decoded`); one from the log is decoded. `Executor` runs the steps one at a time. Timers are keyed commands
+(`NewRecord.decoded`); one from the log is decoded. Timers are keyed commands
 in the shard's queue, on the broker's clock.
 
 The shard owns its machine, journal and timers, and nothing else writes to them. Hard state (what records

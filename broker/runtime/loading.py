@@ -11,8 +11,7 @@ from collections.abc import Generator, Iterator
 from operator import itemgetter
 from typing import Any
 
-from odradek.broker.runtime.journal import Journal, KeyedJournal
-from odradek.broker.runtime.machine import LogRecord, Machine
+from odradek.broker.runtime.machine import Journal, KeyedJournal, LogRecord, Machine
 from odradek.protocol.control import EndTxnMarker, parse_control_record
 from odradek.protocol.errors import CorruptDataError
 from odradek.protocol.record_batch import (

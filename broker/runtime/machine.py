@@ -1,21 +1,22 @@
-"""The contract of a coordinator's machine: commands, outcomes, effects, records, and the machine itself.
+"""The contract of a coordinator's machine: commands, outcomes, effects, records, the machine itself, and its log.
 
 A coordinator is event-sourced. Its machine decides what a command comes to (`Outcome`). The `Shard` appends the
 outcome's records to the coordinator's log partition and hands each of them back to `Machine.replay`, the only place
 where durable state changes. A reload feeds the same records to the same `replay`, so the live state and the reloaded
 state cannot differ. While the replicas of the partition are together, an append is committed when it returns, so
-nothing ever has to be undone. `executor.Commits` handles replicas that differ.
+nothing ever has to be undone. `shard.Commits` handles replicas that differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, final
 
 from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
     from odradek.protocol.errors import KafkaError
+    from odradek.protocol.message import Buffer
 
 R = TypeVar("R")
 """The reply type of a command."""
@@ -170,7 +171,7 @@ class Outcome(Protocol[R]):
     5. `reply` goes to the caller, unless the command was parked.
 
     Where the log's replicas differ, the reply, and effects outside of the shard, wait until the records are committed
-    (without records: until everything written before is). With `waits=False` they do not wait. See `executor.Commits`.
+    (without records: until everything written before is). With `waits=False` they do not wait. See `shard.Commits`.
     """
 
     records: Sequence[Any]
@@ -259,7 +260,7 @@ class Machine(Protocol):
 
 
 class ReplicatedMachine(Machine, Protocol):
-    """A machine whose log several nodes keep: how it behaves while their replicas differ. See `executor.Commits`."""
+    """A machine whose log several nodes keep: how it behaves while their replicas differ. See `shard.Commits`."""
 
     @property
     def replays_committed(self) -> bool:
@@ -294,4 +295,72 @@ class CopyableMachine(Protocol):
         """Take over the state of the machine that returned `snapshot`.
 
         Called on a new machine, which may keep the values.
+        """
+
+
+# -- the log of a shard
+
+
+New = TypeVar("New", contravariant=True)
+"""A record as a machine makes it."""
+Stored = TypeVar("Stored", covariant=True)
+"""A record as `Machine.replay` takes it."""
+
+
+class Journal(Protocol[New, Stored]):
+    """A shard's log. It alone knows the form of the records: keyed records, or frames of the metadata log."""
+
+    @property
+    def end_offset(self) -> int:
+        """The offset of the next record."""
+
+    @property
+    def leader_epoch(self) -> int:
+        """The log's leader epoch, which grows with each new leader."""
+
+    @property
+    def apart(self) -> bool:
+        """Whether the log's replicas differ, so that an append may not be committed when it returns."""
+
+    def append(self, records: Sequence[New], now_ms: int, producer: Producer | None) -> Iterable[Stored]:
+        """Append one batch; returns its records with their offsets. Raises `KafkaError`, then nothing is written."""
+
+    def split(self, records: Sequence[Any]) -> Iterator[Sequence[Any]]:
+        """Split records that need not be written together into runs that each fit into a batch."""
+
+    def load(self, machine: Machine) -> Iterator[int]:
+        """Replay the whole log into `machine`; a generator that pauses after each slice and yields the next offset.
+
+        It reads up to the end that the log has by then, so records appended meanwhile are included.
+        """
+
+
+class KeyedJournal(Journal[NewRecord, LogRecord], Protocol):
+    """The log of a coordinator: records with keys, and transactions."""
+
+    @property
+    def start_offset(self) -> int:
+        """The first offset of the log."""
+
+    def append_marker(self, producer: Producer, coordinator_epoch: int, commit: bool, now_ms: int) -> int:
+        """Append a transaction marker; returns its offset."""
+
+    def read(self, offset: int) -> Sequence[Buffer]:
+        """Whole batches from `offset` on, up to `loading.SLICE_BYTES`, at least one; nothing at the end of the log."""
+
+
+class ReplicatedJournal(KeyedJournal, Protocol):
+    """The log of a coordinator whose replicas may differ."""
+
+    @property
+    def committed_offset(self) -> int:
+        """The high watermark: all replicas in sync have everything before it."""
+
+    def check_in_sync(self) -> None:
+        """Raise NOT_ENOUGH_REPLICAS if an acks=all Produce would be refused."""
+
+    def watch(self, on_change: Callable[[], None]) -> Callable[[], None]:
+        """Call `on_change` once, when more is committed or the leader has changed.
+
+        Returns a function that cancels it.
         """

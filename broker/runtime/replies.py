@@ -86,7 +86,7 @@ class EarlyReply(ReplySlot[R]):
 
 
 class ParkedReplies:
-    """The reply slots of parked commands, by ticket. Each waits for an `Answer`. Owner: the shard's `Executor`."""
+    """The reply slots of parked commands, by ticket. Each waits for an `Answer`. Owner: the shard."""
 
     __slots__ = ("_name", "_slots")
 

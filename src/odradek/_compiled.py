@@ -77,7 +77,6 @@ MODULES: Sequence[str] = (
     "broker.requests.dispatch",
     "broker.requests.parked_request",
     "broker.requests.recent_requests",
-    "broker.runtime.executor",
     "broker.runtime.loading",
     "broker.runtime.machine",
     "broker.runtime.partition_journal",

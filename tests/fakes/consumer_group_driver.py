@@ -156,7 +156,7 @@ class ConsumerDriver:
             self.topics.put(name, partitions)
         else:
             self.topics.delete(name)
-        self.shard.submit(MetadataChanged([name]))
+        self.shard.post(MetadataChanged([name]))
 
     def wait(self, seconds: float) -> None:
         end = self.clock.now_ms() + int(1000 * seconds)

@@ -34,6 +34,7 @@ from odradek.protocol.generated.messages.sync_group import (
 from odradek.protocol.primitives import ZERO_UUID
 from tests.fakes.clocks import clock_at
 from tests.fakes.journal import FakeJournal
+from tests.fakes.shard_stage import submitted
 
 START_MS = 1_800_000_000_000
 SUBSCRIPTION = b"\0\0" + b"\0\0\0\1" + b"\0\1t" + b"\0\0\0\0"
@@ -126,7 +127,7 @@ class GroupDriver:
 
     def submit(self, command: Command[Any]) -> ReplySlot[Any]:
         """Give a command, and let the shard see to what is due at once."""
-        slot = self.shard.submit(command)
+        slot = submitted(self.shard, command)
         self.shard.fire_due()
         return slot
 

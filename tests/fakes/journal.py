@@ -14,7 +14,7 @@ from odradek.protocol.records import Record
 
 
 class FakeJournal:
-    """See `odradek.broker.runtime.journal.KeyedJournal`. ``refuse``: an error that the next appends raise."""
+    """See `odradek.broker.runtime.machine.KeyedJournal`. ``refuse``: an error that the next appends raise."""
 
     def __init__(self) -> None:
         self.batches: list[RecordBatch] = []

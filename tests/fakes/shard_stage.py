@@ -7,6 +7,7 @@ from typing import Any
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, make_outcome
+from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import KafkaError
 from tests.fakes.clocks import clock_at
@@ -87,3 +88,17 @@ class Stage:
 
     def do(self, records: Iterable[tuple[bytes, bytes | None]] = (), **kwargs: Any) -> Do:
         return Do(lambda: make_outcome([NewRecord(*record) for record in records], **kwargs))
+
+
+def submitted(shard: Shard[Any], command: Command[Any]) -> ReplySlot[Any]:
+    """Give a command; the slot has the reply, or the error."""
+    slot: ReplySlot[Any] = ReplySlot()
+    try:
+        reply = shard.begin(command)
+    except KafkaError as error:
+        slot.fail(error)
+        return slot
+    if isinstance(reply, ReplySlot):
+        return reply
+    slot.complete(reply)
+    return slot

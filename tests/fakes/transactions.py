@@ -85,10 +85,10 @@ class FakeTransactionCoordinator:
             marker = Marker(*effect.prepared.producer, effect.prepared.commits)
             self.markers.setdefault(partition, []).append(marker)
         again = len(written) < len(effect.partitions)
-        shard.follow_up(MarkersWritten(effect.prepared, written, again))
+        shard.post(MarkersWritten(effect.prepared, written, again))
 
     def _go_on(self, transactional_id: str) -> None:
-        self.shard.submit(GoOn(transactional_id))
+        self.shard.post(GoOn(transactional_id))
 
     # -- driving it
 

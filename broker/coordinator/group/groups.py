@@ -467,7 +467,7 @@ KIND_MODULES: Mapping[GroupType, str] = {
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class FollowUp(Effect):
-    """The shard's next step, before the command that caused it is answered: see `Shard.follow_up`."""
+    """The shard's next step, before the command that caused it is answered: see `Shard.post`."""
 
     __slots__ = ("command",)
 

@@ -62,19 +62,19 @@ class GroupService(CoordinatorService[GroupMachine]):
         """A topic was created, grown or deleted: notify the groups whose partitions the coordinator assigns."""
         for shard in self.running():
             if shard.is_active and shard.machine.follows_topics:
-                shard.submit(MetadataChanged([name]))
+                shard.post(MetadataChanged([name]))
 
     def topic_deleted(self, name: str, partitions: int) -> None:
         """Drop the offsets of the deleted partitions in every group."""
         super().topic_deleted(name, partitions)
         places = [(name, index) for index in range(partitions)]
         for shard in list(self.shards()):
-            shard.submit(ForgetPartitions(places))
+            shard.post(ForgetPartitions(places))
         self.topic_changed(name)
 
 
 def _follow_up(shard: Shard[GroupMachine], effect: FollowUp) -> None:
-    shard.follow_up(effect.command)
+    shard.post(effect.command)
 
 
 def read_settings(config: BrokerConfig) -> GroupSettings:

@@ -103,7 +103,7 @@ class ShareStateService(CoordinatorService[ShareStateMachine]):
         """Delete the states of a topic that was deleted."""
         super().topic_deleted(name, partitions)
         for shard in list(self.shards()):
-            shard.submit(ForgetDeletedTopics())
+            shard.post(ForgetDeletedTopics())
 
     def _prune(self, shard: Shard[ShareStateMachine], effect: Effect) -> None:
         if not isinstance(effect, PruneLog):

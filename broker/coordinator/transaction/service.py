@@ -308,7 +308,7 @@ class TransactionService(CoordinatorService[TransactionMachine]):
             else:
                 uncommitted.then(partial(self._marker_settled, shard, prepared, (topic_name, index)))
         if written or again or not effect.partitions:
-            shard.follow_up(MarkersWritten(prepared, written, again))
+            shard.post(MarkersWritten(prepared, written, again))
 
     @staticmethod
     def _marker_settled(
@@ -317,12 +317,12 @@ class TransactionService(CoordinatorService[TransactionMachine]):
         """Handle a marker that waited for replicas: it is committed, or must be written again."""
         if shard.is_active:
             written = [partition] if error is None or is_gone(error) else []
-            shard.follow_up(MarkersWritten(prepared, written, not written))
+            shard.post(MarkersWritten(prepared, written, not written))
 
     def _go_on(self, transactional_id: str) -> None:
         """Continue a transaction whose hold was released."""
         try:
-            self.shard_for(transactional_id).submit(GoOn(transactional_id))
+            self.shard_for(transactional_id).post(GoOn(transactional_id))
         except KafkaError:
             return  # the id has no coordinator now; the next one continues by itself
 

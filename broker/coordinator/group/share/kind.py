@@ -517,12 +517,12 @@ def effect_handlers(
                 states().ask_about(InitializeState(key, effect.state_epoch, start))
         except KafkaError:
             failed = True
-        shard.submit(StatesInitialized(effect.group_id, effect.places, failed=failed))
+        shard.post(StatesInitialized(effect.group_id, effect.places, failed=failed))
 
     def delete(shard: Any, effect: DeleteStates) -> None:
         for key in keys_of(effect.group_id, effect.places):
             states().ask_about(DeleteState(key))
-        shard.submit(EndDeleteGroup(effect.group_id))
+        shard.post(EndDeleteGroup(effect.group_id))
 
     return {InitializeStates: initialize, DeleteStates: delete}
 

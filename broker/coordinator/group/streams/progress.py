@@ -90,7 +90,7 @@ def effect_handlers(create: Create) -> dict[type[Effect], EffectHandler]:
             if refusal is not None
         }
         if reasons:
-            shard.follow_up(TopicsRefused(effect.group_id, reasons, effect.retry_ms))
+            shard.post(TopicsRefused(effect.group_id, reasons, effect.retry_ms))
 
     return {CreateInternalTopics: create_internal_topics}
 

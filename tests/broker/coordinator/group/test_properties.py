@@ -26,6 +26,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.primitives import ZERO_UUID
 from tests.fakes.examples import examples
 from tests.fakes.group_driver import GroupDriver, hard_state, rebuilt
+from tests.fakes.shard_stage import submitted
 
 groups = st.sampled_from(["g", "h"])
 topics = st.sampled_from(["t", "u"])
@@ -104,7 +105,7 @@ class Groups(RuleBasedStateMachine):
         self.slots: list[ReplySlot[Any]] = []
 
     def give(self, command: Command[Any]) -> ReplySlot[Any]:
-        slot = self.driver.shard.submit(command)
+        slot = submitted(self.driver.shard, command)
         self.slots.append(slot)
         return slot
 

@@ -22,6 +22,7 @@ from odradek.protocol.primitives import ZERO_UUID
 from odradek.protocol.record_batch import iter_batches
 from tests.fakes.group_driver import join_group, sync_group
 from tests.fakes.nodes import set_node_up
+from tests.fakes.shard_stage import submitted
 
 
 def in_trio(test: Callable[[], Awaitable[None]]) -> Callable[[], None]:
@@ -71,15 +72,15 @@ async def test_a_moved_leader_loads_the_group_from_the_log() -> None:
         service: GroupService = cluster.groups
         service.topic.ensure()
         before = cluster.nodes[service.leader_for("g")]
-        joined = await service.shard_for("g").ask(join_group("g", "", [("range", b"")]))
-        await service.shard_for("g").ask(sync_group("g", joined.member_id, 1, {joined.member_id: b"x"}))
+        joined = await submitted(service.shard_for("g"), join_group("g", "", [("range", b"")])).wait()
+        await submitted(service.shard_for("g"), sync_group("g", joined.member_id, 1, {joined.member_id: b"x"})).wait()
         commit(cluster, "h", 7)
         commit(cluster, "g-simple", 8)
         waiting: list[ErrorCode] = []
 
         async def late() -> None:
             try:
-                await service.shard_for("g", before).ask(join_group("g", "", [("range", b"")]))
+                await submitted(service.shard_for("g", before), join_group("g", "", [("range", b"")])).wait()
             except KafkaError as error:
                 waiting.append(error.code)
 

@@ -60,7 +60,7 @@ class Coordinator(FakeTransactionCoordinator):
             )
             self.logs[place].append(batch, now_ms=self.clock.now_ms(), leader_epoch=0, origin=AppendOrigin.COORDINATOR)
         again = len(written) < len(effect.partitions)
-        shard.follow_up(MarkersWritten(effect.prepared, written, again))
+        shard.post(MarkersWritten(effect.prepared, written, again))
 
 
 class Client:

@@ -176,7 +176,7 @@ class StreamsDriver:
         if isinstance(effect, CreateInternalTopics) and self.creates:
             for topic in effect.topics:
                 self.topics.put(topic.name, topic.partitions)
-            shard.follow_up(MetadataChanged([topic.name for topic in effect.topics]))
+            shard.post(MetadataChanged([topic.name for topic in effect.topics]))
 
     def reload(self) -> None:
         """What another broker would load from this log."""
