@@ -18,23 +18,22 @@ from odradek.broker.config.definition import ConfigError
 from odradek.broker.config.keys import OF_STANDARD_AUTHORIZER
 from odradek.broker.config.listener_layout import NodeListeners, listeners_of
 from odradek.broker.config.node_config import (
+    AUTO_JOIN,
     check_directories,
     check_own_values,
     given_node_id,
     log_directories,
     metadata_directory,
     own_log_directories,
+    quorum_of,
     racks,
 )
-from odradek.broker.config.quorum_config import AUTO_JOIN, quorum_of
-from odradek.broker.config.quorum_config import Quorum as QuorumRoles
+from odradek.broker.config.node_config import Quorum as QuorumRoles
 from odradek.broker.config.requirements import check_cordons, check_requirements
-from odradek.broker.controller.controller import Controller, Publisher
+from odradek.broker.controller.controller import BrokerConfigPublisher, Controller, Publisher, announce
 from odradek.broker.controller.feature_levels import UNSTABLE_APIS_ENABLE, features_at_start
-from odradek.broker.controller.machine import adopt
+from odradek.broker.controller.machine import MemoryMetadataLog, adopt
 from odradek.broker.controller.membership import Membership
-from odradek.broker.controller.metadata_log import MemoryMetadataLog
-from odradek.broker.controller.publishers import BrokerConfigPublisher, announce
 from odradek.broker.controller.quorum import Quorum, join_voters
 from odradek.broker.controller.topic_control import NewTopic, check_new_partitions
 from odradek.broker.coordinator.service import Surroundings

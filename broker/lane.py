@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from odradek.broker.requests.services import AnswerCache, NoAnswerCache
-from odradek.broker.runtime.partition_journal import PartitionJournal
+from odradek.broker.runtime.journal import PartitionJournal
 
 if TYPE_CHECKING:
     import socket

@@ -30,7 +30,7 @@ from odradek.broker.config.listeners import (
     parse_listener,
     parse_protocols,
 )
-from odradek.broker.config.quorum_config import Address, are_separate, check_roles, quorum_of, voters_of
+from odradek.broker.config.node_config import Address, are_separate, check_roles, quorum_of, voters_of
 
 PER_IP = "max.connections.per.ip"
 OVERRIDES = "max.connections.per.ip.overrides"

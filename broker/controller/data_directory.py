@@ -11,7 +11,7 @@ from weakref import WeakSet
 import trio
 
 from odradek.broker.config.broker_config import BrokerConfig
-from odradek.broker.config.quorum_config import quorum_of
+from odradek.broker.config.node_config import quorum_of
 from odradek.broker.config.tiered_storage import check_stored
 from odradek.broker.controller.controller import OtherReleaseError
 from odradek.broker.controller.disk_metadata_log import FOLDER, DiskMetadataLog

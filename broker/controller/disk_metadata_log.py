@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from odradek.broker.controller.machine import StoredRecord
-from odradek.broker.controller.metadata_log import runs
+from odradek.broker.controller.machine import StoredRecord, runs
 from odradek.broker.metadata.image import METADATA_VERSION, MetadataImage
 from odradek.broker.metadata.snapshot import records_of
 from odradek.broker.metadata.topic_name_rules import CLUSTER_METADATA, is_topic_name
@@ -72,7 +71,7 @@ _KEY: _Key = (CLUSTER_METADATA, 0)
 
 
 class DiskMetadataLog:
-    """See `odradek.broker.controller.metadata_log.MetadataLog`.
+    """See `odradek.broker.controller.machine.MetadataLog`.
 
     `node_ids`: the nodes of the quorum. `founders`: the same, as a new log with kraft.version 1 has them; None founds a
     log with kraft.version 0, whose voters each node's configuration names. `on_append` is called after each append, in

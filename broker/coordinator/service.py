@@ -7,8 +7,8 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.partitions.partition import Partition
+from odradek.broker.runtime.journal import PartitionJournal
 from odradek.broker.runtime.machine import Command, Effect, Machine, Producer, R
-from odradek.broker.runtime.partition_journal import PartitionJournal
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import ErrorCode, KafkaError

@@ -44,7 +44,7 @@ class Broker(Named):
     #
     #     async def upgrade(self, version: str, node: int | None = None) -> None:
     #         """Restart nodes as nodes of another Kafka release."""
-    #         from odradek.broker.nodes.upgrades import upgrade
+    #         from odradek.broker.nodes.added_nodes import upgrade
     #
     #         await self._call(lambda: upgrade(self._cluster, version, node))
     #

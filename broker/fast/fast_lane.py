@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from odradek.broker.net.connection import Poller
     from odradek.broker.partitions.partition import Partition
     from odradek.broker.requests.dispatch import AnswerWriter
-    from odradek.broker.runtime.partition_journal import PartitionJournal
+    from odradek.broker.runtime.journal import PartitionJournal
 
 ChoosePoller = Callable[["BrokerClock", HeldAppends], "Poller | None"]
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, final
 
+from odradek.broker.runtime.journal import PartitionJournal, assembled, encode_records, stored
 from odradek.broker.runtime.machine import LogRecord, NewRecord, Producer
-from odradek.broker.runtime.partition_journal import PartitionJournal, assembled, encode_records, stored
 from odradek.protocol.record_batch import HEADER_SIZE
 from odradek.storage.partition_log import AppendOrigin
 

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from odradek.broker.metadata.image import (
     METADATA_VERSION,
     BrokerRegistration,
+    ConfigResource,
     ControllerRegistration,
     MetadataImage,
     PartitionRegistration,
+    ResourceType,
+    TopicImage,
+    directory_of,
 )
 from odradek.protocol.message import MetadataRecord
 
 if TYPE_CHECKING:
+    from odradek.broker.metadata.image import PartitionRegistration
     from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
+    from odradek.protocol.message import MetadataRecord
 
 
 def records_of(image: MetadataImage) -> Iterator[MetadataRecord]:
@@ -127,3 +133,141 @@ def producer_id_records(image: MetadataImage) -> Iterator[MetadataRecord]:
         from odradek.protocol.generated.metadata_records.producer_ids_record import ProducerIdsRecord
 
         yield ProducerIdsRecord(-1, -1, image.next_producer_id)
+
+
+# -- the records that lead from one image to another
+
+
+LeastEpoch = Callable[[bytes, int], int]
+"""(topic id, partition) -> the smallest leader epoch that its new registration may have; 0 where nothing is against
+the one that it is to have, with the registration itself if that is what it has."""
+
+
+def records_between(now: MetadataImage, then: MetadataImage, least_epoch: LeastEpoch) -> Iterator[MetadataRecord]:
+    """The records after which `now` says what `then` says.
+
+    A partition whose registration changes gets a leader epoch that is above both: clients pass over an older one.
+    """
+    doomed = [topic for topic_id, topic in now.topics_by_id.items() if _must_go(topic, then.topics_by_id.get(topic_id))]
+    yield from _removals(doomed)
+    gone = {topic.topic_id for topic in doomed}
+    yield from _features(now, then)
+    for topic in then.topics.values():
+        before = None if topic.topic_id in gone else now.topics_by_id.get(topic.topic_id)
+        yield from _topic(topic, before, now, least_epoch)
+    yield from _changed_configs(now, then, {topic.name for topic in doomed})
+    yield from _quotas(now, then)
+    yield from _users(now, then)
+    if then.next_producer_id > now.next_producer_id:
+        yield from producer_id_records(then)
+
+
+def _must_go(topic: TopicImage, then: TopicImage | None) -> bool:
+    """A topic that has grown is created again, because no record removes partitions."""
+    return then is None or len(topic.partitions) > len(then.partitions)
+
+
+def _removals(topics: Iterable[TopicImage]) -> Iterator[MetadataRecord]:
+    from odradek.protocol.generated.metadata_records.remove_topic_record import RemoveTopicRecord
+
+    return (RemoveTopicRecord(topic.topic_id) for topic in topics)
+
+
+def _topic(
+    topic: TopicImage, before: TopicImage | None, now: MetadataImage, least_epoch: LeastEpoch
+) -> Iterator[MetadataRecord]:
+    from odradek.protocol.generated.metadata_records.topic_record import TopicRecord
+
+    known = () if before is None else before.partitions
+    if before is None:
+        yield TopicRecord(topic.name, topic.topic_id)
+    for index, wanted in enumerate(topic.partitions):
+        present = known[index] if index < len(known) else None
+        least = least_epoch(topic.topic_id, index)
+        if present is not None:
+            if not least and _same(present, wanted):
+                continue
+            least = max(least, present.leader_epoch + 1)
+            wanted = wanted._replace(partition_epoch=max(present.partition_epoch, wanted.partition_epoch) + 1)
+        wanted = wanted._replace(
+            leader_epoch=max(wanted.leader_epoch, least), directories=tuple(_directories(wanted, now))
+        )
+        yield partition_record(topic.topic_id, index, wanted)
+
+
+def _same(present: PartitionRegistration, wanted: PartitionRegistration) -> bool:
+    """Whether two registrations say the same; epochs only tell how often they changed."""
+    if present is wanted:
+        return True
+    return wanted == present._replace(leader_epoch=wanted.leader_epoch, partition_epoch=wanted.partition_epoch)
+
+
+def _directories(wanted: PartitionRegistration, now: MetadataImage) -> Iterator[bytes]:
+    """The log directories of the replicas. Other nodes with the same number have other directories."""
+    for node, directory in zip(wanted.replicas, wanted.directories, strict=True):
+        broker = now.brokers.get(node)
+        known = broker is not None and directory in broker.directories
+        yield directory if known else directory_of(now, node)
+
+
+def _changed_configs(now: MetadataImage, then: MetadataImage, removed_topics: set[str]) -> Iterator[MetadataRecord]:
+    from odradek.protocol.generated.metadata_records.config_record import ConfigRecord
+
+    present: dict[ConfigResource, Mapping[str, str]] = {
+        resource: values
+        for resource, values in now.configs.items()
+        if resource[0] != ResourceType.TOPIC or resource[1] not in removed_topics
+    }
+    for kind, name in dict.fromkeys((*present, *then.configs)):
+        before, after = present.get((kind, name), {}), then.configs_of(kind, name)
+        yield from (ConfigRecord(kind, name, key, None) for key in before if key not in after)
+        yield from (ConfigRecord(kind, name, key, value) for key, value in after.items() if before.get(key) != value)
+
+
+def _features(now: MetadataImage, then: MetadataImage) -> Iterator[MetadataRecord]:
+    from odradek.protocol.generated.metadata_records.feature_level_record import FeatureLevelRecord
+
+    yield from (FeatureLevelRecord(name, 0) for name in now.features if name not in then.features)
+    yield from (record for record in feature_records(then) if now.features.get(record.name) != record.feature_level)
+
+
+def _quotas(now: MetadataImage, then: MetadataImage) -> Iterator[MetadataRecord]:
+    if now.quotas == then.quotas:
+        return
+    from odradek.protocol.generated.metadata_records.client_quota_record import ClientQuotaRecord, EntityData
+
+    for entity, quotas in now.quotas.items():
+        named = [EntityData(kind, name) for kind, name in entity]
+        kept = then.quotas.get(entity, {})
+        yield from (ClientQuotaRecord(named, key, 0.0, True) for key in quotas if key not in kept)
+    yield from quota_records(then)
+
+
+def _users(now: MetadataImage, then: MetadataImage) -> Iterator[MetadataRecord]:
+    """Rights, SCRAM credentials and delegation tokens; the image holds their records."""
+    if now.acls != then.acls:
+        from odradek.protocol.generated.metadata_records.remove_access_control_entry_record import (
+            RemoveAccessControlEntryRecord,
+        )
+
+        yield from (RemoveAccessControlEntryRecord(acl_id) for acl_id in now.acls if acl_id not in then.acls)
+        yield from _new(now.acls, then.acls)
+    if now.scram != then.scram:
+        from odradek.protocol.generated.metadata_records.remove_user_scram_credential_record import (
+            RemoveUserScramCredentialRecord,
+        )
+
+        yield from (RemoveUserScramCredentialRecord(*user) for user in now.scram if user not in then.scram)
+        yield from _new(now.scram, then.scram)
+    if now.delegation_tokens != then.delegation_tokens:
+        from odradek.protocol.generated.metadata_records.remove_delegation_token_record import (
+            RemoveDelegationTokenRecord,
+        )
+
+        tokens = then.delegation_tokens
+        yield from (RemoveDelegationTokenRecord(token) for token in now.delegation_tokens if token not in tokens)
+        yield from _new(now.delegation_tokens, tokens)
+
+
+def _new(now: Mapping[Any, MetadataRecord], then: Mapping[Any, MetadataRecord]) -> Iterator[MetadataRecord]:
+    return (record for key, record in then.items() if now.get(key) is not record)

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from odradek.broker.cluster import checked_start
-from odradek.broker.config.node_config import check_changed_values, check_own_values
-from odradek.broker.config.quorum_config import quorum_of
+from odradek.broker.config.node_config import check_changed_values, check_own_values, quorum_of
 from odradek.broker.config.requirements import check_cordons
 from odradek.broker.controller.feature_levels import UNSTABLE_APIS_ENABLE, supported_features
 from odradek.broker.metadata.image import ResourceType

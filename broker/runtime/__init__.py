@@ -9,7 +9,7 @@ in the shard's queue, on the broker's clock.
 
 The shard owns its machine, journal and timers, and nothing else writes to them. Hard state (what records
 express) and soft state (a rebalance under way, parked replies, deadlines) are different objects: a reload keeps the
-first and makes the second anew (`loading`). Calls between coordinators go one way, from transactions to groups.
+first and makes the second anew (`journal`). Calls between coordinators go one way, from transactions to groups.
 
 While the replicas of the partition are together, an append is committed when it returns. While a test keeps them
 apart, `Commits` takes over the steps. A reply waits in an `EarlyReply` for the high watermark, and fails with

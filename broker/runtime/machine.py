@@ -301,13 +301,7 @@ class CopyableMachine(Protocol):
 # -- the log of a shard
 
 
-New = TypeVar("New", contravariant=True)
-"""A record as a machine makes it."""
-Stored = TypeVar("Stored", covariant=True)
-"""A record as `Machine.replay` takes it."""
-
-
-class Journal(Protocol[New, Stored]):
+class Journal(Protocol):
     """A shard's log. It alone knows the form of the records: keyed records, or frames of the metadata log."""
 
     @property
@@ -322,8 +316,11 @@ class Journal(Protocol[New, Stored]):
     def apart(self) -> bool:
         """Whether the log's replicas differ, so that an append may not be committed when it returns."""
 
-    def append(self, records: Sequence[New], now_ms: int, producer: Producer | None) -> Iterable[Stored]:
-        """Append one batch; returns its records with their offsets. Raises `KafkaError`, then nothing is written."""
+    def append(self, records: Sequence[Any], now_ms: int, producer: Producer | None) -> Iterable[Any]:
+        """Append one batch; returns its records with their offsets, as `Machine.replay` takes them.
+
+        Raises `KafkaError`, then nothing is written.
+        """
 
     def split(self, records: Sequence[Any]) -> Iterator[Sequence[Any]]:
         """Split records that need not be written together into runs that each fit into a batch."""
@@ -335,7 +332,7 @@ class Journal(Protocol[New, Stored]):
         """
 
 
-class KeyedJournal(Journal[NewRecord, LogRecord], Protocol):
+class KeyedJournal(Journal, Protocol):
     """The log of a coordinator: records with keys, and transactions."""
 
     @property

@@ -15,7 +15,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar, cast
 import trio
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.runtime.loading import Loading, replay_between
+from odradek.broker.runtime.journal import Loading, replay_between
 from odradek.broker.runtime.machine import (
     Answer,
     Cancel,
@@ -86,7 +86,7 @@ class Shard(Generic[M]):
         name: str,
         partition: int,
         machine_factory: Callable[[], M],
-        journal: Journal[Any, Any],
+        journal: Journal,
         clock: BrokerClock,
         *,
         handle_effect: Callable[[Any, Effect], None] | None = None,

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from odradek import KafkaBroker
 from odradek.broker.cluster import Cluster
 from odradek.broker.lane import PlainLane
-from odradek.broker.runtime.partition_journal import PartitionJournal
+from odradek.broker.runtime.journal import PartitionJournal
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from odradek.protocol.generated.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from odradek.protocol.generated.messages.create_topics import CreatableTopic, CreateTopicsRequest

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from odradek.broker.runtime.loading import load
+from odradek.broker.runtime.journal import build_coordinator_batch, load, split, stored
 from odradek.broker.runtime.machine import LogRecord, Machine, NewRecord, Producer
-from odradek.broker.runtime.partition_journal import build_coordinator_batch, split, stored
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch, parse_control_record
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.record_batch import RecordBatch, assign_offsets, build_batch, parse_batch

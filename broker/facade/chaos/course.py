@@ -11,7 +11,7 @@ import trio
 from odradek.broker.faults.fault import Fault, FaultSet
 from odradek.broker.faults.wire_fault import WireFault
 from odradek.broker.mistakes import did_you_mean
-from odradek.broker.nodes import coordinators, disks, links, replication
+from odradek.broker.nodes import coordinators, disks, links
 from odradek.broker.nodes import node_life as nodes
 from odradek.protocol.errors import KafkaError
 
@@ -48,19 +48,19 @@ def freeze_node(cluster: Cluster, node_id: int) -> Undoing:
 
 def pause_replication(cluster: Cluster, topic: str, partition: int | None, node_id: int) -> Undoing:
     """Stop copying from the leader to a follower."""
-    replication.pause_replication(cluster, topic, partition, node_id)
+    links.pause_replication(cluster, topic, partition, node_id)
     return lambda: _resume(cluster, topic, partition, node_id)
 
 
 def lag_replication(cluster: Cluster, topic: str, partition: int | None, node_id: int, **measure: float) -> Undoing:
     """Keep a follower behind its leader."""
-    replication.lag_replication(cluster, topic, partition, node_id, **measure)  # type: ignore[arg-type]
+    links.lag_replication(cluster, topic, partition, node_id, **measure)  # type: ignore[arg-type]
     return lambda: _resume(cluster, topic, partition, node_id)
 
 
 def _resume(cluster: Cluster, topic: str, partition: int | None, node_id: int) -> None:
     if cluster.topics.get(topic) is not None:
-        replication.resume_replication(cluster, topic, partition, node_id)
+        links.resume_replication(cluster, topic, partition, node_id)
 
 
 def cut(cluster: Cluster, a: int, b: int) -> Undoing:
@@ -87,8 +87,8 @@ def elect(cluster: Cluster, topic: str, partition: int, *, unclean: bool = False
 
 def reassign(cluster: Cluster, topic: str, partition: int, replicas: Sequence[int]) -> Undoing:
     """Give a partition other replicas; the end cancels the reassignment if it is still under way."""
-    replication.reassign(cluster, topic, partition, replicas)
-    return lambda: replication.cancel_reassignment(cluster, topic, partition)
+    links.reassign(cluster, topic, partition, replicas)
+    return lambda: links.cancel_reassignment(cluster, topic, partition)
 
 
 def advance(cluster: Cluster, seconds: float) -> None:

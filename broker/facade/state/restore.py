@@ -17,11 +17,10 @@ from odradek.broker.controller import machine
 from odradek.broker.controller.machine import MAX_BATCH_RECORDS
 from odradek.broker.facade.state.snapshot import PartitionKey, Snapshot, faults_of, forked_into, opened
 from odradek.broker.metadata.image import MetadataImage, TopicImage
-from odradek.broker.metadata.image_diff import records_between
-from odradek.broker.nodes.added_nodes import add_node, keep_nodes, unregister
+from odradek.broker.metadata.snapshot import records_between
+from odradek.broker.nodes.added_nodes import add_node, go_back, keep_nodes, unregister
 from odradek.broker.nodes.links import mend_all
 from odradek.broker.nodes.node_life import crash, start_node, start_with, stop_node, take_down, thaw_all, thaw_if_frozen
-from odradek.broker.nodes.upgrades import go_back
 from odradek.protocol.generated.metadata_records.begin_transaction_record import BeginTransactionRecord
 from odradek.protocol.generated.metadata_records.end_transaction_record import EndTransactionRecord
 from odradek.protocol.generated.metadata_records.no_op_record import NoOpRecord

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.broker.nodes.upgrades import releases_of
+from odradek.broker.nodes.added_nodes import releases_of
 from odradek.broker.partitions.replicas import NOTHING
 from odradek.storage.backend import StorageError
 from odradek.storage.forking import fork

@@ -83,7 +83,7 @@ class NodeVerbs(TrioVerbs):
         ``kafka-features upgrade``. Raises ValueError, and changes nothing, for an unknown release, and for one that
         would not start: an older one that does not support a finalized feature level.
         """
-        from odradek.broker.nodes.upgrades import upgrade
+        from odradek.broker.nodes.added_nodes import upgrade
 
         await self._call(lambda: upgrade(self._cluster, version, node))
 

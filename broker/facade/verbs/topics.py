@@ -95,7 +95,7 @@ class TrioTopic(TopicView):
         The reassignment completes when the new replicas are in sync: at once, unless a test keeps records from them.
         ``async with`` cancels it at the end of the block if it has not completed.
         """
-        from odradek.broker.nodes.replication import cancel_reassignment, reassign
+        from odradek.broker.nodes.links import cancel_reassignment, reassign
 
         return self._broker._undone_by(
             lambda: reassign(self._cluster, self.name, partition, replicas),
@@ -107,7 +107,7 @@ class TrioTopic(TopicView):
 
         The follower leaves the ISR after ``replica.lag.time.max.ms`` on the broker's clock.
         """
-        from odradek.broker.nodes.replication import pause_replication, resume_replication
+        from odradek.broker.nodes.links import pause_replication, resume_replication
 
         return self._broker._undone_by(
             lambda: pause_replication(self._cluster, self.name, partition, node_id),
@@ -124,7 +124,7 @@ class TrioTopic(TopicView):
         seconds: float | None = None,
     ) -> Pending[TrioUndo]:
         """Keep a follower this many records, bytes or seconds behind its leader. Give exactly one of the three."""
-        from odradek.broker.nodes.replication import lag_replication, resume_replication
+        from odradek.broker.nodes.links import lag_replication, resume_replication
 
         return self._broker._undone_by(
             lambda: lag_replication(

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from odradek.broker.config import node_config
-from odradek.broker.config.broker_config import BrokerConfig, ConfigError, ConfigSource, Synonym
-from odradek.broker.config.definition import Update
+from odradek.broker.config.broker_config import BrokerConfig, ConfigSource, Synonym
+from odradek.broker.config.definition import ConfigError, Update
 from odradek.broker.config.keys import broker_keys
 from odradek.broker.config.node_config import (
+    Quorum,
     broker_config,
     check_directories,
     check_own_values,
+    check_roles,
     given_node_id,
     log_directories,
     metadata_directory,
     own_log_directories,
+    quorum_of,
     racks,
     read_config_file,
+    voters_of,
 )
-from odradek.broker.config.quorum_config import Quorum
+from tests.scenarios.listener_rules import recorded
 
 
 @pytest.mark.parametrize(
@@ -231,3 +236,62 @@ def test_what_is_read_again_is_a_config_that_only_a_start_can_change() -> None:
     for name in node_config._READ_AGAIN:
         assert broker_keys()[name].update is Update.READ_ONLY, name
         assert name not in node_config._OF_EACH_NODE, name
+
+
+# -- roles and quorum
+
+
+VOTERS = "controller.quorum.voters"
+SERVERS = "controller.quorum.bootstrap.servers"
+BROKERS_ONLY = {"process.roles": "broker", "controller.listener.names": "CONTROLLER"}
+
+
+def quorum(values: Mapping[str, str], node_ids: Sequence[int] = (1,)) -> Quorum:
+    return quorum_of(BrokerConfig(values, node_ids=node_ids))
+
+
+def test_quorum_voters_are_read_from_their_text() -> None:
+    assert voters_of(("1@kafka-1:9093", "2@[::1]:9093")) == {1: ("kafka-1", 9093), 2: ("::1", 9093)}
+    assert voters_of(()) == {}
+
+
+def test_every_node_votes_unless_voters_are_named() -> None:
+    assert quorum({}, (1, 2, 3)) == Quorum((1, 2, 3), {}, static=True)
+    assert quorum({VOTERS: "1@a:1,2@b:2"}, (1, 2)) == Quorum((1, 2), {}, static=True)
+    assert quorum({VOTERS: "2@b:2"}, (1, 2, 3)) == Quorum((2,), {}, static=True)
+    assert quorum({SERVERS: "a:1"}, (1, 2)) == Quorum((1, 2), {}, static=False)
+
+
+def test_voters_that_nobody_runs() -> None:
+    with pytest.raises(ConfigError, match="names node 2, which this process does not run"):
+        quorum({VOTERS: "1@a:1,2@b:2"})
+    with pytest.raises(ConfigError, match="the node id 3 must be included"):
+        quorum({VOTERS: "1@a:1,2@b:2"}, (3, 4))
+
+
+def test_separate_controllers() -> None:
+    named = quorum({**BROKERS_ONLY, VOTERS: "3000@a:1,3001@[::1]:2"}, (1, 2))
+    assert named == Quorum((), {3000: ("a", 1), 3001: ("::1", 2)}, static=True)
+    addressed = quorum({**BROKERS_ONLY, SERVERS: "a:1,b:2"}, (1, 2))
+    assert addressed == Quorum((), {3000: ("a", 1), 3001: ("b", 2)}, static=False)
+    with pytest.raises(ConfigError, match="node 3000 is a broker"):
+        quorum({**BROKERS_ONLY, SERVERS: "a:1"}, (3000,))
+
+
+def test_controllers_of_their_own_beside_nodes_that_are_both() -> None:
+    config = BrokerConfig({VOTERS: "1@a:1,3@b:2"}, nodes={3: {"process.roles": "controller"}}, node_ids=(1, 2))
+    assert quorum_of(config) == Quorum((1,), {3: ("b", 2)}, static=True)
+
+
+def test_a_process_has_brokers() -> None:
+    with pytest.raises(ConfigError, match="roles=controller is not supported"):
+        check_roles(BrokerConfig({"process.roles": "controller"}))
+
+
+@pytest.mark.parametrize("release", ["4.3", "4.4"])
+def test_two_ids_of_a_node_are_refused_in_the_words_of_the_release(release: str) -> None:
+    _, (refused, why) = recorded(release)["node id differs"]
+    assert refused == "refused"
+    with pytest.raises(ConfigError) as raised:
+        check_roles(BrokerConfig({"odradek.kafka.version": release, "node.id": "1", "broker.id": "2"}))
+    assert str(raised.value) == why

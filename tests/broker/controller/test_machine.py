@@ -27,11 +27,13 @@ from odradek.broker.controller.machine import (
     MAX_BATCH_RECORDS,
     MAX_PRODUCER_ID,
     ControllerMachine,
+    MemoryMetadataLog,
     ProducerIdBlocks,
     abandon_transaction,
     adopt,
     allocate_producer_ids,
     bootstrap,
+    runs,
 )
 from odradek.broker.controller.partition_control import (
     NewIsr,
@@ -261,3 +263,36 @@ def test_an_operation_is_one_batch_unless_it_is_too_large() -> None:
 def test_no_producer_writes_here() -> None:
     with pytest.raises(RuntimeError, match="marker"):
         machine_of(Cluster()).replay_marker(1, 0, True)
+
+
+# -- the metadata log in memory, and what a log must offer
+
+
+def test_offsets_count_records_and_epochs_take_one() -> None:
+    log = MemoryMetadataLog()
+    log.begin_epoch(1, 0)
+    stored = log.append([NoOpRecord(), NoOpRecord()], 0)
+    assert [(each.offset, each.epoch) for each in stored] == [(1, 1), (2, 1)]
+    log.begin_epoch(2, 0)
+    assert (log.end_offset, log.leader_epoch) == (4, 2)
+
+
+def test_a_snapshot_takes_the_place_of_the_log() -> None:
+    cluster = Cluster()
+    log = cluster.controller.log
+    assert isinstance(log, MemoryMetadataLog)
+    for number in range(20):
+        cluster.create_topic(f"t{number}")
+    log._max_records = 30
+    cluster.create_topic("last")
+    assert (log.batches, log.start_offset) == ([], log.end_offset)
+    cluster.create_topic("behind")
+    assert len(log.batches) == 1
+    machine = ControllerMachine(cluster.config, 1)
+    assert list(log.load(machine)) == [log.end_offset]
+    assert picture(machine.image) == picture(cluster.image)
+
+
+def test_many_records_are_several_batches() -> None:
+    records: list[MetadataRecord] = [NoOpRecord()] * (2 * MAX_BATCH_RECORDS + 1)
+    assert [len(run) for run in runs(records)] == [MAX_BATCH_RECORDS, MAX_BATCH_RECORDS, 1]

@@ -6,7 +6,7 @@ import pytest
 
 from odradek import KafkaBroker
 from odradek.broker.cluster import Cluster
-from odradek.broker.config.quorum_config import AUTO_JOIN
+from odradek.broker.config.node_config import AUTO_JOIN
 from odradek.broker.controller.quorum import UNKNOWN, Progress
 from odradek.protocol.generated.messages.remove_raft_voter import RemoveRaftVoterRequest
 from odradek.protocol.message import ZERO_UUID

@@ -137,7 +137,7 @@ def test_transactions_replay_what_they_hold(seed: int, length: int) -> None:
 
 def test_the_debug_switch_takes_away_what_records_say() -> None:
     """A process that is started with it decodes; one without it does not."""
-    program = "from odradek.broker.runtime.partition_journal import stored; "
+    program = "from odradek.broker.runtime.journal import stored; "
     program += "from odradek.broker.runtime.machine import NewRecord; "
     program += "print(stored([NewRecord(b'k', b'v', 'said')], 0, None)[0].decoded)"
     for value, said in (("1", "None"), ("0", "said"), ("", "said")):

@@ -98,7 +98,7 @@ class Topic(TopicView):
         The reassignment completes when the new replicas are in sync: at once, unless a test keeps records from them.
         ``with`` cancels it at the end of the block if it has not completed.
         """
-        from odradek.broker.nodes.replication import cancel_reassignment, reassign
+        from odradek.broker.nodes.links import cancel_reassignment, reassign
 
         return self._broker._undone_by(
             lambda: reassign(self._cluster, self.name, partition, replicas),
@@ -110,7 +110,7 @@ class Topic(TopicView):
 
         The follower leaves the ISR after ``replica.lag.time.max.ms`` on the broker's clock.
         """
-        from odradek.broker.nodes.replication import pause_replication, resume_replication
+        from odradek.broker.nodes.links import pause_replication, resume_replication
 
         return self._broker._undone_by(
             lambda: pause_replication(self._cluster, self.name, partition, node_id),
@@ -127,7 +127,7 @@ class Topic(TopicView):
         seconds: float | None = None,
     ) -> Undo:
         """Keep a follower this many records, bytes or seconds behind its leader. Give exactly one of the three."""
-        from odradek.broker.nodes.replication import lag_replication, resume_replication
+        from odradek.broker.nodes.links import lag_replication, resume_replication
 
         return self._broker._undone_by(
             lambda: lag_replication(

@@ -11,8 +11,7 @@ import trio
 from odradek import open_broker
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.facade.broker import Broker
-from odradek.broker.runtime.loading import load
-from odradek.broker.runtime.partition_journal import PartitionJournal
+from odradek.broker.runtime.journal import PartitionJournal, load
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
