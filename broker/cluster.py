@@ -38,7 +38,7 @@ from odradek.broker.controller.quorum import Quorum, join_voters
 from odradek.broker.controller.topic_control import NewTopic, check_new_partitions
 from odradek.broker.coordinator.service import Surroundings
 from odradek.broker.coordinator_set import CoordinatorSet
-from odradek.broker.lane import Lane, PlainLane
+from odradek.broker.lane import Lane
 from odradek.broker.metadata.image import ResourceType, directory_of
 from odradek.broker.metadata.node import Endpoint, Node
 from odradek.broker.metadata.topic_name_rules import SHARE_GROUP_STATE
@@ -157,8 +157,8 @@ class Cluster:
         authorizer, of_controllers = self._make_authorizers()
         self.services = self._services(cluster_id or new_uuid_text(), authorizer, of_controllers)
         self.quota_switch = QuotaSwitch(self.services)
-        self.controller.publishers += self._publishers(authorizer, of_controllers)
         self.leader_checks = self._make_leader_checks() if nodes > 1 else None
+        self.controller.publishers += self._publishers(authorizer, of_controllers)
         if not places.directories:
             self.controller.open(MemoryMetadataLog(kraft_version=self.kraft_version_at_start))
             self.membership.join_controllers(self.separate)
@@ -207,11 +207,7 @@ class Cluster:
         return _Places(directories, of_nodes, metadata), roles
 
     def _publishers(self, *authorizers: Authorizer | None) -> list[Publisher]:
-        """Who follows the image, in the order in which they are told of a change: each may rely on those before it.
-
-        Those that a part adds to the controller's list when it is made are told last: checks of leaders, disks that
-        fail, several log directories.
-        """
+        """Who follows the image, in the order in which they are told of a change: each may rely on those before it."""
         return [
             *(each.publish for each in dict.fromkeys(authorizers) if each is not None),
             BrokerConfigPublisher(self.config).publish,
@@ -225,6 +221,9 @@ class Cluster:
             self.quota_switch.publish,
             self.maintenance.publish,
             announce,
+            _if_there(lambda: self.leader_checks),
+            _if_there(lambda: self.topics.directories),
+            _if_there(lambda: self.disks),
         ]
 
     def _make_server(self) -> Server:
@@ -339,9 +338,7 @@ class Cluster:
     def _make_leader_checks(self) -> LeaderChecks:
         from odradek.broker.replication.leader_checks import LeaderChecks
 
-        checks = LeaderChecks(self.controller, self.config, self.clock)
-        self.controller.publishers.append(checks.publish)
-        return checks
+        return LeaderChecks(self.controller, self.config, self.clock)
 
     def _make_authorizers(self) -> tuple[Authorizer | None, Authorizer | None]:
         """Those of brokers and of controllers: the same one unless controllers are configured otherwise."""
@@ -684,10 +681,21 @@ def _first_node_id(config: BrokerConfig, directories: Sequence[Path]) -> int:
     return 1 if number is None else number
 
 
+def _if_there(part: Callable[[], Any]) -> Publisher:
+    """Publishes to a part that only some clusters have, or have from some time on."""
+
+    def publish(delta: MetadataDelta, image: MetadataImage) -> None:
+        made = part()
+        if made is not None:
+            made.publish(delta, image)
+
+    return publish
+
+
 def _lane_of(config: BrokerConfig) -> Lane:
     """The fast lane, unless the config or the environment turns it off."""
     if os.environ.get("ODRADEK_FAST") == "0" or not config.get_bool("odradek.fast"):
-        return PlainLane()
+        return Lane()
     from odradek.broker.fast.fast_lane import FastLane
 
     return FastLane()

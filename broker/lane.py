@@ -7,7 +7,7 @@ these parts. `odradek.broker.fast` is the other one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from odradek.broker.requests.services import AnswerCache, NoAnswerCache
 from odradek.broker.runtime.journal import PartitionJournal
@@ -21,41 +21,27 @@ if TYPE_CHECKING:
     from odradek.broker.requests.dispatch import AnswerWriter
 
 
-class Lane(Protocol):
-    """The source of a cluster's replaceable parts. Each cluster has a lane of its own."""
+class Lane:
+    """The source of a cluster's replaceable parts: those of the plain path. Each cluster has a lane of its own."""
 
     def new_poller(self, clock: BrokerClock) -> Poller | None:
-        """The poller for connections that wait for a request, in the trio run of the caller; None for no poller."""
+        """The poller for connections that wait for a request, in the trio run of the caller.
+
+        None: each connection waits in its own task.
+        """
+        return None
 
     def tune_local(self, sock: socket.socket) -> None:
-        """Set up a connection within this machine."""
+        """Set up a connection within this machine: it is a connection like any other."""
 
     def answer_writer(self, api_key: int, version: int) -> AnswerWriter | None:
-        """The writer of an API's usual answer; None if the codec writes all answers."""
+        """The writer of an API's usual answer; None: the codec writes all answers."""
+        return None
 
     def new_answer_cache(self) -> AnswerCache:
-        """The cache in which handlers keep answers."""
-
-    def new_journal(self, partition: Partition, *, base_sequence: int, keyed: bool) -> PartitionJournal:
-        """The journal of a coordinator."""
-
-
-class PlainLane:
-    """Nothing but the plain path."""
-
-    def new_poller(self, clock: BrokerClock) -> None:
-        """Each connection waits in its own task."""
-
-    def tune_local(self, sock: socket.socket) -> None:
-        """It is a connection like any other."""
-
-    def answer_writer(self, api_key: int, version: int) -> None:
-        """The codec writes every answer."""
-
-    def new_answer_cache(self) -> AnswerCache:
-        """Each answer is made anew."""
+        """The cache in which handlers keep answers: each is made anew."""
         return NoAnswerCache()
 
     def new_journal(self, partition: Partition, *, base_sequence: int, keyed: bool) -> PartitionJournal:
-        """See `Lane`."""
+        """The journal of a coordinator."""
         return PartitionJournal(partition, base_sequence=base_sequence, keyed=keyed)

@@ -221,10 +221,6 @@ class Controller:
         if self._shard is not None and self._shard.is_active:
             self._shard.post(FollowRule(rule, arguments, named))
 
-    def replicas_may_differ(self, differ: Callable[[bytes, int], bool]) -> None:
-        """`differ(topic_id, index)` says where replicas of a partition have not all the same log."""
-        self.state.replicas_differ = differ
-
     def create_topic(self, topic: NewTopic, quota: Quota = unlimited) -> CreatedTopic:
         """Create one topic; KafkaError if Kafka would refuse it. `quota`: of the client that wants it."""
         (result,) = self.ask(create_topics, [topic], quota=quota)

@@ -239,6 +239,7 @@ class NodeDirectories:
         self._registration_of = controller.image.partition
         self._all = (*self.backends.values(), *others)
         self._homes: dict[Place, int] = {}
+        self._follows = False
 
     # -- the contract of LogBackend
 
@@ -373,7 +374,7 @@ class NodeDirectories:
         return any(mine.are_several for mine in self._nodes.values())
 
     def begin(self) -> None:
-        """Give every replica that the metadata knows a directory, record what is not recorded, and go on so.
+        """Give every replica that the metadata knows a directory, record what is not recorded, and follow the metadata.
 
         To be called when the homes of all folders are chosen and the nodes are registered.
         """
@@ -382,9 +383,11 @@ class NodeDirectories:
             for topic in self._controller.image.topics.values()
             for index in range(len(topic.partitions))
         )
-        self._controller.publishers.append(self.publish)
+        self._follows = True
 
     def publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        if not self._follows:
+            return
         if delta.deleted:
             for place in [place for place in self._homes if image.partition(*place) is None]:
                 self.leave(place)

@@ -11,6 +11,7 @@ from odradek.broker.fast.held_appends import HeldAppends, HoldingJournal
 from odradek.broker.fast.pacing import do_not_pace
 from odradek.broker.fast.poller import EpollPoller
 from odradek.broker.fast.sleeping_poller import SleepingPoller, event_loop
+from odradek.broker.lane import Lane
 from odradek.protocol.apis import PRODUCE_KEY
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ _FIRST_PRODUCE: Final = 3
 """The lowest version whose answers are written here; only releases before 4.0 have lower ones."""
 
 
-class FastLane:
+class FastLane(Lane):
     """See `odradek.broker.lane`. `held_appends` joins the poller, which tells of its turns, with the journals."""
 
     def __init__(self, choose_poller: ChoosePoller = choose_poller) -> None:

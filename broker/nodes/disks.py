@@ -79,7 +79,6 @@ def disks_of(cluster: Cluster) -> FailingDisks:
     """The failing disks of a cluster; none at first."""
     if cluster.disks is None:
         cluster.disks = FailingDisks(cluster.topics)
-        cluster.controller.publishers.append(cluster.disks.publish)
     return cluster.disks
 
 

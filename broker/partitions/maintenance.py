@@ -148,16 +148,6 @@ class Maintenance:
             round_.last_ms = last
         self._changed.set()
 
-    def run_now(self) -> None:
-        """Do all work for all partitions at once, whatever the intervals; synchronous, for tests and tools."""
-        now_ms = self._clock.now_ms()
-        for round_ in self._rounds:
-            round_.last_ms = now_ms
-            for partition in list(round_.members):
-                for _ in self._steps(round_, partition, now_ms):
-                    pass
-            self._forget_empty(round_)
-
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """The task: sleeps until some work is due (for ever while no partition holds data)."""
         clock = self._clock

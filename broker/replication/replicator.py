@@ -61,7 +61,7 @@ class Replicator:
         self._arrival_known = trio.Event()
         self.differing: dict[Partition, None] = {}
         self._some_differ = trio.Event()
-        controller.replicas_may_differ(self.differ)
+        controller.state.replicas_differ = self.differ
 
     # -- what a test says
 

@@ -11,7 +11,7 @@ import pytest
 from odradek.broker.fast.fast_lane import FastLane
 from odradek.broker.fast.poller import EpollPoller
 from odradek.broker.fast.sleeping_poller import SleepingPoller
-from odradek.broker.lane import Lane, PlainLane
+from odradek.broker.lane import Lane
 from tests.fakes.cluster import FakeCluster
 
 POLLERS: list[Any] = [None]
@@ -21,7 +21,7 @@ if hasattr(select, "epoll"):  # the daily round has the poller that most brokers
 
 def lane_with(poller: Callable[..., Any] | None) -> Lane:
     """The fast lane with this poller, without one the plain lane."""
-    return PlainLane() if poller is None else FastLane(poller)
+    return Lane() if poller is None else FastLane(poller)
 
 
 @pytest.fixture(autouse=True, params=POLLERS, ids=lambda kind: "plain" if kind is None else kind.__name__)

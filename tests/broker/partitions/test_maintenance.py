@@ -144,30 +144,18 @@ async def test_nothing_wakes_the_task_while_nothing_is_watched(plane: DataPlane,
     assert trio.lowlevel.current_statistics().seconds_to_next_deadline in (before, float("inf"))
 
 
-def test_all_work_can_be_done_now() -> None:
-    plane = DataPlane()
-    plane.topic("t", retention_ms=str(HOUR_MS))
-    plane.cluster.topics.on_activity = plane.cluster.maintenance.watch
-    plane.produce("t", 2)
-    plane.cluster.maintenance.run_now()
-    assert first(plane, "t").log.log_start_offset == 0
-    plane.cluster.clock.advance(hours=2)
-    plane.cluster.maintenance.run_now()
-    assert first(plane, "t").log.log_start_offset == 2
-
-
+@pytest.mark.trio
 @pytest.mark.parametrize(("enabled", "left"), [("true", 2), ("false", 4)])
-def test_the_cleaner_can_be_switched_off(enabled: str, left: int) -> None:
-    plane = DataPlane(config={"log.cleaner.enable": enabled})
-    plane.topic("t", cleanup_policy="compact", segment_ms="60000", min_cleanable_dirty_ratio="0.01")
-    plane.cluster.topics.on_activity = plane.cluster.maintenance.watch
-    for _ in range(4):
-        plane.produce("t", plane.batch(key=b"x"))
-        plane.cluster.clock.advance(minutes=2)
-    plane.cluster.maintenance.run_now()
-    log = first(plane, "t").log
-    batches = [batch for segment in log.segments for _, batch in segment.iter_batches()]
-    assert sum(len(list(batch.records())) for batch in batches) == left
+async def test_the_cleaner_can_be_switched_off(enabled: str, left: int, autojump_clock: MockClock) -> None:
+    plane = DataPlane(frozen=False, config={"log.cleaner.enable": enabled})
+    async with plane.cluster.run():
+        plane.topic("t", cleanup_policy="compact", segment_ms="60000", min_cleanable_dirty_ratio="0.01")
+        for _ in range(4):
+            plane.produce("t", plane.batch(key=b"x"))
+            await settle(plane, minutes=2)
+        log = first(plane, "t").log
+        batches = [batch for segment in log.segments for _, batch in segment.iter_batches()]
+        assert sum(len(list(batch.records())) for batch in batches) == left
 
 
 @pytest.mark.trio
