@@ -12,6 +12,7 @@ from tests.conformance.duel.pairing import Form
 from tests.conformance.duel.steps import Step
 
 CLIENT_METRICS = 16
+_NOT_COORDINATOR = 16
 
 
 @dataclass(frozen=True)
@@ -288,6 +289,13 @@ CHANCE: tuple[Known, ...] = (
         "Each cluster counts its metadata log for itself.",
     ),
     Known("DescribeQuorum/.*", "The controller of the real cluster is a node of its own.", nodes=True),
+    Known(
+        "(Initialize|Read|Write|Delete)ShareGroupState(Summary)?/.*",
+        "Which node coordinates a share partition depends on the random id of its topic.",
+        lambda difference, step: _NOT_COORDINATOR in (difference.odradek, difference.kafka),
+        parts=True,
+        nodes=True,
+    ),
     Known("(Metadata|DescribeCluster)/controllerId", "A broker beside a controller of its own names any broker."),
     Known(
         "(Fetch/responses|(ListOffsets|DescribeProducers|OffsetForLeaderEpoch)/topics|DescribeLogDirs/results)/.*",
