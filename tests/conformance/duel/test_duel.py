@@ -21,8 +21,8 @@ from tests.conformance.real_kafka import DEFINITION, KAFKA_VERSION, Unavailable
 
 Sides: TypeAlias = tuple[Side, Side]
 SEED = "1"
-REQUESTS = 1500
-"""About a minute."""
+REQUESTS = 3000
+"""About half a minute."""
 pytestmark = pytest.mark.skipif(KAFKA_VERSION != DEFINITION, reason="a duel with another release is held by hand")
 
 
