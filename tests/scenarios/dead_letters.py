@@ -81,6 +81,12 @@ class DeadLetterConversation(ShareConversation):
             share_auto_offset_reset="earliest", errors_deadletterqueue_topic_name=queue or self.queue, **configs
         )
 
+    def opened(self, partitions: int = 1, queue: Mapping[str, str] = ENABLED, **configs: str) -> None:
+        """Begin with a dead letter queue of so many partitions and these configs, and with one member of the group."""
+        self.create(self.queue, partitions, **queue)
+        self.with_queue(**configs)
+        self.joined(early=False)
+
     def send(self, *rows: tuple[str | None, str | None], partition: int = 0, codec: Codec = Codec.NONE) -> None:
         """One batch of records, keys and values, each with a header of its own. Not written down."""
         records = [
@@ -177,10 +183,7 @@ def _bytes(text: str | None) -> bytes | None:
 
 def rejected(c: DeadLetterConversation) -> None:
     """A record that is rejected is in the queue, without its key and value; others are not."""
-    c.share_coordinator()
-    c.create(c.queue)
-    c.with_queue()
-    c.joined(early=False)
+    c.opened()
     c.send(("k0", "v0"), ("k1", "v1"), (None, "v2"))
     c.take(2)
     c.says((0, 2, [ACCEPT, REJECT, ACCEPT]))
@@ -196,10 +199,7 @@ def rejected(c: DeadLetterConversation) -> None:
 
 def copied(c: DeadLetterConversation) -> None:
     """Keys and values are copied where the group asks for it, out of compressed batches too; headers are not."""
-    c.share_coordinator()
-    c.create(c.queue)
-    c.with_queue(errors_deadletterqueue_copy_record_enable="true")
-    c.joined(early=False)
+    c.opened(errors_deadletterqueue_copy_record_enable="true")
     c.send(("k0", "v0"), (None, "v1"), ("k2", None), codec=Codec.GZIP)
     c.send(("k3", "v3"), ("", ""))
     c.take(4)
@@ -210,10 +210,7 @@ def copied(c: DeadLetterConversation) -> None:
 
 def delivered_too_often(c: DeadLetterConversation) -> None:
     """A record that is released at the limit of deliveries."""
-    c.share_coordinator()
-    c.create(c.queue)
-    c.with_queue(share_delivery_count_limit="2")
-    c.joined(early=False)
+    c.opened(share_delivery_count_limit="2")
     c.send(("k0", "v0"), ("k1", "v1"))
     c.take(1)
     c.says((0, 1, [RELEASE]))
@@ -226,10 +223,7 @@ def delivered_too_often(c: DeadLetterConversation) -> None:
 
 def rejected_the_last_time(c: DeadLetterConversation) -> None:
     """A record that is rejected at the limit of deliveries counts as rejected."""
-    c.share_coordinator()
-    c.create(c.queue)
-    c.with_queue(share_delivery_count_limit="2")
-    c.joined(early=False)
+    c.opened(share_delivery_count_limit="2")
     c.send(("k0", "v0"))
     c.take(0)
     c.says((0, 0, [RELEASE]))
@@ -241,10 +235,7 @@ def rejected_the_last_time(c: DeadLetterConversation) -> None:
 
 def locks_run_out(c: DeadLetterConversation) -> None:
     """A lock that times out at the limit of deliveries."""
-    c.share_coordinator()
-    c.create(c.queue)
-    c.with_queue(share_delivery_count_limit="2", share_record_lock_duration_ms="1000")
-    c.joined(early=False)
+    c.opened(share_delivery_count_limit="2", share_record_lock_duration_ms="1000")
     c.send(("k0", "v0"), ("k1", "v1"))
     c.take(1)
     c.take(1)
@@ -255,10 +246,7 @@ def locks_run_out(c: DeadLetterConversation) -> None:
 
 def member_leaves(c: DeadLetterConversation) -> None:
     """A session that ends at the limit of deliveries."""
-    c.share_coordinator()
-    c.create(c.queue)
-    c.with_queue(share_delivery_count_limit="2")
-    c.joined(early=False)
+    c.opened(share_delivery_count_limit="2")
     c.send(("k0", "v0"), ("k1", "v1"))
     c.take(1)
     c.hangs_up()
@@ -270,10 +258,7 @@ def member_leaves(c: DeadLetterConversation) -> None:
 
 def gaps(c: DeadLetterConversation) -> None:
     """What a member calls a gap is no dead letter."""
-    c.share_coordinator()
-    c.create(c.queue)
-    c.with_queue()
-    c.joined(early=False)
+    c.opened()
     c.send(("k0", "v0"), ("k1", "v1"))
     c.take(1)
     c.says((0, 1, [0, REJECT]))
@@ -283,10 +268,7 @@ def gaps(c: DeadLetterConversation) -> None:
 
 def transactions(c: DeadLetterConversation) -> None:
     """The marker of a transaction, which a member gets with its records, and records of an aborted one."""
-    c.share_coordinator()
-    c.create(c.queue)
-    c.with_queue(share_isolation_level="read_committed", errors_deadletterqueue_copy_record_enable="true")
-    c.joined(early=False)
+    c.opened(share_isolation_level="read_committed", errors_deadletterqueue_copy_record_enable="true")
     c.transact(True, 2)
     c.transact(False, 2)
     c.send(("k6", "v6"))
@@ -298,10 +280,7 @@ def transactions(c: DeadLetterConversation) -> None:
 
 def partitions(c: DeadLetterConversation) -> None:
     """A record goes to the partition of its own number, as far as the queue has it."""
-    c.share_coordinator()
-    c.create(c.queue, 3)
-    c.with_queue()
-    c.joined(early=False)
+    c.opened(partitions=3)
     c.send(("k0", "v0"), partition=1)
     c.take(0, 1)
     c.says((0, 0, [REJECT]), partition=1)
@@ -311,10 +290,7 @@ def partitions(c: DeadLetterConversation) -> None:
 
 def one_partition(c: DeadLetterConversation) -> None:
     """A queue with fewer partitions than the topic."""
-    c.share_coordinator()
-    c.create(c.queue)
-    c.with_queue()
-    c.joined(early=False)
+    c.opened()
     c.send(("k0", "v0"), partition=1)
     c.take(0, 1)
     c.says((0, 0, [REJECT]), partition=1)
@@ -335,27 +311,23 @@ def _lost(c: DeadLetterConversation, queue: str) -> None:
 
 def no_queue(c: DeadLetterConversation) -> None:
     """The topic does not exist, and is not created."""
-    c.share_coordinator()
     _lost(c, c.queue)
 
 
 def not_enabled(c: DeadLetterConversation) -> None:
     """The topic does not permit it."""
-    c.share_coordinator()
     c.create(c.queue, 1, **{"retention.ms": "1000000"})
     _lost(c, c.queue)
 
 
 def wrong_prefix(c: DeadLetterConversation) -> None:
     """The topic's name does not have the prefix."""
-    c.share_coordinator()
     c.create(f"x.{c.queue}")
     _lost(c, f"x.{c.queue}")
 
 
 def odd_name(c: DeadLetterConversation) -> None:
     """A name that no topic can have, where missing ones are created."""
-    c.share_coordinator()
     c.cluster_config(AUTOMATIC, "true")
     try:
         _lost(c, f"{c.queue} !")
@@ -365,7 +337,6 @@ def odd_name(c: DeadLetterConversation) -> None:
 
 def created(c: DeadLetterConversation) -> None:
     """A missing topic is created where the cluster permits it."""
-    c.share_coordinator()
     c.cluster_config(AUTOMATIC, "true")
     try:
         c.with_queue()
@@ -383,7 +354,6 @@ def created(c: DeadLetterConversation) -> None:
 
 def another_prefix(c: DeadLetterConversation) -> None:
     """The prefix is what the cluster says; an empty one permits every name."""
-    c.share_coordinator()
     c.create(f"x{c.queue}")
     try:
         c.cluster_config(PREFIX, "xd")
@@ -405,10 +375,7 @@ def another_prefix(c: DeadLetterConversation) -> None:
 
 def too_large(c: DeadLetterConversation) -> None:
     """A record that would be larger than the queue takes comes without key and value."""
-    c.share_coordinator()
-    c.create(c.queue, 1, **{**ENABLED, "max.message.bytes": "400"})
-    c.with_queue(errors_deadletterqueue_copy_record_enable="true")
-    c.joined(early=False)
+    c.opened(queue={**ENABLED, "max.message.bytes": "400"}, errors_deadletterqueue_copy_record_enable="true")
     c.send(("k0", "v0"), ("k1", "v1"), ("k2", "v" * 400), ("k3", "v3"))
     c.take(3)
     c.says((0, 3, [REJECT]))
@@ -418,10 +385,7 @@ def too_large(c: DeadLetterConversation) -> None:
 
 def larger_with_headers(c: DeadLetterConversation) -> None:
     """A record that the headers make too large is lost, and so are those behind it that were rejected with it."""
-    c.share_coordinator()
-    c.create(c.queue, 1, **{**ENABLED, "max.message.bytes": "400"})
-    c.with_queue(errors_deadletterqueue_copy_record_enable="true")
-    c.joined(early=False)
+    c.opened(queue={**ENABLED, "max.message.bytes": "400"}, errors_deadletterqueue_copy_record_enable="true")
     c.send(("k0", "v0"), ("k1", "v" * 300), ("k2", "v2"))
     c.take(2)
     c.says((0, 2, [REJECT]))
@@ -431,10 +395,7 @@ def larger_with_headers(c: DeadLetterConversation) -> None:
 
 def large_and_compressed(c: DeadLetterConversation) -> None:
     """A compressed batch that is larger than the queue's limit when decompressed comes without keys and values."""
-    c.share_coordinator()
-    c.create(c.queue, 1, **{**ENABLED, "max.message.bytes": "500"})
-    c.with_queue(errors_deadletterqueue_copy_record_enable="true")
-    c.joined(early=False)
+    c.opened(queue={**ENABLED, "max.message.bytes": "500"}, errors_deadletterqueue_copy_record_enable="true")
     c.send(("k0", "v0"), ("k1", "v" * 600), codec=Codec.GZIP)
     c.send(("k2", "v2"), codec=Codec.GZIP)
     c.take(2)
@@ -445,24 +406,19 @@ def large_and_compressed(c: DeadLetterConversation) -> None:
 
 def compacted(c: DeadLetterConversation) -> None:
     """A queue that is compacted takes no records without a key."""
-    c.share_coordinator()
     c.create(c.queue, 1, **{**ENABLED, "cleanup.policy": "compact"})
     _lost(c, c.queue)
 
 
 def too_few_replicas(c: DeadLetterConversation) -> None:
     """A queue with fewer replicas in sync than it needs."""
-    c.share_coordinator()
     c.create(c.queue, 1, **{**ENABLED, "min.insync.replicas": "2"})
     _lost(c, c.queue)
 
 
 def append_time(c: DeadLetterConversation) -> None:
     """A queue that compresses, with the time of the append."""
-    c.share_coordinator()
-    c.create(c.queue, 1, **{**ENABLED, "compression.type": "gzip", "message.timestamp.type": "LogAppendTime"})
-    c.with_queue()
-    c.joined(early=False)
+    c.opened(queue={**ENABLED, "compression.type": "gzip", "message.timestamp.type": "LogAppendTime"})
     c.send(("k0", "v0"))
     c.take(0)
     c.says((0, 0, [REJECT]))
@@ -471,10 +427,7 @@ def append_time(c: DeadLetterConversation) -> None:
 
 def deleted_meanwhile(c: DeadLetterConversation) -> None:
     """Records that the log has lost by then come without key and value, although they are to be copied."""
-    c.share_coordinator()
-    c.create(c.queue)
-    c.with_queue(errors_deadletterqueue_copy_record_enable="true")
-    c.joined(early=False)
+    c.opened(errors_deadletterqueue_copy_record_enable="true")
     c.send(("k0", "v0"))
     c.send(("k1", "v1"))
     c.take(1)
@@ -487,7 +440,6 @@ def deleted_meanwhile(c: DeadLetterConversation) -> None:
 
 def itself(c: DeadLetterConversation) -> None:
     """The queue is the topic itself: what is rejected comes again behind the others."""
-    c.share_coordinator()
     c.cluster_config(PREFIX, "")
     try:
         resource = AlterConfigsResource(2, c.topic, [AlterableConfig(key, 0, value) for key, value in ENABLED.items()])
@@ -506,10 +458,7 @@ def itself(c: DeadLetterConversation) -> None:
 
 def older_level(c: DeadLetterConversation) -> None:
     """Below share.version 2 there are no dead letter queues."""
-    c.share_coordinator()
-    c.create(c.queue)
-    c.with_queue()
-    c.joined(early=False)
+    c.opened()
     c.send(("k0", "v0"), ("k1", "v1"))
     c.share_version(1)
     try:

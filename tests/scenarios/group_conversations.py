@@ -308,9 +308,17 @@ def group_records(
 ) -> Any:
     """The records of one group, with the shape of their batches; ``decode`` says which ones, and what is in them."""
     decode = decode or _record
-    offset = 0
+    for batch in batches_from(client, INTERNAL, partition, 0):
+        for record in batch.records():
+            row = decode(record.key or b"", record.value, group)
+            if row is not None:
+                yield [batch.record_count, batch.base_sequence, batch.is_transactional, *row]
+
+
+def batches_from(client: WireClient, topic: str, partition: int, offset: int) -> Any:
+    """The batches of a partition from an offset on."""
     while True:
-        wanted = FetchTopic(INTERNAL, partitions=[FetchPartition(partition, fetch_offset=offset)])
+        wanted = FetchTopic(topic, partitions=[FetchPartition(partition, fetch_offset=offset)])
         wanted.partitions[0].partition_max_bytes = 1 << 20
         answer = client.request(FetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=1 << 24, topics=[wanted]), 11)
         data = answer.responses[0].partitions[0]
@@ -320,10 +328,7 @@ def group_records(
             return
         for batch in batches:
             offset = batch.next_offset
-            for record in batch.records():
-                row = decode(record.key or b"", record.value, group)
-                if row is not None:
-                    yield [batch.record_count, batch.base_sequence, batch.is_transactional, *row]
+            yield batch
 
 
 def _record(key: bytes, value: bytes | None, group: str) -> list[Any] | None:

@@ -229,7 +229,7 @@ class KafkaPython:
             seen: list[Seen] = []
             while len(seen) < count and time.monotonic() < deadline:
                 for batch in consumer.poll(timeout_ms=100).values():
-                    seen += [_seen_kafka_python(record) for record in batch]
+                    seen += [_seen(record) for record in batch]
             return seen
         finally:
             consumer.close()
@@ -257,7 +257,7 @@ def kafka_python_consumer(bootstrap: str, **more: Any) -> Any:
     return kafka.KafkaConsumer(bootstrap_servers=bootstrap, **{**config, **more})
 
 
-def _seen_kafka_python(record: Any) -> Seen:
+def _seen(record: Any) -> Seen:
     headers = tuple(record.headers)
     return Seen(
         record.partition, record.offset, record.timestamp, record.timestamp_type, record.key, record.value, headers
@@ -309,7 +309,7 @@ class AioKafka:
                 seen: list[Seen] = []
                 while len(seen) < count and time.monotonic() < deadline:
                     for batch in (await consumer.getmany(timeout_ms=100)).values():
-                        seen += [_seen_aiokafka(record) for record in batch]
+                        seen += [_seen(record) for record in batch]
                 return seen
 
         return run_async(read())
@@ -338,13 +338,6 @@ def aiokafka_consumer(bootstrap: str, **more: Any) -> Any:
     """An aiokafka consumer that starts at the earliest offset and commits nothing by itself."""
     config = {"enable_auto_commit": False, "auto_offset_reset": "earliest", "fetch_max_wait_ms": 50}
     return aiokafka.AIOKafkaConsumer(bootstrap_servers=bootstrap, **{**config, **more})
-
-
-def _seen_aiokafka(record: Any) -> Seen:
-    headers = tuple(record.headers)
-    return Seen(
-        record.partition, record.offset, record.timestamp, record.timestamp_type, record.key, record.value, headers
-    )
 
 
 def run_async(work: Coroutine[Any, Any, Answer]) -> Answer:

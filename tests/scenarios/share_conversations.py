@@ -33,7 +33,6 @@ from odradek.protocol.generated.messages.delete_records import (
 from odradek.protocol.generated.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from odradek.protocol.generated.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.protocol.generated.messages.end_txn import EndTxnRequest
-from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
 from odradek.protocol.generated.messages.incremental_alter_configs import (
@@ -61,7 +60,7 @@ from odradek.protocol.records import Record
 from odradek.protocol.stored import decode_group_record, decode_share_record
 from odradek.protocol.uuids import uuid_to_text
 from tests.fakes.wire_client import WireClient
-from tests.scenarios.group_conversations import INTERNAL, Conversation
+from tests.scenarios.group_conversations import INTERNAL, Conversation, batches_from
 from tests.scenarios.target import wait_until
 from tests.scenarios.transcripts import conversations, transcriber
 
@@ -88,11 +87,12 @@ class ShareConversation(Conversation):
 
     # -- the share coordinator
 
-    def share_coordinator(self, group: str | None = None) -> None:
-        """Wait until the share coordinator of the group's partitions answers; its topic is made by asking for it."""
+    def __init__(self, host: str, port: int) -> None:
+        """Waits until the share coordinator of the group's partitions answers; its topic is made by asking for it."""
+        super().__init__(host, port)
         client = self._client("setup")
         for partition in (0, 1):
-            self._wait_for_states(client, group or self.group, partition)
+            self._wait_for_states(client, self.group, partition)
 
     def _wait_for_states(self, client: WireClient, group: str, partition: int) -> None:
         find = FindCoordinatorRequest(
@@ -427,19 +427,7 @@ def _log_start(client: WireClient, topic: str, partition: int) -> int:
 
 def batches_of(client: WireClient, topic: str, partition: int) -> Any:
     """The batches of a partition, from its first offset on."""
-    offset = _log_start(client, topic, partition)
-    while True:
-        wanted = FetchTopic(topic, partitions=[FetchPartition(partition, fetch_offset=offset)])
-        wanted.partitions[0].partition_max_bytes = 1 << 20
-        answer = client.request(FetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=1 << 24, topics=[wanted]), 11)
-        data = answer.responses[0].partitions[0]
-        assert data.error_code == 0, data
-        batches = list(iter_batches(bytes(data.records or b"")))
-        if not batches:
-            return
-        for batch in batches:
-            offset = batch.next_offset
-            yield batch
+    return batches_from(client, topic, partition, _log_start(client, topic, partition))
 
 
 def _state_records(client: WireClient, partition: int, group: str) -> Any:
@@ -461,7 +449,6 @@ def _state_record(key: bytes, value: bytes | None) -> list[Any]:
 
 def share_states(c: ShareConversation) -> None:
     """The life of a stored share partition: made, written, read by later leaders, deleted."""
-    c.share_coordinator()
     c.summarize(0, 1)
     c.read()
     c.write([(0, 4, 2, 1)])
@@ -501,7 +488,6 @@ def share_states(c: ShareConversation) -> None:
 
 def wrong_share_states(c: ShareConversation) -> None:
     """What is refused of requests to the share coordinator."""
-    c.share_coordinator()
     stranger = bytes(range(16))
     for other in ({"topic_id": stranger}, {"topic_id": bytes(16)}, {"partition": 2}, {"partition": -1}):
         c.initialize(1, 0, **other)
@@ -520,7 +506,6 @@ def wrong_share_states(c: ShareConversation) -> None:
 
 def merged_batches(c: ShareConversation) -> None:
     """How batches that overlap are put together."""
-    c.share_coordinator()
     c.initialize(0, 0)
     for batches in (
         [(0, 9, 0, 1)],
@@ -545,7 +530,6 @@ def merged_batches(c: ShareConversation) -> None:
 
 def snapshots(c: ShareConversation) -> None:
     """A snapshot takes the place of the update after 500 updates."""
-    c.share_coordinator()
     c.initialize(0, 0)
     kept, c.transcript = c.transcript, []
     for offset in range(502):
@@ -559,7 +543,6 @@ def snapshots(c: ShareConversation) -> None:
 
 def share_keys(c: ShareConversation) -> None:
     """Which keys of share partitions a coordinator is found for."""
-    c.share_coordinator()
     topic = uuid_to_text(c.topic_id)
     for key in (
         f"{c.group}:{topic}:0",
@@ -589,7 +572,6 @@ def share_keys(c: ShareConversation) -> None:
 
 def members(c: ShareConversation) -> None:
     """Members come, go on and leave: their epochs, their assignments and the records of the group."""
-    c.share_coordinator()
     for group in (c.group, f"{c.group}-none", ""):
         c.described(group)
     c.lives("m1", 0, [""])
@@ -620,7 +602,6 @@ def members(c: ShareConversation) -> None:
 
 def several_members(c: ShareConversation) -> None:
     """Partitions are shared out as members come and go."""
-    c.share_coordinator()
     epoch = c.joined("m1")
     for member in ("m2", "m3", "m4"):
         answer = c.ask(ShareGroupHeartbeatRequest(c.group, member, 0, None, [c.topic]), 1)
@@ -637,7 +618,6 @@ def several_members(c: ShareConversation) -> None:
 
 def wrong_members(c: ShareConversation) -> None:
     """What is refused of a heartbeat."""
-    c.share_coordinator()
     for member in ("", "x" * 36, "x" * 37, " "):
         c.lives(member, 0, [""], group=f"{c.group}-b")
     c.lives("m1", 0, [""], group="")
@@ -660,7 +640,6 @@ def wrong_members(c: ShareConversation) -> None:
 
 def simple_work(c: ShareConversation) -> None:
     """Records are fetched, accepted, released and rejected; what is stored of it."""
-    c.share_coordinator()
     c.configured(share_auto_offset_reset="earliest")
     c.joined()
     c.produce(10)
@@ -681,7 +660,6 @@ def simple_work(c: ShareConversation) -> None:
 
 def first_looks(c: ShareConversation) -> None:
     """A fetch begins before what it acknowledges counts, and before a state that cannot be read is told of."""
-    c.share_coordinator()
     c.configured(share_auto_offset_reset="earliest")
     c.joined()
     c.produce(4)
@@ -702,7 +680,6 @@ def first_looks(c: ShareConversation) -> None:
 
 def deliveries(c: ShareConversation) -> None:
     """Records that are released again and again reach the limit of deliveries, alone at last."""
-    c.share_coordinator()
     c.configured(share_auto_offset_reset="earliest", share_delivery_count_limit="4")
     c.joined()
     c.produce(8)
@@ -720,7 +697,6 @@ def deliveries(c: ShareConversation) -> None:
 
 def record_limit(c: ShareConversation) -> None:
     """Strict and batch-optimised limits of records."""
-    c.share_coordinator()
     c.configured(share_auto_offset_reset="earliest")
     c.joined()
     c.produce(10, 10, 5, 1, 1, 1)
@@ -741,7 +717,6 @@ def record_limit(c: ShareConversation) -> None:
 
 def many_locks(c: ShareConversation) -> None:
     """No more records are in flight than the group's limit allows."""
-    c.share_coordinator()
     c.configured(share_auto_offset_reset="earliest", share_partition_max_record_locks="100")
     c.joined()
     c.produce(*[30] * 6)
@@ -756,7 +731,6 @@ def many_locks(c: ShareConversation) -> None:
 
 def wrong_acknowledgements(c: ShareConversation) -> None:
     """What is refused of acknowledgements."""
-    c.share_coordinator()
     c.configured(share_auto_offset_reset="earliest")
     c.joined()
     c.produce(10, 10)
@@ -808,7 +782,6 @@ def wrong_acknowledgements(c: ShareConversation) -> None:
 
 def sessions(c: ShareConversation) -> None:
     """Share sessions: epochs, partitions that come and go, the last request."""
-    c.share_coordinator()
     c.configured(share_auto_offset_reset="earliest")
     c.joined()
     c.produce(2, partition=0)
@@ -844,7 +817,6 @@ def sessions(c: ShareConversation) -> None:
 
 def lock_timeouts(c: ShareConversation) -> None:
     """Locks run out, and are renewed."""
-    c.share_coordinator()
     c.configured(share_auto_offset_reset="earliest", share_record_lock_duration_ms="1000")
     c.joined()
     c.produce(5)
@@ -859,7 +831,6 @@ def lock_timeouts(c: ShareConversation) -> None:
 
 def starting_points(c: ShareConversation) -> None:
     """Where a group begins."""
-    c.share_coordinator()
     c.produce(5)
     c.joined()
     c.fetch_shared("m1", 0, {0: []}, wait=100)
@@ -871,7 +842,6 @@ def starting_points(c: ShareConversation) -> None:
 
 def by_duration(c: ShareConversation) -> None:
     """A group begins with the records of the last while."""
-    c.share_coordinator()
     c.configured(share_auto_offset_reset="by_duration:P1D")
     c.produce(5)
     c.joined()
@@ -880,7 +850,6 @@ def by_duration(c: ShareConversation) -> None:
 
 def offsets(c: ShareConversation) -> None:
     """Where a group stands is described, changed and forgotten."""
-    c.share_coordinator()
     c.configured(share_auto_offset_reset="earliest")
     c.produce(10)
     c.offsets()
@@ -913,7 +882,6 @@ def offsets(c: ShareConversation) -> None:
 
 def transactions(c: ShareConversation) -> None:
     """Records of open and aborted transactions, and what a group sees of them."""
-    c.share_coordinator()
     c.configured(share_auto_offset_reset="earliest", share_isolation_level="read_committed")
     c.joined()
     c.produce(2)
@@ -934,7 +902,6 @@ def transactions(c: ShareConversation) -> None:
 
 def other_kinds(c: ShareConversation) -> None:
     """What a share group is to requests for groups of other kinds."""
-    c.share_coordinator()
     c.joined()
     c.commit([(0, 1)])
     c.fetch(9, topics=[c.topic])
@@ -959,7 +926,6 @@ def other_kinds(c: ShareConversation) -> None:
 
 def topics_go(c: ShareConversation) -> None:
     """A subscribed topic grows, is deleted and made again."""
-    c.share_coordinator()
     epoch = c.joined()
     c.grow(3)
     c.settled("m1", 3)
@@ -975,7 +941,6 @@ def topics_go(c: ShareConversation) -> None:
 
 def connections(c: ShareConversation) -> None:
     """What a member holds comes back when its connection closes; the next one begins with what is stored."""
-    c.share_coordinator()
     c.configured(share_auto_offset_reset="earliest")
     c.joined()
     c.produce(4)
@@ -990,7 +955,6 @@ def connections(c: ShareConversation) -> None:
 
 def silent_members(c: ShareConversation) -> None:
     """A member is put out by its session timeout. What it holds stays locked: its share session is another thing."""
-    c.share_coordinator()
     c.configured(share_auto_offset_reset="earliest")
     epoch = c.joined()
     c.configured(share_session_timeout_ms="600", share_heartbeat_interval_ms="100")
@@ -1008,7 +972,6 @@ def silent_members(c: ShareConversation) -> None:
 
 def compacted(c: ShareConversation) -> None:
     """Offsets at which there is no record any more, and a log that starts later."""
-    c.share_coordinator()
     c.configured(share_auto_offset_reset="earliest")
     c.joined()
     c.produce(5, 5, 5)
@@ -1025,7 +988,6 @@ def compacted(c: ShareConversation) -> None:
 
 def switched_off(c: ShareConversation) -> None:
     """Everything while the cluster's share.version is 0, and what is left when it is 1 again."""
-    c.share_coordinator()
     c.configured(share_auto_offset_reset="earliest")
     epoch = c.joined()
     c.produce(4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import subprocess
@@ -173,14 +174,17 @@ def _outcomes(command: Sequence[str], doors: Doors) -> Outcomes:
 
 
 @pytest.fixture(scope="module")
-def franz_go(doors: Doors) -> Outcomes:
-    return _outcomes([str(go_program("logins/main.go"))], doors)
+def outcomes(doors: Doors) -> Callable[[str], Outcomes]:
+    """What `franz-go` or `kafkajs` says, whose program runs once."""
 
+    @functools.cache
+    def of(client: str) -> Outcomes:
+        if client == "franz-go":
+            return _outcomes([str(go_program("logins/main.go"))], doors)
+        node, folder = js_folder()
+        return _outcomes([node, str(folder / "logins.mjs")], doors)
 
-@pytest.fixture(scope="module")
-def kafkajs(doors: Doors) -> Outcomes:
-    node, folder = js_folder()
-    return _outcomes([node, str(folder / "logins.mjs")], doors)
+    return of
 
 
 # What each client tells its user, word by word the same of both brokers but for the alerts about certificates.
@@ -220,33 +224,29 @@ GOOD = [f"good {mechanism} at {listener}" for mechanism in MECHANISMS for listen
 PROTOCOLS = pytest.mark.parametrize("listener", ["SASL", "TLS"])
 
 
+CLIENTS = pytest.mark.parametrize("client", ["franz-go", "kafkajs"])
+REFUSED = {"franz-go": GO_REFUSED, "kafkajs": JS_REFUSED}
+CERTIFICATES = {"franz-go": GO_CERTIFICATES, "kafkajs": JS_CERTIFICATES}
+
+
+@CLIENTS
 @pytest.mark.parametrize("attempt", [*GOOD, "good certificate"])
-def test_franz_go_logs_in_or_is_refused(franz_go: Outcomes, attempt: str) -> None:
-    assert franz_go(attempt) == ""
+def test_a_log_in_with_the_right_secret_succeeds(
+    outcomes: Callable[[str], Outcomes], client: str, attempt: str
+) -> None:
+    assert outcomes(client)(attempt) == ""
 
 
+@CLIENTS
 @PROTOCOLS
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_franz_go_with_a_wrong_secret(franz_go: Outcomes, listener: str, mechanism: str) -> None:
-    assert franz_go(f"bad {mechanism} at {listener}") == GO_REFUSED[mechanism]
+def test_a_log_in_with_a_wrong_secret_is_refused(
+    outcomes: Callable[[str], Outcomes], client: str, listener: str, mechanism: str
+) -> None:
+    assert outcomes(client)(f"bad {mechanism} at {listener}") == REFUSED[client][mechanism]
 
 
+@CLIENTS
 @pytest.mark.parametrize("attempt", GO_CERTIFICATES)
-def test_franz_go_and_certificates(franz_go: Outcomes, attempt: str) -> None:
-    assert re.fullmatch(GO_CERTIFICATES[attempt], franz_go(attempt))
-
-
-@pytest.mark.parametrize("attempt", [*GOOD, "good certificate"])
-def test_kafkajs_logs_in_or_is_refused(kafkajs: Outcomes, attempt: str) -> None:
-    assert kafkajs(attempt) == ""
-
-
-@PROTOCOLS
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_kafkajs_with_a_wrong_secret(kafkajs: Outcomes, listener: str, mechanism: str) -> None:
-    assert kafkajs(f"bad {mechanism} at {listener}") == JS_REFUSED[mechanism]
-
-
-@pytest.mark.parametrize("attempt", JS_CERTIFICATES)
-def test_kafkajs_and_certificates(kafkajs: Outcomes, attempt: str) -> None:
-    assert re.fullmatch(JS_CERTIFICATES[attempt], kafkajs(attempt).strip())
+def test_a_wrong_certificate_is_refused(outcomes: Callable[[str], Outcomes], client: str, attempt: str) -> None:
+    assert re.fullmatch(CERTIFICATES[client][attempt], outcomes(client)(attempt).strip())

@@ -145,7 +145,6 @@ broker = broker_fixture()
 def talk(broker: KafkaBroker) -> Iterator[ShareConversation]:
     host, port = broker.bootstrap_servers.split(":")
     conversation = ShareConversation(host, int(port))
-    conversation.share_coordinator()
     conversation.configured(share_auto_offset_reset="earliest")
     yield conversation
     conversation.close()

@@ -43,7 +43,6 @@ def headless() -> Iterator[tuple[KafkaBroker, DeadLetterConversation]]:
         broker.topic(QUEUE).reassign(0, [2])
         broker.kill_node(2)
         conversation = open_conversation(broker)
-        conversation.share_coordinator()
         conversation.with_queue(QUEUE)
         conversation.joined(early=False)
         conversation.send(("k0", "v0"), ("k1", "v1"))
