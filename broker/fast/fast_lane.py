@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import select
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+import socket
+from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
 
-from odradek.broker.fast.encoded_answers import KeptAnswers
 from odradek.broker.fast.held_appends import HeldAppends, HoldingJournal
-from odradek.broker.fast.pacing import do_not_pace
 from odradek.broker.fast.poller import EpollPoller
 from odradek.broker.fast.sleeping_poller import SleepingPoller, event_loop
 from odradek.broker.lane import Lane
 from odradek.protocol.apis import PRODUCE_KEY
 
 if TYPE_CHECKING:
-    import socket
-
     from odradek.broker.clock import BrokerClock
     from odradek.broker.net.connection import Poller
     from odradek.broker.partitions.partition import Partition
@@ -33,6 +31,62 @@ def choose_poller(clock: BrokerClock, held_appends: HeldAppends) -> Poller | Non
     if event_loop(clock) is None:
         return EpollPoller(clock, held_appends)
     return SleepingPoller(clock, held_appends)
+
+
+_MAX_KEPT = 64
+MAX_BYTES = 16 * 1024 * 1024
+"""Of the answers of one API and their keys."""
+
+
+class KeptAnswers:
+    """The encoded answers to Metadata and ApiVersions, by API and request. A newer version of the metadata empties the
+    cache.
+
+    Owner: the cluster's `Services`. Clients of large clusters ask for the same again and again. `topics`: see
+    `AnswerCache`. Gains 94 % of the CPU of Metadata of 1,000 partitions, 75 % of ApiVersions.
+    """
+
+    __slots__ = ("_sizes", "_tables", "topics")
+
+    def __init__(self) -> None:
+        self.topics: dict[Any, tuple[Any, Any]] = {}
+        self._tables: dict[str, tuple[int, dict[Hashable, Any]]] = {}
+        self._sizes: dict[str, int] = {}
+
+    def of(self, api: str, version: int) -> Mapping[Hashable, Any]:
+        """The answers of one API that were made of this version of its facts."""
+        known = self._tables.get(api)
+        if known is not None and known[0] == version:
+            return known[1]
+        table: dict[Hashable, Any] = {}
+        self._tables[api] = (version, table)
+        self._sizes[api] = 0
+        return table
+
+    def keep(self, api: str, key: Hashable, answer: Any, size: int) -> None:
+        """Add an answer to what `of` gave last. `size`: bytes of the key and the answer, about."""
+        _, table = self._tables[api]
+        if len(table) >= _MAX_KEPT or self._sizes[api] + size > MAX_BYTES:
+            table.clear()
+            self._sizes[api] = 0
+        if size <= MAX_BYTES:
+            table[key] = answer
+            self._sizes[api] += size
+
+
+_CONGESTION: int | None = getattr(socket, "TCP_CONGESTION", None)  # Linux and FreeBSD
+
+
+def do_not_pace(sock: socket.socket) -> None:
+    """Turn off pacing for a connection within this machine, if the system allows it.
+
+    Some systems pace all connections (BBR), with a timer and a model of the path for each answer. `sendfile` hands over
+    64 KiB at once, and each piece waits for its time: 190 MB/s instead of 7,350. Gains a third of the CPU of a large
+    fetch there.
+    """
+    if _CONGESTION is not None:
+        with suppress(OSError):  # a system may allow what is its default only
+            sock.setsockopt(socket.IPPROTO_TCP, _CONGESTION, b"reno")
 
 
 _FIRST_PRODUCE: Final = 3

@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from odradek.broker.fast.held_answers import HeldAnswers
+from odradek.broker.fast.held_answers import SLOTS, HeldAnswers
 from odradek.broker.fast.held_appends import HeldAppends
 from odradek.broker.fast.parked_connections import ParkedConnections
-from odradek.broker.fast.socket_batch import SLOTS
 from odradek.broker.net.connection_states import ConnectionState
 from odradek.protocol.native import mypyc_attr
 

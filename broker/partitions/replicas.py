@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from odradek.protocol.record_batch import iter_batches
 from odradek.storage.partition_log import PartitionLog
@@ -507,16 +507,7 @@ class CopyProducers:
                     self.end = batch.next_offset
 
 
-class Copy(Protocol):
-    """The part of a replica that is used here."""
-
-    log: PartitionLog
-    end: int
-    high_watermark: int
-    producers: CopyProducers | None
-
-
-def producers_of(copy: Copy) -> ProducerStates:
+def producers_of(copy: Replica) -> ProducerStates:
     """The producers of the records that a replica has."""
     log = copy.log
     if copy.end >= log.log_end_offset:
@@ -528,7 +519,7 @@ def producers_of(copy: Copy) -> ProducerStates:
     return known.states
 
 
-def stable_offset(copy: Copy) -> int:
+def stable_offset(copy: Replica) -> int:
     """The last stable offset of a replica: its first transaction that is open there, or its high watermark."""
     high_watermark, log = copy.high_watermark, copy.log
     if copy.end >= log.log_end_offset and high_watermark == log.high_watermark:

@@ -62,7 +62,6 @@ MODULES: Sequence[str] = (
     "broker.fast.parked_connections",
     "broker.fast.poller",
     "broker.fast.produce_answer",
-    "broker.fast.socket_batch",
     "broker.metadata.node",
     "broker.net.connection",
     "broker.net.connection_states",
