@@ -9,7 +9,7 @@ import itertools
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import trio
 
@@ -63,9 +63,9 @@ FOLDER = f"{CLUSTER_METADATA}-0"
 TOPIC_ID = bytes(15) + b"\x01"
 _READ_BYTES = 1 << 20
 _LONG_LOAD = 50_000
+"""Records behind the last snapshot that a start reads before it takes one, so that the next start need not."""
 _MOST_PARTITIONS = 1_000_000
 """The image has a place for each number below the highest one of a topic."""
-"""Records behind the last snapshot that a start reads before it takes one, so that the next start need not."""
 _Key = tuple[str, int]
 _KEY: _Key = (CLUSTER_METADATA, 0)
 
@@ -100,7 +100,6 @@ class DiskMetadataLog:
         self._founders = founders
         self._voters: VotersRecord | None = None
         self.kraft_version = 0
-        self._metadata_version = metadata_records.METADATA_VERSION
         self._image: MetadataImage | None = None
         self._last_timestamp = 0
         self.log = self._open_log()
@@ -289,7 +288,7 @@ class DiskMetadataLog:
     def _begin_snapshot(self, image: MetadataImage, now_ms: int) -> None:
         snapshot = MetadataSnapshot(records_of(image), self._last_timestamp, self.kraft_version, self._voters)
         batches = snapshot_batches(snapshot, epoch=self.leader_epoch, now_ms=now_ms, metadata_version=self._level())
-        self._under_way = _SnapshotUnderWay(SnapshotId(self.end_offset, self.leader_epoch), batches, now_ms)
+        self._under_way = _SnapshotUnderWay(SnapshotId(self.end_offset, self.leader_epoch), batches, now_ms, [])
         if self._begun is None:
             self._finish_snapshot()
         else:
@@ -360,16 +359,13 @@ class DiskMetadataLog:
         self.log.close(clean=clean)
 
 
-class _SnapshotUnderWay:
+class _SnapshotUnderWay(NamedTuple):
     """A snapshot that is being written: the batches to come, and those that are there."""
 
-    __slots__ = ("batches", "begun_ms", "id", "parts")
-
-    def __init__(self, snapshot_id: SnapshotId, batches: Iterator[bytes], begun_ms: int) -> None:
-        self.id = snapshot_id
-        self.batches = batches
-        self.begun_ms = begun_ms
-        self.parts: list[bytes] = []
+    id: SnapshotId
+    batches: Iterator[bytes]
+    begun_ms: int
+    parts: list[bytes]
 
 
 def _check_place(record: MetadataRecord, path: Path) -> None:

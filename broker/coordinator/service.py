@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.runtime.journal import PartitionJournal
-from odradek.broker.runtime.machine import Command, Effect, Machine, Producer, R
+from odradek.broker.runtime.machine import Command, Effect, Machine, R
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.runtime.shard import Shard
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_maps import concurrent_order, hash_of_partition, signed_hash_of_text
 from odradek.protocol.text_cache import text_cache
+
+if TYPE_CHECKING:
+    from odradek.broker.metadata.node import Node
+    from odradek.broker.partitions.partition_registry import PartitionRegistry
 
 _INT_MIN = -(1 << 31)
 
@@ -25,20 +29,6 @@ def partition_for(key: str, partitions: int) -> int:
     return 0 if value == _INT_MIN else abs(value) % partitions
 
 
-class HasPartitions(Protocol):
-    """The part of a topic that coordinators use."""
-
-    @property
-    def partitions(self) -> Sequence[Partition]: ...
-
-
-class TopicStore(Protocol):
-    """A look-up of topics."""
-
-    def get(self, name: str) -> HasPartitions | None:
-        """The topic with that name; None without one."""
-
-
 class InternalTopic:
     """One internal topic. `partitions[i]` has index i.
 
@@ -48,7 +38,7 @@ class InternalTopic:
 
     __slots__ = ("_create", "_topics", "codec", "name")
 
-    def __init__(self, topics: TopicStore, name: str, create: Callable[[str], None], codec: int = 0) -> None:
+    def __init__(self, topics: PartitionRegistry, name: str, create: Callable[[str], None], codec: int = 0) -> None:
         self._topics = topics
         self._create = create
         self.codec = codec
@@ -71,20 +61,6 @@ class InternalTopic:
 
 
 M = TypeVar("M", bound=Machine)
-M_co = TypeVar("M_co", bound=Machine, covariant=True)
-
-
-class MachineFactory(Protocol[M_co]):
-    """Makes the machine of one partition; called again for each reload."""
-
-    def __call__(self, partition: int) -> M_co: ...
-
-
-class HasId(Protocol):
-    """The part of a node that coordinators use: the node that received a request."""
-
-    @property
-    def id(self) -> int: ...
 
 
 class Surroundings(NamedTuple):
@@ -105,7 +81,8 @@ class CoordinatorService(Generic[M]):
 
     Owner: the cluster, which reports deleted topics and changed leaders. A shard belongs to the leader node of its
     partition. When the leader changes, it reloads from the log, as a coordinator on another machine would.
-    `handle_effect(shard, effect)` executes the machine's own effects (see `Shard`). `base_sequence` is written into the
+    `machine_factory(partition)` makes the machine of a partition, anew for each reload. `handle_effect(shard, effect)`
+    executes the machine's own effects (see `Shard`). `base_sequence` is written into the
     batches: Kafka's group coordinator writes 0, its transaction coordinator -1. `keyed`: see `PartitionJournal`.
     """
 
@@ -113,7 +90,7 @@ class CoordinatorService(Generic[M]):
         self,
         topic: InternalTopic,
         surroundings: Surroundings,
-        machine_factory: MachineFactory[M],
+        machine_factory: Callable[[int], M],
         *,
         handle_effect: Callable[[Shard[M], Effect], None] | None = None,
         base_sequence: int = -1,
@@ -142,16 +119,16 @@ class CoordinatorService(Generic[M]):
         partitions = self.topic.ensure()
         return partitions[partition_for(key, len(partitions))].leader_id
 
-    def shard_for(self, key: str, node: HasId | None = None) -> Shard[M]:
+    def shard_for(self, key: str, node: Node | None = None) -> Shard[M]:
         """The shard of `key`, started if need be; NOT_COORDINATOR when `node` does not lead its partition."""
         partitions = self._partitions()
         return self._shard(partitions[partition_for(key, len(partitions))], node)
 
-    def shard(self, partition: int, node: HasId | None = None) -> Shard[M]:
+    def shard(self, partition: int, node: Node | None = None) -> Shard[M]:
         """The shard of a partition; see `shard_for`."""
         return self._shard(self._partitions()[partition], node)
 
-    def shards(self, node: HasId | None = None) -> Iterator[Shard[M]]:
+    def shards(self, node: Node | None = None) -> Iterator[Shard[M]]:
         """Every shard (of those that `node` leads), as Kafka walks its coordinators; starts those with data."""
         led = {
             (self.topic.name, partition.index): partition
@@ -173,7 +150,7 @@ class CoordinatorService(Generic[M]):
             raise KafkaError(ErrorCode.NOT_COORDINATOR)
         return partitions
 
-    def _shard(self, partition: Partition, node: HasId | None) -> Shard[M]:
+    def _shard(self, partition: Partition, node: Node | None) -> Shard[M]:
         leader_id = partition.leader_id
         if leader_id < 0 or (node is not None and leader_id != node.id):
             raise KafkaError(ErrorCode.NOT_COORDINATOR)
@@ -186,31 +163,22 @@ class CoordinatorService(Generic[M]):
 
     # -- asking
 
-    def begin(self, key: str, command: Command[R], node: HasId | None = None) -> R | ReplySlot[R]:
+    def begin(self, key: str, command: Command[R], node: Node | None = None) -> R | ReplySlot[R]:
         """Give `command` to the shard of `key`; returns the reply or the `ReplySlot` to wait at.
 
         Raises the coordinator's `KafkaError`, as the slot may.
         """
         return self.shard_for(key, node).begin(command)
 
-    def ask_now(self, key: str, command: Command[R], node: HasId | None = None) -> R:
+    def ask_now(self, key: str, command: Command[R], node: Node | None = None) -> R:
         """The same for a command that is never parked, from within the broker: returns its reply, which may not be
         committed yet. COORDINATOR_NOT_AVAILABLE if the coordinator decides on committed state only.
         """
         return self.shard_for(key, node).ask_now(command)
 
-    def machine_for(self, key: str, node: HasId | None = None) -> M:
+    def machine_for(self, key: str, node: Node | None = None) -> M:
         """The machine of `key`, to read committed state; raises like `begin`."""
         return self.shard_for(key, node).open_machine()
-
-    def complete_transaction(
-        self, partition: int, producer: Producer, commit: bool, coordinator_epoch: int, node: HasId | None = None
-    ) -> int:
-        """Write a transaction marker to a partition of this topic and settle the producer's pending records in it.
-
-        Returns the marker's offset.
-        """
-        return self.shard(partition, node).complete_transaction(producer, commit, coordinator_epoch)
 
     # -- life
 

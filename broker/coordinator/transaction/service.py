@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
-from odradek.broker.coordinator.service import CoordinatorService, HasId, InternalTopic, Surroundings, TopicStore
+from odradek.broker.coordinator.service import CoordinatorService, InternalTopic, Surroundings
 from odradek.broker.coordinator.transaction.holds import HoldBook
 from odradek.broker.coordinator.transaction.machine import TransactionMachine
 from odradek.broker.coordinator.transaction.states import TransactionState
@@ -48,6 +48,7 @@ from odradek.storage.partition_log import AppendOrigin
 
 if TYPE_CHECKING:
     from odradek.broker.metadata.node import Node
+    from odradek.broker.partitions.partition_registry import PartitionRegistry
 
 GROUP_TOPIC = "__consumer_offsets"
 
@@ -115,7 +116,7 @@ class MarkerWriter:
 
     def __init__(
         self,
-        topics: TopicStore,
+        topics: PartitionRegistry,
         nodes: Mapping[int, Node],
         groups: Callable[[], CoordinatorService[Any]],
         clock: BrokerClock,
@@ -138,7 +139,7 @@ class MarkerWriter:
         commit: bool,
         coordinator_epoch: int,
         transaction_version: int = 0,
-        node: HasId | None = None,
+        node: Node | None = None,
         coordinator_id: int = -1,
     ) -> UncommittedMarker | None:
         """Append a marker to one partition.
@@ -160,7 +161,7 @@ class MarkerWriter:
         if partition.log.config.message_format < FORMAT_OF_BATCHES:
             return None  # older formats have no transactions
         if topic_name == GROUP_TOPIC:
-            offset = self._groups().complete_transaction(index, producer, commit, coordinator_epoch, node)
+            offset = self._groups().shard(index, node).complete_transaction(producer, commit, coordinator_epoch)
             return self._uncommitted(partition, offset)
         now_ms = self._clock.now_ms()
         marker = EndTxnMarker(commit, coordinator_epoch)
@@ -179,7 +180,7 @@ class MarkerWriter:
             return None
         return UncommittedMarker(partition, offset)
 
-    def _target(self, topic_name: str, index: int, producer: Producer, node: HasId | None) -> Partition:
+    def _target(self, topic_name: str, index: int, producer: Producer, node: Node | None) -> Partition:
         """The partition, if it can take a marker now."""
         topic = self._topics.get(topic_name)
         if topic is None or not 0 <= index < len(topic.partitions):
@@ -229,7 +230,7 @@ class TransactionService(CoordinatorService[TransactionMachine]):
         topic: InternalTopic,
         surroundings: Surroundings,
         *,
-        topics: TopicStore,
+        topics: PartitionRegistry,
         config: BrokerConfig,
         markers: MarkerWriter,
         transaction_version: Callable[[], int],
@@ -250,7 +251,7 @@ class TransactionService(CoordinatorService[TransactionMachine]):
         self._config = config
 
     def init_producer_id(
-        self, transactional_id: str, timeout_ms: int, expected: ProducerIdentity | None, node: HasId
+        self, transactional_id: str, timeout_ms: int, expected: ProducerIdentity | None, node: Node
     ) -> ProducerIdentity | ReplySlot[ProducerIdentity | None] | None:
         """The producer id and epoch that the id has from now on, or where to wait for them; None while an older
         transaction ends (CONCURRENT_TRANSACTIONS). `expected`: those that the client has, if any.
@@ -337,7 +338,7 @@ async def _refusals_later(asked: Asked, support: Support) -> Refusals:
 
 def select_transactions(
     transactions: TransactionService,
-    node: HasId,
+    node: Node,
     *,
     now_ms: int,
     states: Collection[str] = (),
@@ -368,7 +369,7 @@ def select_transactions(
     return found, [name for name, state in known.items() if state is None]
 
 
-def coordinated_by(transactions: TransactionService, node: HasId) -> list[Transaction]:
+def coordinated_by(transactions: TransactionService, node: Node) -> list[Transaction]:
     """The ids coordinated by `node`, as DescribeTransactions shows them.
 
     Raises COORDINATOR_LOAD_IN_PROGRESS while one of its coordinators loads.

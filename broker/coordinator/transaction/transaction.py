@@ -142,30 +142,21 @@ def record_value(transaction: Transaction, transaction_version: int) -> bytes:
     """The value that stores `transaction`: version 1, or version 0 while the cluster's transaction.version is 0."""
     state = transaction.state
     partitions = None if state is TransactionState.EMPTY else _grouped(transaction.partitions)
-    if transaction_version < 1:
-        value = TransactionLogValue(
-            producer_id=transaction.producer_id,
-            producer_epoch=transaction.producer_epoch,
-            transaction_timeout_ms=transaction.timeout_ms,
-            transaction_status=state,
-            transaction_partitions=partitions,
-            transaction_last_update_timestamp_ms=transaction.last_update_ms,
-            transaction_start_timestamp_ms=transaction.start_ms,
-        )
-        return encode_record_value(value, 0)
     value = TransactionLogValue(
         producer_id=transaction.producer_id,
-        previous_producer_id=transaction.previous_producer_id,
-        next_producer_id=transaction.next_producer_id,
         producer_epoch=transaction.producer_epoch,
-        next_producer_epoch=transaction.next_producer_epoch,
         transaction_timeout_ms=transaction.timeout_ms,
         transaction_status=state,
         transaction_partitions=partitions,
         transaction_last_update_timestamp_ms=transaction.last_update_ms,
         transaction_start_timestamp_ms=transaction.start_ms,
-        client_transaction_version=transaction.client_transaction_version,
     )
+    if transaction_version < 1:
+        return encode_record_value(value, 0)
+    value.previous_producer_id = transaction.previous_producer_id
+    value.next_producer_id = transaction.next_producer_id
+    value.next_producer_epoch = transaction.next_producer_epoch
+    value.client_transaction_version = transaction.client_transaction_version
     return encode_record_value(value, 1)
 
 

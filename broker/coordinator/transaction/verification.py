@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Coroutine
 from enum import Enum, auto
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.broker.clock import BrokerClock
 from odradek.broker.config.broker_config import BrokerConfig
-from odradek.broker.coordinator.service import TopicStore
 from odradek.broker.coordinator.transaction.transaction import AddPartitions, TopicPartition, VerifyPartitions
 from odradek.broker.runtime.machine import Command
 from odradek.broker.runtime.replies import ReplySlot
 from odradek.protocol.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from odradek.broker.partitions.partition_registry import PartitionRegistry
 
 _UNREACHABLE = frozenset(
     {
@@ -91,7 +93,11 @@ class TransactionVerifier:
     """
 
     def __init__(
-        self, topics: TopicStore, config: BrokerConfig, clock: BrokerClock, ask: Callable[[str, Command[Any]], Any]
+        self,
+        topics: PartitionRegistry,
+        config: BrokerConfig,
+        clock: BrokerClock,
+        ask: Callable[[str, Command[Any]], Any],
     ) -> None:
         self._topics = topics
         self._config = config

@@ -118,7 +118,7 @@ def test_without_its_topic_nobody_coordinates(scene: Scene) -> None:
         lambda: service.partition_for("k"),
         lambda: service.ask_now("k", Add("k")),
         lambda: service.shard(0),
-        lambda: service.complete_transaction(0, Producer(1, 0), True, 0),
+        lambda: service.shard(0).complete_transaction(Producer(1, 0), True, 0),
     ):
         assert code_of(action) is ErrorCode.NOT_COORDINATOR
     assert (list(service.shards()), service.running()) == ([], [])
@@ -191,7 +191,7 @@ def test_markers_are_written_and_replayed(scene: Scene) -> None:
     service.topic.ensure()
     service.ask_now("k", Add("k"))
     partition = service.partition_for("k")
-    service.complete_transaction(partition, Producer(7, 1), True, 0)
+    service.shard(partition).complete_transaction(Producer(7, 1), True, 0)
     assert service.machine_for("k").markers == [(7, 1, True)]
     service.reload(partition).finish_loading()
     assert service.machine_for("k").markers == [(7, 1, True)]

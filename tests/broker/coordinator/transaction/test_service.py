@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -489,22 +490,19 @@ def test_version_2_needs_a_newer_epoch_while_the_transaction_is_open(plane: Data
     write(plane, producer=Producer(7, 3), transaction_version=2)
 
 
-def test_a_marker_for_offsets_goes_through_the_group_coordinator(plane: DataPlane) -> None:
-    asked: list[tuple[int, Producer, bool]] = []
-
-    class Groups:
-        def complete_transaction(
-            self, partition: int, producer: Producer, commit: bool, coordinator_epoch: int, node: object = None
-        ) -> int:
-            asked.append((partition, producer, commit))
-            return 0
-
-    plane.cluster.groups.topic.ensure()
+def test_a_marker_for_offsets_goes_through_the_group_coordinator(
+    plane: DataPlane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    groups = plane.cluster.groups
+    groups.topic.ensure()
+    settled: list[tuple[int, int, bool]] = []
+    monkeypatch.setattr(groups, "_surroundings", groups._surroundings._replace(start=lambda run: None))
+    machine = SimpleNamespace(replay_marker=lambda *marker: settled.append(marker))
+    monkeypatch.setattr(groups.shard(3), "_machine", machine)
     cluster = plane.cluster
-    groups: Any = Groups
-    writer = MarkerWriter(cluster.topics, cluster.nodes, groups, cluster.clock)
+    writer = MarkerWriter(cluster.topics, cluster.nodes, lambda: groups, cluster.clock)
     writer.write("__consumer_offsets", 3, PRODUCER, commit=False, coordinator_epoch=0)
-    assert asked == [(3, PRODUCER, False)]
+    assert settled == [(*PRODUCER, False)]
 
 
 def begin(broker: BlockingBroker, transactional_id: str, *, partitions: bool = True) -> int:
