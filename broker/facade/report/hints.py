@@ -156,13 +156,13 @@ def began_at_latest(situation: Situation) -> Iterator[str]:
     """Groups without a commit that began at the end of a partition."""
     uncommitted: dict[tuple[str, str, int], str] = {}
     began: dict[str, dict[str, None]] = {}
-    for each in situation.by_api("OffsetFetch", "ListOffsets"):
+    for each, request, answer in situation.answered("OffsetFetch", "ListOffsets"):
         client = client_of(each)
         if each.api == "OffsetFetch":
-            for topic, index in not_committed(each):
+            for topic, index in not_committed(each, answer):
                 uncommitted[client, topic, index] = each.group or ""
             continue
-        for topic, index, offset in _at_latest(each):
+        for topic, index, offset in _at_latest(request, answer):
             group = uncommitted.get((client, topic, index))
             if group is not None and offset > 0:
                 began.setdefault(group, {})[f"{topic}-{index}@{offset}"] = None
@@ -173,22 +173,15 @@ def began_at_latest(situation: Situation) -> Iterator[str]:
         )
 
 
-def not_committed(fetched: RecordedRequest) -> Iterator[tuple[str, int]]:
+def not_committed(fetched: RecordedRequest, answer: Any) -> Iterator[tuple[str, int]]:
     """The partitions without a commit in the answer to an OffsetFetch."""
-    answer: Any = fetched.response
-    if answer is None:
-        return
     for topic in [topic for group in answer.groups for topic in group.topics] or answer.topics:
         for each in topic.partitions:
             if each.committed_offset < 0 and not each.error_code:
                 yield name_of(fetched.topics_by_id, topic), each.partition_index
 
 
-def _at_latest(listed: RecordedRequest) -> Iterator[tuple[str, int, int]]:
-    request: Any = listed.request
-    answer: Any = listed.response
-    if request is None or answer is None:
-        return
+def _at_latest(request: Any, answer: Any) -> Iterator[tuple[str, int, int]]:
     asked = {
         (topic.name, each.partition_index)
         for topic in request.topics
@@ -204,12 +197,8 @@ def _at_latest(listed: RecordedRequest) -> Iterator[tuple[str, int, int]]:
 def timed_out_members(situation: Situation) -> Iterator[str]:
     """Members that were silent for longer than their session, on a clock that a test moved."""
     joined: dict[tuple[str, str], tuple[RecordedRequest, int | None]] = {}
-    for each in situation.by_api("JoinGroup", "ConsumerGroupHeartbeat", "LeaveGroup"):
-        request: Any = each.request
-        answer: Any = each.response
-        if request is None or answer is None or each.group is None:
-            continue
-        if each.api == "LeaveGroup" and each.errors:
+    for each, request, answer in situation.answered("JoinGroup", "ConsumerGroupHeartbeat", "LeaveGroup"):
+        if each.group is None or (each.api == "LeaveGroup" and each.errors):
             continue  # it had left before
         if each.api == "LeaveGroup" or (each.api == "ConsumerGroupHeartbeat" and request.member_epoch < 0):
             for member in [one.member_id for one in getattr(request, "members", ())] or [request.member_id]:

@@ -54,8 +54,8 @@ def _meet(written: Iterable[tuple[int, int]], read: list[tuple[int, int]]) -> bo
 def _batches_written(situation: Situation) -> dict[_Client, _Ranges]:
     """Where a producer's records without keys are: (first, last) offsets of their batches, by partition."""
     found: dict[_Client, _Ranges] = defaultdict(dict)
-    for each in situation.by_api("Produce"):
-        for topic, index, offset, sent in _appended(situation, each):
+    for each, request, answer in situation.answered("Produce"):
+        for topic, index, offset, sent in _appended(situation, each, request, answer):
             trimmed = is_trimmed(each.exchange.frame)
             batch = _batch(situation.stored(topic, index, offset) if trimmed else sent)
             if batch is not None and _is_same(sent, batch) and _has_record_without_key(batch):
@@ -65,12 +65,10 @@ def _batches_written(situation: Situation) -> dict[_Client, _Ranges]:
     return {client: ranges for client, ranges in found.items() if len(ranges) >= _SEVERAL}
 
 
-def _appended(situation: Situation, produced: RecordedRequest) -> Iterator[tuple[str, int, int, Buffer]]:
+def _appended(
+    situation: Situation, produced: RecordedRequest, request: Any, answer: Any
+) -> Iterator[tuple[str, int, int, Buffer]]:
     """Topic of several partitions, partition, first offset and what was sent; zeros behind a large batch's header."""
-    request: Any = produced.request
-    answer: Any = produced.response
-    if request is None or answer is None:
-        return
     offsets = {
         (name_of(produced.topics_by_id, topic), each.index): each.base_offset
         for topic in answer.responses
@@ -116,11 +114,7 @@ def _has_record_without_key(batch: RecordBatch) -> bool:
 def _read(situation: Situation) -> dict[_Client, dict[int, list[tuple[int, int]]]]:
     """The fetched range of a client, by partition: from the first returned offset to the last readable one."""
     found: dict[_Client, dict[int, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
-    for fetched in situation.by_api("Fetch"):
-        request: Any = fetched.request
-        answer: Any = fetched.response
-        if request is None or answer is None:
-            continue
+    for fetched, request, answer in situation.answered("Fetch"):
         committed = request.isolation_level == _READ_COMMITTED
         for topic in answer.responses:
             name = name_of(fetched.topics_by_id, topic)
@@ -174,9 +168,8 @@ def _is_registered(registered: RegisteredSchemas, topic: str, part: Part, data: 
 
 def _records_written(situation: Situation) -> Iterator[tuple[str, str, Record]]:
     """Client, topic and record of what was appended."""
-    for each in situation.by_api("Produce"):
-        answer: Any = each.response
-        for topic in () if answer is None else answer.responses:
+    for each, _, answer in situation.answered("Produce"):
+        for topic in answer.responses:
             name = name_of(each.topics_by_id, topic)
             for partition in topic.partition_responses:
                 if not partition.error_code and partition.base_offset >= 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +63,12 @@ class Situation:
     def by_api(self, *apis: str) -> list[RecordedRequest]:
         """The requests of some APIs."""
         return [each for each in self.requests if each.api in apis]
+
+    def answered(self, *apis: str) -> Iterator[tuple[RecordedRequest, Any, Any]]:
+        """Those of them whose messages are known, each with its request and its response."""
+        for each in self.by_api(*apis):
+            if each.request is not None and each.response is not None:
+                yield each, each.request, each.response
 
     def of_requests(self) -> Situation:
         """The same with those topics, groups and transactions alone that the requests are about."""

@@ -35,9 +35,8 @@ _HEARTBEATS = ("ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHea
 def automatic_topic(situation: Situation) -> Iterator[str]:
     """A topic that came into being as a client of these requests named it."""
     asked: set[str] = set()
-    for each in situation.by_api("Metadata"):
-        answer: Any = each.response
-        for topic in () if answer is None else answer.topics:
+    for _, _, answer in situation.answered("Metadata"):
+        for topic in answer.topics:
             if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and topic.name:
                 asked.add(topic.name)
     for name, client in situation.auto_created.items():
@@ -122,12 +121,12 @@ def never_committed(situation: Situation) -> Iterator[str]:
     asked: dict[tuple[str, str, int], str] = {}
     read: dict[str, str] = {}
     committed = {group for group, info in situation.groups.items() if info.offsets}
-    for each in situation.by_api("OffsetFetch", "Fetch", "OffsetCommit", "TxnOffsetCommit"):
+    for each, _, answer in situation.answered("OffsetFetch", "Fetch", "OffsetCommit", "TxnOffsetCommit"):
         client = client_of(each)
         if each.api == "OffsetFetch":
-            asked |= {(client, *place): each.group or "" for place in not_committed(each)}
+            asked |= {(client, *place): each.group or "" for place in not_committed(each, answer)}
         elif each.api == "Fetch":
-            read |= {asked[key]: client for place in _read(each) if (key := (client, *place)) in asked}
+            read |= {asked[key]: client for place in _read(each, answer) if (key := (client, *place)) in asked}
         elif not each.errors:
             committed |= set(each.summary.groups)
     for group, client in read.items():
@@ -139,9 +138,8 @@ def never_committed(situation: Situation) -> Iterator[str]:
             )
 
 
-def _read(fetched: RecordedRequest) -> Iterator[tuple[str, int]]:
-    answer: Any = fetched.response
-    for topic in () if answer is None else answer.responses:
+def _read(fetched: RecordedRequest, answer: Any) -> Iterator[tuple[str, int]]:
+    for topic in answer.responses:
         for each in topic.partitions:
             if count_records(each.records) != 0:
                 yield name_of(fetched.topics_by_id, topic), each.partition_index
@@ -168,14 +166,9 @@ def open_clients(situation: Situation) -> Iterator[str]:
 
 def _joined(situation: Situation) -> Iterator[tuple[str, str]]:
     """Group and id of who became a member in these requests; one that only joins again is an earlier test's."""
-    for each in situation.by_api("JoinGroup", *_HEARTBEATS):
-        request: Any = each.request
-        answer: Any = each.response
-        if request is None or answer is None or each.group is None:
-            continue
-        if each.api == "JoinGroup" and request.member_id == "":
-            yield each.group, answer.member_id
-        elif each.api in _HEARTBEATS and request.member_epoch == 0:
+    for each, request, answer in situation.answered("JoinGroup", *_HEARTBEATS):
+        is_new = request.member_id == "" if each.api == "JoinGroup" else request.member_epoch == 0
+        if is_new and each.group is not None:
             yield each.group, answer.member_id or request.member_id
 
 

@@ -119,33 +119,6 @@ class Snapshot:
     It stays valid whatever happens to the broker. It only uses memory for what the broker has dropped since.
     """
 
-    __slots__ = (
-        "_cluster",
-        "client_links",
-        "clock_frozen",
-        "config",
-        "controller_id",
-        "controllers_alone",
-        "faults",
-        "frozen_nodes",
-        "groups",
-        "holds",
-        "image",
-        "kept",
-        "kraft_version",
-        "maintained_ms",
-        "now_ms",
-        "partitions",
-        "pushes",
-        "releases",
-        "replication",
-        "share_partitions",
-        "share_states",
-        "stopped_nodes",
-        "transactions",
-        "voters",
-    )
-
     def __init__(self, cluster: Cluster) -> None:
         services = cluster.services
         groups, transactions = services.groups.made, services.transactions.made
