@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from typing import Any, Protocol, TypeVar
@@ -70,6 +71,39 @@ def _answer(answer: Future[T], function: Callable[[], T]) -> None:
 
 WAIT_TIMEOUT_S = 30.0
 """The default timeout of waits, in seconds."""
+_LOOK_AGAIN_S = 0.2  # whether the broker still runs
+Look = Callable[[], Future[Any] | None]
+"""Looks whether what is waited for is there: None if it is, else a future that gets a result on the next change."""
+
+
+def now_s() -> float:
+    """The time of a user's thread, which waits in real time, whatever the broker's clock says."""
+    return time.monotonic()  # noqa: TID251
+
+
+def _nothing() -> None:
+    """Calling it through the broker raises BrokerClosedError if the broker has ended."""
+
+
+def blocking_look(look: Look, timeout_s: float, call: Call) -> bool:
+    """Block this thread, which must not be the broker's, until a look finds it. Returns False on timeout."""
+    end_s = now_s() + timeout_s
+    while (changed := look()) is not None:
+        left_s = end_s - now_s()
+        if left_s <= 0:
+            return False
+        if not blocking_settled(changed, min(left_s, _LOOK_AGAIN_S)):
+            call(_nothing)
+    return True
+
+
+async def trio_look(look: Look, timeout_s: float, apart: Apart) -> bool:
+    """Wait in trio until a look, which is made ``apart``, finds it. Returns False on timeout."""
+    with trio.move_on_after(timeout_s):
+        while (changed := await apart(look)) is not None:
+            await trio_settled(changed, math.inf)
+        return True
+    return await apart(look) is None
 
 
 async def trio_settled(future: Future[Any], timeout_s: float) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Self, Unpack, overload
 
 from odradek.broker.clock import in_event_loop
 from odradek.broker.facade.names import Named
-from odradek.broker.facade.thread_bridge import BrokerClosedError, blocking_settled, trio_settled
+from odradek.broker.facade.thread_bridge import BrokerClosedError, blocking_look, trio_look
 from odradek.broker.requests.exchange import RawExchange
 from odradek.broker.transcript.recorded_request import RecordedRequest, TranscriptReader
 from odradek.broker.transcript.request_list import Conditions, Requests
@@ -22,12 +21,7 @@ if TYPE_CHECKING:
     from odradek.broker.transcript.request_list import Selection
 
 
-_LOOK_AGAIN_S = 0.2  # whether the broker still runs
 _SHOWN = 12
-
-
-def _now_s() -> float:
-    return time.monotonic()  # noqa: TID251  the thread of a user waits in real time, whatever the broker's clock says
 
 
 class Watcher:
@@ -86,22 +80,11 @@ class RequestWait:
 
     def blocking_wait(self, timeout_s: float) -> Requests:
         """Block this thread."""
-        end_s = _now_s() + timeout_s
-        while (changed := self._look()) is not None:
-            left_s = end_s - _now_s()
-            if left_s <= 0:
-                raise self._too_late(timeout_s)
-            if not blocking_settled(changed, min(left_s, _LOOK_AGAIN_S)):
-                self._look_in(_nothing)
-        return self._answer()
+        return self._answer(blocking_look(self._look, timeout_s, self._look_in), timeout_s)
 
     async def trio_wait(self, timeout_s: float, apart: Apart) -> Requests:
         """Wait in trio; requests are read ``apart``."""
-        end_s = _now_s() + timeout_s
-        while (changed := await apart(self._look)) is not None:
-            if not await trio_settled(changed, max(0.0, end_s - _now_s())):
-                raise self._too_late(timeout_s)
-        return self._answer()
+        return self._answer(await trio_look(self._look, timeout_s, apart), timeout_s)
 
     def _look(self) -> Future[None] | None:
         """Look at new requests. Returns None if there are enough, else a future that gets a result on the next one."""
@@ -118,14 +101,13 @@ class RequestWait:
                 self._found.append(recorded)
         return None if len(self._found) >= self._count else changed
 
-    def _answer(self) -> Requests:
-        return Requests(self._found, self._reader)
-
-    def _too_late(self, timeout_s: float) -> TimeoutError:
+    def _answer(self, is_there: bool, timeout_s: float) -> Requests:
+        if is_there:
+            return Requests(self._found, self._reader)
         last = Requests(self._reader.read(list(self._cluster.recent.entries.copy())[-_SHOWN:]), self._reader)
         others = f"the last of all:\n{last}" if last else "no request at all has been served"
         which = f" with {self._selection.text}" if self._selection.text else ""
-        return TimeoutError(
+        raise TimeoutError(
             f"{len(self._found)} of {self._count} requests{which} after {timeout_s:g} s{in_event_loop()}; {others}"
         )
 
@@ -139,10 +121,6 @@ class RequestWait:
         self._new.append(raw)
         if not self._changed.done():
             self._changed.set_result(None)
-
-
-def _nothing() -> None:
-    """Calling it through the broker raises BrokerClosedError if the broker has ended."""
 
 
 class TranscriptView(Named, Sequence[RecordedRequest]):

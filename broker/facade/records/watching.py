@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-import trio
-
 from odradek.broker.clock import check_number, in_event_loop
 from odradek.broker.facade.records.reading import Bounds, bounds_of, read_records
 from odradek.broker.facade.records.record import Isolation, StoredRecord
-from odradek.broker.facade.thread_bridge import BrokerClosedError, trio_settled
+from odradek.broker.facade.thread_bridge import BrokerClosedError, blocking_look, trio_look
 from odradek.broker.partitions.lookups import find_partition, find_partitions, find_topic
 from odradek.broker.partitions.waiters import Waiter
 
@@ -62,10 +58,6 @@ class TopicWatch:
             self._waiter, self._watched = None, []
 
 
-def _now_s() -> float:
-    return time.monotonic()  # noqa: TID251  the thread of a user waits in real time, whatever the broker's clock says
-
-
 class RecordWait:
     """Counts the records of a topic, or of one partition, until there are enough. ``with`` ends the wait.
 
@@ -98,21 +90,11 @@ class RecordWait:
 
     def blocking_wait(self) -> None:
         """Block this thread, which must not be the broker's."""
-        end_s = _now_s() + self._timeout_s
-        while (changed := self._look()) is not None:
-            try:
-                changed.result(max(0.0, end_s - _now_s()))
-            except TimeoutError:
-                self._last_look()
-                return
+        self._check(blocking_look(self._look, self._timeout_s, self._call))
 
     async def trio_wait(self, apart: Apart) -> None:
         """Wait in trio; records are read ``apart``."""
-        with trio.move_on_after(self._timeout_s):
-            while (changed := await apart(self._look)) is not None:
-                await trio_settled(changed, math.inf)
-            return
-        await apart(self._last_look)
+        self._check(await trio_look(self._look, self._timeout_s, apart))
 
     def _look(self) -> Future[None] | None:
         """Read the new records. Returns None if there are enough, else a future for the next change."""
@@ -123,8 +105,8 @@ class RecordWait:
             self._positions[each.partition] = max(each.first, each.end)
         return None if sum(self._counts.values()) >= self._count else changed
 
-    def _last_look(self) -> None:
-        if self._look() is None:
+    def _check(self, is_there: bool) -> None:
+        if is_there:
             return
         counts = ", ".join(f"{self._topic}-{index}: {count}" for index, count in sorted(self._counts.items()) if count)
         total = sum(self._counts.values())

@@ -35,7 +35,7 @@ from odradek.broker.facade.records.record import (
 from odradek.broker.facade.remote.json_values import RemoteHandle, decoded, encoded
 from odradek.broker.facade.remote.operations import ForkInfo, ForkOperations, operation_of, over_http
 from odradek.broker.facade.remote.transport import Transport
-from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S
+from odradek.broker.facade.thread_bridge import WAIT_TIMEOUT_S, now_s
 from odradek.broker.faults.fault import Fault, check_waited, checked_faults
 from odradek.broker.partitions.lookups import check_name
 from odradek.broker.transcript.recorded_request import RecordedRequest
@@ -134,16 +134,12 @@ class RemoteGroup(Group):
             found: GroupInfo = self._remote.operate(Group, "wait", self.group_id, given)
             return found
         reached = condition_of(condition, members, partitions)
-        end_s = _now_s() + timeout
+        end_s = now_s() + timeout
         while not reached(info := self.info):
-            if _now_s() > end_s:
+            if now_s() > end_s:
                 raise late(info, timeout, reached)
             time.sleep(_LOOK_EVERY_S)
         return info
-
-
-def _now_s() -> float:
-    return time.monotonic()  # noqa: TID251  a user's thread waits in real time
 
 
 _AT_ONCE = 5000
