@@ -11,7 +11,7 @@ election, and reset instead of passing over what is written next. Producer ids g
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from odradek.broker.controller import machine
 from odradek.broker.controller.machine import MAX_BATCH_RECORDS
@@ -31,6 +31,7 @@ from odradek.storage.backend import StorageError
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
     from odradek.broker.controller.snapshot_files import RestoredLogs
+    from odradek.broker.coordinator.service import CoordinatorService
     from odradek.broker.partitions.partition import Partition
     from odradek.protocol.message import MetadataRecord
 
@@ -49,7 +50,11 @@ def restore(cluster: Cluster, snapshot: Snapshot) -> None:
 
 def go_to(cluster: Cluster, snapshot: Snapshot) -> None:
     """Take over the state of a snapshot of any cluster with the same nodes."""
-    _mend(cluster, snapshot)
+    _mend(cluster)
+    for service in _coordinators_made(cluster):
+        service.release_loads()
+    for link in snapshot.client_links if snapshot.is_of(cluster) else ():
+        cluster.server.links.add(link)
     forget_clients(cluster)
     cluster.set_faults([fault for fault in faults_of(cluster) if fault in snapshot.faults])
     cluster.clock.set_ms(snapshot.now_ms, frozen=snapshot.clock_frozen)
@@ -71,33 +76,31 @@ def go_to(cluster: Cluster, snapshot: Snapshot) -> None:
     cluster.quota_switch.forget_usage(cluster.image)
 
 
-def _mend(cluster: Cluster, snapshot: Snapshot) -> None:
-    """Repair disks, accept connections, let coordinators load; restore the links to clients of the snapshot."""
+def _mend(cluster: Cluster) -> None:
+    """Repair disks, and links to clients."""
     if cluster.disks is not None or cluster.durability is not None:
         from odradek.broker.nodes.disks import mend_disk
 
         mend_disk(cluster)
-    services = cluster.services
-    for service in (services.groups.made, services.transactions.made, services.share_states.made):
-        if service is not None:
-            service.release_loads()
     if cluster.server.has_bad_links:
         mend_all(cluster)
-    if snapshot.is_of(cluster):
-        for link in snapshot.client_links:
-            cluster.server.links.add(link)
+
+
+def _coordinators_made(cluster: Cluster) -> list[CoordinatorService[Any]]:
+    services = cluster.services
+    made = (services.groups.made, services.transactions.made, services.share_states.made)
+    return [service for service in made if service is not None]
 
 
 def forget_clients(cluster: Cluster) -> None:
     """Close all connections, and drop the state that exists only while clients are connected."""
     cluster.server.cut_all(_WHY)
     cluster.fetch_sessions.clear()
-    services = cluster.services
-    if services.share_partitions.made is not None:
-        services.share_partitions.made.forget_all()
-    for service in (services.groups.made, services.transactions.made, services.share_states.made):
-        if service is not None:
-            service.close()
+    shared = cluster.services.share_partitions.made
+    if shared is not None:
+        shared.forget_all()
+    for service in _coordinators_made(cluster):
+        service.close()
 
 
 def _same_nodes(cluster: Cluster, snapshot: Snapshot) -> list[int]:
@@ -306,16 +309,9 @@ def reset(cluster: Cluster, *, data: bool) -> None:
 
 def heal(cluster: Cluster) -> None:
     """Undo everything that a test did to nodes, links, disks and replicas; thaw and start all nodes."""
-    from odradek.broker.nodes.links import mend_all
-
     thaw_all(cluster)
     cluster.heal_wires()
-    if cluster.disks is not None or cluster.durability is not None:
-        from odradek.broker.nodes.disks import mend_disk
-
-        mend_disk(cluster)
-    if cluster.server.has_bad_links:
-        mend_all(cluster)
+    _mend(cluster)
     cluster.replicator.heal()
     for node in cluster.nodes.values():
         if not node.up and node.id in cluster.image.brokers:
@@ -323,13 +319,11 @@ def heal(cluster: Cluster) -> None:
 
 
 def _release_holds(cluster: Cluster) -> None:
-    services = cluster.services
-    if services.transactions.made is not None:
-        for hold in services.transactions.made.holds.active():
-            hold.release()
-    for service in (services.groups.made, services.transactions.made, services.share_states.made):
-        if service is not None:
-            service.release_loads()
+    transactions = cluster.services.transactions.made
+    for hold in () if transactions is None else transactions.holds.active():
+        hold.release()
+    for service in _coordinators_made(cluster):
+        service.release_loads()
 
 
 def _forget_data(cluster: Cluster) -> None:
@@ -339,10 +333,9 @@ def _forget_data(cluster: Cluster) -> None:
         if records:
             cluster.controller.ask(machine.adopt, records)
     cluster.replicator.go_on_with((), cluster.replicator.snapshot)
+    for service in _coordinators_made(cluster):
+        service.close()
     services = cluster.services
-    for service in (services.groups.made, services.transactions.made, services.share_states.made):
-        if service is not None:
-            service.close()
     if services.telemetry.made is not None:
         services.telemetry.made.go_on_with(())
     if services.groups.made is not None:
@@ -380,11 +373,11 @@ def _set_clock(cluster: Cluster, *, kept: bool) -> None:
     step_ms = cluster.clock.now_ms() - before_ms
     cluster.maintenance.go_on_from([last_ms + step_ms for last_ms in cluster.maintenance.last_rounds()])
     cluster.quota_switch.forget_usage(cluster.image)
-    services = cluster.services
     if not kept:
         return
-    for service in (services.groups.made, services.transactions.made, services.share_states.made):
-        for shard in () if service is None else service.running():
+    for service in _coordinators_made(cluster):
+        for shard in service.running():
             shard.shift_timers(step_ms)
-    if services.share_partitions.made is not None:
-        services.share_partitions.made.forget_all()
+    shared = cluster.services.share_partitions.made
+    if shared is not None:
+        shared.forget_all()
