@@ -55,43 +55,39 @@ def registry_config(url: str, client: str) -> dict[str, Any]:
     return {} if name is None else {name: url}
 
 
+def _named(access: Access, **names: str) -> dict[str, Any]:
+    """The parts of an access that there are, under a client's names for them. PLAINTEXT is every client's default."""
+    values = {name: getattr(access, part) for part, name in names.items()}
+    given = {name: value for name, value in values.items() if value not in (None, "PLAINTEXT")}
+    return {name: str(value) for name, value in given.items()}
+
+
 def _librdkafka(access: Access) -> dict[str, Any]:
-    config: dict[str, Any] = {"bootstrap.servers": access.bootstrap_servers}
-    if access.protocol == "PLAINTEXT":
-        return config
-    config["security.protocol"] = access.protocol
-    if access.mechanism is not None:
-        config["sasl.mechanism"] = access.mechanism
-        if access.unsecured_token:
-            config["enable.sasl.oauthbearer.unsecure.jwt"] = "true"
-            config["sasl.oauthbearer.config"] = f"principal={access.user}"
-        else:
-            config |= {"sasl.username": access.user, "sasl.password": access.password}
-    if access.authority is not None:
-        config["ssl.ca.location"] = str(access.authority)
-    if access.certificate is not None:
-        config |= {"ssl.certificate.location": str(access.certificate), "ssl.key.location": str(access.key)}
+    config = _named(
+        access,
+        bootstrap_servers="bootstrap.servers",
+        protocol="security.protocol",
+        mechanism="sasl.mechanism",
+        authority="ssl.ca.location",
+        certificate="ssl.certificate.location",
+        key="ssl.key.location",
+    )
+    if access.unsecured_token:
+        config["enable.sasl.oauthbearer.unsecure.jwt"] = "true"
+        config["sasl.oauthbearer.config"] = f"principal={access.user}"
+    elif access.mechanism is not None:
+        config |= {"sasl.username": access.user, "sasl.password": access.password}
     return config
 
 
 def _kafka_python(access: Access) -> dict[str, Any]:
-    config: dict[str, Any] = {"bootstrap_servers": access.bootstrap_servers.split(",")}
-    if access.protocol == "PLAINTEXT":
-        return config
-    config["security_protocol"] = access.protocol
-    config |= _python_login(access, "kafka-python")
-    if access.authority is not None:
-        config["ssl_cafile"] = str(access.authority)
-    if access.certificate is not None:
-        config |= {"ssl_certfile": str(access.certificate), "ssl_keyfile": str(access.key)}
-    return config
+    files = {"authority": "ssl_cafile", "certificate": "ssl_certfile", "key": "ssl_keyfile"}
+    config = _named(access, protocol="security_protocol", **files) | _python_login(access, "kafka-python")
+    return {"bootstrap_servers": access.bootstrap_servers.split(","), **config}
 
 
 def _aiokafka(access: Access) -> dict[str, Any]:
-    config: dict[str, Any] = {"bootstrap_servers": access.bootstrap_servers}
-    if access.protocol == "PLAINTEXT":
-        return config
-    config["security_protocol"] = access.protocol
+    config = _named(access, bootstrap_servers="bootstrap_servers", protocol="security_protocol")
     config |= _python_login(access, "aiokafka")
     if access.authority is not None:
         import ssl
@@ -134,12 +130,10 @@ def _kafkajs(access: Access) -> dict[str, Any]:
 
 
 def _java(access: Access) -> dict[str, Any]:
-    config: dict[str, Any] = {"bootstrap.servers": access.bootstrap_servers}
-    if access.protocol == "PLAINTEXT":
-        return config
-    config["security.protocol"] = access.protocol
+    names = {"bootstrap_servers": "bootstrap.servers", "protocol": "security.protocol", "mechanism": "sasl.mechanism"}
+    config = _named(access, **names)
     if access.mechanism is not None:
-        config |= {"sasl.mechanism": access.mechanism, "sasl.jaas.config": _java_login(access)}
+        config["sasl.jaas.config"] = _java_login(access)
     if access.authority is not None:
         config |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(access.authority)}
     if access.certificate is not None and access.key is not None:
