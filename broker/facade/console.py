@@ -30,12 +30,11 @@ from odradek.protocol.message_codec import codec
 
 if TYPE_CHECKING:
     from odradek.broker.cluster import Cluster
-    from odradek.broker.coordinator.group.service import GroupService
     from odradek.broker.facade.broker import Broker
     from odradek.broker.facade.groups.info import GroupInfo
     from odradek.broker.facade.records.record import DecodedRecord, Isolation
     from odradek.broker.facade.thread_bridge import Call
-    from odradek.broker.partitions.partition_registry import PartitionRegistry, Topic
+    from odradek.broker.partitions.partition_registry import Topic
     from odradek.broker.schemas.record_schemas import Part
     from odradek.protocol.apis import ApiSpec
     from odradek.protocol.message import ApiMessage
@@ -193,32 +192,6 @@ class Overview:
     authorizer: bool
 
 
-def overview(broker: Broker) -> Overview:
-    """Take the counts, in the broker's thread."""
-    cluster = broker.cluster
-    topics = [each for each in cluster.topics.all() if not each.internal]
-    faults = cluster.dispatcher.faults
-    now_ms = cluster.clock.now_ms()
-    transactions = list_transactions(cluster.transactions, cluster.nodes, now_ms)
-    return Overview(
-        now_ms=now_ms,
-        frozen=cluster.clock.frozen,
-        nodes=len(cluster.nodes),
-        nodes_up=sum(node_state(cluster, number) == "up" for number in cluster.nodes),
-        topics=len(topics),
-        partitions=sum(len(each.partitions) for each in topics),
-        groups=len(group_ids(cluster.groups)),
-        transactions=sum(each.age_ms is not None for each in transactions.values()),
-        requests=len(cluster.recent.entries),
-        faults=len(faults.faults) if isinstance(faults, FaultSet) else 0,
-        bugs=len(cluster.bug_log.bugs),
-        bootstrap_servers=broker.bootstrap_servers,
-        kafka=str(next(iter(cluster.nodes.values())).release),
-        registry=cluster.schema_registry is not None,
-        authorizer=cluster.services.authorizer is not None,
-    )
-
-
 _MOST = 10_000
 
 S = TypeVar("S", "TopicSummary", "GroupSummary")
@@ -274,32 +247,6 @@ class GroupPage:
 
     total: int
     groups: tuple[GroupSummary, ...]
-
-
-def topic_page(
-    topics: PartitionRegistry, contains: str, start: int, limit: int, internal: bool, sort: str = ""
-) -> TopicPage:
-    """A page of summaries, in the broker's thread. Raises ValueError for an impossible page."""
-    names = (each.name for each in topics.all() if internal or not each.internal)
-    return TopicPage(*_page(names, contains, start, limit, sort, lambda name: _topic_summary(topics.by_name(name))))
-
-
-def group_page(
-    groups: GroupService,
-    topics: PartitionRegistry,
-    contains: str,
-    start: int,
-    limit: int,
-    sort: str = "",
-    topic: str | None = None,
-) -> GroupPage:
-    """A page of summaries, in the broker's thread. Raises ValueError for an impossible page."""
-    ids: Iterable[str] = group_ids(groups)
-    if topic is not None:
-        ids = [each for each in ids if _reads(group_info(groups, topics, each), topic)]
-    return GroupPage(
-        *_page(ids, contains, start, limit, sort, lambda each: group_summary(group_info(groups, topics, each)))
-    )
 
 
 def _reads(info: GroupInfo, topic: str) -> bool:
@@ -373,7 +320,15 @@ class PageLooks:
         internal topics. ``sort`` is a field of the summary; ``-records`` begins with the largest. Raises ValueError for
         another ``limit`` or ``sort``.
         """
-        return self._look(lambda: topic_page(self._cluster.topics, contains, start, limit, internal, sort))
+
+        def page() -> TopicPage:
+            topics = self._cluster.topics
+            names = [each.name for each in topics.all() if internal or not each.internal]
+            return TopicPage(
+                *_page(names, contains, start, limit, sort, lambda name: _topic_summary(topics.by_name(name)))
+            )
+
+        return self._look(page)
 
     def group_page(
         self, contains: str = "", *, start: int = 0, limit: int = 100, sort: str = "", topic: str | None = None
@@ -384,8 +339,17 @@ class PageLooks:
         summary; ``-lag`` begins with the largest. ``topic``: only groups with members or offsets there. Raises
         ValueError for another ``limit`` or ``sort``.
         """
-        cluster = self._cluster
-        return self._look(lambda: group_page(cluster.groups, cluster.topics, contains, start, limit, sort, topic))
+        groups, topics = self._cluster.groups, self._cluster.topics
+
+        def page() -> GroupPage:
+            ids = group_ids(groups)
+            if topic is not None:
+                ids = [each for each in ids if _reads(group_info(groups, topics, each), topic)]
+            return GroupPage(
+                *_page(ids, contains, start, limit, sort, lambda each: group_summary(group_info(groups, topics, each)))
+            )
+
+        return self._look(page)
 
     def decoded_records(
         self,
@@ -404,4 +368,28 @@ class PageLooks:
     @property
     def overview(self) -> Overview:
         """Counts of nodes, topics, groups, transactions, requests and faults, and the clock."""
-        return self._look(lambda: overview(self._broker))
+        return self._look(self._overview)
+
+    def _overview(self) -> Overview:
+        cluster = self._cluster
+        topics = [each for each in cluster.topics.all() if not each.internal]
+        faults = cluster.dispatcher.faults
+        now_ms = cluster.clock.now_ms()
+        transactions = list_transactions(cluster.transactions, cluster.nodes, now_ms)
+        return Overview(
+            now_ms=now_ms,
+            frozen=cluster.clock.frozen,
+            nodes=len(cluster.nodes),
+            nodes_up=sum(node_state(cluster, number) == "up" for number in cluster.nodes),
+            topics=len(topics),
+            partitions=sum(len(each.partitions) for each in topics),
+            groups=len(group_ids(cluster.groups)),
+            transactions=sum(each.age_ms is not None for each in transactions.values()),
+            requests=len(cluster.recent.entries),
+            faults=len(faults.faults) if isinstance(faults, FaultSet) else 0,
+            bugs=len(cluster.bug_log.bugs),
+            bootstrap_servers=self._broker.bootstrap_servers,
+            kafka=str(next(iter(cluster.nodes.values())).release),
+            registry=cluster.schema_registry is not None,
+            authorizer=cluster.services.authorizer is not None,
+        )

@@ -9,7 +9,6 @@ import pickle
 import secrets
 import subprocess
 import sys
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -79,8 +78,8 @@ class ProcessBroker(RemoteBroker):
         self._connection = Transport(told["url"], token)
         return self
 
-    def fork(self, data_dir: str | Path | None = None) -> ForkOfProcess:
-        return ForkOfProcess(*self._forked(data_dir))
+    def _fork_kind(self) -> type[RemoteFork]:
+        return ForkOfProcess
 
     def __enter__(self) -> Self:
         return self.start()
@@ -127,6 +126,5 @@ class ForkOfProcess(RemoteFork):
         """Raises RuntimeError: a fork is running from the beginning."""
         raise RuntimeError("a fork runs already")
 
-    def fork(self, data_dir: str | Path | None = None) -> ForkOfProcess:
-        """A fork of the fork."""
-        return ForkOfProcess(*self._forked(data_dir))
+    def _fork_kind(self) -> type[RemoteFork]:
+        return ForkOfProcess

@@ -162,7 +162,7 @@ def test_is_the_last(kafka_broker_session):
 
 
 SPREADS = """
-from tests.broker.facade.report.test_opt_in_rules import read, write
+from tests.broker.facade.report.test_strictness import read, write
 
 def spread(broker):
     with connected(broker) as client:

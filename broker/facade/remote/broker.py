@@ -325,13 +325,12 @@ class RemoteBroker(BlockingBroker):
         ``with`` or ``close()`` ends it; the control API that made it does so too. ``data_dir``: keep its logs in this
         empty directory, where that process runs; it stays.
         """
-        return RemoteFork(*self._forked(data_dir))
-
-    def _forked(self, data_dir: str | Path | None) -> tuple[Transport, str, Transport]:
-        """The address of a new fork, its id, and a function that closes it."""
         given = {} if data_dir is None else {"data_dir": str(Path(data_dir).absolute())}
         found: ForkInfo = self._remote.operate(ForkOperations, "fork", None, given)
-        return self._remote.beside(found.control), found.id, self._remote
+        return self._fork_kind()(self._remote.beside(found.control), found.id, self._remote)
+
+    def _fork_kind(self) -> type[RemoteFork]:
+        return RemoteFork
 
     def _seeding(self, topic: str, key_serializer: Serializer | None, value_serializer: Serializer | None) -> Writing:
         return RemoteSeeding(self._remote, topic, key_serializer, value_serializer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.clock import ClockChange
@@ -75,13 +75,11 @@ class Situation:
         topics = {place.topic for each in self.requests for place in each.topics}
         groups = {group for each in self.requests for group in each.summary.groups}
         ids = {each for one in self.requests for each in one.summary.transactional_ids}
-        return Situation(
-            **{
-                **self.__dict__,
-                "topics": {name: topic for name, topic in self.topics.items() if name in topics},
-                "groups": {name: group for name, group in self.groups.items() if name in groups},
-                "transactions": {name: each for name, each in self.transactions.items() if name in ids},
-            }
+        return replace(
+            self,
+            topics={name: topic for name, topic in self.topics.items() if name in topics},
+            groups={name: group for name, group in self.groups.items() if name in groups},
+            transactions={name: each for name, each in self.transactions.items() if name in ids},
         )
 
 

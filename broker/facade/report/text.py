@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from odradek.broker.facade.groups.info import GroupInfo, MemberInfo
@@ -191,18 +192,16 @@ def why_text(situation: Situation, group_id: str) -> str:
     lines = [one_line(f"- {each}") for each in (*reasons(group), *_about(situation, group))]
     topics = {topic for member in group.members for topic in member.subscription} | {name for name, _ in group.offsets}
     clients = {each.client_id for each in situation.requests if group_id in each.summary.groups}
-    seen = Situation(
-        **{
-            **situation.__dict__,
-            "topics": {name: topic for name, topic in situation.topics.items() if name in topics},
-            "groups": {group_id: group},
-            "transactions": {},
-            "requests": tuple(each for each in situation.requests if each.client_id in clients),
-            "faults": (),
-            "held_back": (),
-            "denied": (),
-            "auto_created": {},
-        }
+    seen = replace(
+        situation,
+        topics={name: topic for name, topic in situation.topics.items() if name in topics},
+        groups={group_id: group},
+        transactions={},
+        requests=tuple(each for each in situation.requests if each.client_id in clients),
+        faults=(),
+        held_back=(),
+        denied=(),
+        auto_created={},
     )
     return "\n".join([*(lines or ["- nothing unusual is known of it"]), report_text(seen, hints=False).lstrip("\n")])
 

@@ -9,7 +9,7 @@ import pytest
 
 from odradek.__main__ import main
 from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic
-from tests.broker.facade.report.test_opt_in_rules import read, write
+from tests.broker.facade.report.test_strictness import read, write
 from tests.fakes.wire_client import WireClient
 from tests.frontdoor.commands.test_serve import serving
 
