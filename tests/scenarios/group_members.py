@@ -37,6 +37,8 @@ class Joining:
     session_ms: int = 10_000
     max_poll_ms: int = 300_000
     client_id: str = "member"
+    protocol: str = "classic"
+    """`consumer` (KIP-848) needs librdkafka, and has neither assignor nor session here."""
 
 
 class Library(Protocol):
@@ -60,15 +62,16 @@ class ConfluentMember:
 
     def __init__(self, joining: Joining) -> None:
         more: dict[str, Any] = {} if joining.instance is None else {"group.instance.id": joining.instance}
+        if joining.protocol == "classic":
+            more["partition.assignment.strategy"] = joining.assignor
+            more |= {"session.timeout.ms": joining.session_ms, "heartbeat.interval.ms": 100}
         self._consumer = confluent_consumer(
             joining.bootstrap,
             **{
                 "group.id": joining.group,
                 "client.id": joining.client_id,
-                "partition.assignment.strategy": joining.assignor,
-                "session.timeout.ms": joining.session_ms,
+                "group.protocol": joining.protocol,
                 "max.poll.interval.ms": max(joining.max_poll_ms, joining.session_ms),
-                "heartbeat.interval.ms": 100,
                 "topic.metadata.refresh.interval.ms": 500,
                 **more,
             },
