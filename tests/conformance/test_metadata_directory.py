@@ -281,27 +281,20 @@ def check_what_kafka_wrote_on(node: ForeignKafka) -> None:
 
 
 @pytest.mark.parametrize(
-    ("write", "quorum"),
+    ("count", "write", "quorum"),
     [
-        (static_log, static_voters),
-        (dynamic_log, bootstrap_servers),
-        (dynamic_log, static_voters),
-        (dynamic_snapshot, bootstrap_servers),
+        (1, static_log, static_voters),
+        (1, dynamic_log, bootstrap_servers),
+        (1, dynamic_log, static_voters),
+        (1, dynamic_snapshot, bootstrap_servers),
+        (3, static_log, static_voters),
+        (3, dynamic_log, bootstrap_servers),
     ],
 )
-def test_a_kafka_node_starts_on_a_metadata_log_of_odradek(tmp_path: Path, write: Writer, quorum: Quorum) -> None:
-    nodes = start_on(tmp_path, 1, write, quorum)
-    try:
-        await_brokers(nodes)
-        check_served(nodes)
-    finally:
-        stop_all(nodes)
-    check_what_kafka_wrote_on(nodes[0])
-
-
-@pytest.mark.parametrize(("write", "quorum"), [(static_log, static_voters), (dynamic_log, bootstrap_servers)])
-def test_three_kafka_nodes_start_on_a_metadata_log_of_odradek(tmp_path: Path, write: Writer, quorum: Quorum) -> None:
-    nodes = start_on(tmp_path, 3, write, quorum)
+def test_kafka_nodes_start_on_a_metadata_log_of_odradek(
+    tmp_path: Path, count: int, write: Writer, quorum: Quorum
+) -> None:
+    nodes = start_on(tmp_path, count, write, quorum)
     try:
         await_brokers(nodes)
         check_served(nodes)

@@ -94,22 +94,18 @@ def share_story(number: int) -> Story:
     return told
 
 
-def recorded(stories: list[Story]) -> list[Any]:
-    """What Kafka makes of them."""
-    command = java_command(str(RECORDER), jars=classpath())
+def record(recorder: Path, stories: list[Story], jars: str, file: str) -> None:
+    """Write the stories, and what Kafka makes of them by a program of `java/recorders`."""
     text = "".join(json.dumps(each) + "\n" for each in stories)
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
-
-def main() -> None:
-    make = {"consumer": story, "share": share_story}[sys.argv[1]]
-    stories = [make(number) for number in range(int(sys.argv[3]) if len(sys.argv) > 3 else 150)]
-    answers = recorded(stories)
+    done = subprocess.run(
+        java_command(str(recorder), jars=jars), input=text, capture_output=True, text=True, check=True
+    )
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
     rows = [{"story": each, "answer": answer} for each, answer in zip(stories, answers, strict=True)]
-    with gzip.GzipFile(sys.argv[2], "w", mtime=0) as out:
-        out.write(json.dumps(rows).encode())
+    Path(file).write_bytes(gzip.compress(json.dumps(rows).encode(), mtime=0))
 
 
 if __name__ == "__main__":
-    main()
+    make = {"consumer": story, "share": share_story}[sys.argv[1]]
+    count = int(sys.argv[3]) if len(sys.argv) > 3 else 150
+    record(RECORDER, [make(number) for number in range(count)], classpath(), sys.argv[2])

@@ -11,16 +11,14 @@ have taken up and restored.
 
 from __future__ import annotations
 
-import gzip
-import json
 import random
-import subprocess
 import sys
 import uuid
 from pathlib import Path
 from typing import Any
 
-from tests.conformance.real_kafka import DEFINITION, classpath, java_command
+from tests.conformance.real_kafka import DEFINITION, classpath
+from tests.scenarios.assignments import record
 
 RECORDER = Path(__file__).parent / "java" / "recorders" / "TaskAssignmentRecorder.java"
 Story = dict[str, Any]
@@ -89,21 +87,6 @@ def _offsets(shape: dict[str, list[Any]], chance: random.Random) -> list[list[An
     ]
 
 
-def recorded(stories: list[Story]) -> list[Any]:
-    """What Kafka makes of them."""
-    text = "".join(json.dumps(each) + "\n" for each in stories)
-    command = java_command(str(RECORDER), jars=classpath(DEFINITION))
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
-
-def main() -> None:
-    stories = [story(number) for number in range(int(sys.argv[2]) if len(sys.argv) > 2 else 150)]
-    answers = recorded(stories)
-    rows = [{"story": each, "answer": answer} for each, answer in zip(stories, answers, strict=True)]
-    with gzip.GzipFile(sys.argv[1], "w", mtime=0) as out:
-        out.write(json.dumps(rows).encode())
-
-
 if __name__ == "__main__":
-    main()
+    count = int(sys.argv[2]) if len(sys.argv) > 2 else 150
+    record(RECORDER, [story(number) for number in range(count)], classpath(DEFINITION), sys.argv[1])
