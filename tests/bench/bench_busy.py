@@ -80,10 +80,7 @@ def frames() -> dict[str, bytes]:
     produce = ProduceRequest(None, 1, 1000, [TopicProduceData(TOPIC, partition_data=[PartitionProduceData(0, batch)])])
     wanted = FetchTopic(TOPIC, partitions=[FetchPartition(0, fetch_offset=0, partition_max_bytes=100)])
     fetch = FetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=100, topics=[wanted])
-    return {
-        "Produce": request_frame(produce, 9, 1, "bench"),
-        "Fetch": request_frame(fetch, 12, 1, "bench"),
-    }
+    return {"Produce": request_frame(produce, 9, 1, "bench"), "Fetch": request_frame(fetch, 12, 1, "bench")}
 
 
 @contextmanager

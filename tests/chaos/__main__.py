@@ -47,10 +47,7 @@ def main() -> int:
         outcome = run_as_promised(arguments.seed, **how, only=arguments.only)
         if arguments.shrink and outcome.wrong:
             numbers = [fault.number for fault in outcome.schedule]
-            kept = shrunk(
-                numbers,
-                lambda some: bool(run_as_promised(arguments.seed, **how, only=some).wrong),
-            )
+            kept = shrunk(numbers, lambda some: bool(run_as_promised(arguments.seed, **how, only=some).wrong))
             outcome = run_as_promised(arguments.seed, **how, only=kept)
         print(report(outcome))
         return 1 if outcome.wrong else 0

@@ -95,13 +95,7 @@ class Copier:
         part = TxnOffsetCommitRequestPartition(place[1], offset)
         topics = [TxnOffsetCommitRequestTopic(place[0], partitions=[part])]
         request = TxnOffsetCommitRequest(
-            identity.name,
-            member.group,
-            *identity.producer,
-            member.generation,
-            member.member_id,
-            None,
-            topics,
+            identity.name, member.group, *identity.producer, member.generation, member.member_id, None, topics
         )
         version = 5 if identity.second else 4
         while True:

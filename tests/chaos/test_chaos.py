@@ -95,12 +95,7 @@ def test_a_cluster_that_commits_before_its_followers_have_it_is_found_out(monkey
     assert any("differs from" in each for each in wrong)
 
 
-LEADERS_DIE_ALONE = [
-    "1.0 cut(1, 2) for 4",
-    "1.0 cut(1, 3) for 4",
-    "1.0 cut(2, 3) for 4",
-    "2.2 kill_node(2) for 3",
-]
+LEADERS_DIE_ALONE = ["1.0 cut(1, 2) for 4", "1.0 cut(1, 3) for 4", "1.0 cut(2, 3) for 4", "2.2 kill_node(2) for 3"]
 
 
 @pytest.mark.long

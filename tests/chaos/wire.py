@@ -15,11 +15,7 @@ from tests.fakes.wire_client import ConnectionClosed, TrioWireClient
 
 REQUEST_TIMEOUT_S = 5.0
 GROUP, TRANSACTION = 0, 1
-_NOT_HERE = (
-    ErrorCode.NOT_COORDINATOR,
-    ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-)
+_NOT_HERE = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 
 
 class LostError(Exception):

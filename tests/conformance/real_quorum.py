@@ -85,10 +85,7 @@ class RealQuorum(KafkaProcesses):
 
     def properties(self, node: int) -> dict[str, str]:
         """A node's `server.properties`."""
-        roles = [
-            *(["broker"] if node in self.brokers else []),
-            *(["controller"] if node in self.controllers else []),
-        ]
+        roles = [*(["broker"] if node in self.brokers else []), *(["controller"] if node in self.controllers else [])]
         listeners = [
             *([f"CLIENT://127.0.0.1:{self.brokers[node]}"] if node in self.brokers else []),
             *([f"CONTROLLER://127.0.0.1:{self.controllers[node]}"] if node in self.controllers else []),

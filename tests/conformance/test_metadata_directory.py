@@ -48,12 +48,7 @@ from odradek.storage.checkpoint_files import (
     format_partition_metadata,
 )
 from odradek.storage.file_system import FileSystem
-from odradek.storage.metadata_snapshot import (
-    NO_SNAPSHOT,
-    MetadataSnapshot,
-    SnapshotId,
-    write_metadata_snapshot,
-)
+from odradek.storage.metadata_snapshot import NO_SNAPSHOT, MetadataSnapshot, SnapshotId, write_metadata_snapshot
 from odradek.wire_client import WireClient
 from tests.conformance.foreign_kafka import ForeignKafka, bootstrap_servers, static_voters
 from tests.conformance.real_kafka import CLUSTER_ID, broker_answers

@@ -7,12 +7,7 @@ from itertools import count
 from typing import Any
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.coordinator.group.classic.group import (
-    Heartbeat,
-    JoinGroup,
-    LeaveGroup,
-    SyncGroup,
-)
+from odradek.broker.coordinator.group.classic.group import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
 from odradek.broker.coordinator.group.groups import CommitOffsets, OffsetToCommit, Sender
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import GroupSettings
@@ -21,11 +16,7 @@ from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.runtime.shard import Shard, ShardState
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
-from odradek.protocol.generated.messages.join_group import (
-    JoinGroupRequest,
-    JoinGroupRequestProtocol,
-    JoinGroupResponse,
-)
+from odradek.protocol.generated.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from odradek.protocol.generated.messages.sync_group import (
     SyncGroupRequest,
     SyncGroupRequestAssignment,

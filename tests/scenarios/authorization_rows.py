@@ -153,10 +153,7 @@ def _topics(world: World) -> Iterator[Row]:
     new = [{"name": name, "numPartitions": 1, "replicationFactor": 1} for name in ("az-new-a", "az-new-b", "az-a")]
     create: Form = {"topics": new, "timeoutMs": 5000, "validateOnly": True}
     create_rights = ("CREATE CLUSTER kafka-cluster", "CREATE TOPIC az-new-a", "CREATE TOPIC az-new-b")
-    create_more = (
-        ("CREATE CLUSTER kafka-cluster", "DESCRIBE_CONFIGS TOPIC az-new-a"),
-        ("CREATE TOPIC az-a",),
-    )
+    create_more = (("CREATE CLUSTER kafka-cluster", "DESCRIBE_CONFIGS TOPIC az-new-a"), ("CREATE TOPIC az-a",))
     yield Row("CreateTopics", (2, 5, 7), create, create_rights, create_more)
     gone = ("az-gone-a", "az-gone-b", "az-none")
     delete_rights = tuple(f"DELETE TOPIC {name}" for name in gone)

@@ -45,13 +45,7 @@ from odradek.protocol.generated.stored.index import RECORDS
 from odradek.protocol.json_form import to_json
 from odradek.protocol.message_codec import codec
 from odradek.protocol.uuids import uuid_to_text
-from tests.scenarios.group_conversations import (
-    INTERNAL,
-    Conversation,
-    delete_offsets,
-    group_records,
-    subscription,
-)
+from tests.scenarios.group_conversations import INTERNAL, Conversation, delete_offsets, group_records, subscription
 from tests.scenarios.target import SCENARIO_CONFIG, wait_until
 from tests.scenarios.transcripts import conversations, transcriber
 

@@ -36,10 +36,7 @@ COMPACTED_CONFIG = {"cleanup.policy": "compact", "segment.ms": "1000", "min.clea
 Content = dict[str, list[tuple[int, bytes, bytes]]]
 """Topic -> (offset, key, value) of its records."""
 _ONE: Content = {ONE: [(0, b"k", b"v")]}
-_CLEANED: Content = {
-    **_ONE,
-    COMPACTED: [(8, b"k2", b"8"), (9, b"k0", b"9"), (10, b"k1", b"10"), (11, b"k2", b"11")],
-}
+_CLEANED: Content = {**_ONE, COMPACTED: [(8, b"k2", b"8"), (9, b"k0", b"9"), (10, b"k1", b"10"), (11, b"k2", b"11")]}
 AGES: dict[str, Content] = {
     "formatted": {},
     "killed-empty": {},

@@ -10,12 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 from odradek.protocol.generated.messages.delete_groups import DeleteGroupsRequest
-from odradek.protocol.generated.messages.streams_group_heartbeat import (
-    Endpoint,
-    Subtopology,
-    TaskOffset,
-    Topology,
-)
+from odradek.protocol.generated.messages.streams_group_heartbeat import Endpoint, Subtopology, TaskOffset, Topology
 from tests.scenarios import streams_topic_conversations
 from tests.scenarios.group_conversations import delete_offsets
 from tests.scenarios.streams_conversation import StreamsConversation

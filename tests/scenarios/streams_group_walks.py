@@ -5,9 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from odradek.protocol.generated.messages.streams_group_heartbeat import (
-    Endpoint,
-)
+from odradek.protocol.generated.messages.streams_group_heartbeat import Endpoint
 from tests.scenarios.streams_conversation import StreamsConversation
 
 

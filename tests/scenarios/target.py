@@ -126,11 +126,7 @@ class _LogWatch:
 
 @contextmanager
 def served(
-    side: str,
-    properties: Mapping[str, str],
-    *,
-    jvm_options: Sequence[str] = (),
-    secrets: Iterable[str] = (),
+    side: str, properties: Mapping[str, str], *, jvm_options: Sequence[str] = (), secrets: Iterable[str] = ()
 ) -> Iterator[None]:
     """A broker of a side, started with one file of properties; the first listener is plain.
 

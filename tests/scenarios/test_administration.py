@@ -152,10 +152,7 @@ def test_settings_change_one_by_one(admin: AdminClient, make_topic: MakeTopic) -
 
 def test_settings_that_are_refused(admin: AdminClient, make_topic: MakeTopic) -> None:
     name = make_topic()
-    assert change(admin, "topic", name, entry("x", AlterConfigOpType.SET, "1")) == (
-        40,
-        "Unknown topic config name: x",
-    )
+    assert change(admin, "topic", name, entry("x", AlterConfigOpType.SET, "1")) == (40, "Unknown topic config name: x")
     assert change(admin, "topic", name, entry("retention.ms", AlterConfigOpType.SET, "soon")) == (
         40,
         "Invalid value soon for configuration retention.ms: Not a number of type LONG",

@@ -200,11 +200,7 @@ Told = Callable[[str, list[Result], float], None]
 
 
 def run(
-    classes: Sequence[str],
-    explained: Explained,
-    told: Told | None = None,
-    at_once: int = AT_ONCE,
-    seconds: float = 0,
+    classes: Sequence[str], explained: Explained, told: Told | None = None, at_once: int = AT_ONCE, seconds: float = 0
 ) -> dict[str, list[Result]]:
     """The results by class. What fails is tried once more, each test alone: Kafka's own tests meet short timeouts.
 

@@ -70,11 +70,7 @@ def run(client: str, bootstrap_servers: str) -> Outcome:
     topic = f"old-{time.time_ns()}"
     _create(bootstrap_servers, [topic, f"{topic}-transactions"])
     done = subprocess.run(
-        [*command, bootstrap_servers, topic],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
+        [*command, bootstrap_servers, topic], capture_output=True, text=True, timeout=600, check=False
     )
     lines = [line.partition("=") for line in done.stdout.splitlines()]
     told = {step: outcome for step, _, outcome in lines if step in STEPS}
