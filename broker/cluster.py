@@ -39,9 +39,8 @@ from odradek.broker.controller.topic_control import NewTopic, check_new_partitio
 from odradek.broker.coordinator.service import Surroundings
 from odradek.broker.coordinator_set import CoordinatorSet
 from odradek.broker.lane import Lane
-from odradek.broker.metadata.image import ResourceType, directory_of
+from odradek.broker.metadata.image import SHARE_GROUP_STATE, ResourceType, directory_of
 from odradek.broker.metadata.node import Endpoint, Node
-from odradek.broker.metadata.topic_name_rules import SHARE_GROUP_STATE
 from odradek.broker.net.live_listeners import LiveListeners
 from odradek.broker.net.server import Server
 from odradek.broker.partitions.maintenance import Maintenance

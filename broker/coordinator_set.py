@@ -10,8 +10,7 @@ from odradek.broker.controller.controller import Controller
 from odradek.broker.controller.feature_levels import SHARE_VERSION
 from odradek.broker.controller.topic_control import NewTopic, create_topics
 from odradek.broker.coordinator.service import InternalTopic, Surroundings
-from odradek.broker.metadata.image import TRANSACTION_VERSION
-from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from odradek.broker.metadata.image import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE, TRANSACTION_VERSION
 from odradek.broker.partitions.partition_registry import PartitionRegistry
 from odradek.broker.requests.services import Deferred
 from odradek.protocol.errors import KafkaError

@@ -30,8 +30,7 @@ from odradek.broker.config.entries import (
 )
 from odradek.broker.config.listeners import address_text
 from odradek.broker.controller import config_control
-from odradek.broker.metadata.image import ResourceType
-from odradek.broker.metadata.topic_name_rules import check_topic_name
+from odradek.broker.metadata.image import ResourceType, check_topic_name
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import ByItem, Whole, handles
 from odradek.broker.security.acl import CLUSTER_NAME, REFUSAL_TEXTS, REFUSALS, Operation, Resource

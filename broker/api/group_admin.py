@@ -18,7 +18,7 @@ from odradek.broker.coordinator.group.classic.states import DEAD, STABLE
 from odradek.broker.coordinator.group.epoch_group import EpochGroup
 from odradek.broker.coordinator.group.groups import DeleteGroup
 from odradek.broker.coordinator.group.machine import GroupMachine
-from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS as GROUP_TOPIC
+from odradek.broker.metadata.image import CONSUMER_OFFSETS
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import ByItem, handles
 from odradek.broker.requests.parked_request import Later, later_all
@@ -215,7 +215,7 @@ def by_coordinator(ctx: RequestContext, group_ids: Iterable[str]) -> list[str]:
         return group_ids
     by_partition: dict[tuple[str, int], list[str]] = {}
     for group_id in group_ids:
-        by_partition.setdefault((GROUP_TOPIC, groups.partition_for(group_id)), []).append(group_id)
+        by_partition.setdefault((CONSUMER_OFFSETS, groups.partition_for(group_id)), []).append(group_id)
     return [group_id for key in java_order(by_partition, hash_of_partition) for group_id in by_partition[key]]
 
 

@@ -18,8 +18,14 @@ from typing import cast
 from odradek.broker.api.lookups import reachable, told_controller
 from odradek.broker.controller import topic_control
 from odradek.broker.controller.topic_control import CreatedTopic, NewTopic, check_new_partitions
-from odradek.broker.metadata.image import NO_LEADER, PartitionRegistration, TopicImage
-from odradek.broker.metadata.topic_name_rules import CLUSTER_METADATA, INTERNAL_TOPICS, check_topic_name
+from odradek.broker.metadata.image import (
+    CLUSTER_METADATA,
+    INTERNAL_TOPICS,
+    NO_LEADER,
+    PartitionRegistration,
+    TopicImage,
+    check_topic_name,
+)
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import ByItem, handles
 from odradek.broker.requests.parked_request import EncodedBody

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.api.lookups import find_partition
 from odradek.broker.coordinator.transaction.transaction import ProducerIdentity
-from odradek.broker.metadata.topic_name_rules import check_topic_name
+from odradek.broker.metadata.image import check_topic_name
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import ByItem, handles
 from odradek.broker.requests.parked_request import Later, later

@@ -30,7 +30,7 @@ from odradek.broker.coordinator.group.streams.records import (
     Target,
 )
 from odradek.broker.coordinator.group.streams.topology import internal_error
-from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS, check_topic_name
+from odradek.broker.metadata.image import INTERNAL_TOPICS, check_topic_name
 from odradek.broker.releases.release import Release
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import ByItem, handles

@@ -23,8 +23,7 @@ from odradek.broker.controller.topic_control import (
     NewTopic,
     check_new_partitions,
 )
-from odradek.broker.metadata.image import TopicImage
-from odradek.broker.metadata.topic_name_rules import CLUSTER_METADATA
+from odradek.broker.metadata.image import CLUSTER_METADATA, TopicImage
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import ByItem, handles
 from odradek.broker.requests.quota_switch import mutations_of

@@ -14,8 +14,8 @@ from odradek.broker.api.group_offsets import topic_of
 from odradek.broker.api.group_requests import merged, require_read
 from odradek.broker.api.transactions import group_partition
 from odradek.broker.coordinator.group.groups import OffsetToCommit, TxnOffsetCommit
-from odradek.broker.coordinator.transaction.service import GROUP_TOPIC
 from odradek.broker.coordinator.transaction.verification import Claim, Errors, Support
+from odradek.broker.metadata.image import CONSUMER_OFFSETS
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import ByItem, handles
 from odradek.broker.requests.parked_request import Later, later
@@ -174,7 +174,7 @@ def _verified(ctx: RequestContext, request: TxnOffsetCommitRequest) -> Errors | 
         raise KafkaError(_COMMIT_ERRORS[ErrorCode.NETWORK_EXCEPTION])
     support = Support.of_txn_offset_commit(ctx.api_version)
     claim = Claim(
-        request.transactional_id, request.producer_id, request.producer_epoch, [(GROUP_TOPIC, index)], support
+        request.transactional_id, request.producer_id, request.producer_epoch, [(CONSUMER_OFFSETS, index)], support
     )
     return transactions.verifier.begin(claim)
 

@@ -18,7 +18,6 @@ from functools import partial
 from typing import Final
 
 from odradek.broker.api.group_requests import require_read, together
-from odradek.broker.coordinator.transaction.service import GROUP_TOPIC
 from odradek.broker.coordinator.transaction.transaction import (
     AddPartitions,
     EndTransaction,
@@ -26,7 +25,7 @@ from odradek.broker.coordinator.transaction.transaction import (
     TopicPartition,
     VerifyPartitions,
 )
-from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS
+from odradek.broker.metadata.image import CONSUMER_OFFSETS, INTERNAL_TOPICS
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.error_answers import answered_code
 from odradek.broker.requests.handlers import ByItem, handles
@@ -203,7 +202,7 @@ def add_offsets_to_txn(ctx: RequestContext, request: AddOffsetsToTxnRequest) -> 
     ctx.require(_WRITE, _ID, request.transactional_id)
     require_read(ctx, request.group_id)
     check_id(request.transactional_id)
-    partition = GROUP_TOPIC, group_partition(ctx, request.group_id)
+    partition = CONSUMER_OFFSETS, group_partition(ctx, request.group_id)
     command = AddPartitions(request.transactional_id, request.producer_id, request.producer_epoch, [partition])
     reply = ctx.services.transactions().begin(request.transactional_id, command, ctx.node)
     return later(reply, lambda _: AddOffsetsToTxnResponse())

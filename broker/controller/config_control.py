@@ -32,8 +32,7 @@ from odradek.broker.config.requirements import (
 from odradek.broker.config.tiered_storage import check_dynamic as check_dynamic_limits
 from odradek.broker.config.tiered_storage import check_topic
 from odradek.broker.controller.state import Decision, MetadataState, each_by_itself
-from odradek.broker.metadata.image import ELR_VERSION, METADATA_VERSION, MetadataImage, ResourceType
-from odradek.broker.metadata.topic_name_rules import check_topic_name
+from odradek.broker.metadata.image import ELR_VERSION, METADATA_VERSION, MetadataImage, ResourceType, check_topic_name
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.metadata_records.clear_elr_record import ClearElrRecord
 from odradek.protocol.generated.metadata_records.config_record import ConfigRecord

@@ -29,8 +29,7 @@ from odradek.broker.controller.node_directories import (
 )
 from odradek.broker.controller.snapshot_files import KeptLogs, RestoredLogs, remove_left
 from odradek.broker.controller.topic_control import internal_configs, records_of_topic
-from odradek.broker.metadata.image import ResourceType
-from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS, is_topic_name
+from odradek.broker.metadata.image import INTERNAL_TOPICS, ResourceType, is_topic_name
 from odradek.protocol.generated.metadata_records.producer_ids_record import ProducerIdsRecord
 from odradek.protocol.generated.stored.voters_record import Endpoint, KRaftVersionFeature, Voter, VotersRecord
 from odradek.protocol.message import MetadataRecord

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import trio
 
 from odradek.broker.controller.machine import StoredRecord, runs
-from odradek.broker.metadata.image import METADATA_VERSION, MetadataImage
+from odradek.broker.metadata.image import CLUSTER_METADATA, METADATA_VERSION, MetadataImage, is_topic_name
 from odradek.broker.metadata.snapshot import records_of
-from odradek.broker.metadata.topic_name_rules import CLUSTER_METADATA, is_topic_name
 from odradek.broker.runtime.machine import Machine, Producer
 from odradek.protocol import metadata_records
 from odradek.protocol.generated.metadata_records.partition_record import PartitionRecord

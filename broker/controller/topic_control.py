@@ -11,13 +11,16 @@ from odradek.broker.config.requirements import takes_replicas
 from odradek.broker.config.tiered_storage import check_topic
 from odradek.broker.controller.config_control import config_records
 from odradek.broker.controller.state import Decision, MetadataState, each_by_itself
-from odradek.broker.metadata.image import METADATA_VERSION, BrokerRegistration, ResourceType, directory_of
-from odradek.broker.metadata.topic_name_rules import (
+from odradek.broker.metadata.image import (
     CONSUMER_OFFSETS,
+    METADATA_VERSION,
     SHARE_GROUP_STATE,
     TRANSACTION_STATE,
+    BrokerRegistration,
+    ResourceType,
     check_topic_name,
     collision_key,
+    directory_of,
 )
 from odradek.broker.releases.release import Release, release_of
 from odradek.protocol.errors import ErrorCode, KafkaError, as_value

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS
+from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.message import ZERO_UUID
 
 if TYPE_CHECKING:
@@ -317,3 +318,53 @@ class ControllerRegistration(NamedTuple):
     endpoints: tuple[Endpoint, ...]
     features: dict[str, tuple[int, int]]
     zk_migration_ready: bool = False
+
+
+# -- names of topics: Kafka's own ones, and which are valid
+
+
+CONSUMER_OFFSETS = "__consumer_offsets"
+TRANSACTION_STATE = "__transaction_state"
+SHARE_GROUP_STATE = "__share_group_state"
+CLUSTER_METADATA = "__cluster_metadata"
+"""The topic of the controllers, which no client can create."""
+INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE})
+
+MAX_NAME_LENGTH = 249
+_LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+\Z")
+
+
+def _as_ever(refusal: str, default: str, /, **values: object) -> str:
+    return default
+
+
+def check_topic_name(name: str, wording: Callable[..., str] = _as_ever) -> None:
+    """INVALID_TOPIC_EXCEPTION if `name` cannot name a topic. `wording`: see `Release.text`."""
+    if name == "":
+        refusal, problem = "empty name", "the empty string is not allowed"
+    elif name in (".", ".."):
+        refusal, problem = "name of dots", f"'{name}' is not allowed"
+    elif len(name) > MAX_NAME_LENGTH:
+        refusal = "long name"
+        problem = f"the length of '{name}' is longer than the max allowed length {MAX_NAME_LENGTH}"
+    elif not _LEGAL_NAME.match(name):
+        refusal = "characters of a name"
+        problem = f"'{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+    else:
+        return
+    text = wording(refusal, f"Topic name is invalid: {problem}", name=name)
+    raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, text)
+
+
+def is_topic_name(name: str) -> bool:
+    """Whether clients can create a topic of that name, or brokers for themselves."""
+    try:
+        check_topic_name(name)
+    except KafkaError:
+        return False
+    return name != CLUSTER_METADATA
+
+
+def collision_key(name: str) -> str | None:
+    """The form that names share which metrics cannot distinguish (`a.b` and `a_b`); None for a name without either."""
+    return name.replace(".", "_") if "." in name or "_" in name else None

@@ -18,8 +18,8 @@ from odradek.broker.metadata.image import (
     ResourceType,
     TopicImage,
     acl_content,
+    collision_key,
 )
-from odradek.broker.metadata.topic_name_rules import collision_key
 
 if TYPE_CHECKING:
     from odradek.protocol.message import MetadataRecord

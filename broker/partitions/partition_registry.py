@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import trio
 
 from odradek.broker.config.broker_config import BrokerConfig, TopicConfig
-from odradek.broker.metadata.image import MetadataDelta, MetadataImage, ResourceType, TopicImage
-from odradek.broker.metadata.topic_name_rules import INTERNAL_TOPICS
+from odradek.broker.metadata.image import INTERNAL_TOPICS, MetadataDelta, MetadataImage, ResourceType, TopicImage
 from odradek.broker.partitions.partition import Partition
 from odradek.storage.backend import StorageError
 from odradek.storage.memory_backend import MemoryBackend

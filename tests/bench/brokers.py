@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from odradek.broker.coordinator.service import partition_for
-from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS
+from odradek.broker.metadata.image import CONSUMER_OFFSETS
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest
 from odradek.protocol.generated.messages.incremental_alter_configs import (
     AlterableConfig,

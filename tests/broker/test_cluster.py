@@ -9,7 +9,7 @@ import pytest
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.config.changes import Assignment, Change
-from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS
+from odradek.broker.metadata.image import CONSUMER_OFFSETS
 from odradek.protocol.errors import ErrorCode, KafkaError
 
 

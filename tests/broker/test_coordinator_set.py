@@ -6,8 +6,7 @@ import odradek
 from odradek.broker.cluster import Cluster
 from odradek.broker.controller.feature_control import FeatureUpdate, update_features
 from odradek.broker.controller.feature_levels import SHARE_VERSION
-from odradek.broker.metadata.image import ResourceType
-from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS
+from odradek.broker.metadata.image import CONSUMER_OFFSETS, ResourceType
 from tests.fakes.configs import set_configs
 
 

@@ -35,6 +35,7 @@ from odradek.broker.coordinator.transaction.verification import (
     TransactionVerifier,
     produce_error,
 )
+from odradek.broker.metadata.image import CONSUMER_OFFSETS
 from odradek.broker.partitions.partition import Partition
 from odradek.broker.partitions.waiters import Waiter
 from odradek.broker.runtime.machine import Effect, Producer
@@ -49,8 +50,6 @@ from odradek.storage.partition_log import AppendOrigin
 if TYPE_CHECKING:
     from odradek.broker.metadata.node import Node
     from odradek.broker.partitions.partition_registry import PartitionRegistry
-
-GROUP_TOPIC = "__consumer_offsets"
 
 # What ends the attempt for good: the partition is gone, or somebody newer has taken the transaction over. Anything else
 # (a partition without a leader, too few replicas, a full disk) is tried again.
@@ -160,7 +159,7 @@ class MarkerWriter:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)  # as Kafka
         if partition.log.config.message_format < FORMAT_OF_BATCHES:
             return None  # older formats have no transactions
-        if topic_name == GROUP_TOPIC:
+        if topic_name == CONSUMER_OFFSETS:
             offset = self._groups().shard(index, node).complete_transaction(producer, commit, coordinator_epoch)
             return self._uncommitted(partition, offset)
         now_ms = self._clock.now_ms()

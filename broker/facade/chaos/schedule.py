@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from odradek.broker.metadata.image import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 _LINE = re.compile(
     r"^\s*(?:#(?P<number>\d+)\s+)?(?P<at>\d+(?:\.\d+)?)\s+(?P<call>\w+\(.*\))(?:\s+for\s+(?P<lasts>\S+))?\s*$"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from odradek.broker.config.broker_config import ConfigError, TopicConfig
-from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS, TRANSACTION_STATE
+from odradek.broker.metadata.image import CONSUMER_OFFSETS, TRANSACTION_STATE
 from odradek.client_security.options import PLAIN_TEXT, ClientSecurity, SecurityOptionError
 from odradek.commands import CommandError, CommandParser, add_bootstrap_servers, add_client_config, client_security
 from odradek.commands.why import ClusterReader, check

@@ -14,8 +14,7 @@ import pytest
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.config.broker_config import DEFAULTS_OF_ODRADEK
-from odradek.broker.metadata.image import ResourceType
-from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS, TRANSACTION_STATE
+from odradek.broker.metadata.image import CONSUMER_OFFSETS, TRANSACTION_STATE, ResourceType
 from odradek.broker.releases.release import DEFAULT
 from odradek.protocol.apis import API_BY_NAME
 from odradek.protocol.json_form import from_json, to_json

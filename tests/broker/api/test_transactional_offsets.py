@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.coordinator.transaction.service import GROUP_TOPIC
+from odradek.broker.metadata.image import CONSUMER_OFFSETS
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
 from odradek.broker.requests.parked_request import is_coroutine
 from odradek.protocol.errors import ErrorCode
@@ -66,7 +66,7 @@ async def _commits(version: int) -> None:
             assert not is_coroutine(answer)
             assert code_of(answer) == ErrorCode.NONE
         partition = cluster.services.groups().partition_for("group")
-        log = cluster.topics.by_name(GROUP_TOPIC).partitions[partition].log
+        log = cluster.topics.by_name(CONSUMER_OFFSETS).partitions[partition].log
         assert log.has_ongoing_transaction(*client.producer)
 
 

@@ -21,8 +21,7 @@ from odradek.broker.controller.topic_control import (
     records_of_topic,
     spread,
 )
-from odradek.broker.metadata.image import BrokerRegistration, ResourceType
-from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS, TRANSACTION_STATE
+from odradek.broker.metadata.image import CONSUMER_OFFSETS, TRANSACTION_STATE, BrokerRegistration, ResourceType
 from odradek.broker.metadata.writer import ImageWriter
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.record_batch import build_batch

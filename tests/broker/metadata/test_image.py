@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.metadata.image import BrokerRegistration, MetadataDelta, PartitionRegistration, directory_of
+from odradek.broker.metadata.image import (
+    BrokerRegistration,
+    MetadataDelta,
+    PartitionRegistration,
+    check_topic_name,
+    collision_key,
+    directory_of,
+)
+from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.fakes.configs import set_configs
 from tests.fakes.nodes import set_node_up
 
@@ -65,3 +73,37 @@ def test_a_partition_under_reassignment() -> None:
 )
 def test_a_broker_leads_while_it_is_neither_fenced_nor_stopping(fenced: bool, stopping: bool, active: bool) -> None:
     assert BrokerRegistration(1, 0, bytes(16), (), {}, None, fenced, stopping, ()).is_active is active
+
+
+# -- names of topics: Kafka's own ones, and which are valid
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("", "the empty string is not allowed"),
+        (".", "'.' is not allowed"),
+        ("..", "'..' is not allowed"),
+        ("x" * 250, f"the length of '{'x' * 250}' is longer than the max allowed length 249"),
+        ("a b", "'a b' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"),
+        ("a\n", "'a\n' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"),
+        ("größe", "'größe' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"),
+    ],
+)
+def test_a_topic_name_that_kafka_refuses_is_refused(name: str, problem: str) -> None:
+    with pytest.raises(KafkaError) as refused:
+        check_topic_name(name)
+    assert refused.value.code is ErrorCode.INVALID_TOPIC_EXCEPTION
+    assert refused.value.message == f"Topic name is invalid: {problem}"
+
+
+@pytest.mark.parametrize("name", ["a", "x" * 249, "...", "A-z_0.9", "__consumer_offsets"])
+def test_a_topic_name_that_kafka_takes_is_taken(name: str) -> None:
+    check_topic_name(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "key"), [("a.b", "a_b"), ("a_b", "a_b"), ("a.b_c", "a_b_c"), ("plain", None), ("a-b", None)]
+)
+def test_names_that_collide_share_a_key(name: str, key: str | None) -> None:
+    assert collision_key(name) == key

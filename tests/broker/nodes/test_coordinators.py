@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from odradek import KafkaBroker
-from odradek.broker.metadata.topic_name_rules import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from odradek.broker.metadata.image import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from odradek.protocol.errors import ErrorCode as E
 from odradek.protocol.generated.messages.init_producer_id import InitProducerIdRequest
 from odradek.protocol.generated.messages.list_groups import ListGroupsRequest

@@ -13,7 +13,7 @@ from enum import IntEnum
 from typing import NamedTuple, TypeVar
 
 from odradek.broker.coordinator.group.topics import TopicSource
-from odradek.broker.metadata.topic_name_rules import check_topic_name
+from odradek.broker.metadata.image import check_topic_name
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages import streams_group_describe as d
 from odradek.protocol.generated.messages import streams_group_heartbeat as h

@@ -11,7 +11,7 @@ from odradek import KafkaBroker
 from odradek.broker.config.broker_config import DEFAULT_PERSISTER, NO_OP_PERSISTER, BrokerConfig, ConfigError
 from odradek.broker.coordinator.share_state.commands import InitializeState, ReadState, ReadSummary, WriteState
 from odradek.broker.coordinator.share_state.service import NoOpPersister, ShareStateClient
-from odradek.broker.metadata.topic_name_rules import SHARE_GROUP_STATE
+from odradek.broker.metadata.image import SHARE_GROUP_STATE
 from odradek.broker.partitions.share.share_partition import StateWrite
 from odradek.broker.partitions.share.states import ShareKey
 from odradek.protocol.errors import ErrorCode, KafkaError
