@@ -12,8 +12,10 @@ Topics that exist come first, in the order asked for, then those that do not.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable
-from typing import cast
+from collections.abc import Collection, Coroutine, Hashable, Iterable
+from typing import Any, cast
+
+import trio
 
 from odradek.broker.api.lookups import reachable, told_controller
 from odradek.broker.controller import topic_control
@@ -31,6 +33,7 @@ from odradek.broker.requests.handlers import ByItem, handles
 from odradek.broker.requests.parked_request import EncodedBody
 from odradek.broker.requests.quota_switch import mutations_of
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
+from odradek.broker.worker import in_thread
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
@@ -64,6 +67,12 @@ _BYTES_OF_A_NAME = 150
 _LISTENERS_FROM = 6
 
 
+Answer = MetadataResponse | EncodedBody
+
+_AT_ONCE = 400
+"""Topics and partitions that are described before other clients get their turn: some milliseconds of work."""
+
+
 @handles(
     MetadataRequest,
     access=ByItem(
@@ -73,11 +82,11 @@ _LISTENERS_FROM = 6
         guard="guarded_metadata",
     ),
 )
-def metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | EncodedBody:
+def metadata(ctx: RequestContext, request: MetadataRequest) -> Answer | Coroutine[Any, Any, Answer]:
     """Nodes, controller and topics; creates missing topics where client and broker allow it.
 
     The encoded answer is kept until topics, leaders or nodes change: clients of large clusters ask for the same again
-    and again.
+    and again. Other clients are served while many topics are described.
     """
     asked = request.topics
     version = ctx.api_version
@@ -95,7 +104,10 @@ def metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse 
     if encoded is not None:
         return cast(EncodedBody, encoded)
     if asked is None or asks_for_all(request, version):
-        topics = [topic_answer(ctx, topic, request) for topic in image.topics.values()]
+        if len(image.topics) > _AT_ONCE:
+            return _of_many(ctx, request, nodes, key)
+        live = live_nodes(ctx)
+        topics = [topic_answer(ctx, topic, request, live) for topic in image.topics.values()]
     else:
         if _is_ahead_of(request, version):
             return _refused(request, ErrorCode.INVALID_REQUEST)
@@ -106,15 +118,45 @@ def metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse 
             return _refused(request, ErrorCode.UNKNOWN_SERVER_ERROR)
         else:
             topics = topics_by_name(ctx, request, list({cast(str, t.name): None for t in asked}))
-    response = response_of(ctx, nodes, topics)
-    if request.include_cluster_authorized_operations:
-        response.cluster_authorized_operations = ALL_CLUSTER_OPERATIONS
+    response = _whole(ctx, request, nodes, topics)
     if any(topic.error_code != ErrorCode.NONE for topic in topics):
         # A missing topic may be created by the next request for it.
         return response
     encoded = EncodedBody(codec(MetadataResponse, version).encode(response))
     size = len(encoded.body) + _BYTES_OF_A_NAME * (0 if asked is None else len(asked))
     ctx.services.answers.keep("Metadata", key, encoded, size)
+    return encoded
+
+
+def _whole(
+    ctx: RequestContext, request: MetadataRequest, nodes: Iterable[NodeSeen], topics: list[MetadataResponseTopic]
+) -> MetadataResponse:
+    response = response_of(ctx, nodes, topics)
+    if request.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = ALL_CLUSTER_OPERATIONS
+    return response
+
+
+async def _of_many(
+    ctx: RequestContext, request: MetadataRequest, nodes: tuple[NodeSeen, ...], key: Hashable
+) -> EncodedBody:
+    """The answer about all of many topics, which is kept unless they change meanwhile."""
+    image, kept = ctx.services.image, ctx.services.answers
+    version = image.topics_version
+    live = live_nodes(ctx)
+    topics = []
+    left = _AT_ONCE
+    for topic in list(image.topics.values()):
+        topics.append(topic_answer(ctx, topic, request, live))
+        left -= 1 + len(topic.partitions)
+        if left <= 0:
+            await trio.lowlevel.checkpoint()
+            left = _AT_ONCE
+    response = _whole(ctx, request, nodes, topics)
+    encoded = EncodedBody(await in_thread(codec(MetadataResponse, ctx.api_version).encode, response))
+    if image.topics_version == version:
+        kept.of("Metadata", version)
+        kept.keep("Metadata", key, encoded, len(encoded.body))
     return encoded
 
 
@@ -178,7 +220,8 @@ def topics_by_id(ctx: RequestContext, request: MetadataRequest, ids: list[bytes]
         MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id) for topic_id in ids if topic_id not in known
     ]
     found = [known[topic_id] for topic_id in ids if topic_id in known]
-    return unknown + [topic_answer(ctx, topic, request) for topic in found]
+    live = live_nodes(ctx)
+    return unknown + [topic_answer(ctx, topic, request, live) for topic in found]
 
 
 def topics_by_name(ctx: RequestContext, request: MetadataRequest, names: list[str]) -> list[MetadataResponseTopic]:
@@ -186,13 +229,14 @@ def topics_by_name(ctx: RequestContext, request: MetadataRequest, names: list[st
     found: list[MetadataResponseTopic] = []
     missing: list[MetadataResponseTopic] = []
     wanted: list[str] = []
+    live = live_nodes(ctx)
     creates = may_create(ctx, request)
     early = ctx.release.tells_leader_not_available
     code_when_created = ErrorCode.LEADER_NOT_AVAILABLE if early else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     for name in names:
         topic = topics.get(name)
         if topic is not None:
-            found.append(topic_answer(ctx, topic, request))
+            found.append(topic_answer(ctx, topic, request, live))
         else:
             code = _code_of_missing(name)
             created = creates and code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -251,9 +295,15 @@ def _topic_operations(request: MetadataRequest) -> int:
     return ALL_TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
 
 
-def topic_answer(ctx: RequestContext, topic: TopicImage, request: MetadataRequest) -> MetadataResponseTopic:
+def live_nodes(ctx: RequestContext) -> tuple[int, ...]:
+    """The nodes that are up and have the client's listener."""
+    return tuple(node.id for node, _ in reachable(ctx, ctx.services.up_nodes()))
+
+
+def topic_answer(
+    ctx: RequestContext, topic: TopicImage, request: MetadataRequest, live: tuple[int, ...]
+) -> MetadataResponseTopic:
     """The topic as Metadata shows it, kept until the topic or the set of live nodes changes."""
-    live = tuple(node.id for node, _ in reachable(ctx, ctx.services.up_nodes()))
     unreachable = ErrorCode.LISTENER_NOT_FOUND if ctx.api_version >= _LISTENERS_FROM else ErrorCode.LEADER_NOT_AVAILABLE
     kept = ctx.services.answers.topics
     key = (topic.topic_id, request.include_topic_authorized_operations)
@@ -358,7 +408,7 @@ def describe_topic_partitions(
 
 
 def _describe(ctx: RequestContext, topic: TopicImage, first: int, end: int) -> DescribeTopicPartitionsResponseTopic:
-    live = {node.id for node, _ in reachable(ctx, ctx.services.up_nodes())}
+    live = live_nodes(ctx)
     return DescribeTopicPartitionsResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
@@ -391,7 +441,7 @@ _DESCRIBE, _CREATE, _TOPIC = Operation.DESCRIBE, Operation.CREATE, Resource.TOPI
 _CLUSTER_OPERATIONS_IN = range(8, 11)
 
 
-def guarded_metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | EncodedBody:
+def guarded_metadata(ctx: RequestContext, request: MetadataRequest) -> Answer | Coroutine[Any, Any, Answer]:
     """The part of the answer that the client may see. Where that is everything asked for, the plain handler's kept
     answers serve.
     """
@@ -404,7 +454,8 @@ def guarded_metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataR
         visible = ctx.allowed(_DESCRIBE, _TOPIC, topics, tell=False)
         if len(visible) == len(topics) and not wants_bits:
             return metadata(ctx, request)
-        shown = [topic_answer(ctx, topic, request) for topic in topics.values() if topic.name in visible]
+        live = live_nodes(ctx)
+        shown = [topic_answer(ctx, topic, request, live) for topic in topics.values() if topic.name in visible]
         return _response(ctx, request, [], shown, [])
     ids = list({t.topic_id: None for t in request.topics or () if t.topic_id != ZERO_UUID})
     if ids:
@@ -424,7 +475,7 @@ def _by_id(ctx: RequestContext, request: MetadataRequest, ids: list[bytes]) -> M
 
 def _by_name(
     ctx: RequestContext, request: MetadataRequest, names: list[str], wants_bits: bool
-) -> MetadataResponse | EncodedBody:
+) -> Answer | Coroutine[Any, Any, Answer]:
     allowed = ctx.allowed(_DESCRIBE, _TOPIC, names)
     uncreatable = _uncreatable(ctx, request, [name for name in names if name in allowed])
     if len(allowed) == len(names) and not uncreatable and not wants_bits:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import trio
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.config.broker_config import BrokerConfig
+from odradek.broker.controller.topic_control import NewTopic, create_topics
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.broker.security.principal import Principal
 from odradek.protocol.errors import ErrorCode
@@ -19,7 +21,7 @@ from odradek.protocol.generated.messages.describe_topic_partitions import (
 from odradek.protocol.generated.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from odradek.protocol.message import ZERO_UUID
 from tests.fakes.acls import allow
-from tests.fakes.ask import ask
+from tests.fakes.ask import ask, ask_patiently
 from tests.fakes.nodes import set_node_up
 
 
@@ -50,6 +52,28 @@ def test_metadata_of_all_topics_and_of_none(cluster: Cluster, version: int) -> N
     assert len(nothing.topics) == (2 if version == 0 else 0)
     if version > 0:
         assert codes(ask(cluster, MetadataRequest(None), version)) == [(0, "a"), (0, "b")]
+
+
+@pytest.mark.trio
+async def test_others_are_served_while_many_topics_are_described(cluster: Cluster) -> None:
+    cluster.services.controller.ask(create_topics, [NewTopic(f"n-{number}", 1, 1) for number in range(450)])
+    served = 0
+
+    async def another_client() -> None:
+        nonlocal served
+        while True:
+            served += 1
+            await trio.lowlevel.checkpoint()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(another_client)
+        response = await ask_patiently(cluster, MetadataRequest(None), 12)
+        nursery.cancel_scope.cancel()
+    assert served > 2
+    assert codes(response) == [(0, name) for name in cluster.services.image.topics]
+    assert ask(cluster, MetadataRequest(None), 12) == response, "it is kept"
+    cluster.create_topic("one-more")
+    assert len((await ask_patiently(cluster, MetadataRequest(None), 12)).topics) == len(response.topics) + 1
 
 
 def test_partitions_show_leaders_replicas_and_who_is_away(cluster: Cluster) -> None:
