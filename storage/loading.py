@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from odradek.protocol.errors import CorruptDataError
 from odradek.storage.backend import LoadedLog, LogStore, StorageError
@@ -13,8 +13,17 @@ from odradek.storage.producer_state import ProducerStates
 from odradek.storage.segment import Segment
 
 
+class Tier(NamedTuple):
+    """The part of a log in the remote tier: everything up to `highest_offset` (-1: nothing). Local segments begin at
+    `local_start`.
+    """
+
+    local_start: int
+    highest_offset: int = -1
+
+
 class OpenLog(Protocol):
-    """A `PartitionLog`, for the modules that it imports: loading, truncation, retention, compaction, tiering."""
+    """A `PartitionLog`, for the modules that it imports: loading, truncation, retention, compaction."""
 
     name: str
     segments: list[Segment]
@@ -28,6 +37,7 @@ class OpenLog(Protocol):
     recovery_point: int
     cleaner_offset: int
     uncleanable: bool
+    tier: Tier | None
 
     @property
     def config(self) -> LogConfig: ...

@@ -26,17 +26,17 @@ from odradek.protocol.record_batch import (
     read_batch,
 )
 from odradek.protocol.records import Buffer
-from odradek.storage import loading, segment_lookup, tiering, trimming
+from odradek.storage import loading, segment_lookup, trimming
 from odradek.storage.backend import BatchStore, LogBackend, LogStore, SegmentStores, StorageError
 from odradek.storage.checked_records import CheckedRecords
 from odradek.storage.formats.segment_files import AbortedTxn
 from odradek.storage.leader_epochs import LeaderEpochs
+from odradek.storage.loading import Tier
 from odradek.storage.log_config import LogConfig
 from odradek.storage.memory_backend import MemoryBatchStore
 from odradek.storage.producer_state import BatchMetadata, CompletedTxn, ProducerState, ProducerStates
 from odradek.storage.segment import Segment
 from odradek.storage.segment_lookup import Looks, TimestampOffset
-from odradek.storage.tiering import Tier
 from odradek.storage.validation import (
     RecordsRefused,
     RecordValidationError,
@@ -227,7 +227,7 @@ class PartitionLog:
     @property
     def local_segments(self) -> list[Segment]:
         """The segments, without those that are in the remote tier alone."""
-        return self.segments if self.tier is None else self.segments[tiering.first_local(self) :]
+        return self.segments if self.tier is None else self.segments[trimming.first_local(self) :]
 
     @property
     def first_readable_offset(self) -> int:
@@ -397,7 +397,7 @@ class PartitionLog:
             if segment.size:
                 segment = self.roll(now_ms, base_offset)
                 if config.retention_bytes >= 0 and config.delete and self.tier is None:
-                    trimming.drop_by_size(self, now_ms)
+                    trimming.drop_by_size(self, now_ms, config.retention_bytes)
         segment.append(data, base_offset, leader_epoch, last_offset, max_timestamp, config.index_interval_bytes)
         segment.last_modified_ms = now_ms
         if leader_epoch != self.leader_epochs.latest and leader_epoch >= 0:
@@ -636,8 +636,6 @@ class PartitionLog:
 
     def apply_retention(self, now_ms: int) -> int:
         """Drop the segments that the config no longer keeps (of a tiered log, locally); returns their number."""
-        if self.tier is not None:
-            return tiering.apply_local_retention(self, now_ms)
         return trimming.apply_retention(self, now_ms)
 
     def compact(self, now_ms: int, *, force: bool = False) -> CompactionResult | None:

@@ -15,7 +15,7 @@ import trio
 
 from odradek.broker.metadata.image import ResourceType
 from odradek.protocol.long_work import LongStep
-from odradek.storage import tiering
+from odradek.storage import trimming
 
 if TYPE_CHECKING:
     from odradek.broker.clock import BrokerClock
@@ -76,8 +76,8 @@ def _compaction(partition: Partition, now_ms: int) -> Iterator[object]:
 
 def _tiering(partition: Partition, now_ms: int) -> Iterator[object]:
     log = partition.log
-    tiering.copy(log)
-    dropped = tiering.expire(log, now_ms)
+    trimming.copy_to_tier(log)
+    dropped = trimming.expire_tiered(log, now_ms)
     if dropped:
         _log.info(
             "retention dropped %d tiered segments of %s, it starts at %d", dropped, log.name, log.log_start_offset

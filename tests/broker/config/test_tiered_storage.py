@@ -11,7 +11,7 @@ import pytest
 from odradek import KafkaBroker
 from odradek.broker.config.broker_config import BrokerConfig, ConfigError
 from odradek.broker.config.tiered_storage import FORGETS, FORGETS_METADATA, STORAGES, check_broker, check_topic
-from odradek.storage.tiering import Tier
+from odradek.storage.loading import Tier
 from tests.fakes.wire_client import WireClient
 from tests.scenarios.tiered_storage import BROKER, CASES, VECTORS, transcribe
 
