@@ -82,7 +82,10 @@ def dump(path: Path) -> Iterator[Item]:
         yield _error(path, None, str(error.message).removeprefix(f"{path}: "))
         return
     yield {"kind": "file", "path": _shown(path), "size": len(data)}
-    yield from reader(path, data)
+    try:
+        yield from reader(path, data)
+    except CorruptDataError as error:
+        yield _error(path, None, str(error))
 
 
 def _reader(path: Path) -> Callable[[Path, Any], Iterator[Item]] | None:
@@ -265,20 +268,12 @@ def _dump_time_index(path: Path, data: bytes) -> Iterator[Item]:
 
 
 def _dump_txn_index(path: Path, data: bytes) -> Iterator[Item]:
-    try:
-        for entry in parse_txn_index(data):
-            yield {"kind": "txnindex", "version": 0, **entry._asdict()}
-    except CorruptDataError as error:
-        yield _error(path, None, str(error))
+    for entry in parse_txn_index(data):
+        yield {"kind": "txnindex", "version": 0, **entry._asdict()}
 
 
 def _dump_snapshot(path: Path, data: bytes) -> Iterator[Item]:
-    try:
-        states = parse_snapshot(data)
-    except CorruptDataError as error:
-        yield _error(path, None, str(error))
-        return
-    for state in states:
+    for state in parse_snapshot(data):
         last = state.batches[-1] if state.batches else None
         item: Item = {
             "kind": "producer",
@@ -300,19 +295,13 @@ def _dump_snapshot(path: Path, data: bytes) -> Iterator[Item]:
 
 
 def _dump_leader_epochs(path: Path, data: bytes) -> Iterator[Item]:
-    try:
-        for epoch, start in parse_leader_epochs(data):
-            yield {"kind": "leader_epoch", "leader_epoch": epoch, "start_offset": start}
-    except CorruptDataError as error:
-        yield _error(path, None, str(error))
+    for epoch, start in parse_leader_epochs(data):
+        yield {"kind": "leader_epoch", "leader_epoch": epoch, "start_offset": start}
 
 
 def _dump_offsets(path: Path, data: bytes) -> Iterator[Item]:
-    try:
-        for (topic, partition), offset in sorted(parse_offsets(data).items()):
-            yield {"kind": "checkpoint", "topic": topic, "partition": partition, "offset": offset}
-    except CorruptDataError as error:
-        yield _error(path, None, str(error))
+    for (topic, partition), offset in sorted(parse_offsets(data).items()):
+        yield {"kind": "checkpoint", "topic": topic, "partition": partition, "offset": offset}
 
 
 def _dump_text(path: Path, data: bytes) -> Iterator[Item]:
