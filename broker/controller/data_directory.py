@@ -71,30 +71,20 @@ def records_of_folders(
             continue
         placed = [[nodes[index % len(nodes)]] for index in range(max(partitions) + 1)]
         configs = {key: text for key, text in internal_configs(name, config, len(nodes)).items() if text is not None}
-        records += _topic(backend, name, topic_id, placed, configs, directory_ids)
+        # The topic has its folders already: leader epochs continue after those of its logs.
+        epochs = [latest_epoch(backend, name, index) + 1 for index in range(len(placed))]
+        records += records_of_topic(
+            name,
+            topic_id,
+            placed,
+            configs,
+            directory_of=directory_ids.__getitem__,
+            leader_epoch_of=epochs.__getitem__,
+        )
         next_producer_id = max(next_producer_id, *(_after_producers(backend, name, index) for index in partitions))
     if next_producer_id:
         records.append(ProducerIdsRecord(-1, -1, next_producer_id))
     return records
-
-
-def _topic(
-    backend: DiskBackend,
-    name: str,
-    topic_id: bytes,
-    placed: Sequence[Sequence[int]],
-    configs: Mapping[str, str],
-    directory_ids: Mapping[int, bytes],
-) -> list[MetadataRecord]:
-    """A topic that has its folders already; leader epochs continue after those of its logs."""
-    return records_of_topic(
-        name,
-        topic_id,
-        placed,
-        configs,
-        directory_of=directory_ids.__getitem__,
-        leader_epoch_of=lambda index: latest_epoch(backend, name, index) + 1,
-    )
 
 
 def _after_producers(backend: DiskBackend, name: str, index: int) -> int:
