@@ -68,7 +68,7 @@ class Controller:
 
     Owner: the cluster. `image` is one object for the controller's whole life, empty until `open`. `publishers` are
     called in their order after each change; `open` publishes everything there is. They may read what they like, and ask
-    for further changes only through `submit`. `active_since_ms`: when `controller_id` became the controller.
+    for further changes only through `post`. `active_since_ms`: when `controller_id` became the controller.
     """
 
     def __init__(
@@ -214,7 +214,7 @@ class Controller:
         self.log.take_snapshot_if_due(self.image, self.image_copied, self._clock.now_ms())
         return reply
 
-    def submit(
+    def post(
         self, rule: Callable[Concatenate[MetadataState, P], Decision[R]], *arguments: P.args, **named: P.kwargs
     ) -> None:
         """Follow a rule whose outcome nobody waits for, after the present one."""

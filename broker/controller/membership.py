@@ -174,7 +174,7 @@ class Membership:
             return
         for node in (*self._nodes.values(), *self._separate.values()):
             if node.up and node.id in self._started and node.id not in image.controllers:
-                self._controller.submit(register_controller, node.id, new_uuid(), controller_endpoints(node))
+                self._controller.post(register_controller, node.id, new_uuid(), controller_endpoints(node))
 
     def _register_controller(self, node: Node) -> None:
         self._started.add(node.id)

@@ -213,7 +213,7 @@ class ReplicaDirectories:
         if assigned:
             from odradek.broker.controller.partition_control import assign_replicas
 
-            self._controller.submit(assign_replicas, self.node_id, assigned)
+            self._controller.post(assign_replicas, self.node_id, assigned)
 
 
 class NodeDirectories:

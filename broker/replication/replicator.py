@@ -266,7 +266,7 @@ class Replicator:
             topic_id = partition.topic.topic_id
             from odradek.broker.controller.partition_control import NewIsr, change_isr
 
-            self._controller.submit(change_isr, [NewIsr(topic_id, partition.index, partition.partition_epoch, isr)])
+            self._controller.post(change_isr, [NewIsr(topic_id, partition.index, partition.partition_epoch, isr)])
         if moved or replicas.take_moved_starts():
             partition.waiters.wake_all()
         if replicas.in_step and not self.cuts and set(partition.isr) == set(partition.replicas):
