@@ -172,7 +172,7 @@ class Broker(Named):
         topics = self._cluster.topics
         if limit is not None and limit < 0:
             raise ValueError(f"limit={limit}: expected 0 or more records")
-        bounds = self._look(lambda: bounds_of(topics, topic, partition, isolation, start))
+        bounds = self._look(lambda: bounds_of(topics, topic, partition, isolation, lambda *_: start or 0))
 
         def read() -> Iterator[StoredRecord]:
             return islice(read_records(self._look, topics, topic, bounds, isolation, control), limit)

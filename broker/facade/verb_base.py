@@ -7,10 +7,10 @@ and built on `BlockingVerbs`.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import trio
 
@@ -18,16 +18,7 @@ from odradek.broker.facade.broker import Broker
 from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.verbs.undo import TrioUndo
 
-
-class Closing(Protocol):
-    """An object whose ``async with`` block undoes or releases it."""
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None: ...
-
-
-C = TypeVar("C", bound=Closing)
+C = TypeVar("C", bound=AbstractAsyncContextManager[Any])
 
 
 class Pending(Generic[C]):

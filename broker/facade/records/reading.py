@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -35,29 +35,26 @@ class Bounds(NamedTuple):
     aborted: tuple[tuple[int, int], ...]
 
 
+Start = Callable[[int, int, int], int]
+"""(index of a partition, first visible offset, end) -> the offset to begin at."""
+
+
 def bounds_of(
-    topics: PartitionRegistry, topic: str, partition: int | None, isolation: Isolation, start: int | None = None
+    topics: PartitionRegistry, topic: str, partition: int | None, isolation: Isolation, start: Start
 ) -> list[Bounds]:
     """The visible parts of the log from ``start`` on, in the broker's thread. Raises as `find_partitions`."""
     if isolation not in ("read_uncommitted", "read_committed"):
         raise ValueError(f"isolation={isolation!r}: expected read_uncommitted or read_committed")
-    return [_bounds(each, isolation, start or 0) for each in find_partitions(topics, topic, partition)]
+    return [_bounds(each, isolation, start) for each in find_partitions(topics, topic, partition)]
 
 
-def _bounds(partition: Partition, isolation: Isolation, start: int) -> Bounds:
+def _bounds(partition: Partition, isolation: Isolation, start: Start) -> Bounds:
     log = partition.log
-    first = max(log.log_start_offset, start)
-    if isolation == "read_uncommitted":
-        return Bounds(partition.index, first, log.high_watermark, ())
-    end = log.last_stable_offset
-    if first >= end:
-        return Bounds(partition.index, first, end, ())
-    return Bounds(
-        partition.index,
-        first,
-        end,
-        tuple((producer_id, offset) for producer_id, offset in log.aborted_transactions(first, end)),
-    )
+    committed = isolation == "read_committed"
+    end = log.last_stable_offset if committed else log.high_watermark
+    first = max(log.log_start_offset, start(partition.index, log.log_start_offset, end))
+    aborted = log.aborted_transactions(first, end) if committed and first < end else ()
+    return Bounds(partition.index, first, end, tuple((producer_id, offset) for producer_id, offset in aborted))
 
 
 def read_records(

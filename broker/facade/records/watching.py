@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import Future
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -11,7 +10,7 @@ from odradek.broker.clock import check_number, in_event_loop
 from odradek.broker.facade.records.reading import Bounds, bounds_of, read_records
 from odradek.broker.facade.records.record import Isolation, StoredRecord
 from odradek.broker.facade.thread_bridge import BrokerClosedError, blocking_look, trio_look
-from odradek.broker.partitions.lookups import find_partition, find_partitions, find_topic
+from odradek.broker.partitions.lookups import find_partitions, find_topic
 from odradek.broker.partitions.waiters import Waiter
 
 if TYPE_CHECKING:
@@ -120,20 +119,15 @@ class RecordWait:
     def _begin(self) -> tuple[Future[None], list[Bounds]]:
         """Watch for the next change, and return the parts of the log to read until then."""
         chosen = find_partitions(self._topics, self._topic, self._partition)
-        return self._watch.begin(chosen, "waited for"), list(self._news())
-
-    def _news(self) -> Iterator[Bounds]:
-        for bounds in bounds_of(self._topics, self._topic, self._partition, self._isolation):
-            first = max(bounds.first, self._positions.get(bounds.partition, 0))
-            if first < bounds.end:
-                yield bounds._replace(first=first, aborted=self._aborted(bounds.partition, first, bounds.end))
-
-    def _aborted(self, index: int, first: int, end: int) -> tuple[tuple[int, int], ...]:
-        """The aborted transactions that end after ``first``; others would hide later records of their producers."""
-        if self._isolation == "read_uncommitted":
-            return ()
-        log = find_partition(find_topic(self._topics, self._topic), index).log
-        return tuple((producer_id, offset) for producer_id, offset in log.aborted_transactions(first, end))
+        # Aborted transactions that ended before the position would hide later records of their producers.
+        news = bounds_of(
+            self._topics,
+            self._topic,
+            self._partition,
+            self._isolation,
+            lambda index, first, _: max(first, self._positions.get(index, 0)),
+        )
+        return self._watch.begin(chosen, "waited for"), [each for each in news if each.first < each.end]
 
     def __enter__(self) -> Self:
         return self
@@ -193,6 +187,7 @@ class RecordFollow:
         self._isolation: Isolation = isolation
         self._control = control
         self._followed: Topic | None = None
+        self._left_out = 0
         self._positions: dict[int, int] = {} if start is None or isinstance(start, int) else dict(enumerate(start))
         self._watch = TopicWatch(isolation)
 
@@ -225,21 +220,17 @@ class RecordFollow:
             if self._followed is not None:
                 self._positions = dict.fromkeys((each.index for each in chosen), 0)
             self._followed = topic
-        news = [self._news(each) for each in bounds_of(self._topics, self._topic, self._partition, self._isolation)]
-        return changed, [each for each, _ in news if each.first < each.end], sum(skipped for _, skipped in news)
+        self._left_out = 0
+        news = bounds_of(self._topics, self._topic, self._partition, self._isolation, self._begin_at)
+        return changed, [each for each in news if each.first < each.end], self._left_out
 
-    def _news(self, bounds: Bounds) -> tuple[Bounds, int]:
-        """The part of the log to read now, and how many offsets before it are skipped."""
-        number, first, end, _ = bounds
+    def _begin_at(self, number: int, first: int, end: int) -> int:
+        """Where to read on in a partition. What is skipped before it is counted."""
         position = max(first, min(self._positions.get(number, self._first(end)), end))
         begin = position if self._latest is None else max(position, end - self._latest)
-        skipped = begin - position if number in self._positions else 0
+        self._left_out += begin - position if number in self._positions else 0
         self._positions[number] = end
-        aborted: tuple[tuple[int, int], ...] = ()
-        if self._isolation == "read_committed" and begin < end:
-            log = find_partition(find_topic(self._topics, self._topic), number).log
-            aborted = tuple((producer_id, offset) for producer_id, offset in log.aborted_transactions(begin, end))
-        return Bounds(number, begin, end, aborted), skipped
+        return begin
 
     def _first(self, end: int) -> int:
         if self._start is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 from odradek.broker.facade.groups.view import Condition, GroupView, GroupWatch, condition_of, late
 from odradek.broker.facade.names import Named
@@ -60,14 +60,10 @@ class TrioGroup(GroupView):
         await self._broker._call(lambda: set_offsets(self._cluster, self.group_id, offsets))
 
 
-class _Call(Protocol):
-    def __call__(self, function: Callable[[], None], /) -> Awaitable[None]: ...
-
-
 class TrioTransactionHold(Named):
     """A hold on a transactional id. ``async with`` releases it at the end of the block."""
 
-    def __init__(self, held: Hold, call: _Call) -> None:
+    def __init__(self, held: Hold, call: Callable[[Callable[[], None]], Awaitable[None]]) -> None:
         self._held = held
         self._call = call
 

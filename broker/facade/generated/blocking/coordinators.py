@@ -6,7 +6,7 @@ Generated from facade/verbs/coordinators.py: do not edit, run `make generate`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 from odradek.broker.facade.generated.blocking.undo import Undo
 from odradek.broker.facade.groups.view import Condition, GroupView, GroupWatch, condition_of, late
@@ -63,14 +63,10 @@ class Group(GroupView):
         self._broker._call(lambda: set_offsets(self._cluster, self.group_id, offsets))
 
 
-class _Call(Protocol):
-    def __call__(self, function: Callable[[], None], /) -> None: ...
-
-
 class TransactionHold(Named):
     """A hold on a transactional id. ``with`` releases it at the end of the block."""
 
-    def __init__(self, held: Hold, call: _Call) -> None:
+    def __init__(self, held: Hold, call: Callable[[Callable[[], None]], None]) -> None:
         self._held = held
         self._call = call
 
