@@ -173,87 +173,6 @@ class Security(NearNames):
             return bool(self.acls or self.super_users)
         return self.authorizer
 
-    def config(self, host: str, port: int, certificates: Certificates | None) -> dict[str, str]:
-        """The broker configs for a listener at this address."""
-        where = f"[{host}]" if ":" in host else host
-        config = {"listeners": f"{self.protocol}://{where}:{port}", "inter.broker.listener.name": self.protocol}
-        if certificates is not None:
-            config |= self._tls_config(certificates)
-        if self.logs_in:
-            config |= self._sasl_config()
-        if self.authorizes:
-            config |= {
-                "authorizer.class.name": _AUTHORIZER,
-                "super.users": ";".join(principal_text(user) for user in self.super_users),
-                "allow.everyone.if.no.acl.found": str(self.allow_if_no_acl).lower(),
-            }
-        return config
-
-    def access(
-        self, servers: str, certificates: Certificates | None, user: str | None, mechanism: str | None
-    ) -> Access:
-        """How a client connects as this user. Raises ValueError for an unknown user."""
-        chosen = mechanism or (self.mechanisms[0] if self.logs_in else None)
-        if chosen is not None and chosen not in (self.mechanisms if self.logs_in else ()):
-            raise ValueError(f"mechanism={chosen!r}: the broker takes {', '.join(self.mechanisms)}")
-        if self.logs_in and user is None:
-            raise ValueError(f"client_config needs a user: one of {', '.join(self.users)}")
-        password = self.users.get(user) if user is not None else None
-        if chosen is not None and chosen != "OAUTHBEARER" and password is None:
-            raise ValueError(f"no user {user}: the broker knows {', '.join(self.users)}")
-        shows = certificates is not None and user is not None and self.client_certificates != "none"
-        certificate, key = certificates.files_of(user) if shows else (None, None)  # type: ignore[union-attr, arg-type]
-        authority = None if certificates is None else certificates.authority_file
-        return Access(servers, self.protocol, chosen, user, password, authority, certificate, key)
-
-    def set_up(self, cluster: Cluster) -> None:
-        """Create the users and ACLs in a running cluster. Raises KafkaError if Kafka would refuse them."""
-        from odradek.broker.controller.acl_control import create_acls
-        from odradek.broker.controller.scram_control import alter_scram_users
-
-        # Kafka refuses a change of both mechanisms of one user at once.
-        for mechanism in _SCRAM:
-            for outcome in cluster.controller.ask(alter_scram_users, [], self._scram_upsertions(mechanism)):
-                if outcome.error is not None:
-                    raise outcome.error
-        entries = [entry for acl in self.acls for entry in acl.entries]
-        if entries:
-            for error in cluster.controller.ask(create_acls, entries):
-                if error is not None:
-                    raise error
-
-    def _scram_upsertions(self, mechanism: str) -> list[ScramUpsertion]:
-        from odradek.broker.controller.scram_control import ScramUpsertion
-        from odradek.broker.security.sasl.credentials import SCRAM_HASHES
-
-        kind = next(kind for kind in SCRAM_HASHES.values() if kind.mechanism == mechanism)
-        upsertions = []
-        for name, password in self.users.items() if mechanism in self.mechanisms else ():
-            salt = secrets.token_bytes(_SALT_BYTES)
-            salted = hashlib.pbkdf2_hmac(kind.hash_name, password.encode(), salt, kind.min_iterations)
-            upsertions.append(ScramUpsertion(name, kind.number, kind.min_iterations, salt, salted))
-        return upsertions
-
-    def _tls_config(self, certificates: Certificates) -> dict[str, str]:
-        config = {
-            "ssl.keystore.type": "PEM",
-            "ssl.keystore.key": certificates.server_key,
-            "ssl.keystore.certificate.chain": certificates.server_chain,
-            "ssl.truststore.type": "PEM",
-            "ssl.truststore.certificates": certificates.authority,
-            f"listener.name.{self.protocol.lower()}.ssl.client.auth": self.client_certificates,
-        }
-        if self.client_certificates != "none":
-            config["ssl.principal.mapping.rules"] = f"{_COMMON_NAME_RULE},DEFAULT"
-        return config
-
-    def _sasl_config(self) -> dict[str, str]:
-        prefix = f"listener.name.{self.protocol.lower()}"
-        config = {"sasl.enabled.mechanisms": ",".join(self.mechanisms)}
-        for mechanism in self.mechanisms:
-            config[f"{prefix}.{mechanism.lower()}.sasl.jaas.config"] = _jaas(mechanism, self.users)
-        return config
-
 
 def _jaas(mechanism: str, users: Mapping[str, str]) -> str:
     """The broker's JAAS configuration of a mechanism."""
@@ -281,11 +200,85 @@ class Secured:
         """The broker's configuration; configs of the user take precedence. Raises ValueError if both set listeners."""
         if "listeners" in given:
             raise ValueError("security= configures the listener: do not set listeners in config as well")
-        return {**self.security.config(self._host, self._port, self._certificates), **given}
+        security = self.security
+        where = f"[{self._host}]" if ":" in self._host else self._host
+        address = f"{security.protocol}://{where}:{self._port}"
+        config = {"listeners": address, "inter.broker.listener.name": security.protocol}
+        if self._certificates is not None:
+            config |= self._tls_config(self._certificates)
+        if security.logs_in:
+            config |= self._sasl_config()
+        if security.authorizes:
+            config |= {
+                "authorizer.class.name": _AUTHORIZER,
+                "super.users": ";".join(principal_text(user) for user in security.super_users),
+                "allow.everyone.if.no.acl.found": str(security.allow_if_no_acl).lower(),
+            }
+        return {**config, **given}
 
     def access(self, servers: str, user: str | None, mechanism: str | None) -> Access:
-        """How a client connects; see `Security.access`."""
-        return self.security.access(servers, self._certificates, user, mechanism)
+        """How a client connects as this user. Raises ValueError for an unknown user."""
+        security, certificates = self.security, self._certificates
+        chosen = mechanism or (security.mechanisms[0] if security.logs_in else None)
+        if chosen is not None and chosen not in (security.mechanisms if security.logs_in else ()):
+            raise ValueError(f"mechanism={chosen!r}: the broker takes {', '.join(security.mechanisms)}")
+        if security.logs_in and user is None:
+            raise ValueError(f"client_config needs a user: one of {', '.join(security.users)}")
+        password = security.users.get(user) if user is not None else None
+        if chosen is not None and chosen != "OAUTHBEARER" and password is None:
+            raise ValueError(f"no user {user}: the broker knows {', '.join(security.users)}")
+        shows = certificates is not None and user is not None and security.client_certificates != "none"
+        certificate, key = certificates.files_of(user) if shows else (None, None)  # type: ignore[union-attr, arg-type]
+        authority = None if certificates is None else certificates.authority_file
+        return Access(servers, security.protocol, chosen, user, password, authority, certificate, key)
+
+    def set_up(self, cluster: Cluster) -> None:
+        """Create the users and ACLs in a running cluster. Raises KafkaError if Kafka would refuse them."""
+        from odradek.broker.controller.acl_control import create_acls
+        from odradek.broker.controller.scram_control import alter_scram_users
+
+        # Kafka refuses a change of both mechanisms of one user at once.
+        for mechanism in _SCRAM:
+            for outcome in cluster.controller.ask(alter_scram_users, [], self._scram_upsertions(mechanism)):
+                if outcome.error is not None:
+                    raise outcome.error
+        entries = [entry for acl in self.security.acls for entry in acl.entries]
+        if entries:
+            for error in cluster.controller.ask(create_acls, entries):
+                if error is not None:
+                    raise error
+
+    def _scram_upsertions(self, mechanism: str) -> list[ScramUpsertion]:
+        from odradek.broker.controller.scram_control import ScramUpsertion
+        from odradek.broker.security.sasl.credentials import SCRAM_HASHES
+
+        kind = next(kind for kind in SCRAM_HASHES.values() if kind.mechanism == mechanism)
+        upsertions = []
+        for name, password in self.security.users.items() if mechanism in self.security.mechanisms else ():
+            salt = secrets.token_bytes(_SALT_BYTES)
+            salted = hashlib.pbkdf2_hmac(kind.hash_name, password.encode(), salt, kind.min_iterations)
+            upsertions.append(ScramUpsertion(name, kind.number, kind.min_iterations, salt, salted))
+        return upsertions
+
+    def _tls_config(self, certificates: Certificates) -> dict[str, str]:
+        config = {
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.key": certificates.server_key,
+            "ssl.keystore.certificate.chain": certificates.server_chain,
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.certificates": certificates.authority,
+            f"listener.name.{self.security.protocol.lower()}.ssl.client.auth": self.security.client_certificates,
+        }
+        if self.security.client_certificates != "none":
+            config["ssl.principal.mapping.rules"] = f"{_COMMON_NAME_RULE},DEFAULT"
+        return config
+
+    def _sasl_config(self) -> dict[str, str]:
+        prefix = f"listener.name.{self.security.protocol.lower()}"
+        config = {"sasl.enabled.mechanisms": ",".join(self.security.mechanisms)}
+        for mechanism in self.security.mechanisms:
+            config[f"{prefix}.{mechanism.lower()}.sasl.jaas.config"] = _jaas(mechanism, self.security.users)
+        return config
 
 
 _ALWAYS = ("localhost", "127.0.0.1", "::1")

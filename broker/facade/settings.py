@@ -118,7 +118,7 @@ class Settings:
     async def start(self) -> None:
         """Create users, ACLs and topics, and listen. The cluster must be running."""
         if self.secured is not None:
-            self.secured.security.set_up(self.cluster)
+            self.secured.set_up(self.cluster)
         for name, spec in self.topics.items():
             if self.cluster.topics.get(name) is None:
                 create_topic(self.cluster, name, spec)

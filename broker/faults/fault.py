@@ -62,20 +62,8 @@ Serve = Callable[["socket.socket"], Awaitable[None]]
 """Does with a new connection what a fault says, until it has ended."""
 _FETCH = 1
 _SHOWN = (
-    "topic",
-    "partition",
-    "group",
-    "client_id",
-    "transactional_id",
-    "times",
-    "skip",
-    "node",
-    "when",
-    "drop",
-    "lose",
-    "cut",
-    "delay_ms",
-    "registry",
+    *("topic", "partition", "group", "client_id", "transactional_id"),
+    *("times", "skip", "node", "when", "drop", "lose", "cut", "delay_ms", "registry"),
 )
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
 
@@ -167,14 +155,8 @@ class Fault(NearNames):
         self._registry_request = ("", "")
         if self.registry is not None:
             self._registry_request = _registry_request(self.registry)
-            conditions: dict[str, object] = {
-                "api": api,
-                "node": node,
-                "topic": topic,
-                "partition": partition,
-                "group": group,
-            }
-            conditions |= {"client_id": client_id, "transactional_id": transactional_id, "when": when}
+            conditions: dict[str, object] = {"api": api, "node": node, "topic": topic, "partition": partition}
+            conditions |= {"group": group, "client_id": client_id, "transactional_id": transactional_id, "when": when}
             if given := [name for name, value in conditions.items() if value is not None]:
                 raise ValueError(f"{given[0]}: a fault of the schema registry has no such condition")
         self.api = api_key(api)

@@ -47,7 +47,7 @@ def test_every_type_that_a_user_can_get_hold_of_has_a_public_name() -> None:
 
 
 _ALIASES = {"Future", "datetime", "TopicPartition", "trio", "CancelScope"}
-_INTERNAL = {"Access", "Cluster", "Exchange", "Serve", "Step", "Summary", "TopicsById"}
+_INTERNAL = {"Cluster", "Exchange", "Serve", "Step", "Summary", "TopicsById"}
 
 
 def _results(owner: type) -> Iterator[str]:

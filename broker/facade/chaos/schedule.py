@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from odradek.broker.metadata.image import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
@@ -88,6 +88,8 @@ def _read_call(text: str) -> tuple[str, tuple[Any, ...], tuple[tuple[str, Any], 
     options = tuple((each.arg or "", ast.literal_eval(each.value)) for each in call.keywords)
     return call.func.id, arguments, options
 
+
+T = TypeVar("T")
 
 _TRIES = 20
 _QUIET_PART = 0.1
@@ -172,8 +174,9 @@ def draw(seed: int, shape: Shape, wanted: Wanted) -> list[ChaosFault]:
         for _ in range(_TRIES):
             verb = _pick(random, wanted.weights)
             lasts = round(random.uniform(*wanted.lasting), 3)
-            one = _DRAWERS[verb](random, shape, wanted)
-            if one is None:
+            try:
+                one = _DRAWERS[verb](random, shape, wanted)
+            except _NothingError:
                 continue
             ends = min(at + lasts, wanted.seconds)
             fault = ChaosFault(
@@ -208,92 +211,83 @@ def _has_room(
     return not one.down or len(shape.nodes) - sum(other.down for other in lasting) > min_up
 
 
-def _node(random: Random, shape: Shape, wanted: Wanted) -> _Drawn | None:
+class _NothingError(Exception):
+    """There is nothing that such a fault could name."""
+
+
+def _one_of(random: Random, choices: Sequence[T]) -> T:
+    if not choices:
+        raise _NothingError
+    return random.choice(choices)
+
+
+def _node(random: Random, shape: Shape, wanted: Wanted) -> _Drawn:
     node = random.choice(shape.nodes)
     return _Drawn((node,), takes=("node", node), down=True)
 
 
-def _replica(random: Random, shape: Shape, wanted: Wanted) -> _Drawn | None:
-    if not shape.replicas:
-        return None
-    replica = random.choice(shape.replicas)
+def _replica(random: Random, shape: Shape, wanted: Wanted) -> _Drawn:
+    replica = _one_of(random, shape.replicas)
     return _Drawn(replica, takes=("replica", *replica))
 
 
-def _lag(random: Random, shape: Shape, wanted: Wanted) -> _Drawn | None:
+def _lag(random: Random, shape: Shape, wanted: Wanted) -> _Drawn:
     replica = _replica(random, shape, wanted)
-    if replica is None:
-        return None
     measure = random.choice(({"records": random.randint(1, 20)}, {"seconds": round(random.uniform(0.1, 2), 3)}))
     return replica._replace(options=measure)
 
 
-def _link(random: Random, shape: Shape, wanted: Wanted) -> _Drawn | None:
+def _link(random: Random, shape: Shape, wanted: Wanted) -> _Drawn:
     if len(shape.nodes) < 2:
-        return None
+        raise _NothingError
     pair = tuple(sorted(random.sample(shape.nodes, 2)))
     return _Drawn(pair, takes=("link", *pair))
 
 
-def _slow(random: Random, shape: Shape, wanted: Wanted) -> _Drawn | None:
-    link = _link(random, shape, wanted)
-    return None if link is None else link._replace(options={"ms": random.randint(5, 1500)})
+def _slow(random: Random, shape: Shape, wanted: Wanted) -> _Drawn:
+    return _link(random, shape, wanted)._replace(options={"ms": random.randint(5, 1500)})
 
 
-def _leader(random: Random, shape: Shape, wanted: Wanted) -> _Drawn | None:
-    return _Drawn(random.choice(shape.replicas), lasts=False) if shape.replicas else None
+def _leader(random: Random, shape: Shape, wanted: Wanted) -> _Drawn:
+    return _Drawn(_one_of(random, shape.replicas), lasts=False)
 
 
-def _election(random: Random, shape: Shape, wanted: Wanted) -> _Drawn | None:
-    place = _place(random, shape)
-    if place is None:
-        return None
+def _election(random: Random, shape: Shape, wanted: Wanted) -> _Drawn:
+    place = _one_of(random, shape.replicas)[:2]
     unclean = {"unclean": True} if wanted.unclean and random.random() < 0.5 else {}
     return _Drawn(place, unclean, lasts=False)
 
 
-def _reassignment(random: Random, shape: Shape, wanted: Wanted) -> _Drawn | None:
-    place = _place(random, shape)
-    if place is None:
-        return None
+def _reassignment(random: Random, shape: Shape, wanted: Wanted) -> _Drawn:
+    place = _one_of(random, shape.replicas)[:2]
     count = max(1, sum(replica[:2] == place for replica in shape.replicas))
     return _Drawn((*place, random.sample(shape.nodes, count)), takes=("reassignment", *place))
 
 
-def _place(random: Random, shape: Shape) -> tuple[str, int] | None:
-    """A partition of several replicas."""
-    return random.choice(shape.replicas)[:2] if shape.replicas else None
-
-
-def _jump(random: Random, shape: Shape, wanted: Wanted) -> _Drawn | None:
+def _jump(random: Random, shape: Shape, wanted: Wanted) -> _Drawn:
     return _Drawn((round(random.uniform(*wanted.jumps), 3),), lasts=False)
 
 
-def _request(random: Random, shape: Shape, wanted: Wanted) -> _Drawn | None:
-    if not wanted.apis:
-        return None
-    api = random.choice(list(wanted.apis))
+def _request(random: Random, shape: Shape, wanted: Wanted) -> _Drawn:
+    api = _one_of(random, wanted.apis)
     where = {"node": random.choice(shape.nodes)} if random.random() < 0.5 else {}
     return _Drawn((api,), {**where, "times": random.randint(1, 5)})
 
 
-def _answer(random: Random, shape: Shape, wanted: Wanted) -> _Drawn | None:
+def _answer(random: Random, shape: Shape, wanted: Wanted) -> _Drawn:
     one = _request(random, shape, wanted)
-    if one is None or one.arguments[0] not in ANSWERS:
-        return None
-    return one._replace(arguments=(*one.arguments, random.choice(ANSWERS[one.arguments[0]])))
+    [api] = one.arguments
+    return one._replace(arguments=(api, _one_of(random, ANSWERS.get(api, ()))))
 
 
-def _delay(random: Random, shape: Shape, wanted: Wanted) -> _Drawn | None:
+def _delay(random: Random, shape: Shape, wanted: Wanted) -> _Drawn:
     one = _request(random, shape, wanted)
-    return None if one is None else one._replace(arguments=(*one.arguments, random.randint(10, 2000)))
+    return one._replace(arguments=(*one.arguments, random.randint(10, 2000)))
 
 
-def _broken_answer(random: Random, shape: Shape, wanted: Wanted) -> _Drawn | None:
+def _broken_answer(random: Random, shape: Shape, wanted: Wanted) -> _Drawn:
     """Faults from which a client recovers: neither damaged bytes nor an answer that never comes."""
     one = _request(random, shape, wanted)
-    if one is None:
-        return None
     harm = random.choice(
         (
             {"cut_after": random.randint(0, 60), "how": random.choice(("close", "reset"))},
@@ -304,44 +298,37 @@ def _broken_answer(random: Random, shape: Shape, wanted: Wanted) -> _Drawn | Non
     return one._replace(options={**one.options, **harm})
 
 
-def _client(random: Random, shape: Shape, wanted: Wanted) -> _Drawn | None:
-    if not wanted.clients:
-        return None
-    ends = (random.choice(list(wanted.clients)), random.choice(shape.nodes))
+def _client(random: Random, shape: Shape, wanted: Wanted) -> _Drawn:
+    ends = (_one_of(random, wanted.clients), random.choice(shape.nodes))
     return _Drawn(ends, takes=("client", *ends))
 
 
-def _cut_client(random: Random, shape: Shape, wanted: Wanted) -> _Drawn | None:
+def _cut_client(random: Random, shape: Shape, wanted: Wanted) -> _Drawn:
+    return _client(random, shape, wanted)._replace(options={"how": random.choice(("silent", "reset", "close"))})
+
+
+def _slow_client(random: Random, shape: Shape, wanted: Wanted) -> _Drawn:
     one = _client(random, shape, wanted)
-    return None if one is None else one._replace(options={"how": random.choice(("silent", "reset", "close"))})
+    return one._replace(options={"ms": random.randint(5, 500), "jitter": random.randint(0, 50)})
 
 
-def _slow_client(random: Random, shape: Shape, wanted: Wanted) -> _Drawn | None:
-    one = _client(random, shape, wanted)
-    return (
-        None if one is None else one._replace(options={"ms": random.randint(5, 500), "jitter": random.randint(0, 50)})
-    )
-
-
-def _failing_disk(random: Random, shape: Shape, wanted: Wanted) -> _Drawn | None:
+def _failing_disk(random: Random, shape: Shape, wanted: Wanted) -> _Drawn:
     node = random.choice(shape.nodes)
     return _Drawn((node, random.choice(("full", "write"))), takes=("node", node), down=True)
 
 
-def _slow_disk(random: Random, shape: Shape, wanted: Wanted) -> _Drawn | None:
+def _slow_disk(random: Random, shape: Shape, wanted: Wanted) -> _Drawn:
     node = random.choice(shape.nodes)
     return _Drawn((node,), {"ms": random.randint(5, 500)}, takes=("disk", node))
 
 
-def _held_load(random: Random, shape: Shape, wanted: Wanted) -> _Drawn | None:
+def _held_load(random: Random, shape: Shape, wanted: Wanted) -> _Drawn:
     places = [(topic, index) for topic, nodes in shape.topics if topic in COORDINATED for index in range(len(nodes))]
-    if not places:
-        return None
-    place = random.choice(places)
+    place = _one_of(random, places)
     return _Drawn(place, {"now": random.random() < 0.5}, takes=("load", *place))
 
 
-_DRAWERS: Mapping[str, Callable[[Random, Shape, Wanted], _Drawn | None]] = {
+_DRAWERS: Mapping[str, Callable[[Random, Shape, Wanted], _Drawn]] = {
     "kill_node": _node,
     "stop_node": _node,
     "freeze_node": _node,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from odradek import Acl, KafkaBroker, Security
-from odradek.broker.facade.security_settings import Certificates
+from odradek.broker.facade.security_settings import Certificates, Secured
 from odradek.broker.security.acl import Acl as Entry
 from odradek.broker.security.acl import Operation, Pattern, Permission, Resource
 from odradek.client_security.options import AuthenticationError, ClientSecurity, security_options
@@ -104,37 +104,36 @@ def test_an_authorizer_comes_with_rights() -> None:
     assert not Security().authorizes
     assert Security(acls=[Acl("a", "READ", topic="t")]).authorizes
     assert Security(super_users=["admin"]).authorizes
-    config = Security(authorizer=True, super_users=["admin", "User:CN=x"]).config("127.0.0.1", 0, None)
+    config = Secured(Security(authorizer=True, super_users=["admin", "User:CN=x"]), "127.0.0.1", 0).config({})
     assert config["super.users"] == "User:admin;User:CN=x"
     assert config["authorizer.class.name"].endswith("StandardAuthorizer")
 
 
 def test_passwords_are_quoted_for_jaas_and_never_shown() -> None:
     security = Security(users={"alice": 'a"b\\c'}, mechanisms=["PLAIN"])
-    config = security.config("::1", 9092, None)
+    config = Secured(security, "::1", 9092).config({})
     assert config["listeners"] == "SASL_PLAINTEXT://[::1]:9092"
     assert config["listener.name.sasl_plaintext.plain.sasl.jaas.config"].endswith('user_alice="a\\"b\\\\c";')
     assert 'a"b' not in repr(security)
 
 
 def test_certificates_become_stores() -> None:
-    certificates = Certificates("127.0.0.1")
-    config = Security(tls=True, client_certificates="required").config("127.0.0.1", 0, certificates)
-    assert config["ssl.keystore.key"] == certificates.server_key
+    config = Secured(Security(tls=True, client_certificates="required"), "127.0.0.1", 0).config({})
+    assert config["ssl.keystore.key"].startswith("-----BEGIN PRIVATE KEY-----")
     assert config["listener.name.ssl.ssl.client.auth"] == "required"
     assert config["ssl.principal.mapping.rules"].startswith("RULE:")
 
 
 def test_who_logs_in_must_be_known() -> None:
-    security = Security(users={"alice": "x"}, mechanisms=["PLAIN", "SCRAM-SHA-256"])
-    assert security.access("a:1", None, "alice", None).mechanism == "PLAIN"
-    assert security.access("a:1", None, "alice", "SCRAM-SHA-256").mechanism == "SCRAM-SHA-256"
+    security = Secured(Security(users={"alice": "x"}, mechanisms=["PLAIN", "SCRAM-SHA-256"]), "127.0.0.1", 0)
+    assert security.access("a:1", "alice", None).mechanism == "PLAIN"
+    assert security.access("a:1", "alice", "SCRAM-SHA-256").mechanism == "SCRAM-SHA-256"
     with pytest.raises(ValueError, match="needs a user: one of alice"):
-        security.access("a:1", None, None, None)
+        security.access("a:1", None, None)
     with pytest.raises(ValueError, match="no user bob"):
-        security.access("a:1", None, "bob", None)
+        security.access("a:1", "bob", None)
     with pytest.raises(ValueError, match="takes PLAIN, SCRAM-SHA-256"):
-        security.access("a:1", None, "alice", "SCRAM-SHA-512")
+        security.access("a:1", "alice", "SCRAM-SHA-512")
 
 
 USERS = {"alice": "a-secret", "bob": 'b"secret'}
