@@ -31,6 +31,7 @@ from odradek.broker.config.requirements import (
 )
 from odradek.broker.config.tiered_storage import check_dynamic as check_dynamic_limits
 from odradek.broker.config.tiered_storage import check_topic
+from odradek.broker.controller.feature_levels import MIN_INSYNC_REPLICAS
 from odradek.broker.controller.state import Decision, MetadataState, each_by_itself
 from odradek.broker.metadata.image import ELR_VERSION, METADATA_VERSION, MetadataImage, ResourceType, check_topic_name
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -39,7 +40,6 @@ from odradek.protocol.generated.metadata_records.config_record import ConfigReco
 from odradek.protocol.java_maps import timeline_order
 from odradek.protocol.message import MetadataRecord
 
-MIN_INSYNC_REPLICAS = "min.insync.replicas"
 _AT_LEAST_ONE = frozenset({"max.connection.creation.rate", "max.connections"})
 _MIN_INTERVAL_MS, _MAX_INTERVAL_MS = 100, 3_600_000
 
@@ -184,10 +184,10 @@ def _check_min_insync(state: MetadataState, change: Change, target: int | None, 
     if state.image.feature(ELR_VERSION) < 1:
         return
     if target is None:
-        if "min.insync.replicas" not in result:
+        if MIN_INSYNC_REPLICAS not in result:
             text = "Cluster-level min.insync.replicas cannot be removed while ELR is enabled."
             raise KafkaError(ErrorCode.INVALID_CONFIG, text)
-    elif any(a.name == "min.insync.replicas" for a in change.assignments):
+    elif any(a.name == MIN_INSYNC_REPLICAS for a in change.assignments):
         text = "Broker-level min.insync.replicas cannot be altered while ELR is enabled."
         raise KafkaError(ErrorCode.INVALID_CONFIG, text)
 
@@ -330,25 +330,17 @@ def check_group_configs(own: Mapping[str, str], broker: BrokerConfig) -> None:
 
 
 def _check_bounds(name: str, value: int, broker: BrokerConfig) -> None:
-    lowest, highest = bounds_of(name)
-    if broker.release.tells_bounds_by_value:
-        _check_values(name, value, *(None if bound is None else broker.get_int(bound) for bound in (lowest, highest)))
-        return
-    if lowest is not None and value < broker.get_int(lowest):
-        raise ConfigError(f"{name} must be greater than or equal to {lowest}")
-    if highest is not None and value > broker.get_int(highest):
-        raise ConfigError(f"{name} must be less than or equal to {highest}")
-
-
-def _check_values(name: str, value: int, lowest: int | None, highest: int | None) -> None:
+    """A release names the bounds' values, or their configs."""
+    names = bounds_of(name)
+    lowest, highest = (None if bound is None else broker.get_int(bound) for bound in names)
     low, high = lowest is not None and value < lowest, highest is not None and value > highest
-    if lowest is not None and highest is not None:
-        if low or high:
-            raise ConfigError(f"{name} must be in the range {lowest} to {highest} inclusive.")
-    elif low:
-        raise ConfigError(f"{name} must be greater than or equal to {lowest}")
-    elif high:
-        raise ConfigError(f"{name} must be less than or equal to {highest}")
+    by_value = broker.release.tells_bounds_by_value
+    if by_value and None not in names and (low or high):
+        raise ConfigError(f"{name} must be in the range {lowest} to {highest} inclusive.")
+    if low:
+        raise ConfigError(f"{name} must be greater than or equal to {lowest if by_value else names.lowest}")
+    if high:
+        raise ConfigError(f"{name} must be less than or equal to {highest if by_value else names.highest}")
 
 
 def _in_force(name: str, own: Mapping[str, str], broker: BrokerConfig) -> int:
