@@ -652,7 +652,7 @@ def checked_start(config: BrokerConfig, up: Container[int] | None = None) -> Sta
     layouts, roles = listeners_of(config), quorum_of(config)
     check_own_values(config, roles, up)
     if config.get_bool("remote.log.storage.system.enable"):
-        from odradek.broker.config.tiered_storage import check_broker
+        from odradek.broker.config.requirements import check_broker
 
         check_broker(config, [listener.name for listener in layouts[config.node_ids[0]].listeners])
     return Start(layouts, roles, racks(config))

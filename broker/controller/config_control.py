@@ -28,9 +28,9 @@ from odradek.broker.config.requirements import (
     check_cordons_changed,
     check_cordons_of_metadata,
     check_requirements,
+    check_topic,
 )
-from odradek.broker.config.tiered_storage import check_dynamic as check_dynamic_limits
-from odradek.broker.config.tiered_storage import check_topic
+from odradek.broker.config.requirements import check_dynamic as check_dynamic_limits
 from odradek.broker.controller.feature_levels import MIN_INSYNC_REPLICAS
 from odradek.broker.controller.state import Decision, MetadataState, each_by_itself
 from odradek.broker.metadata.image import ELR_VERSION, METADATA_VERSION, MetadataImage, ResourceType, check_topic_name

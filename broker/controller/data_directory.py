@@ -12,7 +12,7 @@ import trio
 
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.node_config import quorum_of
-from odradek.broker.config.tiered_storage import check_stored
+from odradek.broker.config.requirements import check_stored
 from odradek.broker.controller.controller import OtherReleaseError
 from odradek.broker.controller.disk_metadata_log import FOLDER, DiskMetadataLog
 from odradek.broker.controller.machine import BLOCK_SIZE

@@ -7,8 +7,7 @@ from itertools import zip_longest
 from typing import NamedTuple, TypeAlias
 
 from odradek.broker.config.broker_config import BrokerConfig, ConfigError, TopicConfig
-from odradek.broker.config.requirements import takes_replicas
-from odradek.broker.config.tiered_storage import check_topic
+from odradek.broker.config.requirements import check_topic, takes_replicas
 from odradek.broker.controller.config_control import config_records
 from odradek.broker.controller.state import Decision, MetadataState, each_by_itself
 from odradek.broker.metadata.image import (

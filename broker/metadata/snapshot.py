@@ -135,7 +135,10 @@ def producer_id_records(image: MetadataImage) -> Iterator[MetadataRecord]:
         yield ProducerIdsRecord(-1, -1, image.next_producer_id)
 
 
-# -- the records that lead from one image to another
+# -- the records that lead from one image to another, with which a broker goes back to earlier metadata
+#
+# The log only grows, so followers of the image need no special case. Brokers and controllers are left out: they are
+# what runs now. Producer ids never go back, as two producers must not get the same one.
 
 
 LeastEpoch = Callable[[bytes, int], int]

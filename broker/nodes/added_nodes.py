@@ -15,6 +15,8 @@ from odradek.broker.metadata.node import Node
 from odradek.broker.nodes.links import reassign
 from odradek.broker.nodes.node_life import (
     bring_up,
+    check_features,
+    counting,
     not_frozen,
     restart_node,
     stop_node,
@@ -22,7 +24,6 @@ from odradek.broker.nodes.node_life import (
     thaw_if_frozen,
     the_node,
 )
-from odradek.broker.nodes.node_values import check_features, counting
 from odradek.broker.releases.release import DEFAULT_DIRECTORIES, Release, release_of
 
 if TYPE_CHECKING:
