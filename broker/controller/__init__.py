@@ -19,5 +19,5 @@ Directories. `DataDirectory` opens and closes the directories of a cluster. It s
 does not know. It takes over directories of older formats together with the first records, so that either all of it is
 in the log or nothing. Several directories are one medium (`node_directories`): a `NodeDirectories`
 knows the home of each partition. A replica moves as a whole: copy, sync, rename, drop the old folder
-(`storage/folder_move`).
+(`storage/partition_folders`).
 """

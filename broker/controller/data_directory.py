@@ -33,13 +33,12 @@ from odradek.broker.metadata.image import INTERNAL_TOPICS, ResourceType, is_topi
 from odradek.protocol.generated.metadata_records.producer_ids_record import ProducerIdsRecord
 from odradek.protocol.generated.stored.voters_record import Endpoint, KRaftVersionFeature, Voter, VotersRecord
 from odradek.protocol.message import MetadataRecord
-from odradek.storage import restored_folders
 from odradek.storage.backend import StorageError
 from odradek.storage.checkpoint_files import META_PROPERTIES
 from odradek.storage.disk_backend import DiskBackend, DiskLogStore
 from odradek.storage.file_system import FileSystem
-from odradek.storage.folder_move import copy_folder, remove_unfinished
 from odradek.storage.log_config import LogConfig
+from odradek.storage.partition_folders import copy_folder, finish_restore, remove_unfinished
 from odradek.storage.partition_log import PartitionLog
 from odradek.storage.quorum_state import read_quorum_state
 
@@ -318,7 +317,7 @@ class DataDirectory:
             backend, self._config, voting, founders, self._clock.now_ms, self._durability.note_append
         )
         for each in self.backends:
-            restored_folders.finish(each, self._log.end_offset)
+            finish_restore(each, self._log.end_offset)
             each.remove_leftovers()
         controller.open(self._log, lambda: records_of_folders(self.backend, self._config, directory_ids))
         if self._controllers and self._log.kraft_version:

@@ -31,8 +31,8 @@ from odradek.storage.checkpoint_files import (
 )
 from odradek.storage.disk_backend import DiskBackend
 from odradek.storage.file_system import LARGE, FileSystem
-from odradek.storage.folder_move import copy_folder, move_folder
 from odradek.storage.log_config import LogConfig
+from odradek.storage.partition_folders import copy_folder, move_folder
 
 if TYPE_CHECKING:
     from odradek.broker.config.broker_config import BrokerConfig

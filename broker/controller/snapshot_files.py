@@ -9,9 +9,9 @@ import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from odradek.storage import linked_log, restored_folders
+from odradek.storage import partition_folders
 from odradek.storage.backend import StorageError
-from odradek.storage.restored_folders import RestoreMark
+from odradek.storage.partition_folders import RestoreMark
 
 if TYPE_CHECKING:
     from odradek.broker.controller.disk_metadata_log import DiskMetadataLog
@@ -38,11 +38,11 @@ class KeptLogs:
 
     def keep(self, log: PartitionLog, topic_id: bytes, now_ms: int) -> PartitionLog:
         """A copy of a log as it is now, which is never appended to; StorageError if its disk refuses that."""
-        backend = linked_log.directory_of(log)
-        linked_log.close_segments(log, now_ms)
+        backend = partition_folders.directory_of(log)
+        partition_folders.close_segments(log, now_ms)
         folder = self._folder_of(backend) / f"{log.topic}-{log.partition}"
-        linked_log.link_segments(log, backend.fs, folder)
-        return linked_log.opened(log, backend, folder, topic_id)
+        partition_folders.link_segments(log, backend.fs, folder)
+        return partition_folders.open_folder(log, backend, folder, topic_id)
 
     def _folder_of(self, backend: DiskBackend) -> Path:
         known = self._folders.get(backend.directory)
@@ -91,7 +91,7 @@ class RestoredLogs:
     """Logs that take the place of others. Use: `add` and `drop`, `begin`, append the metadata, `execute`, `take`.
 
     An error before the metadata are appended is undone by `give_up`; whenever the process dies, the next start finds
-    all of it or nothing (`storage.restored_folders`).
+    all of it or nothing (`storage.partition_folders`).
     """
 
     def __init__(self, directories: NodeDirectories, metadata: DiskMetadataLog) -> None:
@@ -106,10 +106,10 @@ class RestoredLogs:
         home = self._homes[place] = self._directories.home_of(place, registration)
         self.drop(place)
         backend, mark = self._directories.backends[home], self._marks[home]
-        folder = restored_folders.new_folder(backend, log.name)
+        folder = partition_folders.restored_folder(backend, log.name)
         mark.folders[log.name] = folder.name
         mark.offsets[log.name] = log.log_start_offset, log.recovery_point, log.cleaner_offset
-        linked_log.lay_out(log, backend, folder, topic_id)
+        partition_folders.lay_out_folder(log, backend, folder, topic_id)
 
     def drop(self, place: Place) -> None:
         """This partition is to have nothing."""
@@ -127,7 +127,7 @@ class RestoredLogs:
         """The next records of the metadata log are those with which this counts, so many of them."""
         for number, mark in self._in_use():
             mark.metadata_end = self._metadata.end_offset + records
-            restored_folders.write_mark(self._directories.backends[number], mark)
+            partition_folders.write_mark(self._directories.backends[number], mark)
 
     def give_up(self) -> None:
         """Nothing has changed, and nothing will, unless the metadata log has the records: then a start goes on.
@@ -138,7 +138,7 @@ class RestoredLogs:
             if 0 < mark.metadata_end <= self._metadata.end_offset:
                 continue
             try:
-                restored_folders.give_up(self._directories.backends[number], mark)
+                partition_folders.give_up_restore(self._directories.backends[number], mark)
             except StorageError as error:
                 self._metadata.fail(error)
                 raise
@@ -148,7 +148,7 @@ class RestoredLogs:
         if not self.is_empty:
             self._flush_metadata()
         for number, mark in self._in_use():
-            restored_folders.execute(self._directories.backends[number], mark)
+            partition_folders.execute_restore(self._directories.backends[number], mark)
         for place, home in self._homes.items():
             if home is None:
                 self._directories.leave(place)
@@ -160,7 +160,7 @@ class RestoredLogs:
         home = self._homes[log.topic, log.partition]
         assert home is not None, f"{log.name} was not laid out"
         backend = self._directories.backends[home]
-        return linked_log.opened(log, backend, backend.directory / log.name, topic_id)
+        return partition_folders.open_folder(log, backend, backend.directory / log.name, topic_id)
 
     def _in_use(self) -> list[tuple[int, RestoreMark]]:
         return [(number, mark) for number, mark in self._marks.items() if mark.folders]

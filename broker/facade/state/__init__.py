@@ -13,10 +13,10 @@ coordinators with the machines (`Shard.start_copied`). Nothing that clients comp
 log changes gets a leader epoch above all earlier ones (`Cluster.rewound_epochs`), and producer ids grow. A partition
 that still has what the snapshot has (`PartitionCopy.is_what`) is left alone.
 
-On disk the copies are of closed segments: `KeptLogs` gives their files second names (`storage/linked_log`). A restore
-lays out the folders under names that any start drops, writes a mark with the future end of the metadata log, appends
-the records as one batch or one metadata transaction, and renames (`storage/restored_folders`). That append is the
-moment of the change: a start that finds the mark completes the rest or drops the folders.
+On disk (`storage/partition_folders`) the copies are of closed segments: `KeptLogs` gives their files second names. A
+restore lays out the folders under names that any start drops, writes a mark with the future end of the metadata log,
+appends the records as one batch or one metadata transaction, and renames. That append is the moment of the change: a
+start that finds the mark completes the rest or drops the folders.
 `tests/broker/facade/state/test_restore.py` stops the process at every call.
 
 A fork is a new cluster that goes to such a snapshot before it listens. A reset goes to the image of the start in the

@@ -17,8 +17,8 @@ from odradek.protocol.records import Record
 from odradek.storage.backend import StorageError
 from odradek.storage.disk_backend import DiskBackend
 from odradek.storage.log_config import LogConfig
+from odradek.storage.partition_folders import MARK
 from odradek.storage.partition_log import PartitionLog
-from odradek.storage.restored_folders import MARK
 from tests.fakes.durable import durable
 from tests.fakes.file_system import FaultyFileSystem
 
