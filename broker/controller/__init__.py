@@ -5,7 +5,7 @@ runs on `broker/runtime` like the coordinators. The rules are the functions of t
 each family (topics, partitions, brokers, configs, features and so on). A rule reads the image and returns records and
 the reply, or raises the error that Kafka would answer. A refusal changes nothing, because only replay changes anything.
 
-The log. In memory it keeps the records as they are (`metadata_log`). On disk it is a `PartitionLog` in Kafka's batches
+The log. In memory it keeps the records as they are (`machine`). On disk it is a `PartitionLog` in Kafka's batches
 (`disk_metadata_log`). Both take a snapshot of the image when the log has grown (`*.checkpoint`), and both begin a
 higher epoch with each start.
 

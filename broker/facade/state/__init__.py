@@ -8,7 +8,7 @@ clock).
 
 A restore is one step of the broker's task. It cuts connections and closes coordinators; sets the clock (`now_ms`
 jumps, waits do not); starts and stops nodes; appends the records that lead from the present image to the old one
-(`metadata/image_diff`), so every publisher follows as usual; gives partitions copies of the copies; and starts the
+(`metadata/snapshot`), so every publisher follows as usual; gives partitions copies of the copies; and starts the
 coordinators with the machines (`Shard.start_copied`). Nothing that clients compare ever goes back: a partition whose
 log changes gets a leader epoch above all earlier ones (`Cluster.rewound_epochs`), and producer ids grow. A partition
 that still has what the snapshot has (`PartitionCopy.is_what`) is left alone.

@@ -550,7 +550,7 @@ def test_a_death_at_any_call_leaves_the_one_state_or_the_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """`batch`: how many records of the metadata log are one batch. `stride`: which calls are tried."""
-    for module in ("broker.controller.machine", "broker.controller.metadata_log", "broker.facade.state.restore"):
+    for module in ("broker.controller.machine", "broker.facade.state.restore"):
         monkeypatch.setattr(f"odradek.{module}.MAX_BATCH_RECORDS", batch)
     found: list[bool] = []
     over = False
