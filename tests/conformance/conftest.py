@@ -18,11 +18,6 @@ from tests.scenarios.target import Target, usual_target
 __all__ = ["bootstrap", "broker", "collected", "java", "make_topic", "target"]
 
 
-@pytest.fixture(scope="session", autouse=True)
-def kafkas_jars() -> None:
-    skip_without_kafka()
-
-
 @pytest.fixture(scope="session")
 def target() -> Iterator[Target]:
     with usual_target("kafka") as started:
@@ -47,3 +42,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     of_clients([item], FOLDER, pytest.mark.conformance)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if os.path.dirname(item.path) == FOLDER:
+        skip_without_kafka()
