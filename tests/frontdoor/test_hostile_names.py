@@ -13,10 +13,7 @@ from odradek.__main__ import main
 from odradek.commands.serve import _Formatter
 from odradek.control.server import ControlServer
 from odradek.matchers import assert_committed
-from odradek.protocol.generated.messages.add_partitions_to_txn import (
-    AddPartitionsToTxnRequest,
-    AddPartitionsToTxnTopic,
-)
+from odradek.protocol.generated.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from odradek.protocol.generated.messages.find_coordinator import FindCoordinatorRequest
 from odradek.protocol.generated.messages.init_producer_id import InitProducerIdRequest
 from odradek.protocol.generated.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol

@@ -13,14 +13,7 @@ from hypothesis import strategies as st
 from odradek.protocol.compression import Codec
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import CorruptDataError
-from odradek.protocol.record_batch import (
-    TimestampType,
-    assemble,
-    build_batch,
-    iter_batches,
-    parse_batch,
-    read_batch,
-)
+from odradek.protocol.record_batch import TimestampType, assemble, build_batch, iter_batches, parse_batch, read_batch
 from odradek.protocol.records import Record, encode_varint
 
 pytest.importorskip("pyarrow")

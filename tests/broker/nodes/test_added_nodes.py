@@ -24,21 +24,12 @@ from odradek.protocol.generated.messages.alter_client_quotas import (
     EntryData,
     OpData,
 )
-from odradek.protocol.generated.messages.alter_configs import (
-    AlterableConfig,
-    AlterConfigsRequest,
-    AlterConfigsResource,
-)
+from odradek.protocol.generated.messages.alter_configs import AlterableConfig, AlterConfigsRequest, AlterConfigsResource
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from odradek.protocol.generated.messages.describe_cluster import DescribeClusterRequest
 from odradek.protocol.generated.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.protocol.generated.messages.describe_quorum import DescribeQuorumRequest, PartitionData, TopicData
-from odradek.protocol.generated.messages.fetch import (
-    FetchPartition,
-    FetchRequest,
-    FetchResponse,
-    FetchTopic,
-)
+from odradek.protocol.generated.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.protocol.generated.messages.unregister_broker import UnregisterBrokerRequest
 from odradek.protocol.generated.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest

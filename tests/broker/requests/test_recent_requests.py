@@ -15,12 +15,7 @@ from odradek.broker.cluster import Cluster
 from odradek.broker.requests.context import CloseConnection, ConnectionInfo
 from odradek.broker.requests.dispatch import Pending
 from odradek.broker.requests.exchange import Exchange, Head, Told
-from odradek.broker.requests.recent_requests import (
-    MAX_LARGE_BYTES,
-    MAX_REQUESTS,
-    WHOLE_BYTES,
-    RecentRequests,
-)
+from odradek.broker.requests.recent_requests import MAX_LARGE_BYTES, MAX_REQUESTS, WHOLE_BYTES, RecentRequests
 from odradek.broker.transcript.recorded_request import decoded_answer, decoded_request, whole_bytes
 from odradek.protocol.generated.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,

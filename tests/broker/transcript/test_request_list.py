@@ -10,10 +10,7 @@ import pytest
 
 from odradek.broker.transcript.request_list import Requests, Selection, load_transcript
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.generated.messages.add_partitions_to_txn import (
-    AddPartitionsToTxnRequest,
-    AddPartitionsToTxnTopic,
-)
+from odradek.protocol.generated.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.protocol.generated.messages.metadata import MetadataRequest
 from odradek.protocol.generated.messages.offset_commit import (

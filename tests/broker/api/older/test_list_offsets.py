@@ -8,11 +8,7 @@ from odradek.broker.cluster import Cluster
 from odradek.broker.controller.topic_control import NewTopic
 from odradek.broker.security.principal import Principal
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.generated.messages.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsTopic,
-)
+from odradek.protocol.generated.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from odradek.protocol.record_batch import build_batch
 from odradek.protocol.records import Record
 from tests.fakes.acls import SECURED

@@ -6,10 +6,7 @@ import pytest
 
 from odradek.broker.coordinator.transaction.holds import HoldBook, marker_point
 from odradek.broker.coordinator.transaction.states import TransactionState
-from odradek.broker.coordinator.transaction.transaction import (
-    EndTransaction,
-    InitProducerId,
-)
+from odradek.broker.coordinator.transaction.transaction import EndTransaction, InitProducerId
 from odradek.protocol.errors import ErrorCode
 from tests.fakes.transactions import FakeTransactionCoordinator, Marker
 

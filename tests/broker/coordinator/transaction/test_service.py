@@ -13,12 +13,7 @@ import pytest
 import trio
 
 from odradek import KafkaBroker, open_broker
-from odradek.broker.coordinator.transaction.service import (
-    MarkerWriter,
-    coordinated_by,
-    is_gone,
-    select_transactions,
-)
+from odradek.broker.coordinator.transaction.service import MarkerWriter, coordinated_by, is_gone, select_transactions
 from odradek.broker.coordinator.transaction.transaction import AddPartitions, InitProducerId
 from odradek.broker.facade.broker import Broker
 from odradek.broker.facade.generated.blocking.broker import BlockingBroker

@@ -15,11 +15,7 @@ from odradek.broker.metadata.writer import ImageWriter
 from odradek.broker.security.principal import Principal
 from odradek.broker.security.sasl.credentials import Credentials
 from odradek.broker.security.sasl.gssapi import LOGIN_MODULE, GssapiServer, KerberosNames, NoRule, gssapi
-from odradek.broker.security.sasl.server import (
-    InvalidCredentials,
-    MalformedToken,
-    NewSaslServer,
-)
+from odradek.broker.security.sasl.server import InvalidCredentials, MalformedToken, NewSaslServer
 from odradek.client_security.login import Gssapi
 from odradek.client_security.options import ClientSecurity
 from tests.broker.security.sasl.listener_configs import listener_config

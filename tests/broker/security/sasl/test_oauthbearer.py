@@ -21,12 +21,7 @@ from odradek.broker.security.sasl.oauthbearer import (
     oauthbearer,
     parse_first_message,
 )
-from odradek.broker.security.sasl.server import (
-    InvalidCredentials,
-    MalformedToken,
-    SaslError,
-    SaslServer,
-)
+from odradek.broker.security.sasl.server import InvalidCredentials, MalformedToken, SaslError, SaslServer
 from tests.broker.security.sasl.listener_configs import listener_config
 from tests.broker.security.sasl.token_server import judged
 from tests.scenarios.authority import TokenSigner

@@ -16,9 +16,7 @@ from odradek.broker.config.definition import ConfigError
 from odradek.broker.coordinator.group.classic.group import LeaveGroup
 from odradek.broker.coordinator.group.groups import DeleteGroup, ExpireRevocation, FenceMember
 from odradek.broker.coordinator.group.records import encode_key
-from odradek.broker.coordinator.group.streams.group import (
-    StreamsGroup,
-)
+from odradek.broker.coordinator.group.streams.group import StreamsGroup
 from odradek.broker.coordinator.group.streams.progress import CreateInternalTopics
 from odradek.broker.coordinator.group.streams.records import Endpoint, Owned
 from odradek.broker.coordinator.group.streams.topology import TopicStatus, Topology

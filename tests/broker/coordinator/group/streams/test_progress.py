@@ -18,12 +18,7 @@ from odradek.broker.coordinator.group.streams.progress import (
     reconcile,
 )
 from odradek.broker.coordinator.group.streams.records import NO_TARGET, Held, Member, MemberState, Owned, Target
-from odradek.broker.coordinator.group.streams.topology import (
-    ConfiguredSubtopology,
-    TopicStatus,
-    Topology,
-    configure,
-)
+from odradek.broker.coordinator.group.streams.topology import ConfiguredSubtopology, TopicStatus, Topology, configure
 from odradek.broker.releases.release import release_of
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.stored.streams_group_topology import Subtopology, TopicInfo
