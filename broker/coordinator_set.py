@@ -64,14 +64,14 @@ class CoordinatorSet:
 
     def _make_groups(self) -> GroupService:
         from odradek.broker.coordinator.group.service import GroupService, read_settings
-        from odradek.broker.coordinator.group.settings import LiveConfigs
+        from odradek.broker.coordinator.group.settings import GroupConfigs
         from odradek.broker.coordinator.group.topics import ImageTopics
 
         return GroupService(
             self._internal_topic(CONSUMER_OFFSETS, "offsets.topic.compression.codec"),
             self.surroundings,
             read_settings(self._config),
-            LiveConfigs(self._config, self._controller.image.configs),
+            GroupConfigs(self._config, self._controller.image.configs),
             ImageTopics(self._controller.image),
             self._effect_handlers_of_groups,
         )

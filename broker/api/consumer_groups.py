@@ -19,8 +19,8 @@ from odradek.broker.config.broker_config import CONSUMER_ASSIGNORS
 from odradek.broker.controller.feature_levels import GROUP_VERSION
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup, ConsumerGroupHeartbeat
 from odradek.broker.coordinator.group.consumer.progress import preferred_assignor
-from odradek.broker.coordinator.group.consumer.records import LEAVING, Member
-from odradek.broker.coordinator.group.epoch_group import AWAY
+from odradek.broker.coordinator.group.consumer.records import Member
+from odradek.broker.coordinator.group.epoch_group import AWAY, LEAVING
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import ByItem, handles
 from odradek.broker.requests.parked_request import Later, awaited

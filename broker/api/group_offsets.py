@@ -12,13 +12,13 @@ OffsetDelete 0 (KIP-496).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from typing import Final
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Final, TypeVar
 
-from odradek.broker.api.group_requests import merged, require_read
-from odradek.broker.coordinator.group.groups import CommitOffsets, DeleteOffsets, OffsetToCommit
+from odradek.broker.api.group_requests import PartitionAnswers, require_read, topic_of
+from odradek.broker.coordinator.group.groups import CommitOffsets, DeleteOffsets
 from odradek.broker.coordinator.group.offsets import FetchedOffset, OffsetBook
-from odradek.broker.partitions.partition_registry import Topic
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import ByItem, handles
 from odradek.broker.requests.parked_request import Later, later
@@ -27,7 +27,6 @@ from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.offset_commit import (
     OffsetCommitRequest,
-    OffsetCommitRequestTopic,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
@@ -50,12 +49,12 @@ from odradek.protocol.generated.messages.offset_fetch import (
 )
 from odradek.protocol.primitives import ZERO_UUID
 
+T = TypeVar("T")
+
 _COMMIT_TOPIC_ID_FROM: Final = 10
 _FETCH_GROUPS_FROM: Final = 8
 _FETCH_TOPIC_ID_FROM: Final = 10
 
-_READ: Final = Operation.READ  # see `group_requests`
-_TOPIC: Final = Resource.TOPIC
 _UNKNOWN_PARTITION: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 _UNKNOWN_TOPIC_ID = FetchedOffset(-1, -1, "", ErrorCode.UNKNOWN_TOPIC_ID)
 _HIDDEN_TOPIC = FetchedOffset(-1, -1, "", ErrorCode.TOPIC_AUTHORIZATION_FAILED)
@@ -73,107 +72,13 @@ def offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCo
     """Store offsets. An offset that cannot be stored gets an error; the others are stored."""
     require_read(ctx, request.group_id)
     by_id = ctx.api_version >= _COMMIT_TOPIC_ID_FROM
-    found = [topic_of(ctx, asked.topic_id if by_id else asked.name) for asked in request.topics]
-    readable = ctx.allowed(_READ, _TOPIC, [name for name, _ in found if name is not None])
-    offsets: list[OffsetToCommit] = []
-    slots: list[OffsetCommitResponsePartition] = []
-    refused: list[tuple[Hashable, OffsetCommitResponseTopic]] = []
-    accepted: list[tuple[Hashable, OffsetCommitResponseTopic]] = []
-
-    def answer(
-        to: list[tuple[Hashable, OffsetCommitResponseTopic]], answers: list[OffsetCommitResponsePartition]
-    ) -> None:
-        answered = OffsetCommitResponseTopic(name=asked.name, topic_id=asked.topic_id, partitions=answers)
-        to.append(((asked.name, asked.topic_id), answered))
-
-    for asked, (name, topic) in zip(request.topics, found, strict=True):
-        if topic is None or name not in readable:
-            error = ErrorCode.UNKNOWN_TOPIC_ID if name is None else _UNKNOWN_PARTITION
-            if name is not None and name not in readable:
-                error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-            answers = [
-                OffsetCommitResponsePartition(partition_index=p.partition_index, error_code=error)
-                for p in asked.partitions
-            ]
-            answer(refused, answers)
-        else:
-            known, unknown = _sort_partitions(topic, asked, offsets)
-            slots += known
-            if unknown:
-                answer(refused, unknown)
-            if known:
-                answer(accepted, known)
-    response = OffsetCommitResponse(topics=merged(refused, accepted))
-    if not offsets:
-        return response
-    codes = _commit(ctx, request, offsets)
-    if isinstance(codes, ReplySlot):
-        return _stored_later(response, slots, codes)
-    return _stored(response, slots, codes)
-
-
-def _stored(
-    response: OffsetCommitResponse, slots: list[OffsetCommitResponsePartition], codes: list[ErrorCode]
-) -> OffsetCommitResponse:
-    for slot, code in zip(slots, codes, strict=True):
-        slot.error_code = code
-    return response
-
-
-async def _stored_later(
-    response: OffsetCommitResponse, slots: list[OffsetCommitResponsePartition], codes: ReplySlot[list[ErrorCode]]
-) -> OffsetCommitResponse:
-    try:
-        return _stored(response, slots, await codes.wait())
-    except KafkaError as error:
-        return _stored(response, slots, [error.code] * len(slots))
-
-
-def topic_of(ctx: RequestContext, asked: str | bytes) -> tuple[str | None, Topic | None]:
-    """The name of a topic if it is known, and the topic if it exists."""
-    if isinstance(asked, str):
-        return asked, ctx.services.topics.get(asked)
-    topic = ctx.services.topics.by_id(asked)
-    return (None if topic is None else topic.name), topic
-
-
-def _sort_partitions(
-    topic: Topic, asked: OffsetCommitRequestTopic, offsets: list[OffsetToCommit]
-) -> tuple[list[OffsetCommitResponsePartition], list[OffsetCommitResponsePartition]]:
-    """Adds what can be committed to `offsets`; returns answers for these, and for partitions that do not exist."""
-    known: list[OffsetCommitResponsePartition] = []
-    unknown: list[OffsetCommitResponsePartition] = []
-    name, topic_id, end = topic.name, topic.topic_id, len(topic.partitions)
-    for p in asked.partitions:
-        index = p.partition_index
-        if 0 <= index < end:
-            offsets.append(
-                OffsetToCommit(
-                    name, topic_id, index, p.committed_offset, p.committed_leader_epoch, p.committed_metadata
-                )
-            )
-            known.append(OffsetCommitResponsePartition(partition_index=index))
-        else:
-            unknown.append(OffsetCommitResponsePartition(partition_index=index, error_code=_UNKNOWN_PARTITION))
-    return known, unknown
-
-
-def _commit(
-    ctx: RequestContext, request: OffsetCommitRequest, offsets: list[OffsetToCommit]
-) -> list[ErrorCode] | ReplySlot[list[ErrorCode]]:
-    command = CommitOffsets(
-        request.group_id,
-        offsets,
-        member_id=request.member_id,
-        generation_id=request.generation_id_or_member_epoch,
-        instance_id=request.group_instance_id,
-        retention_ms=request.retention_time_ms,
-        api_version=ctx.api_version,
+    answers = PartitionAnswers(
+        ctx, request.topics, OffsetCommitResponseTopic, OffsetCommitResponsePartition, by_id=by_id
     )
-    try:
-        return ctx.services.groups().begin(request.group_id, command, ctx.node)
-    except KafkaError as error:
-        return [error.code] * len(offsets)
+    response = OffsetCommitResponse(topics=answers.topics)
+    if not answers.taken:
+        return response
+    return answers.commit(ctx, CommitOffsets(request, answers.offsets(), ctx.api_version), response)
 
 
 # -- OffsetFetch
@@ -293,30 +198,21 @@ def _fetch_all_of_group(ctx: RequestContext, book: OffsetBook, group_id: str, st
     return OffsetFetchResponseGroup(group_id=group_id, topics=answered)
 
 
-def _single(rows: Iterable[tuple[int, FetchedOffset]]) -> list[OffsetFetchResponsePartition]:
+def _rows(row: Callable[..., T], offsets: Iterable[tuple[int, FetchedOffset]]) -> list[T]:
     return [
-        OffsetFetchResponsePartition(
+        row(
             partition_index=index,
             committed_offset=offset,
             committed_leader_epoch=leader_epoch,
             metadata=metadata,
             error_code=error,
         )
-        for index, (offset, leader_epoch, metadata, error) in rows
+        for index, (offset, leader_epoch, metadata, error) in offsets
     ]
 
 
-def _batched(rows: Iterable[tuple[int, FetchedOffset]]) -> list[OffsetFetchResponsePartitions]:
-    return [
-        OffsetFetchResponsePartitions(
-            partition_index=index,
-            committed_offset=offset,
-            committed_leader_epoch=leader_epoch,
-            metadata=metadata,
-            error_code=error,
-        )
-        for index, (offset, leader_epoch, metadata, error) in rows
-    ]
+_single: Final = partial(_rows, OffsetFetchResponsePartition)
+_batched: Final = partial(_rows, OffsetFetchResponsePartitions)
 
 
 # -- OffsetDelete
@@ -328,36 +224,7 @@ def offset_delete(ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDe
     ctx.require(Operation.DELETE, Resource.GROUP, request.group_id)
     if not request.group_id:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
-    places: list[tuple[str, int]] = []
-    refused: list[tuple[Hashable, OffsetDeleteResponseTopic]] = []
-    accepted: list[tuple[Hashable, OffsetDeleteResponseTopic]] = []
-    slots: list[OffsetDeleteResponsePartition] = []
-    readable = ctx.allowed(Operation.READ, Resource.TOPIC, [asked.name for asked in request.topics])
-    for asked in request.topics:
-        topic = ctx.services.topics.get(asked.name)
-        end = 0 if topic is None or asked.name not in readable else len(topic.partitions)
-        refusal = _UNKNOWN_PARTITION if asked.name in readable else ErrorCode.TOPIC_AUTHORIZATION_FAILED
-        known: list[OffsetDeleteResponsePartition] = []
-        unknown: list[OffsetDeleteResponsePartition] = []
-        for p in asked.partitions:
-            answer = OffsetDeleteResponsePartition(partition_index=p.partition_index)
-            if 0 <= p.partition_index < end:
-                places.append((asked.name, p.partition_index))
-                known.append(answer)
-            else:
-                answer.error_code = refusal
-                unknown.append(answer)
-        slots += known
-        for part, answers in ((refused, unknown), (accepted, known)):
-            if answers or (part is refused and not end):
-                part.append((asked.name, OffsetDeleteResponseTopic(name=asked.name, partitions=answers)))
-    response = OffsetDeleteResponse(topics=merged(refused, accepted))
-
-    def deleted(codes: list[ErrorCode]) -> OffsetDeleteResponse:
-        for slot, code in zip(slots, codes, strict=True):
-            slot.error_code = code
-        return response
-
-    return later(
-        ctx.services.groups().begin(request.group_id, DeleteOffsets(request.group_id, places), ctx.node), deleted
-    )
+    answers = PartitionAnswers(ctx, request.topics, OffsetDeleteResponseTopic, OffsetDeleteResponsePartition)
+    command = DeleteOffsets(request.group_id, [(topic.name, each.partition_index) for topic, each in answers.taken])
+    codes = ctx.services.groups().begin(request.group_id, command, ctx.node)
+    return later(codes, partial(answers.decided, OffsetDeleteResponse(topics=answers.topics)))

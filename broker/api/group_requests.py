@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from functools import partial
 from typing import Any, Final, TypeVar
 
-from odradek.broker.coordinator.group.groups import Sender, Visible
+from odradek.broker.coordinator.group.groups import CommitOffsets, OffsetToCommit, Sender, Visible
+from odradek.broker.partitions.partition_registry import Topic
 from odradek.broker.requests.context import RequestContext
+from odradek.broker.requests.parked_request import Later, later
 from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.java_maps import hash_of_text, java_order
 
 _READ: Final = Operation.READ  # compiled code that reads an attribute of an Enum class looks it up each time
 _GROUP: Final = Resource.GROUP
+_TOPIC: Final = Resource.TOPIC
+_UNKNOWN: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+_UNKNOWN_ID: Final = ErrorCode.UNKNOWN_TOPIC_ID
+_REFUSED: Final = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 
 def may_read(ctx: RequestContext, group_id: str) -> bool:
@@ -81,6 +88,85 @@ def _join(known: dict[Hashable, T], key: Hashable, topic: T) -> None:
     there = known.setdefault(key, topic)
     if there is not topic:
         there.partitions += topic.partitions
+
+
+class PartitionAnswers:
+    """The response topics of a request whose partitions the group coordinator decides on, but for those refused here.
+
+    `taken`: topics and partitions of the request that exist and that the client may read. The coordinator has a code
+    for each.
+    """
+
+    def __init__(
+        self, ctx: RequestContext, topics: Sequence[Any], new_topic: Any, new_partition: Any, *, by_id: bool = False
+    ) -> None:
+        """`by_id`: topics are named by their ids. `new_topic` and `new_partition` make the rows of the response."""
+        self.taken: list[tuple[Topic, Any]] = []
+        self._slots: list[Any] = []
+        refused: list[tuple[Hashable, Any]] = []
+        accepted: list[tuple[Hashable, Any]] = []
+        found = [topic_of(ctx, asked.topic_id if by_id else asked.name) for asked in topics]
+        readable = ctx.allowed(_READ, _TOPIC, [name for name, _ in found if name is not None])
+        for asked, (name, topic) in zip(topics, found, strict=True):
+            refusal = _UNKNOWN_ID if name is None else _UNKNOWN if name in readable else _REFUSED
+            end = 0 if topic is None or name not in readable else len(topic.partitions)
+            known, unknown = [], []
+            for each in asked.partitions:
+                row = new_partition(each.partition_index)
+                if topic is not None and 0 <= each.partition_index < end:
+                    known.append(row)
+                    self.taken.append((topic, each))
+                else:
+                    row.error_code = refusal
+                    unknown.append(row)
+            self._slots += known
+            for rows, part, is_named in ((unknown, refused, not end), (known, accepted, False)):
+                if rows or is_named:
+                    answer = new_topic(name=asked.name, partitions=rows)
+                    if by_id:
+                        answer.topic_id = asked.topic_id
+                    part.append((asked.topic_id if by_id else asked.name, answer))
+        self.topics = merged(refused, accepted)
+
+    def offsets(self) -> list[OffsetToCommit]:
+        """What is to be stored, of an OffsetCommit or a TxnOffsetCommit."""
+        return [
+            OffsetToCommit(
+                topic.name,
+                topic.topic_id,
+                each.partition_index,
+                each.committed_offset,
+                each.committed_leader_epoch,
+                each.committed_metadata,
+            )
+            for topic, each in self.taken
+        ]
+
+    def decided(self, response: T, codes: Sequence[ErrorCode]) -> T:
+        """The response, with the codes of the coordinator."""
+        for slot, code in zip(self._slots, codes, strict=True):
+            slot.error_code = code
+        return response
+
+    def refused(self, response: T, error: KafkaError) -> T:
+        """The response, if the coordinator refuses all of them."""
+        return self.decided(response, [error.code] * len(self._slots))
+
+    def commit(self, ctx: RequestContext, command: CommitOffsets, response: T) -> T | Later:
+        """Have the coordinator store the offsets."""
+        try:
+            codes = ctx.services.groups().begin(command.group_id, command, ctx.node)
+        except KafkaError as error:
+            return self.refused(response, error)
+        return later(codes, partial(self.decided, response), partial(self.refused, response))
+
+
+def topic_of(ctx: RequestContext, asked: str | bytes) -> tuple[str | None, Topic | None]:
+    """The name of a topic if it is known, and the topic if it exists."""
+    if isinstance(asked, str):
+        return asked, ctx.services.topics.get(asked)
+    topic = ctx.services.topics.by_id(asked)
+    return (None if topic is None else topic.name), topic
 
 
 def together(partitions: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:

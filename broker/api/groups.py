@@ -31,12 +31,11 @@ from odradek.broker.security.acl import Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.protocol.generated.messages.join_group import JoinGroupRequest, JoinGroupResponse
-from odradek.protocol.generated.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
+from odradek.protocol.generated.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from odradek.protocol.generated.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 _JOIN_NULL_PROTOCOL_FROM: Final = 7
 _SYNC_PROTOCOL_FROM: Final = 5
-_LEAVE_BATCHED_FROM: Final = 3
 
 
 @handles(
@@ -106,22 +105,7 @@ def leave_group(ctx: RequestContext, request: LeaveGroupRequest) -> LeaveGroupRe
     """Leave a group, or remove members from it."""
     require_read(ctx, request.group_id)
     _check_group_id(request.group_id)
-    if ctx.api_version < _LEAVE_BATCHED_FROM:
-        command = LeaveGroup(request.group_id, [(request.member_id, None)])
-        reply = ctx.services.groups().begin(request.group_id, command, ctx.node)
-        return later(reply, lambda codes: LeaveGroupResponse(error_code=codes[0]))
-    command = LeaveGroup(request.group_id, [(m.member_id, m.group_instance_id) for m in request.members])
-    reply = ctx.services.groups().begin(request.group_id, command, ctx.node)
-    return later(reply, lambda codes: _left(request, codes))
-
-
-def _left(request: LeaveGroupRequest, codes: list[ErrorCode]) -> LeaveGroupResponse:
-    return LeaveGroupResponse(
-        members=[
-            MemberResponse(member_id=m.member_id, group_instance_id=m.group_instance_id, error_code=code)
-            for m, code in zip(request.members, codes, strict=True)
-        ]
-    )
+    return awaited(ctx.services.groups().begin(request.group_id, LeaveGroup(request, ctx.api_version), ctx.node))
 
 
 def _check_group_id(group_id: str) -> None:

@@ -11,9 +11,8 @@ from functools import partial
 from odradek.broker.api.group_admin import describe_groups_of_kind, require_topics
 from odradek.broker.api.group_requests import check_text, invalid, require_read, sender_of
 from odradek.broker.controller.feature_levels import SHARE_VERSION
+from odradek.broker.coordinator.group.epoch_group import JOINING, LEAVING
 from odradek.broker.coordinator.group.share.group import (
-    JOIN,
-    LEAVE,
     ShareGroup,
     ShareGroupHeartbeat,
     ShareMember,
@@ -74,9 +73,9 @@ def _check(request: heartbeat.ShareGroupHeartbeatRequest) -> None:
     check_text(request.member_id, "MemberId")
     check_text(request.group_id, "GroupId")
     check_text(request.rack_id, "RackId")
-    if request.member_epoch == JOIN and not request.subscribed_topic_names:
+    if request.member_epoch == JOINING and not request.subscribed_topic_names:
         raise invalid("SubscribedTopicNames must be set in first request.")
-    if request.member_epoch < LEAVE:
+    if request.member_epoch < LEAVING:
         raise invalid("MemberEpoch is invalid.")
 
 

@@ -16,6 +16,7 @@ from functools import partial
 from odradek.broker.api.group_admin import describe_groups_of_kind, require_topics
 from odradek.broker.api.group_requests import check_text, invalid, is_offered, require_read, sender_of
 from odradek.broker.controller.feature_levels import STREAMS_VERSION
+from odradek.broker.coordinator.group.epoch_group import AWAY, JOINING, LEAVING
 from odradek.broker.coordinator.group.groups import Forbidden
 from odradek.broker.coordinator.group.settings import StreamsConfigs
 from odradek.broker.coordinator.group.streams.group import (
@@ -24,17 +25,14 @@ from odradek.broker.coordinator.group.streams.group import (
     UpdateDescription,
 )
 from odradek.broker.coordinator.group.streams.records import (
-    JOINING,
-    LEAVING,
     Member,
     Target,
 )
 from odradek.broker.coordinator.group.streams.topology import internal_error
 from odradek.broker.metadata.image import INTERNAL_TOPICS, check_topic_name
-from odradek.broker.releases.release import Release
 from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.handlers import ByItem, handles
-from odradek.broker.requests.parked_request import Later, awaited, later
+from odradek.broker.requests.parked_request import Later, awaited
 from odradek.broker.security.acl import CLUSTER_NAME, Operation, Resource
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages import streams_group_describe as d
@@ -42,7 +40,6 @@ from odradek.protocol.generated.messages import streams_group_heartbeat as h
 from odradek.protocol.generated.messages import streams_group_topology_description_update as u
 from odradek.protocol.generated.stored import streams_group_topology as stored
 
-_STATIC_LEAVING = -2
 _NO_DESCRIPTION, _DESCRIBED = 1, 3
 """The statuses of a topology description (KIP-1331) that somebody asks for; 2 is for a plugin that fails."""
 
@@ -69,22 +66,12 @@ def streams_group_heartbeat(
         names = list(dict.fromkeys(name for each in request.topology.subtopologies for name in _names(each)))
         _check_topic_names(names)
         require_topics(ctx, names)
-    release = ctx.release
-    if not release.has_static_streams_members:
+    if not ctx.release.has_static_streams_members:
         _check_unsupported(request)
-    _check_regexes(request)
     _check(request)
     sender = sender_of(ctx)
     sender.forbidden = _forbidden_topics(ctx)
-    reply = ctx.services.groups().begin(request.group_id, StreamsGroupHeartbeat(request, sender), ctx.node)
-    return later(reply, partial(_with_interval, release))
-
-
-def _with_interval(release: Release, response: h.StreamsGroupHeartbeatResponse) -> h.StreamsGroupHeartbeatResponse:
-    """With the interval in which the member sends offsets of its tasks; one that leaves need not know it."""
-    if response.member_epoch >= 0:
-        response.task_offset_interval_ms = release.task_offset_interval_ms
-    return response
+    return awaited(ctx.services.groups().begin(request.group_id, StreamsGroupHeartbeat(request, sender), ctx.node))
 
 
 def _check_served(ctx: RequestContext) -> None:
@@ -147,13 +134,10 @@ def _check_unsupported(request: h.StreamsGroupHeartbeatRequest) -> None:
         raise invalid("WarmupTasks are not supported yet.")
 
 
-def _check_regexes(request: h.StreamsGroupHeartbeatRequest) -> None:
-    if request.topology is not None and any(each.source_topic_regex for each in request.topology.subtopologies):
-        raise invalid("Regular expressions for source topics are not supported yet.")
-
-
 def _check(request: h.StreamsGroupHeartbeatRequest) -> None:
     """The error of a request that is invalid for every group."""
+    if request.topology is not None and any(each.source_topic_regex for each in request.topology.subtopologies):
+        raise invalid("Regular expressions for source topics are not supported yet.")
     epoch = request.member_epoch
     check_text(request.member_id, "MemberId")
     check_text(request.group_id, "GroupId")
@@ -161,7 +145,7 @@ def _check(request: h.StreamsGroupHeartbeatRequest) -> None:
     check_text(request.rack_id, "RackId")
     if epoch == JOINING:
         _check_first(request)
-    elif epoch == _STATIC_LEAVING:
+    elif epoch == AWAY:
         if request.instance_id is None:
             raise invalid("InstanceId can't be null.")
     elif epoch < LEAVING:

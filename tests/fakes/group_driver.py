@@ -7,8 +7,13 @@ from itertools import count
 from typing import Any
 
 from odradek.broker.clock import BrokerClock
-from odradek.broker.coordinator.group.classic.group import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
-from odradek.broker.coordinator.group.groups import CommitOffsets, OffsetToCommit, Sender
+from odradek.broker.coordinator.group.classic.group import (
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    SyncGroup,
+)
+from odradek.broker.coordinator.group.groups import CommitOffsets, OffsetToCommit, Sender, TxnOffsetCommit
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.broker.runtime.machine import Command, Effect
@@ -16,12 +21,19 @@ from odradek.broker.runtime.replies import ReplySlot
 from odradek.broker.runtime.shard import Shard, ShardState
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
-from odradek.protocol.generated.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from odradek.protocol.generated.messages.join_group import (
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    JoinGroupResponse,
+)
+from odradek.protocol.generated.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
+from odradek.protocol.generated.messages.offset_commit import OffsetCommitRequest
 from odradek.protocol.generated.messages.sync_group import (
     SyncGroupRequest,
     SyncGroupRequestAssignment,
     SyncGroupResponse,
 )
+from odradek.protocol.generated.messages.txn_offset_commit import TxnOffsetCommitRequest
 from odradek.protocol.primitives import ZERO_UUID
 from tests.fakes.clocks import clock_at
 from tests.fakes.journal import FakeJournal
@@ -66,6 +78,42 @@ def sync_group(
     """A SyncGroup, with the leader's assignments."""
     rows = [SyncGroupRequestAssignment(*row) for row in (assignments or {}).items()]
     return SyncGroup(SyncGroupRequest(group_id, generation, member_id, instance_id, protocol_type, protocol_name, rows))
+
+
+def leave_group(group_id: str, members: Sequence[tuple[str, str | None]]) -> LeaveGroup:
+    """A LeaveGroup of these: member id or "", instance id or None."""
+    return LeaveGroup(LeaveGroupRequest(group_id, members=[MemberIdentity(*member) for member in members]), 3)
+
+
+def commit_offsets(
+    group_id: str,
+    offsets: Sequence[OffsetToCommit] = (),
+    *,
+    member_id: str = "",
+    generation_id: int = -1,
+    instance_id: str | None = None,
+    retention_ms: int = -1,
+    api_version: int = 10,
+) -> CommitOffsets:
+    """An OffsetCommit."""
+    request = OffsetCommitRequest(group_id, generation_id, member_id, instance_id, retention_ms)
+    return CommitOffsets(request, offsets, api_version)
+
+
+def txn_offset_commit(
+    group_id: str,
+    offsets: Sequence[OffsetToCommit] = (),
+    *,
+    producer_id: int = 1,
+    producer_epoch: int = 0,
+    member_id: str = "",
+    generation_id: int = -1,
+    instance_id: str | None = None,
+    api_version: int = 5,
+) -> TxnOffsetCommit:
+    """A TxnOffsetCommit."""
+    request = TxnOffsetCommitRequest("", group_id, producer_id, producer_epoch, generation_id, member_id, instance_id)
+    return TxnOffsetCommit(request, offsets, api_version)
 
 
 class SteppedClock(BrokerClock):
@@ -174,8 +222,7 @@ class GroupDriver:
             return error.code
 
     def leave(self, *member_ids: str, group_id: str = "g") -> list[ErrorCode]:
-        codes: list[ErrorCode] = self.now(LeaveGroup(group_id, [(member_id, None) for member_id in member_ids]))
-        return codes
+        return left(self.now(leave_group(group_id, [(member_id, None) for member_id in member_ids])))
 
     def commit(self, offset: int = 5, **options: Any) -> list[ErrorCode]:
         return self.shard.ask_now(self.commit_command(offset, **options))
@@ -184,7 +231,7 @@ class GroupDriver:
         topic, partition = options.pop("topic", "t"), options.pop("partition", 0)
         metadata = options.pop("metadata", "")
         offsets = [OffsetToCommit(topic, ZERO_UUID, partition, offset, -1, metadata)]
-        return CommitOffsets(options.pop("group_id", "g"), offsets, **options)
+        return commit_offsets(options.pop("group_id", "g"), offsets, **options)
 
     def stable(self, members: int = 1, **options: Any) -> list[str]:
         """A stable group of that many members; their ids, the leader first."""
@@ -204,6 +251,11 @@ class GroupDriver:
         self.sync(group.leader, group.generation, {i: i.encode() for i in ids}, group_id=group.group_id)
         assert group.state.value == "Stable"
         return [group.leader, *(i for i in ids if i != group.leader)]
+
+
+def left(response: LeaveGroupResponse) -> list[ErrorCode]:
+    """The codes of those that a LeaveGroup names."""
+    return [ErrorCode(member.error_code) for member in response.members]
 
 
 def hard_state(machine: GroupMachine) -> tuple[Any, ...]:

@@ -89,32 +89,6 @@ def subscribed_ids(names: Iterable[str], counts: dict[bytes, int], topics: Topic
     return topic_ids
 
 
-class PresentTarget(Protocol):
-    """The target of each member before this assignment."""
-
-    @property
-    def by_member(self) -> dict[str, Partitions]:
-        """The partitions of each member that has a target. Not to be changed."""
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """The number of partitions of each member with a target. Do not change it."""
-
-    @property
-    def members_by_size(self) -> dict[int, int]:
-        """How many members with a target have this many partitions. Do not change it."""
-
-    @property
-    def topic_ids(self) -> Collection[bytes]:
-        """The topics of which any member has a partition."""
-
-    def of(self, member_id: str) -> Partitions:
-        """The partitions of a member, none if it has no target."""
-
-    def taken(self, topic_id: bytes) -> Collection[int]:
-        """The partitions of a topic that any member has."""
-
-
 @final
 class GroupSpec:
     """A group as an assignor sees it.
@@ -129,7 +103,7 @@ class GroupSpec:
         members: MemberSpecs,
         homogeneous: bool,
         partition_counts: Mapping[bytes, int],
-        present: PresentTarget,
+        present: TargetAssignment,
         newcomer: str | None = None,
     ) -> None:
         self.members = members
@@ -434,31 +408,19 @@ class TargetAssignment:
 
     The records of a new assignment arrive one member at a time, so a partition that moves belongs to the member written
     last.
+
+    `by_member`: the target of each member that has one. `sizes`: how many partitions are in it. `members_by_size`: how
+    many members have this many.
     """
 
-    __slots__ = ("_by_member", "_by_size", "_holders", "_owners", "_sizes")
+    __slots__ = ("_holders", "_owners", "by_member", "members_by_size", "sizes")
 
     def __init__(self) -> None:
-        self._by_member: dict[str, Partitions] = {}
+        self.by_member: dict[str, Partitions] = {}
         self._owners: dict[bytes, dict[int, str]] = {}
-        self._sizes: dict[str, int] = {}
-        self._by_size: dict[int, int] = {}
+        self.sizes: dict[str, int] = {}
+        self.members_by_size: dict[int, int] = {}
         self._holders: dict[bytes, int] = {}  # how many members have partitions of a topic
-
-    @property
-    def by_member(self) -> dict[str, Partitions]:
-        """The target of each member that has one. Not to be changed."""
-        return self._by_member
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """The number of partitions of each member with a target. Do not change it."""
-        return self._sizes
-
-    @property
-    def members_by_size(self) -> dict[int, int]:
-        """How many members with a target have this many partitions. Do not change it."""
-        return self._by_size
 
     @property
     def topic_ids(self) -> Collection[bytes]:
@@ -467,7 +429,7 @@ class TargetAssignment:
 
     def of(self, member_id: str) -> Partitions:
         """The target of a member, empty if it has none."""
-        return self._by_member.get(member_id, NOTHING)
+        return self.by_member.get(member_id, NOTHING)
 
     def taken(self, topic_id: bytes) -> Collection[int]:
         """The partitions of a topic that are in any member's target."""
@@ -475,24 +437,24 @@ class TargetAssignment:
 
     def set(self, member_id: str, partitions: Partitions) -> None:
         """Set a member's target."""
-        before = self._by_member.get(member_id, NOTHING)
-        self._by_member[member_id] = partitions
+        before = self.by_member.get(member_id, NOTHING)
+        self.by_member[member_id] = partitions
         size = self._change(member_id, before, partitions)
-        size_before = self._sizes.get(member_id)
+        size_before = self.sizes.get(member_id)
         if size_before != size:
-            self._sizes[member_id] = size
-            self._by_size[size] = self._by_size.get(size, 0) + 1
+            self.sizes[member_id] = size
+            self.members_by_size[size] = self.members_by_size.get(size, 0) + 1
             self._one_less(size_before)
 
     def remove(self, member_id: str) -> None:
         """Remove a member's target."""
-        self._change(member_id, self._by_member.pop(member_id, NOTHING), NOTHING)
-        self._one_less(self._sizes.pop(member_id, None))
+        self._change(member_id, self.by_member.pop(member_id, NOTHING), NOTHING)
+        self._one_less(self.sizes.pop(member_id, None))
 
     def inherited(self, old: str, new: str) -> TargetAssignment:
         """The same, with the target of one member given to another."""
         after = TargetAssignment()
-        for member_id, partitions in self._by_member.items():
+        for member_id, partitions in self.by_member.items():
             if member_id not in (old, new):
                 after.set(member_id, partitions)
         after.set(new, self.of(old))
@@ -501,9 +463,9 @@ class TargetAssignment:
     def _one_less(self, size: int | None) -> None:
         """A member with this many partitions has another number now, or has left."""
         if size is not None:
-            members = self._by_size.pop(size) - 1
+            members = self.members_by_size.pop(size) - 1
             if members:
-                self._by_size[size] = members
+                self.members_by_size[size] = members
 
     def _change(self, member_id: str, before: Partitions, after: Partitions) -> int:
         """Note the owner of the partitions; returns their number after the change."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol
 
 from odradek.broker.coordinator.group.assignment import TopicGroups
 from odradek.broker.coordinator.group.groups import (
@@ -17,15 +17,18 @@ from odradek.broker.coordinator.group.groups import (
     ExpireRevocation,
     ExpiryBasis,
     FenceMember,
+    Group,
     GroupChanged,
+    GroupCommand,
     Groups,
     GroupType,
     KindContext,
     MetadataChanged,
+    Sender,
     TxnOffsetCommit,
     group_error,
 )
-from odradek.broker.coordinator.group.records import known_key, value_of
+from odradek.broker.coordinator.group.records import EpochRecords, known_key, value_of
 from odradek.broker.coordinator.group.settings import EpochConfigs
 from odradek.broker.coordinator.group.topics import TopicCache
 from odradek.broker.runtime.machine import (
@@ -40,14 +43,18 @@ from odradek.broker.runtime.machine import (
     make_outcome,
 )
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.java_maps import timeline_order
 from odradek.protocol.message import CoordinatorRecord
 from odradek.protocol.native import mypyc_attr
 from odradek.protocol.text_cache import text_cache
 
 EMPTY, ASSIGNING, RECONCILING, STABLE = "Empty", "Assigning", "Reconciling", "Stable"
 
-AWAY = -2
-"""The member epoch of a static member that has left for a while; its place is kept for the session timeout."""
+JOINING, LEAVING, AWAY = 0, -1, -2
+"""The epochs of heartbeats of members that join, leave, or, static ones, leave for a while.
+
+The place of a member that is away is kept for the session timeout.
+"""
 
 FIRST_EPOCH = 1
 """The epoch of a group before its first member, since 4.3; see `Release.first_group_epoch`."""
@@ -57,6 +64,10 @@ class EpochMember(Protocol):
     """The part of a member that concerns its epoch."""
 
     @property
+    def member_id(self) -> str:
+        """The id that it has in the group."""
+
+    @property
     def epoch(self) -> int:
         """Its progress in reconciling its assignment."""
 
@@ -64,32 +75,17 @@ class EpochMember(Protocol):
         """Whether it has arrived at the target assignment of that epoch."""
 
 
-class RevokingMember(EpochMember, Protocol):
-    """A member that may have to revoke partitions."""
-
-    @property
-    def member_id(self) -> str:
-        """The id that it has in the group."""
-
-    @property
-    def rebalance_timeout_ms(self) -> int:
-        """The time that it has for that."""
-
-
 class StaticMember(EpochMember, Protocol):
-    """A member that may have an instance id."""
-
-    @property
-    def member_id(self) -> str:
-        """The id that it has in the group."""
+    """A member that may have an instance id, and may have to revoke partitions or tasks."""
 
     @property
     def instance_id(self) -> str | None:
         """The id of the instance of the application; None for a dynamic member."""
 
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """The time that it has to revoke something."""
 
-M = TypeVar("M", bound=EpochMember)
-S = TypeVar("S", bound=StaticMember)
 
 EPOCHS_FROM = 9
 """OffsetCommit versions that know member epochs."""
@@ -101,7 +97,7 @@ TXN_ERRORS_FROM = 6
 class EpochGroup(ABC):
     """Members in their epochs, on their way to the target assignment of the group. Changed by replay only.
 
-    Subclasses have the members, in `_by_id`. `static_ids`: the id of the member with each instance id.
+    `members`: by id; each kind has members of its own class. `static_ids`: the id of the member with each instance id.
     """
 
     expires: ClassVar[bool] = True
@@ -109,6 +105,7 @@ class EpochGroup(ABC):
 
     def __init__(self, group_id: str, first_epoch: int = FIRST_EPOCH) -> None:
         self.group_id = group_id
+        self.members: dict[str, Any] = {}
         self.epoch = first_epoch
         self.metadata_hash = 0
         self.assignment_epoch = first_epoch
@@ -118,7 +115,7 @@ class EpochGroup(ABC):
         self._state: str | None = None
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.group_id!r}, {self.state_name}, epoch {self.epoch}, {list(self._by_id())})"
+        return f"{type(self).__name__}({self.group_id!r}, {self.state_name}, epoch {self.epoch}, {list(self.members)})"
 
     # -- Group
 
@@ -129,19 +126,13 @@ class EpochGroup(ABC):
             self._state = self._compute_state()
         return self._state
 
-    @abstractmethod
-    def _by_id(self) -> Mapping[str, EpochMember]:
-        """The members by their ids."""
-
-    @abstractmethod
     def _compute_state(self) -> str:
         """The state, which is remembered until something changes."""
-
-    def _progress(self) -> str:
-        """The group's progress with its assignment."""
+        if not self.members:
+            return EMPTY
         if self.epoch > self.assignment_epoch:
             return ASSIGNING
-        arrived = all(member.is_reconciled_to(self.assignment_epoch) for member in self._by_id().values())
+        arrived = all(member.is_reconciled_to(self.assignment_epoch) for member in self.members.values())
         return STABLE if arrived else RECONCILING
 
     @property
@@ -152,7 +143,7 @@ class EpochGroup(ABC):
     @property
     def is_empty(self) -> bool:
         """See `Group`."""
-        return not self._by_id()
+        return not self.members
 
     def is_in_state(self, names: Collection[str]) -> bool:
         """See `Group`."""
@@ -167,16 +158,16 @@ class EpochGroup(ABC):
             who = f"members using the {self.protocol_type} group protocol"
             text = f"OffsetCommit version 9 or above must be used by {who}"
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)
-        if command.generation_id != member.epoch:
+        if command.epoch != member.epoch:
             self._check_age(member, command)
         return ()
 
     def check_transactional_commit(self, command: TxnOffsetCommit) -> None:
         """See `Group`. Producers that name no member are trusted."""
-        if command.generation_id == -1 and not command.member_id and command.instance_id is None:
+        if command.epoch == -1 and not command.request.member_id and command.request.group_instance_id is None:
             return
         member = self._committing(command)
-        if member is None or command.generation_id == member.epoch:
+        if member is None or command.epoch == member.epoch:
             return
         try:
             self._check_age(member, command)
@@ -191,7 +182,7 @@ class EpochGroup(ABC):
             return
         if member_id is None:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)  # Kafka stumbles over it
-        member = known_member(self.group_id, self._by_id(), member_id)
+        member = self.member(member_id)
         if member_epoch == member.epoch:
             return
         if self._is_classic(member):
@@ -201,19 +192,16 @@ class EpochGroup(ABC):
         text = f"The received {named} {member_epoch} does not match the expected member epoch {member.epoch}."
         raise KafkaError(code, text)
 
-    def _committing(self, command: CommitOffsets | TxnOffsetCommit) -> EpochMember | None:
+    def _committing(self, command: CommitOffsets) -> Any:
         """The member that commits; None if an administrator commits for a group without members."""
-        members = self._by_id()
-        if command.generation_id < 0 and not members:
-            return None
-        return known_member(self.group_id, members, command.member_id)
+        return None if command.epoch < 0 and not self.members else self.member(command.request.member_id)
 
     def _is_classic(self, member: Any) -> bool:
         """Whether the member uses the classic protocol, so that its epoch is a generation."""
         return False
 
     @abstractmethod
-    def _check_age(self, member: Any, command: CommitOffsets | TxnOffsetCommit) -> None:
+    def _check_age(self, member: Any, command: CommitOffsets) -> None:
         """Raise unless the member may commit all this with the command's epoch, which is not its own."""
 
     def check_delete_offsets(self) -> None:  # noqa: B027 - not for a subclass to fill
@@ -234,7 +222,7 @@ class EpochGroup(ABC):
 
     def on_removed(self) -> Sequence[Effect]:
         """See `Group`."""
-        timers = [Cancel(key) for member_id in self._by_id() for key in self.timers(member_id)]
+        timers = [Cancel(key) for member_id in self.members for key in self.timers(member_id)]
         return [*timers, GroupChanged(self.group_id)]
 
     # -- reading
@@ -247,17 +235,33 @@ class EpochGroup(ABC):
     def check_topics_again(self) -> None:
         """Have the next heartbeat look at the topics again: one of them has changed."""
 
+    def member(self, member_id: str | None) -> Any:
+        """The member with that id; raises UNKNOWN_MEMBER_ID without one."""
+        member = None if member_id is None else self.members.get(member_id)
+        if member is None:
+            text = f"Member {member_id} is not a member of group {self.group_id}."
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, text)
+        return member
+
     def static_member(self, instance_id: str | None) -> Any:
         """The member with an instance id; None without one."""
-        return None if instance_id is None else self._by_id().get(self.static_ids.get(instance_id, ""))
+        return None if instance_id is None else self.members.get(self.static_ids.get(instance_id, ""))
 
     def requesting(self, member_id: str, instance_id: str | None) -> Any:
         """The member that a request names. UNKNOWN_MEMBER_ID without one, FENCED_INSTANCE_ID for another's instance."""
         if instance_id is None:
-            return known_member(self.group_id, self._by_id(), member_id)
-        member = known_static(self.static_member(instance_id), instance_id)
-        check_instance(member, member_id)
+            return self.member(member_id)
+        member = self.static_member(instance_id)
+        if member is None:
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+        if member.member_id != member_id:
+            text = f"Static member {member_id} with instance id {instance_id} was fenced by member {member.member_id}."
+            raise KafkaError(ErrorCode.FENCED_INSTANCE_ID, text)
         return member
+
+    def in_map_order(self) -> list[Any]:
+        """The members as Kafka walks them."""
+        return [self.members[member_id] for member_id in timeline_order(list(self.members), self.peak)]
 
     # -- changing, from records
 
@@ -283,30 +287,6 @@ class EpochGroup(ABC):
         self.assignment_epoch = epoch
         self.assignment_timestamp = timestamp
         self._state = None
-
-
-def known_member(group_id: str, members: Mapping[str, M], member_id: str | None) -> M:
-    """The member with that id; raises UNKNOWN_MEMBER_ID without one."""
-    member = None if member_id is None else members.get(member_id)
-    if member is None:
-        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group_id}.")
-    return member
-
-
-def known_static(member: S | None, instance_id: str) -> S:
-    """The member found by that instance id; raises UNKNOWN_MEMBER_ID if there is none."""
-    if member is None:
-        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
-    return member
-
-
-def check_instance(member: StaticMember, member_id: str) -> None:
-    """FENCED_INSTANCE_ID for anybody but the member that has the instance id."""
-    if member.member_id != member_id:
-        text = (
-            f"Static member {member_id} with instance id {member.instance_id} was fenced by member {member.member_id}."
-        )
-        raise KafkaError(ErrorCode.FENCED_INSTANCE_ID, text)
 
 
 def check_released(member: StaticMember, member_id: str) -> None:
@@ -344,10 +324,30 @@ def rebalance_key(group_id: str, member_id: str) -> Hashable:
     return ("member rebalance", group_id, member_id)
 
 
-def revocation(group_id: str, member: RevokingMember) -> Schedule:
+def revocation(group_id: str, member: StaticMember) -> Schedule:
     """The effect that limits the time of a member to give up partitions or tasks."""
     expiry = ExpireRevocation(group_id, member.member_id, member.epoch)
     return Schedule(rebalance_key(group_id, member.member_id), member.rebalance_timeout_ms, expiry)
+
+
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
+class MemberHeartbeat(GroupCommand):
+    """A member joins (epoch 0), gives a sign of life, tells what it has, or leaves (epoch -1; for a while: -2).
+
+    Fields of the request that are None, and -1 for the rebalance timeout, stand for "unchanged".
+    """
+
+    __slots__ = ("request", "sender")
+
+    def __init__(self, request: Any, sender: Sender) -> None:
+        self.group_id = request.group_id
+        self.request = request
+        self.sender = sender
+
+    @property
+    def owned(self) -> Any:
+        """What the member owns, in its kind's form; None if that is unchanged."""
+        return None
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -358,10 +358,10 @@ class Step:
     ``later``: changes of soft state, made once the records are stored; they get the group that then lives.
     """
 
-    __slots__ = ("_changed", "effects", "later", "now_ms", "records")
+    __slots__ = ("changed", "effects", "later", "now_ms", "records")
 
     def __init__(self, changed: EpochGroup, now_ms: int, records: Sequence[NewRecord] = ()) -> None:
-        self._changed = changed
+        self.changed = changed
         self.now_ms = now_ms
         self.records: list[NewRecord] = list(records)
         self.effects: list[Effect] = []
@@ -370,8 +370,8 @@ class Step:
     def outcome(self, reply: R, groups: Groups) -> Outcome[R]:
         """The outcome with all that was gathered."""
         if self.records:
-            self.effects.append(GroupChanged(self._changed.group_id))
-        changed = self._changed
+            self.effects.append(GroupChanged(self.changed.group_id))
+        changed = self.changed
         then = partial(_change_later, groups, changed.group_id, type(changed), self.later) if self.later else None
         return make_outcome(self.records, reply=reply, effects=self.effects, then=then)
 
@@ -413,25 +413,31 @@ def replay_target_epoch(group: Any, key: Any, value: Any) -> None:
 class EpochKind(ABC):
     """What the kinds of groups with epochs have in common. See `GroupKind`.
 
-    ``ends``: the type of the record whose tombstone ends a group. ``names_topics``: the types that may change which
-    topics a group subscribes to.
+    ``records``: of its members. ``response``: the class of the responses to heartbeats. ``ends``: the type of the
+    record whose tombstone ends a group. ``names_topics``: the types that may change which topics a group subscribes to.
     """
 
     group_type: ClassVar[GroupType]
+    has_static_members: ClassVar[bool] = True
 
     def __init__(
         self,
         context: KindContext,
         configs: EpochConfigs,
         group_class: type[Any],
+        response: type[Any],
+        records: EpochRecords,
         replays: Replays,
         ends: int,
         names_topics: Collection[int],
     ) -> None:
         self._groups = context.groups
         self._configs = configs
+        self.new_id = context.new_short_id
         self._topics = TopicCache(context.topics)
         self._class = group_class
+        self._response_class = response
+        self._records = records
         self._replays = replays
         self._ends = ends
         self._names_topics = names_topics
@@ -458,6 +464,152 @@ class EpochKind(ABC):
         text = f"Group {group_id} is not a {self.group_type.value} group."
         return KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text)
 
+    # -- heartbeats
+
+    def heartbeat(self, command: Any, now_ms: int) -> Outcome[Any]:
+        """Decide on a `MemberHeartbeat`.
+
+        Most say nothing new, and come from members that have their whole assignment: these get their answer at once,
+        which is the one that they would get anyway.
+        """
+        group_id, request = command.group_id, command.request
+        epoch: int = request.member_epoch
+        group = self._live(group_id)
+        if group is not None:
+            member = group.members.get(request.member_id)
+            if member is not None and member.epoch == epoch and self._is_unchanged(group, member, command, now_ms):
+                return make_outcome(
+                    reply=self._response(group, member), effects=(self._session(group_id, request.member_id),)
+                )
+        if epoch < JOINING:
+            return self._leave(request, now_ms)
+        step: Step = self._begin(command, now_ms)
+        before = self._member(step, request, command.owned)
+        step.effects.append(self._session(group_id, before.member_id))
+        return step.outcome(self._advance(step, command, before), self._groups)
+
+    @abstractmethod
+    def _is_unchanged(self, group: Any, member: Any, command: Any, now_ms: int) -> bool:
+        """Whether a heartbeat in the member's epoch changes nothing, and has no news for the member."""
+
+    @abstractmethod
+    def _advance(self, step: Any, command: Any, before: Any) -> Any:
+        """Move the group and the member on; returns the response. ``before``: without the fields of the heartbeat."""
+
+    def _response(self, group: Any, member: Any) -> Any:
+        """The response to a member that lives, without an assignment."""
+        return self._response_class(
+            member_id=member.member_id,
+            member_epoch=member.epoch,
+            heartbeat_interval_ms=self._configs.heartbeat_interval_ms(group.group_id),
+        )
+
+    @abstractmethod
+    def _new_step(self, group: Any, now_ms: int, records: Sequence[NewRecord] = ()) -> Any:
+        """A step of a group."""
+
+    def _begin(self, command: Any, now_ms: int) -> Any:
+        """The step of a heartbeat. A first member creates the group, perhaps in place of one of another kind."""
+        group_id, request = command.group_id, command.request
+        group = self._groups.get(group_id)
+        if isinstance(group, self._class):
+            step: Step = self._new_step(group, now_ms)
+        elif group is not None:
+            step = self._take_over(group, request.member_epoch, now_ms)
+        elif request.member_epoch:
+            text = f"{self.group_type.value.capitalize()} group {group_id} not found."
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text)
+        else:
+            step = self._new_step(self._new_group(group_id), now_ms)
+        self._check_place(step.changed, request)
+        return step
+
+    def _take_over(self, group: Group, epoch: int, now_ms: int) -> Any:
+        """The step of a new group in place of an empty classic one."""
+        if epoch or group.group_type is not GroupType.CLASSIC or not group.is_empty:
+            raise self.other_kind(group.group_id)
+        step = self._new_step(self._new_group(group.group_id), now_ms, group.tombstones())
+        step.effects += group.on_removed()
+        return step
+
+    def _check_place(self, group: Any, request: Any) -> None:
+        """Raise GROUP_MAX_SIZE_REACHED for a new member in a full group."""
+        self.check_room(group, request.member_id)
+
+    def check_room(self, group: Any, member_id: str) -> None:
+        """Raise GROUP_MAX_SIZE_REACHED for a full group, unless the member is in it."""
+        limit = self._configs.max_size
+        if len(group.members) >= limit and member_id not in group.members:
+            text = f"The {self.group_type.value} group has reached its maximum capacity of {limit} members."
+            raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED, text)
+
+    def _member(self, step: Step, request: Any, owned: Any) -> Any:
+        """The member of a heartbeat: a new one, one that comes back, perhaps with another id, or one that goes on."""
+        group: Any = step.changed
+        epoch: int = request.member_epoch
+        instance_id = request.instance_id if self.has_static_members else None
+        if epoch != JOINING:
+            member = group.requesting(request.member_id, instance_id)
+            self.check_epoch(member, epoch, owned)
+            return member
+        member_id = request.member_id or self.new_id()
+        present = group.static_member(instance_id)
+        if present is not None:
+            return self._come_back(step, present, member_id)
+        member = group.members.get(member_id)
+        if member is not None and instance_id is None:
+            self.check_epoch(member, epoch, owned)
+        return self._new_member(member_id) if member is None else member
+
+    @abstractmethod
+    def check_epoch(self, member: Any, epoch: int, owned: Any) -> None:
+        """FENCED_MEMBER_EPOCH unless the member may send a heartbeat with this epoch."""
+
+    @abstractmethod
+    def _new_member(self, member_id: str) -> Any:
+        """A member that joins."""
+
+    def _come_back(self, step: Any, present: Any, member_id: str) -> Any:
+        """A static member joins, perhaps with another member id; the one that it was is `present`."""
+        raise NotImplementedError
+
+    # -- members that go
+
+    def _leave(self, request: Any, now_ms: int) -> Outcome[Any]:
+        """Let a member leave. A static one may leave for a while: it keeps its place for the session timeout."""
+        group = self._existing(request.group_id)
+        instance_id = request.instance_id if self.has_static_members else None
+        member = group.requesting(request.member_id, instance_id)
+        response = self._response_class(member_id=request.member_id, member_epoch=request.member_epoch)
+        if instance_id is None or request.member_epoch != AWAY:
+            return self.remove(group, [member], response, now_ms)
+        step: Step = self._new_step(group, now_ms, [self._away(group, member)])
+        return step.outcome(response, self._groups)
+
+    def _away(self, group: Any, member: Any) -> NewRecord:
+        """The record of a member that leaves for a while.
+
+        What it has counts as assigned in epoch 0 from now on, so that its successor may commit offsets.
+        """
+        raise NotImplementedError
+
+    def remove(self, group: Any, members: Sequence[Any], reply: R, now_ms: int) -> Outcome[R]:
+        """Remove members. The group continues in its next epoch, and the others get the rest with their heartbeats."""
+        group_id, next_epoch = group.group_id, group.epoch + 1
+        step: Step = self._new_step(group, now_ms)
+        for member in members:
+            step.records += self._records.member_tombstones(group_id, member.member_id)
+            step.effects += [Cancel(key) for key in group.timers(member.member_id)]
+        step.records += self._next_epoch_without(group, members)
+        if len(members) == len(group.members) and self._configs.release.assigns_empty_groups:
+            step.records.append(self._records.target_epoch(group_id, next_epoch, 0))
+        return step.outcome(reply, self._groups)
+
+    @abstractmethod
+    def _next_epoch_without(self, group: Any, members: Sequence[Any]) -> Sequence[NewRecord]:
+        """The records of the group's next epoch, once these members have gone."""
+
+    # -- GroupKind
     # -- GroupKind
 
     def replay(self, record_type: int, record: LogRecord) -> None:
@@ -535,15 +687,11 @@ class EpochKind(ABC):
 
     # -- members whose time is up
 
-    @abstractmethod
-    def _expire(self, group: Any, member: Any, now_ms: int) -> Outcome[None]:
-        """Remove the member from the group."""
-
     def fence(self, command: FenceMember, now_ms: int) -> Outcome[None]:
         """Remove a member that has sent no heartbeat for its session timeout."""
         group = self._live(command.group_id)
         member = None if group is None else group.members.get(command.member_id)
-        return make_outcome() if member is None else self._expire(group, member, now_ms)
+        return make_outcome() if member is None else self.remove(group, [member], None, now_ms)
 
     def expire_revocation(self, command: ExpireRevocation, now_ms: int) -> Outcome[None]:
         """Remove a member that has not revoked its partitions in time, so that it is still in the command's epoch."""
@@ -551,4 +699,4 @@ class EpochKind(ABC):
         member = None if group is None else group.members.get(command.member_id)
         if member is None or member.epoch != command.member_epoch:
             return make_outcome()
-        return self._expire(group, member, now_ms)
+        return self.remove(group, [member], None, now_ms)

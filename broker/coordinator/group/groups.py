@@ -150,65 +150,32 @@ class CommittedOffset(NamedTuple):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class CommitOffsets(GroupCommand):
-    """Store offsets of a member, or of a consumer outside of any membership (generation -1, no member id).
+    """OffsetCommit of a member, or of a consumer outside of any membership (generation -1, no member id).
 
-    `retention_ms`: until they expire, -1 for the broker's rule. The reply has a code for each offset.
+    `offsets`: those of the request that can be stored. `epoch`: the generation or the member epoch that it names. The
+    reply has a code for each offset.
     """
 
-    __slots__ = ("api_version", "generation_id", "instance_id", "member_id", "offsets", "retention_ms")
+    __slots__ = ("api_version", "epoch", "offsets", "request")
     reply: list[ErrorCode]
 
-    def __init__(
-        self,
-        group_id: str,
-        offsets: Sequence[OffsetToCommit],
-        *,
-        member_id: str = "",
-        generation_id: int = -1,
-        instance_id: str | None = None,
-        retention_ms: int = -1,
-        api_version: int = 10,
-    ) -> None:
-        self.group_id = group_id
+    def __init__(self, request: Any, offsets: Sequence[OffsetToCommit], api_version: int) -> None:
+        self.group_id = request.group_id
+        self.request = request
+        self.epoch: int = request.generation_id_or_member_epoch
         self.offsets = offsets
-        self.member_id = member_id
-        self.generation_id = generation_id
-        self.instance_id = instance_id
-        self.retention_ms = retention_ms
         self.api_version = api_version
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class TxnOffsetCommit(GroupCommand):
-    """Store offsets that become visible when the producer's transaction commits (KIP-98; checks of KIP-447).
+class TxnOffsetCommit(CommitOffsets):
+    """The same for offsets that become visible when the producer's transaction commits (KIP-98; checks of KIP-447).
 
-    The producer's right to do so has been verified before. The reply has a code for each offset. Before version 6 a
-    missing group and a stale epoch are both ILLEGAL_GENERATION (KIP-1319).
+    The producer's right to do so has been verified before. Before version 6 a missing group and a stale epoch are both
+    ILLEGAL_GENERATION (KIP-1319).
     """
 
-    __slots__ = ("api_version", "generation_id", "instance_id", "member_id", "offsets", "producer_epoch", "producer_id")
-    reply: list[ErrorCode]
-
-    def __init__(
-        self,
-        group_id: str,
-        offsets: Sequence[OffsetToCommit],
-        *,
-        producer_id: int,
-        producer_epoch: int,
-        member_id: str = "",
-        generation_id: int = -1,
-        instance_id: str | None = None,
-        api_version: int = 5,
-    ) -> None:
-        self.api_version = api_version
-        self.group_id = group_id
-        self.offsets = offsets
-        self.producer_id = producer_id
-        self.producer_epoch = producer_epoch
-        self.member_id = member_id
-        self.generation_id = generation_id
-        self.instance_id = instance_id
+    __slots__ = ()
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -31,7 +31,7 @@ from odradek.broker.coordinator.group.groups import (
     group_error,
 )
 from odradek.broker.coordinator.group.offsets import EXPIRY_TIMER, LAST_OFFSET_COMMIT, OffsetBook, StoredOffsets
-from odradek.broker.coordinator.group.records import KIND_OF_RECORD, record_type_of
+from odradek.broker.coordinator.group.records import KIND_OF_RECORD, as_stored_by, record_type_of
 from odradek.broker.coordinator.group.settings import GroupConfigs, GroupSettings, fixed_configs
 from odradek.broker.coordinator.group.topics import FixedTopics, TopicSource
 from odradek.broker.runtime.machine import Command, Effect, LogRecord, NewRecord, Outcome, Schedule, make_outcome
@@ -107,9 +107,7 @@ class GroupMachine:
             assert isinstance(command, GroupCommand)
             follow(self.groups.get, command, outcome)
         if not (release := self.context.configs.release).stores_group_details:
-            from odradek.broker.coordinator.group.older_records import as_stored_by
-
-            outcome.records = as_stored_by(release, outcome.records)
+            outcome.records = [as_stored_by(release, record) for record in outcome.records]
         return outcome
 
     def replay(self, record: LogRecord) -> None:
@@ -141,7 +139,7 @@ class GroupMachine:
         kind = self._kind_for(command)
         if kind is not None:
             return kind.refused(command, outcome, error, now_ms)
-        if isinstance(command, c.CommitOffsets | c.TxnOffsetCommit):
+        if isinstance(command, c.CommitOffsets):
             raise KafkaError(commit_error(error.code)) from error
         if isinstance(command, c.DeleteGroup | c.DeleteOffsets):
             raise KafkaError(group_error(error.code)) from error

@@ -238,7 +238,7 @@ EXPIRY_TIMER = "expire offsets"
 _MAX_LONG = (1 << 63) - 1
 _NONE = ErrorCode.NONE
 
-C = TypeVar("C", bound=CommitOffsets | TxnOffsetCommit)
+C = TypeVar("C", bound=CommitOffsets)
 T = TypeVar("T")
 
 
@@ -283,10 +283,11 @@ class OffsetBook:
         effects: Sequence[Effect] = ()
         then = None
         if group is None:
-            then = self._create(command.group_id, command.generation_id, command.api_version, now_ms)
+            then = self._create(command.group_id, command.epoch, command.api_version, now_ms)
         else:
             effects = self._checked(group.check_commit, command)
-        expires = -1 if command.retention_ms == -1 else min(now_ms + command.retention_ms, _MAX_LONG)
+        retention_ms: int = command.request.retention_time_ms
+        expires = -1 if retention_ms == -1 else min(now_ms + retention_ms, _MAX_LONG)
         offsets = command.offsets
         if command.api_version < TOPIC_IDS_FROM and not self._configs.release.knows_ids_of_offsets:
             offsets = _without_ids(offsets)
@@ -299,14 +300,14 @@ class OffsetBook:
         then = None
         if group is None:
             version = GROUP_ID_NOT_FOUND_FROM if command.api_version >= TXN_ERRORS_FROM else 0
-            then = self._create(command.group_id, command.generation_id, version, now_ms)
+            then = self._create(command.group_id, command.epoch, version, now_ms)
         else:
             self._checked(group.check_transactional_commit, command)
         offsets = command.offsets
         if not self._configs.release.stores_topic_ids_in_transactions:
             offsets = _without_ids(offsets)
         records, codes = self._records(command.group_id, offsets, now_ms, -1)
-        producer = Producer(command.producer_id, command.producer_epoch)
+        producer = Producer(command.request.producer_id, command.request.producer_epoch)
         return make_outcome(records, reply=codes, producer=producer, then=then)
 
     def _checked(self, check: Callable[[C], T], command: C) -> T:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from struct import Struct
 from typing import Any, Final, TypeVar, final
 
 from odradek.broker.coordinator.group.groups import GroupType
+from odradek.broker.releases.release import Release
 from odradek.broker.runtime.machine import LogRecord, NewRecord
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.message import CoordinatorRecord
 from odradek.protocol.message_codec import codec
+from odradek.protocol.stored import decode_group_record
+from odradek.protocol.text_cache import text_cache
 
 KIND_OF_RECORD: Mapping[int, GroupType] = {
     2: GroupType.CLASSIC,
@@ -63,6 +66,12 @@ def encode_known_key(key: CoordinatorRecord) -> bytes:
     encoded = encode_key(key)
     _remember(encoded, key)
     return encoded
+
+
+@text_cache(1 << 12)
+def key_of_group(kind: Any, group_id: str) -> bytes:
+    """`encode_known_key` for a class of keys that have the group's id alone."""
+    return encode_known_key(kind(group_id))
 
 
 def _remember(encoded: bytes, key: V) -> V:
@@ -118,6 +127,43 @@ class MemberKeys:
         return key
 
 
+@final
+class EpochRecords:
+    """The records that all kinds of groups with epochs have: of members, their targets and present assignments.
+
+    `current`, `target` and `member` make the keys of these records.
+    """
+
+    __slots__ = ("_target_epoch_key", "_target_epoch_value", "current", "member", "target")
+
+    def __init__(self, current: Any, target: Any, member: Any, target_epoch_key: Any, target_epoch_value: Any) -> None:
+        """The classes of the keys; the target's epoch has a value of its own class in each kind."""
+        self.current = MemberKeys(current)
+        self.target = MemberKeys(target)
+        self.member = MemberKeys(member)
+        self._target_epoch_key = target_epoch_key
+        self._target_epoch_value = target_epoch_value
+
+    def target_epoch(self, group_id: str, epoch: int, timestamp: int) -> NewRecord:
+        """The target assignment of that epoch is complete."""
+        key = key_of_group(self._target_epoch_key, group_id)
+        return new_record(key, self._target_epoch_value(epoch, timestamp))
+
+    def member_tombstones(self, group_id: str, member_id: str) -> list[NewRecord]:
+        """The records that remove one member."""
+        return [NewRecord(keys.of(group_id, member_id)) for keys in (self.current, self.target, self.member)]
+
+    def tombstones(self, group_id: str, member_ids: Iterable[str]) -> list[NewRecord]:
+        """The records that remove all members and the target assignment of a group."""
+        ids = list(member_ids)
+        return [
+            *(NewRecord(self.current.of(group_id, member_id)) for member_id in ids),
+            *(NewRecord(self.target.of(group_id, member_id)) for member_id in ids),
+            NewRecord(key_of_group(self._target_epoch_key, group_id)),
+            *(NewRecord(self.member.of(group_id, member_id)) for member_id in ids),
+        ]
+
+
 def _length(size: int) -> bytes:
     return _KNOWN_LENGTHS[size] if size < len(_KNOWN_LENGTHS) else _INT16.pack(size)
 
@@ -164,3 +210,25 @@ def decode_value(kind: type[V], value: bytes) -> V:
         raise ProtocolError(f"{kind.__name__} has no version {version}")
     decoded: V = codec(kind, version).decode(value, 2)[0]
     return decoded
+
+
+_OFFSETS, _CURRENT_ASSIGNMENT = 1, 8
+_CHANGED_IN_4_3: Final = frozenset({_OFFSETS, 6, _CURRENT_ASSIGNMENT, 12, 20})
+"""The record types that have got more fields; 6, 12 and 20 are the epochs of target assignments."""
+
+
+def as_stored_by(release: Release, record: NewRecord) -> NewRecord:
+    """A record as a release before 4.3 stores it. What it says to the group that is in memory stays."""
+    record_type = record_type_of(record.key)
+    if record.value is None or record_type not in _CHANGED_IN_4_3:
+        return record
+    value: Any = decode_group_record(record.key, record.value)[1]
+    (version,) = _INT16.unpack_from(record.value)
+    if record_type == _OFFSETS:
+        version = min(version, release.newest_offset_commit)
+    elif record_type == _CURRENT_ASSIGNMENT:
+        for row in (*value.assigned_partitions, *value.partitions_pending_revocation):
+            row.assignment_epochs = []
+    else:
+        value.assignment_timestamp = 0
+    return NewRecord(record.key, encode_value(value, version), record.decoded)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from odradek.broker.config.broker_config import CONSUMER_ASSIGNORS, BrokerConfig
 from odradek.broker.config.definition import ConfigKey
@@ -31,24 +31,10 @@ class GroupSettings(NamedTuple):
     new_member_join_timeout_ms: int = 300_000  # Kafka has no key for it
 
 
-class GroupConfigs(Protocol):
-    """The configs in force now, by Kafka's names, as typed values. A machine looks here in `decide` only."""
+class GroupConfigs:
+    """The configs in force now, by Kafka's names, as typed values. A machine looks here in `decide` only.
 
-    @property
-    def release(self) -> Release:
-        """The Kafka that the cluster behaves as."""
-
-    def broker(self, name: str) -> Any:
-        """A config of the broker, such as `group.consumer.max.size`."""
-
-    def group(self, group_id: str, name: str) -> Any:
-        """A config of one group, such as `consumer.session.timeout.ms`: its own value, else the broker's default."""
-
-
-class LiveConfigs:
-    """The broker's own configs, and those of GROUP resources, as `GroupConfigs`.
-
-    `own`: what resources set themselves, in normal form, as IncrementalAlterConfigs has stored it.
+    `own`: what GROUP resources set themselves, in normal form, as IncrementalAlterConfigs has stored it.
     """
 
     def __init__(self, config: BrokerConfig, own: Mapping[tuple[int, str], Mapping[str, str]]) -> None:
@@ -59,18 +45,21 @@ class LiveConfigs:
 
     @property
     def release(self) -> Release:
-        """See `GroupConfigs`."""
+        """The Kafka that the cluster behaves as."""
         return self._config.release
 
     def broker(self, name: str) -> Any:
-        """See `GroupConfigs`."""
+        """A config of the broker, such as `group.consumer.max.size`."""
         value = self._in_force.get(name)
         if value is None:
             value = self._in_force[name] = self._config.get(name)
         return value
 
     def group(self, group_id: str, name: str) -> Any:
-        """See `GroupConfigs`; `group.` + name is the broker config behind most of them."""
+        """A config of one group, such as `consumer.session.timeout.ms`: its own value, else the broker's default.
+
+        `group.` + name is the broker config behind most of them.
+        """
         own = self._own.get((_GROUP, group_id))
         if own is not None:
             text = own.get(name)
@@ -112,7 +101,7 @@ def fixed_configs(
 ) -> GroupConfigs:
     """Configs of a broker with these `values` and these configs by group: for a machine without a cluster."""
     own = {(_GROUP, group_id): configs for group_id, configs in (groups or {}).items()}
-    return LiveConfigs(BrokerConfig(values or {}), own)
+    return GroupConfigs(BrokerConfig(values or {}), own)
 
 
 _BEFORE: Mapping[str, Any] = {

@@ -26,6 +26,7 @@ from odradek.broker.facade.groups.info import (
 from odradek.broker.partitions.lookups import find_partition, find_topic
 from odradek.protocol.consumer_protocol import assigned_partitions, subscribed_topics
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
+from odradek.protocol.generated.messages.offset_commit import OffsetCommitRequest
 from odradek.protocol.varint import MAX_STRING_BYTES
 
 if TYPE_CHECKING:
@@ -392,7 +393,8 @@ def set_offsets(cluster: Cluster, group_id: str, offsets: Mapping[TopicPartition
     groups.topic.ensure()
     groups.shard_for(group_id).finish_loading()
     try:
-        codes: list[ErrorCode] = groups.ask_now(group_id, CommitOffsets(group_id, stored))
+        command = CommitOffsets(OffsetCommitRequest(group_id), stored, OffsetCommitRequest.MAX_VERSION)
+        codes: list[ErrorCode] = groups.ask_now(group_id, command)
     except KafkaError as error:
         raise KafkaError(error.code, f"group {group_id!r}: {_reason(error.code)}") from None
     for place, code in zip(offsets, codes, strict=True):

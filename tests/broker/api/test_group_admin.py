@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from odradek.broker.cluster import Cluster
-from odradek.broker.coordinator.group.groups import CommitOffsets, OffsetToCommit
+from odradek.broker.coordinator.group.groups import OffsetToCommit
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.runtime.shard import ShardState
 from odradek.broker.security.acl import Operation, Resource
@@ -24,6 +24,7 @@ from odradek.protocol.primitives import ZERO_UUID
 from tests.fakes.acls import SECURED, allow
 from tests.fakes.ask import ask
 from tests.fakes.data_plane import DataPlane, without_tasks
+from tests.fakes.group_driver import commit_offsets
 from tests.fakes.wire_client import WireClient
 
 
@@ -37,7 +38,7 @@ class Plane(DataPlane):
 
     def commit(self, group_id: str) -> None:
         offsets = [OffsetToCommit("t", ZERO_UUID, 0, 1, -1, "")]
-        self.cluster.groups.ask_now(group_id, CommitOffsets(group_id, offsets))
+        self.cluster.groups.ask_now(group_id, commit_offsets(group_id, offsets))
 
     def listed(self, version: int = 5, node: int = 1, **filters: list[str]) -> list[str]:
         response = self.call(ListGroupsRequest(**filters), version, node=node)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from copy import copy
 from enum import Enum
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from odradek.broker.coordinator.group.classic.states import (
     COMPLETING_REBALANCE,
@@ -43,6 +43,12 @@ from odradek.protocol.generated.messages.join_group import (
     JoinGroupResponse,
     JoinGroupResponseMember,
 )
+from odradek.protocol.generated.messages.leave_group import (
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberIdentity,
+    MemberResponse,
+)
 from odradek.protocol.generated.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from odradek.protocol.generated.stored.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from odradek.protocol.java_maps import hash_of_text, java_order
@@ -50,30 +56,7 @@ from odradek.protocol.native import mypyc_attr
 from odradek.protocol.text_cache import text_cache
 
 GROUP_METADATA_VERSION = 3
-
-
-class StoredMember(NamedTuple):
-    """A member of a generation as stored."""
-
-    member_id: str
-    instance_id: str | None
-    client_id: str
-    client_host: str
-    rebalance_timeout_ms: int
-    session_timeout_ms: int
-    subscription: bytes
-    assignment: bytes
-
-
-class StoredGroup(NamedTuple):
-    """A generation of a group as stored. `protocol_type` is "" for a group that no member has completed joining."""
-
-    protocol_type: str
-    generation: int
-    protocol: str | None
-    leader: str | None
-    state_timestamp: int
-    members: tuple[StoredMember, ...]
+_LEAVE_BATCHED_FROM = 3
 
 
 @text_cache(1 << 12)
@@ -82,36 +65,10 @@ def encode_group_key(group_id: str) -> bytes:
     return encode_key(GroupMetadataKey(group=group_id))
 
 
-def encode_group_value(group: StoredGroup) -> bytes:
-    """GroupMetadataValue version 3, behind its version number."""
-    members = [
-        MemberMetadata(
-            member_id=m.member_id,
-            group_instance_id=m.instance_id,
-            client_id=m.client_id,
-            client_host=m.client_host,
-            rebalance_timeout=m.rebalance_timeout_ms,
-            session_timeout=m.session_timeout_ms,
-            subscription=m.subscription,
-            assignment=m.assignment,
-        )
-        for m in group.members
-    ]
-    value = GroupMetadataValue(
-        protocol_type=group.protocol_type,
-        generation=group.generation,
-        protocol=group.protocol,
-        leader=group.leader,
-        current_state_timestamp=group.state_timestamp,
-        members=members,
-    )
-    return encode_value(value, GROUP_METADATA_VERSION)
-
-
-def group_record(group_id: str, group: StoredGroup) -> NewRecord:
+def group_record(group_id: str, group: GroupMetadataValue) -> NewRecord:
     """The record of a generation. A member without a rebalance timeout of its own is read with another one."""
-    decoded = None if any(member.rebalance_timeout_ms == -1 for member in group.members) else group
-    return NewRecord(encode_group_key(group_id), encode_group_value(group), decoded)
+    decoded = None if any(member.rebalance_timeout == -1 for member in group.members) else group
+    return NewRecord(encode_group_key(group_id), encode_value(group, GROUP_METADATA_VERSION), decoded)
 
 
 def decode_group_key(key: bytes) -> str:
@@ -119,30 +76,14 @@ def decode_group_key(key: bytes) -> str:
     return decode_key(GroupMetadataKey, key).group
 
 
-def decode_group_value(value: bytes) -> StoredGroup:
+def decode_group_value(value: bytes) -> GroupMetadataValue:
     """GroupMetadataValue of any version; a missing rebalance timeout (version 0) is the session timeout."""
     decoded = decode_value(GroupMetadataValue, value)
-    members = tuple(
-        StoredMember(
-            m.member_id,
-            m.group_instance_id,
-            m.client_id,
-            m.client_host,
-            m.session_timeout if m.rebalance_timeout == -1 else m.rebalance_timeout,
-            m.session_timeout,
-            bytes(m.subscription),
-            bytes(m.assignment),
-        )
-        for m in decoded.members
-    )
-    return StoredGroup(
-        decoded.protocol_type,
-        decoded.generation,
-        decoded.protocol,
-        decoded.leader,
-        decoded.current_state_timestamp,
-        members,
-    )
+    for member in decoded.members:
+        member.subscription, member.assignment = bytes(member.subscription), bytes(member.assignment)
+        if member.rebalance_timeout == -1:
+            member.rebalance_timeout = member.session_timeout
+    return decoded
 
 
 def join_refused(member_id: str, error: ErrorCode) -> JoinGroupResponse:
@@ -208,15 +149,23 @@ class Heartbeat(GroupCommand):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class LeaveGroup(GroupCommand):
-    """Members leave, or are removed: (member id or "", instance id or None) each. The reply has a code for each."""
+    """Members leave, or are removed by their instance ids. Before version 3 there is one."""
 
     home: ClassVar[GroupType | None] = GroupType.CLASSIC
-    __slots__ = ("members",)
-    reply: list[ErrorCode]
+    __slots__ = ("batched", "members")
+    reply: LeaveGroupResponse
 
-    def __init__(self, group_id: str, members: Sequence[tuple[str, str | None]]) -> None:
-        self.group_id = group_id
-        self.members = members
+    def __init__(self, request: LeaveGroupRequest, api_version: int) -> None:
+        self.group_id = request.group_id
+        self.batched = api_version >= _LEAVE_BATCHED_FROM
+        self.members = request.members if self.batched else [MemberIdentity(request.member_id)]
+
+    def response(self, codes: Sequence[ErrorCode]) -> LeaveGroupResponse:
+        """The response with the code of each member."""
+        if not self.batched:
+            return LeaveGroupResponse(error_code=codes[0])
+        rows = zip(self.members, codes, strict=True)
+        return LeaveGroupResponse(members=[MemberResponse(m.member_id, m.group_instance_id, code) for m, code in rows])
 
 
 # -- commands that only the coordinator gives
@@ -261,22 +210,6 @@ class Member:
     yet, so it cannot send heartbeats. `assignment`: the stored one.
     """
 
-    __slots__ = (
-        "assignment",
-        "client_host",
-        "client_id",
-        "expiry",
-        "instance_id",
-        "is_new",
-        "join_ticket",
-        "member_id",
-        "protocols",
-        "rebalance_timeout_ms",
-        "session_key",
-        "session_timeout_ms",
-        "sync_ticket",
-    )
-
     def __init__(
         self,
         group_id: str,
@@ -304,23 +237,23 @@ class Member:
         self.expiry = FenceMember(group_id, member_id)
 
     @classmethod
-    def from_stored(cls, group_id: str, protocol: str | None, stored: StoredMember) -> Member:
+    def from_stored(cls, group_id: str, protocol: str | None, stored: MemberMetadata) -> Member:
         """The member as the log has it: of its protocols only the group's is known."""
         return cls(
             group_id,
             stored.member_id,
-            stored.instance_id,
+            stored.group_instance_id,
             stored.client_id,
             stored.client_host,
-            stored.rebalance_timeout_ms,
-            stored.session_timeout_ms,
+            stored.rebalance_timeout,
+            stored.session_timeout,
             ((protocol or "", stored.subscription),),
             stored.assignment,
         )
 
-    def to_stored(self, protocol: str | None) -> StoredMember:
+    def to_stored(self, protocol: str | None) -> MemberMetadata:
         """The member as the record of a generation with this protocol has it."""
-        return StoredMember(
+        return MemberMetadata(
             self.member_id,
             self.instance_id,
             self.client_id,
@@ -371,17 +304,6 @@ class Roster:
     `pending_sync`: members that owe a SyncGroup. `awaiting_join`: how many members wait for the end of the join phase.
     `supported`: how many members offer each protocol.
     """
-
-    __slots__ = (
-        "awaiting_join",
-        "group_id",
-        "leader",
-        "members",
-        "pending_join",
-        "pending_sync",
-        "static_members",
-        "supported",
-    )
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
@@ -586,17 +508,6 @@ class ClassicGroup(Roster):
     expires: ClassVar[bool] = True
     is_described: ClassVar[bool] = False
 
-    __slots__ = (
-        "generation",
-        "join_phase",
-        "protocol",
-        "protocol_type",
-        "rules",
-        "state",
-        "state_timestamp",
-        "subscribed_topics",
-    )
-
     def __init__(self, group_id: str, now_ms: int) -> None:
         super().__init__(group_id)
         self.state = EMPTY
@@ -609,9 +520,9 @@ class ClassicGroup(Roster):
         self.subscribed_topics: frozenset[str] | None = None
 
     @classmethod
-    def from_stored(cls, group_id: str, stored: StoredGroup) -> ClassicGroup:
+    def from_stored(cls, group_id: str, stored: GroupMetadataValue) -> ClassicGroup:
         """A group right after its coordinator has loaded."""
-        group = cls(group_id, stored.state_timestamp)
+        group = cls(group_id, stored.current_state_timestamp)
         for member in stored.members:
             group.add(Member.from_stored(group_id, stored.protocol, member))
         group.take_stored(stored)
@@ -641,10 +552,10 @@ class ClassicGroup(Roster):
 
     def check_commit(self, command: CommitOffsets) -> Sequence[Effect]:
         """See `Group`."""
-        if command.generation_id < 0 and self.state is EMPTY:
+        if command.epoch < 0 and self.state is EMPTY:
             return ()
-        member = self.validate_member(command.member_id, command.instance_id)
-        if command.generation_id != self.generation:
+        member = self.validate_member(command.request.member_id, command.request.group_instance_id)
+        if command.epoch != self.generation:
             raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
         if self.rules.commit is CommitAction.REJOIN:
             raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
@@ -652,11 +563,11 @@ class ClassicGroup(Roster):
 
     def check_transactional_commit(self, command: TxnOffsetCommit) -> None:
         """See `Group`. Older producers name no member; those that do are held to it (KIP-447)."""
-        names_nobody = not command.member_id and command.instance_id is None
-        if command.generation_id < 0 and (names_nobody or self.state is EMPTY):
+        names_nobody = not command.request.member_id and command.request.group_instance_id is None
+        if command.epoch < 0 and (names_nobody or self.state is EMPTY):
             return
-        self.validate_member(command.member_id, command.instance_id)
-        if command.generation_id != self.generation:
+        self.validate_member(command.request.member_id, command.request.group_instance_id)
+        if command.epoch != self.generation:
             raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
 
     def check_fetch(self, member_id: str | None, member_epoch: int) -> None:
@@ -702,7 +613,7 @@ class ClassicGroup(Roster):
         self._enter(state)
         self.state_timestamp = now_ms
 
-    def take_stored(self, stored: StoredGroup) -> None:
+    def take_stored(self, stored: GroupMetadataValue) -> None:
         """Take the generation of a stored record as the present one, with the assignments of its members."""
         self.generation = stored.generation
         self.protocol_type = stored.protocol_type or None
@@ -729,11 +640,11 @@ class ClassicGroup(Roster):
         """Whether its members are consumers."""
         return self.protocol_type == CONSUMER
 
-    def to_stored(self) -> StoredGroup:
+    def to_stored(self) -> GroupMetadataValue:
         """This generation as a record has it."""
         protocol = self.protocol
-        members = tuple(member.to_stored(protocol) for member in self.members.values())
-        return StoredGroup(
+        members = [member.to_stored(protocol) for member in self.members.values()]
+        return GroupMetadataValue(
             self.protocol_type or "", self.generation, protocol, self.leader, self.state_timestamp, members
         )
 

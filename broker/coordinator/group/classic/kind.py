@@ -19,7 +19,6 @@ from odradek.broker.coordinator.group.classic.group import (
     JoinGroup,
     LeaveGroup,
     Member,
-    StoredGroup,
     SyncGroup,
     decode_group_key,
     decode_group_value,
@@ -50,7 +49,9 @@ from odradek.broker.runtime.machine import Answer, Cancel, Command, Effect, LogR
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.heartbeat import HeartbeatResponse
 from odradek.protocol.generated.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
-from odradek.protocol.generated.messages.sync_group import SyncGroupResponse
+from odradek.protocol.generated.messages.leave_group import LeaveGroupResponse
+from odradek.protocol.generated.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from odradek.protocol.generated.stored.group_metadata import GroupMetadataValue
 
 _log = logging.getLogger("odradek.broker.coordinator.group")
 
@@ -65,7 +66,7 @@ _GIVE_WAY = frozenset({GroupType.CONSUMER, GroupType.STREAMS})
 
 
 class ClassicKind:
-    """See `GroupKind` and `groups.StoredGroups`.
+    """See `GroupKind` and `groups.GroupMetadataValues`.
 
     `stored` has the last generation of each group as the log has it. A group is taken up from there, or from the
     offsets that name it, when something is first asked of it; from then on it takes each further record itself.
@@ -74,7 +75,7 @@ class ClassicKind:
     group_type: ClassVar[GroupType] = GroupType.CLASSIC
 
     def __init__(self, context: KindContext, offsets: StoredOffsets) -> None:
-        self.stored: dict[str, StoredGroup] = {}
+        self.stored: dict[str, GroupMetadataValue] = {}
         self._offsets = offsets
         self._groups = context.groups
         self._settings = context.settings
@@ -138,11 +139,11 @@ class ClassicKind:
         """See `GroupKind`: the members look at topics themselves."""
         return ()
 
-    def snapshot(self) -> dict[str, StoredGroup]:
+    def snapshot(self) -> dict[str, GroupMetadataValue]:
         """See `GroupKind`."""
         return self.stored
 
-    def restore(self, snapshot: dict[str, StoredGroup]) -> None:
+    def restore(self, snapshot: dict[str, GroupMetadataValue]) -> None:
         """See `GroupKind`: the tickets of members that wait must not be given again."""
         self.stored = snapshot
         groups = (group for group in self._groups.live().values() if isinstance(group, ClassicGroup))
@@ -150,10 +151,10 @@ class ClassicKind:
         used = max((m.join_ticket or m.sync_ticket or 0 for m in members), default=0)
         self._tickets = count(used + 1)
 
-    # -- StoredGroups
+    # -- GroupMetadataValues
 
     def load(self, group_id: str) -> ClassicGroup | None:
-        """See `StoredGroups`."""
+        """See `GroupMetadataValues`."""
         stored = self.stored.get(group_id)
         if stored is not None:
             return ClassicGroup.from_stored(group_id, stored)
@@ -162,7 +163,7 @@ class ClassicKind:
         return None
 
     def ids(self) -> Iterable[str]:
-        """See `StoredGroups`."""
+        """See `GroupMetadataValues`."""
         return (*self.stored, *self._offsets.group_ids())
 
     # -- JoinGroup
@@ -347,7 +348,7 @@ class ClassicKind:
             response.skip_assignment = leads
             if leads:
                 response.members = [
-                    JoinGroupResponseMember(m.member_id, m.instance_id, m.subscription) for m in stored.members
+                    JoinGroupResponseMember(m.member_id, m.group_instance_id, m.subscription) for m in stored.members
                 ]
 
         def replace() -> Sequence[Effect]:
@@ -372,34 +373,18 @@ class ClassicKind:
         group.note_subscriptions()
         return new
 
-    # -- other requests
-
-    def _find(self, group_id: str) -> ClassicGroup | None:
-        group = self._groups.get(group_id)
-        return group if isinstance(group, ClassicGroup) else None
-
     # -- SyncGroup
 
     def sync(self, command: SyncGroup, now_ms: int) -> Outcome[SyncGroupResponse]:
         """Give a member its assignment. The leader brings all of them; they are stored before any member gets one."""
         request = command.request
-        group = self._find(command.group_id)
-        if group is None:
-            return make_outcome(reply=sync_refused(_UNKNOWN), waits=False)
+        group = self._groups.find(command.group_id, ClassicGroup)
         try:
-            member = group.validate_member(request.member_id, request.group_instance_id)
+            if group is None:
+                raise KafkaError(_UNKNOWN)
+            member, action = _syncing(group, request)
         except KafkaError as error:
             return make_outcome(reply=sync_refused(error.code), waits=False)
-        if request.generation_id != group.generation:
-            return make_outcome(reply=sync_refused(ErrorCode.ILLEGAL_GENERATION), waits=False)
-        if _differs(request.protocol_type, group.protocol_type) or _differs(request.protocol_name, group.protocol):
-            return make_outcome(reply=sync_refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL), waits=False)
-        leads = group.leader == member.member_id
-        action = group.rules.sync_leader if leads else group.rules.sync_follower
-        if action is SyncAction.UNKNOWN:
-            return make_outcome(reply=sync_refused(_UNKNOWN), waits=False)
-        if action is SyncAction.REJOIN:
-            return make_outcome(reply=sync_refused(ErrorCode.REBALANCE_IN_PROGRESS), waits=False)
         changes = Changes(now_ms)
         self._rebalance.has_synced(group, member.member_id, changes)
         if action is SyncAction.GIVE:
@@ -419,8 +404,9 @@ class ClassicKind:
     ) -> Outcome[SyncGroupResponse]:
         assignments = {row.member_id: bytes(row.assignment) for row in command.request.assignments}
         stored = group.to_stored()
-        members = tuple(m._replace(assignment=assignments.get(m.member_id, b"")) for m in stored.members)
-        changes.records.append(group_record(group.group_id, stored._replace(members=members)))
+        for member in stored.members:
+            member.assignment = assignments.get(member.member_id, b"")
+        changes.records.append(group_record(group.group_id, stored))
 
         def hand_out() -> Sequence[Effect]:
             after = Changes(changes.now_ms)
@@ -435,7 +421,7 @@ class ClassicKind:
 
     def assignment_refused(self, command: SyncGroup, error: ErrorCode, now_ms: int) -> Outcome[SyncGroupResponse]:
         """Answer waiting members with the error of an assignment that the log refused, and begin another rebalance."""
-        group = self._find(command.group_id)
+        group = self._groups.find(command.group_id, ClassicGroup)
         changes = Changes(now_ms)
         if group is not None and group.state is COMPLETING_REBALANCE:
             self._rebalance.fail_assignment(group, error, changes)
@@ -444,7 +430,7 @@ class ClassicKind:
 
     def assignment_late(self, command: SyncGroup, now_ms: int) -> Sequence[Effect]:
         """The assignment was not committed in time, and the waiting members got an error."""
-        group = self._find(command.group_id)
+        group = self._groups.find(command.group_id, ClassicGroup)
         changes = Changes(now_ms)
         if group is not None and group.state is STABLE and group.generation == command.request.generation_id:
             self._rebalance.fail_assignment(group, ErrorCode.COORDINATOR_NOT_AVAILABLE, changes)
@@ -456,7 +442,7 @@ class ClassicKind:
     def heartbeat(self, command: Heartbeat, now_ms: int) -> Outcome[HeartbeatResponse]:
         """Restart the member's session timer."""
         request = command.request
-        group = self._find(command.group_id)
+        group = self._groups.find(command.group_id, ClassicGroup)
         if group is None:
             raise KafkaError(_UNKNOWN)
         member = group.validate_member(request.member_id, request.group_instance_id)
@@ -467,16 +453,16 @@ class ClassicKind:
             effects=(Schedule(member.session_key, member.session_timeout_ms, member.expiry),),
         )
 
-    def leave(self, command: LeaveGroup, now_ms: int) -> Outcome[list[ErrorCode]]:
+    def leave(self, command: LeaveGroup, now_ms: int) -> Outcome[LeaveGroupResponse]:
         """Members leave by member id, or are removed by instance id (KIP-345)."""
-        group = self._find(command.group_id)
+        group = self._groups.find(command.group_id, ClassicGroup)
         if group is None:
-            return make_outcome(reply=[_UNKNOWN] * len(command.members))
+            return make_outcome(reply=command.response([_UNKNOWN] * len(command.members)))
         changes = Changes(now_ms)
-        codes = [self._leave_one(group, member_id, instance, changes) for member_id, instance in command.members]
+        codes = [self._leave_one(group, m.member_id, m.group_instance_id, changes) for m in command.members]
         if ErrorCode.NONE in codes:
             self._rebalance.after_departure(group, changes)
-        return changes.answered(codes)
+        return changes.answered(command.response(codes))
 
     def _leave_one(self, group: ClassicGroup, member_id: str, instance_id: str | None, changes: Changes) -> ErrorCode:
         if not member_id:
@@ -498,7 +484,7 @@ class ClassicKind:
 
     def fence(self, command: FenceMember, now_ms: int) -> Outcome[None]:
         """Remove a member whose session is over, unless it waits for the others."""
-        group = self._find(command.group_id)
+        group = self._groups.find(command.group_id, ClassicGroup)
         changes = Changes(now_ms)
         if group is None:
             return make_outcome()
@@ -516,7 +502,7 @@ class ClassicKind:
 
     def end_join_phase(self, command: EndJoinPhase, now_ms: int) -> Outcome[None]:
         """The time to join is over."""
-        group = self._find(command.group_id)
+        group = self._groups.find(command.group_id, ClassicGroup)
         changes = Changes(now_ms)
         if group is not None:
             self._rebalance.time_over(group, changes)
@@ -524,7 +510,7 @@ class ClassicKind:
 
     def end_join_phase_if_all(self, command: EndJoinPhaseIfAll, now_ms: int) -> Outcome[None]:
         """The pause after the last member that has come is over."""
-        group = self._find(command.group_id)
+        group = self._groups.find(command.group_id, ClassicGroup)
         changes = Changes(now_ms)
         if group is not None:
             self._rebalance.pause_over(group, changes)
@@ -532,7 +518,7 @@ class ClassicKind:
 
     def expire_sync(self, command: ExpireSync, now_ms: int) -> Outcome[None]:
         """Remove members that have not synced in time."""
-        group = self._find(command.group_id)
+        group = self._groups.find(command.group_id, ClassicGroup)
         changes = Changes(now_ms)
         if group is None or group.generation != command.generation_id or not group.pending_sync:
             return make_outcome()
@@ -555,20 +541,33 @@ class ClassicKind:
         return changes.effects
 
 
-def _with_replaced(group: ClassicGroup, old: Member, member_id: str, command: JoinGroup) -> StoredGroup:
+def _with_replaced(group: ClassicGroup, old: Member, member_id: str, command: JoinGroup) -> GroupMetadataValue:
     """The present generation as stored, with a static member under its new id."""
     stored = group.to_stored()
-    metadata = dict(reversed(command.protocols))[group.protocol or ""]
-    replaced = old.to_stored(group.protocol)._replace(
-        member_id=member_id,
-        subscription=metadata,
-        rebalance_timeout_ms=command.rebalance_timeout_ms,
-        session_timeout_ms=command.request.session_timeout_ms,
-    )
-    return stored._replace(
-        leader=member_id if group.leader == old.member_id else group.leader,
-        members=tuple(replaced if m.member_id == old.member_id else m for m in stored.members),
-    )
+    if stored.leader == old.member_id:
+        stored.leader = member_id
+    for member in stored.members:
+        if member.member_id == old.member_id:
+            member.member_id = member_id
+            member.subscription = dict(reversed(command.protocols))[group.protocol or ""]
+            member.rebalance_timeout = command.rebalance_timeout_ms
+            member.session_timeout = command.request.session_timeout_ms
+    return stored
+
+
+def _syncing(group: ClassicGroup, request: SyncGroupRequest) -> tuple[Member, SyncAction]:
+    """The member that syncs, and what it gets."""
+    member = group.validate_member(request.member_id, request.group_instance_id)
+    if request.generation_id != group.generation:
+        raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+    if _differs(request.protocol_type, group.protocol_type) or _differs(request.protocol_name, group.protocol):
+        raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    action = group.rules.sync_leader if group.leader == member.member_id else group.rules.sync_follower
+    if action is SyncAction.UNKNOWN:
+        raise KafkaError(_UNKNOWN)
+    if action is SyncAction.REJOIN:
+        raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
+    return member, action
 
 
 def _differs(asked: str | None, actual: str | None) -> bool:

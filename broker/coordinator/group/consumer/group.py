@@ -19,7 +19,6 @@ from odradek.broker.coordinator.group.assignment import (
     stored_order,
 )
 from odradek.broker.coordinator.group.consumer.records import (
-    LEAVING,
     NOTHING,
     ClassicMember,
     Epochs,
@@ -33,11 +32,11 @@ from odradek.broker.coordinator.group.consumer.records import (
     with_progress_of,
 )
 from odradek.broker.coordinator.group.epoch_group import (
-    EMPTY,
     FIRST_EPOCH,
+    LEAVING,
     EpochGroup,
+    MemberHeartbeat,
     Step,
-    known_member,
     replay_target_epoch,
     replays_of,
 )
@@ -45,8 +44,6 @@ from odradek.broker.coordinator.group.groups import (
     CommitOffsets,
     GroupCommand,
     GroupType,
-    Sender,
-    TxnOffsetCommit,
     Visible,
 )
 from odradek.broker.coordinator.group.records import known_key, record_type_of, value_of
@@ -86,38 +83,29 @@ from odradek.protocol.generated.stored.consumer_group_target_assignment_metadata
     ConsumerGroupTargetAssignmentMetadataKey,
     ConsumerGroupTargetAssignmentMetadataValue,
 )
-from odradek.protocol.java_maps import timeline_order
 from odradek.protocol.native import mypyc_attr
 from odradek.protocol.primitives import ZERO_UUID
 
 
 @mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
-class ConsumerGroupHeartbeat(GroupCommand):
-    """A member joins (epoch 0), gives a sign of life, reports its partitions, or leaves (epoch -1, static members for a
-    while: -2).
-
-    None, and -1 for the rebalance timeout, stand for "unchanged".
-    """
+class ConsumerGroupHeartbeat(MemberHeartbeat):
+    """See `MemberHeartbeat`."""
 
     home: ClassVar[GroupType | None] = GroupType.CONSUMER
-    __slots__ = ("request", "sender")
+    __slots__ = ()
     reply: ConsumerGroupHeartbeatResponse
-
-    def __init__(self, request: ConsumerGroupHeartbeatRequest, sender: Sender) -> None:
-        self.group_id = request.group_id
-        self.request = request
-        self.sender = sender
 
     @property
     def owned(self) -> Mapping[bytes, Sequence[int]] | None:
         """The partitions that the member owns by topic id; None if they are unchanged."""
-        rows = self.request.topic_partitions
+        request: ConsumerGroupHeartbeatRequest = self.request
+        rows = request.topic_partitions
         return None if rows is None else {row.topic_id: row.partitions for row in rows}
 
     @property
     def says_nothing(self) -> bool:
         """Whether it has nothing about the member except the instance id and the partitions that it owns."""
-        request = self.request
+        request: ConsumerGroupHeartbeatRequest = self.request
         return (
             request.subscribed_topic_names is None
             and request.subscribed_topic_regex is None
@@ -129,7 +117,7 @@ class ConsumerGroupHeartbeat(GroupCommand):
     @property
     def is_full(self) -> bool:
         """Whether it has all fields, as from a member that is unsure whether the coordinator knows them."""
-        request = self.request
+        request: ConsumerGroupHeartbeatRequest = self.request
         tells_topics = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
         return request.rebalance_timeout_ms != -1 and tells_topics and request.topic_partitions is not None
 
@@ -198,12 +186,6 @@ class ConsumerGroup(EpochGroup):
 
     # -- Group
 
-    def _by_id(self) -> Mapping[str, Member]:
-        return self.members
-
-    def _compute_state(self) -> str:
-        return self._progress() if self.members else EMPTY
-
     def is_subscribed_to(self, topic: str) -> bool:
         """See `Group`."""
         return topic in self.subscriptions
@@ -211,9 +193,9 @@ class ConsumerGroup(EpochGroup):
     def _is_classic(self, member: Member) -> bool:
         return member.classic is not None
 
-    def _check_age(self, member: Member, command: CommitOffsets | TxnOffsetCommit) -> None:
+    def _check_age(self, member: Member, command: CommitOffsets) -> None:
         """Raise unless the member has had every partition of the commit since the epoch in it."""
-        epoch = command.generation_id
+        epoch = command.epoch
         code = ErrorCode.STALE_MEMBER_EPOCH if member.classic is None else ErrorCode.ILLEGAL_GENERATION
         if epoch > member.epoch:
             raise KafkaError(code, f"epoch {epoch} is newer than the current member epoch {member.epoch}")
@@ -231,10 +213,6 @@ class ConsumerGroup(EpochGroup):
         return group_tombstones(self.group_id, self.members, self.regexes)
 
     # -- reading
-
-    def member(self, member_id: str | None) -> Member:
-        """The member with that id; raises UNKNOWN_MEMBER_ID without one."""
-        return known_member(self.group_id, self.members, member_id)
 
     def timers(self, member_id: str) -> Sequence[Hashable]:
         """See `EpochGroup`: those of classic members too."""
@@ -324,10 +302,6 @@ class ConsumerGroup(EpochGroup):
         self.forget_static(before)
         self.asked_to_join.discard(member_id)
         self._state = None
-
-    def in_map_order(self) -> list[Member]:
-        """The members as Kafka walks them."""
-        return [self.members[member_id] for member_id in timeline_order(list(self.members), self.peak)]
 
     def set_regex(self, regex: str, resolved: ResolvedRegex | None) -> None:
         """Set a resolved pattern; None: no member uses it any more."""

@@ -36,31 +36,27 @@ from odradek.broker.coordinator.group.consumer.group import (
 from odradek.broker.coordinator.group.consumer.migration import Migration
 from odradek.broker.coordinator.group.consumer.progress import (
     Change,
-    GroupEpochs,
     Owned,
     Progress,
     RegexChange,
-    check_epoch,
-    check_room,
+    is_part_of,
     last_target,
     matching,
 )
 from odradek.broker.coordinator.group.consumer.records import (
-    LEAVING,
     NO_TOPICS,
     NOTHING,
+    RECORDS,
     ClassicMember,
     Member,
     MemberState,
     ResolvedRegex,
     current_record,
     member_record,
-    member_tombstones,
     regex_record,
     regex_tombstone,
     renamed,
     sorted_names,
-    target_epoch_record,
     target_record,
     with_progress,
     with_progress_of,
@@ -70,29 +66,30 @@ from odradek.broker.coordinator.group.epoch_group import (
     AWAY,
     EpochKind,
     check_released,
-    known_static,
+    fenced,
     session,
 )
 from odradek.broker.coordinator.group.groups import (
     ExpireRevocation,
     FenceMember,
+    Group,
     Groups,
     GroupType,
     KindContext,
     group_error,
 )
 from odradek.broker.coordinator.group.settings import ConsumerConfigs, GroupSettings
-from odradek.broker.runtime.machine import Cancel, Command, Effect, Outcome, R, Schedule, make_outcome
+from odradek.broker.runtime.machine import Cancel, Command, Effect, NewRecord, Outcome, R, Schedule, make_outcome
 from odradek.protocol.consumer_protocol import ConsumerProtocolSubscription, decode_subscription
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 from odradek.protocol.generated.messages.consumer_group_heartbeat import (
     Assignment,
-    ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
     ResponseTopicPartitions,
 )
 from odradek.protocol.generated.messages.heartbeat import HeartbeatResponse
 from odradek.protocol.generated.messages.join_group import JoinGroupResponse
+from odradek.protocol.generated.messages.leave_group import LeaveGroupResponse
 from odradek.protocol.generated.messages.sync_group import SyncGroupResponse
 from odradek.protocol.generated.stored.consumer_group_metadata import ConsumerGroupMetadataKey
 
@@ -109,12 +106,17 @@ class ConsumerKind(EpochKind):
     def __init__(self, context: KindContext) -> None:
         self.configs = ConsumerConfigs(context.configs)
         super().__init__(
-            context, self.configs, ConsumerGroup, REPLAYS, ConsumerGroupMetadataKey.RECORD_TYPE, CHANGE_TOPICS
+            context,
+            self.configs,
+            ConsumerGroup,
+            ConsumerGroupHeartbeatResponse,
+            RECORDS,
+            REPLAYS,
+            ConsumerGroupMetadataKey.RECORD_TYPE,
+            CHANGE_TOPICS,
         )
-        self.new_id = context.new_short_id
-        epochs = GroupEpochs(self._topics, context.configs)
-        self.progress = Progress(self.configs, self._topics, epochs)
-        self.migration = Migration(context.groups, context.settings, self.configs, self._topics, epochs)
+        self.progress = Progress(self.configs, self._topics)
+        self.migration = Migration(context, self.progress)
         members = ClassicMembers(self, context.groups, context.settings)
         self.decisions: Mapping[type[Command[Any]], Callable[[Any, int], Outcome[Any]]] = {
             ConsumerGroupHeartbeat: self.heartbeat,
@@ -143,135 +145,73 @@ class ConsumerKind(EpochKind):
 
     # -- heartbeats
 
-    def heartbeat(self, command: ConsumerGroupHeartbeat, now_ms: int) -> Outcome[ConsumerGroupHeartbeatResponse]:
-        """Decide on a heartbeat: a member joins with epoch 0 and leaves with a negative one."""
-        unchanged = self._unchanged(command, now_ms)
-        if unchanged is not None:
-            return unchanged
-        request = command.request
-        if request.member_epoch <= LEAVING:
-            return self._leave(request, now_ms)
-        group_id, owned = command.group_id, command.owned
-        step = self._step(command, now_ms)
-        check_room(step.group, request.member_id, self.configs.max_size)
-        member_id = request.member_id or self.new_id()
-        before = self._member(step, request, member_id, owned)
-        after = _updated(before, command)
-        member = self.progress.advance(step, Change(before, after), owned, bump_unresolved=False)
-        step.effects.append(self._session(group_id, member_id))
-        tells = request.member_epoch == 0 or command.is_full or member.assigned != before.assigned
-        return step.outcome(self._response(group_id, member, _assignment(member) if tells else None), self._groups)
-
-    def _response(
-        self, group_id: str, member: Member, assignment: Assignment | None = None
-    ) -> ConsumerGroupHeartbeatResponse:
-        return ConsumerGroupHeartbeatResponse(
-            member_id=member.member_id,
-            member_epoch=member.epoch,
-            heartbeat_interval_ms=self.configs.heartbeat_interval_ms(group_id),
-            assignment=assignment,
+    def _is_unchanged(self, group: ConsumerGroup, member: Member, command: ConsumerGroupHeartbeat, now_ms: int) -> bool:
+        instance_id = command.request.instance_id
+        return (
+            command.says_nothing
+            and _is_same(member, command)
+            and group.rests(member, now_ms)
+            and (instance_id is None or group.static_ids.get(instance_id) == member.member_id)
         )
 
-    def _unchanged(
-        self, command: ConsumerGroupHeartbeat, now_ms: int
-    ) -> Outcome[ConsumerGroupHeartbeatResponse] | None:
-        """The outcome of a heartbeat that says nothing new, of a member that has its whole assignment: most of them.
+    def _new_step(self, group: ConsumerGroup, now_ms: int, records: Sequence[NewRecord] = ()) -> ConsumerStep:
+        return ConsumerStep(group, now_ms, records)
 
-        A fast path: `heartbeat` would give the same result.
-        """
-        group_id, request = command.group_id, command.request
-        group = self._groups.get(group_id)
-        if not isinstance(group, ConsumerGroup):
-            return None
-        member = group.members.get(request.member_id)
-        if (
-            member is None
-            or member.epoch != request.member_epoch
-            or not command.says_nothing
-            or not _is_same(member, command)
-            or not group.rests(member, now_ms)
-        ):
-            return None
-        instance_id = request.instance_id
-        if instance_id is not None and group.static_ids.get(instance_id) != member.member_id:
-            return None
-        return make_outcome(
-            reply=self._response(group_id, member), effects=(self._session(group_id, member.member_id),)
-        )
+    def _begin(self, command: ConsumerGroupHeartbeat, now_ms: int) -> ConsumerStep:
+        step: ConsumerStep = super()._begin(command, now_ms)
+        step.visible = command.sender.visible
+        return step
 
-    # -- group and member
+    def _take_over(self, group: Group, epoch: int, now_ms: int) -> ConsumerStep:
+        """See `EpochKind`: a classic group with members becomes a consumer group."""
+        if epoch == 0 and isinstance(group, ClassicGroup) and not group.is_empty:
+            return self.migration.upgrade(group, now_ms)
+        step: ConsumerStep = super()._take_over(group, epoch, now_ms)
+        return step
 
-    def _step(self, command: ConsumerGroupHeartbeat, now_ms: int) -> ConsumerStep:
-        """A step of the group. A first member creates the group, also from an empty or a classic one."""
-        group_id, epoch, visible = command.group_id, command.request.member_epoch, command.sender.visible
-        group = self._groups.get(group_id)
-        if isinstance(group, ConsumerGroup):
-            return ConsumerStep(group, now_ms, visible=visible)
-        if group is None:
-            if epoch:
-                raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {group_id} not found.")
-            return ConsumerStep(self._new_group(group_id), now_ms, visible=visible)
-        if epoch == 0 and isinstance(group, ClassicGroup):
-            if not group.is_empty:
-                return self.migration.upgrade(group, now_ms)
-            step = ConsumerStep(self._new_group(group_id), now_ms, group.tombstones(), visible=visible)
-            step.effects += group.on_removed()
-            return step
-        raise self.other_kind(group_id)
+    def check_epoch(self, member: Member, epoch: int, owned: Owned | None) -> None:
+        """Its previous epoch is accepted while it owns only partitions that it was given: the answer may be lost."""
+        if epoch == member.epoch or (epoch == 0 and self.configs.release.rejoins_by_epoch):
+            return
+        if epoch > member.epoch:
+            raise fenced("consumer", "greater", epoch, member)
+        if epoch != member.previous_epoch or not is_part_of(owned, member.assigned):
+            raise fenced("consumer", "smaller", epoch, member)
 
-    def _member(
-        self, step: ConsumerStep, request: ConsumerGroupHeartbeatRequest, member_id: str, owned: Owned | None
-    ) -> Member:
-        group, epoch, instance_id = step.group, request.member_epoch, request.instance_id
-        member: Member | None
-        if instance_id is None:
-            member = group.members.get(member_id)
-            if member is None:
-                member = Member(member_id) if epoch == 0 else group.member(member_id)
-            check_epoch(member, epoch, owned, rejoins=self.configs.release.rejoins_by_epoch)
-            return member
-        if epoch:
-            member = group.requesting(member_id, instance_id)
-            check_epoch(member, epoch, owned, rejoins=False)
-            return member
-        present: Member | None = group.static_member(instance_id)
-        if present is None:
-            return group.members.get(member_id) or Member(member_id)
+    def _new_member(self, member_id: str) -> Member:
+        return Member(member_id)
+
+    def _come_back(self, step: ConsumerStep, present: Member, member_id: str) -> Member:
         if present.classic is None:
             check_released(present, member_id)
         return replace_static(step, present, member_id)
 
+    def _advance(
+        self, step: ConsumerStep, command: ConsumerGroupHeartbeat, before: Member
+    ) -> ConsumerGroupHeartbeatResponse:
+        after = _updated(before, command)
+        member = self.progress.advance(step, Change(before, after), command.owned, bump_unresolved=False)
+        response: ConsumerGroupHeartbeatResponse = self._response(step.group, member)
+        if command.request.member_epoch == 0 or command.is_full or member.assigned != before.assigned:
+            rows = [ResponseTopicPartitions(topic_id, sorted(own)) for topic_id, own in member.assigned.items()]
+            response.assignment = Assignment(rows)
+        return response
+
     # -- members that go
 
-    def _leave(self, request: ConsumerGroupHeartbeatRequest, now_ms: int) -> Outcome[ConsumerGroupHeartbeatResponse]:
-        """Let a member leave. A static one may leave for a while, and keeps its place for the session timeout.
-
-        The partitions of such a member count as assigned in epoch 0 from now on, so that its successor may commit them.
-        """
-        group: ConsumerGroup = self._existing(request.group_id)
-        member: Member = group.requesting(request.member_id, request.instance_id)
-        response = ConsumerGroupHeartbeatResponse(member_id=request.member_id, member_epoch=request.member_epoch)
-        if request.instance_id is None or request.member_epoch != AWAY:
-            return self.remove(group, [member], response, now_ms)
+    def _away(self, group: ConsumerGroup, member: Member) -> NewRecord:
         kept = {topic_id: dict.fromkeys(partitions, 0) for topic_id, partitions in member.assigned.items()}
         away = with_progress(member, AWAY, member.previous_epoch, member.state, kept, NOTHING)
-        step = ConsumerStep(group, now_ms, [current_record(group.group_id, away)])
-        return step.outcome(response, self._groups)
-
-    def _expire(self, group: ConsumerGroup, member: Member, now_ms: int) -> Outcome[None]:
-        return self.remove(group, [member], None, now_ms)
+        return current_record(group.group_id, away)
 
     def remove(self, group: ConsumerGroup, members: Sequence[Member], reply: R, now_ms: int) -> Outcome[R]:
-        """Remove members. The group continues in its next epoch, or as a classic group."""
-        step = ConsumerStep(group, now_ms)
-        if not members:
-            return step.outcome(reply, self._groups)
-        if self.migration.must_downgrade(group, members):
-            return self.migration.downgrade(step, members, reply)
-        group_id = group.group_id
-        for member in members:
-            step.records += member_tombstones(group_id, member.member_id)
-            step.effects += [Cancel(key) for key in group.timers(member.member_id)]
+        """See `EpochKind`. The group may go on as a classic one."""
+        if members and self.migration.must_downgrade(group, members):
+            return self.migration.downgrade(ConsumerStep(group, now_ms), members, reply)
+        return super().remove(group, members, reply, now_ms) if members else make_outcome(reply=reply)
+
+    def _next_epoch_without(self, group: ConsumerGroup, members: Sequence[Member]) -> Sequence[NewRecord]:
+        records: list[NewRecord] = []
         subscriptions = group.subscriptions.copy()
         left = dict(group.members_by_regex)
         for member in members:
@@ -280,14 +220,10 @@ class ConsumerKind(EpochKind):
                 count_down(left, (member.regex,))
         for regex in group.members_by_regex:
             if regex not in left:
-                step.records.append(regex_tombstone(group_id, regex))
+                records.append(regex_tombstone(group.group_id, regex))
                 if regex in group.regexes:
                     count_down(subscriptions.by_regex, group.regexes[regex].topics)
-        epoch, records = self.progress.epochs.next(group, subscriptions, bump=True)
-        step.records += records
-        if len(members) == len(group.members) and self.configs.release.assigns_empty_groups:
-            step.records.append(target_epoch_record(group_id, epoch, 0))
-        return step.outcome(reply, self._groups)
+        return [*records, *self.progress.next_epoch(group, subscriptions, bump=True)[1]]
 
     # -- patterns
 
@@ -317,7 +253,7 @@ class ConsumerKind(EpochKind):
                 count_down(subscriptions.by_regex, before.topics)
                 count_up(subscriptions.by_regex, resolved.topics)
             step.records.append(regex_record(group.group_id, regex, resolved))
-        epoch, records = self.progress.epochs.next(group, subscriptions, bump=bump)
+        epoch, records = self.progress.next_epoch(group, subscriptions, bump=bump)
         if records:
             step.records += records
             step.later.append(lambda live: live.topics_checked(now_ms + _LOOK_AGAIN_MS, epoch))
@@ -336,7 +272,7 @@ def replace_static(step: ConsumerStep, old: Member, member_id: str) -> Member:
     group_id = step.group.group_id
     new = renamed(old, member_id)
     step.records += [
-        *member_tombstones(group_id, old.member_id),
+        *RECORDS.member_tombstones(group_id, old.member_id),
         member_record(group_id, new),
         target_record(group_id, member_id, step.group.target.of(old.member_id)),
         current_record(group_id, new),
@@ -355,11 +291,6 @@ def _is_same(member: Member, command: ConsumerGroupHeartbeat) -> bool:
         and (instance_id is None or instance_id == member.instance_id)
         and member.classic is None
     )
-
-
-def _assignment(member: Member) -> Assignment:
-    rows = [ResponseTopicPartitions(topic_id, sorted(own)) for topic_id, own in member.assigned.items()]
-    return Assignment(rows)
 
 
 def _updated(member: Member, command: ConsumerGroupHeartbeat) -> Member:
@@ -415,7 +346,7 @@ class ClassicMembers:
         if not self._progress.configs.mixes:
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         member_id = request.member_id or self._kind.new_id()
-        check_room(group, member_id, self._progress.configs.max_size)
+        self._kind.check_room(group, member_id)
         self._check_protocols(group, command)
         if (
             not request.member_id
@@ -537,24 +468,23 @@ class ClassicMembers:
         effects += self._ask_to_join(group, member)
         return make_outcome(reply=HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS), effects=effects)
 
-    def leave(self, command: LeaveGroup, now_ms: int) -> Outcome[list[ErrorCode]]:
+    def leave(self, command: LeaveGroup, now_ms: int) -> Outcome[LeaveGroupResponse]:
         """Members leave by member id, or are removed by instance id, whatever protocol they speak."""
         group = self._group(command.group_id)
         codes: list[ErrorCode] = []
         leaving: dict[str, Member] = {}
         member: Member
-        for member_id, instance_id in command.members:
+        for each in command.members:
+            member_id, instance_id = each.member_id, each.group_instance_id
             try:
-                if instance_id is None or member_id:
-                    member = group.requesting(member_id, instance_id)
-                else:
-                    member = known_static(group.static_member(instance_id), instance_id)
+                named = member_id or ("" if instance_id is None else group.static_ids.get(instance_id, ""))
+                member = group.requesting(named, instance_id)
             except KafkaError as error:
                 codes.append(error.code)
             else:
                 codes.append(ErrorCode.NONE)
                 leaving[member.member_id] = member
-        return self._kind.remove(group, list(leaving.values()), codes, now_ms)
+        return self._kind.remove(group, list(leaving.values()), command.response(codes), now_ms)
 
     # -- inside
 

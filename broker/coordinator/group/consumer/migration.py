@@ -8,8 +8,6 @@ from typing import TypeVar
 from odradek.broker.coordinator.group.assignment import Partitions
 from odradek.broker.coordinator.group.classic.group import (
     ClassicGroup,
-    StoredGroup,
-    StoredMember,
     group_record,
     join_refused,
     sync_refused,
@@ -22,22 +20,20 @@ from odradek.broker.coordinator.group.consumer.group import (
     ConsumerStep,
     applied,
 )
-from odradek.broker.coordinator.group.consumer.progress import GroupEpochs
+from odradek.broker.coordinator.group.consumer.progress import Progress
 from odradek.broker.coordinator.group.consumer.records import (
+    RECORDS,
     ClassicMember,
     Member,
     current_record,
     group_tombstones,
     member_record,
     sorted_names,
-    target_epoch_record,
     target_record,
     with_epoch,
 )
 from odradek.broker.coordinator.group.epoch_group import session
-from odradek.broker.coordinator.group.groups import Groups
-from odradek.broker.coordinator.group.settings import ConsumerConfigs, GroupSettings
-from odradek.broker.coordinator.group.topics import TopicCache
+from odradek.broker.coordinator.group.groups import KindContext
 from odradek.broker.runtime.machine import Answer, Cancel, Effect, NewRecord, Outcome, R
 from odradek.protocol.consumer_protocol import (
     AssignedPartitions,
@@ -57,19 +53,12 @@ _NEWEST_ASSIGNMENT = ConsumerProtocolAssignment.MAX_VERSION
 class Migration:
     """Turns groups of one kind into the other. Owner: the consumer kind."""
 
-    def __init__(
-        self,
-        groups: Groups,
-        settings: GroupSettings,
-        configs: ConsumerConfigs,
-        topics: TopicCache,
-        epochs: GroupEpochs,
-    ) -> None:
-        self._groups = groups
-        self._settings = settings
-        self._configs = configs
-        self._topics = topics
-        self._epochs = epochs
+    def __init__(self, context: KindContext, progress: Progress) -> None:
+        self._groups = context.groups
+        self._settings = context.settings
+        self._configs = progress.configs
+        self._topics = progress.topics
+        self._progress = progress
 
     # -- up
 
@@ -89,9 +78,9 @@ class Migration:
         records: list[NewRecord] = [
             *classic.tombstones(),
             *(member_record(group_id, member) for member in members),
-            *self._epochs.next(before, names, bump=True)[1],
+            *self._progress.next_epoch(before, names, bump=True)[1],
             *(target_record(group_id, m.member_id, _partitions(m)) for m in members),
-            target_epoch_record(group_id, epoch, 0),
+            RECORDS.target_epoch(group_id, epoch, 0),
             *(current_record(group_id, member) for member in members),
         ]
         step = ConsumerStep(applied(group_id, records), now_ms, records)
@@ -184,17 +173,15 @@ class Migration:
             assert member.classic is not None
             classic.add(_downgraded(group_id, member, member.classic))
         protocol = classic.protocol = classic.select_protocol()
-        stored: list[StoredMember] = []
         for joined in classic.members.values():
-            metadata = joined.metadata(protocol)
             target = group.target.of(heirs.get(joined.member_id, joined.member_id))
             try:
-                stored.append(_stored(joined, metadata, self.assignment_bytes(target, metadata)))
+                joined.assignment = self.assignment_bytes(target, joined.metadata(protocol))
             except ProtocolError as error:
                 text = f"Cannot downgrade the classic group {group_id}: {error}."
                 raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text) from error
-        generation = StoredGroup(CONSUMER_PROTOCOL, group.epoch, protocol, classic.leader, step.now_ms, tuple(stored))
-        step.records.append(group_record(group_id, generation))
+        classic.protocol_type, classic.generation = CONSUMER_PROTOCOL, group.epoch
+        step.records.append(group_record(group_id, classic.to_stored()))
         for member_id in group.members:
             step.effects += [Cancel(key) for key in group.timers(member_id)]
         protocols = {member.member_id: member.classic.protocols for member in staying if member.classic is not None}
@@ -274,17 +261,4 @@ def _downgraded(group_id: str, member: Member, classic: ClassicMember) -> Classi
         member.rebalance_timeout_ms,
         classic.session_timeout_ms,
         classic.protocols,
-    )
-
-
-def _stored(member: ClassicGroupMember, metadata: bytes, assignment: bytes) -> StoredMember:
-    return StoredMember(
-        member.member_id,
-        member.instance_id,
-        member.client_id,
-        member.client_host,
-        member.rebalance_timeout_ms,
-        member.session_timeout_ms,
-        metadata,
-        assignment,
     )

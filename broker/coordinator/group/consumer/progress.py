@@ -1,6 +1,6 @@
 """The consequences of a member that has joined or changed: the group's epoch, its target, the member's own assignment.
 
-`GroupEpochs` decides on the epoch, `compute_target` on the target assignment, `reconcile` on the member's next step.
+`Progress` decides on the epoch, `compute_target` on the target assignment, `reconcile` on the member's next step.
 A member gives up partitions first, then takes what is free (KIP-848):
 
 ```
@@ -40,6 +40,7 @@ from odradek.broker.coordinator.group.consumer.group import (
     ResolveRegexes,
 )
 from odradek.broker.coordinator.group.consumer.records import (
+    RECORDS,
     STABLE,
     UNRELEASED_PARTITIONS,
     UNREVOKED_PARTITIONS,
@@ -53,11 +54,10 @@ from odradek.broker.coordinator.group.consumer.records import (
     partition_metadata_record,
     partition_metadata_tombstone,
     regex_tombstone,
-    target_epoch_record,
     target_record,
 )
-from odradek.broker.coordinator.group.epoch_group import fenced, rebalance_key, revocation
-from odradek.broker.coordinator.group.settings import ConsumerConfigs, GroupConfigs
+from odradek.broker.coordinator.group.epoch_group import rebalance_key, revocation
+from odradek.broker.coordinator.group.settings import ConsumerConfigs
 from odradek.broker.coordinator.group.topics import TopicCache, TopicSource
 from odradek.broker.runtime.machine import Cancel, NewRecord, Schedule
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -94,41 +94,6 @@ def _invalid(regex: str, reason: str) -> KafkaError:
     shown = regex if len(regex) <= LONGEST_PATTERN else f"{regex[:100]}..."
     text = f"SubscribedTopicRegex `{shown}` is not a valid regular expression: {reason}."
     return KafkaError(ErrorCode.INVALID_REGULAR_EXPRESSION, text)
-
-
-class GroupEpochs:
-    """Decides whether groups begin another epoch. Owner: the consumer kind."""
-
-    def __init__(self, topics: TopicCache, configs: GroupConfigs) -> None:
-        self._topics = topics
-        self._configs = configs
-
-    @property
-    def stores_topics(self) -> bool:
-        """Whether groups store their topics, not a hash of them."""
-        return self._configs.release.stores_topics_of_groups
-
-    def next(self, group: ConsumerGroup, subscribed: Iterable[str], *, bump: bool) -> tuple[int, list[NewRecord]]:
-        """The group's epoch, and the records of another one: `bump` begins one, and so do changed topics."""
-        if self.stores_topics:
-            return self._next_of_topics(group, list(subscribed), bump)
-        metadata_hash = self._topics.hash_of(subscribed)
-        if not bump and metadata_hash == group.metadata_hash:
-            return group.epoch, []
-        return group.epoch + 1, [epoch_record(group.group_id, group.epoch + 1, metadata_hash)]
-
-    def _next_of_topics(self, group: ConsumerGroup, subscribed: list[str], bump: bool) -> tuple[int, list[NewRecord]]:
-        topics: dict[str, tuple[bytes, int]] = {}
-        for name in HashTable(hash_of_text, subscribed, slots_for(len(subscribed))):
-            facts = self._topics.named(name)
-            if facts is not None:
-                topics[name] = facts.topic_id, facts.partitions
-        records: list[NewRecord] = []
-        if topics != (group.stored_topics or {}):
-            records.append(partition_metadata_record(group.group_id, topics))
-        if not bump and not records:
-            return group.epoch, []
-        return group.epoch + 1, [*records, epoch_record(group.group_id, group.epoch + 1, 0)]
 
 
 class LazySpecs:
@@ -272,7 +237,7 @@ def compute_target(
             partitions = assigned[member_id] = spec.present.of(member_id)
         if before is None or not same_partitions(partitions, before):
             records.append(target_record(group.group_id, member_id, partitions))
-    records.append(target_epoch_record(group.group_id, epoch, now_ms))
+    records.append(RECORDS.target_epoch(group.group_id, epoch, now_ms))
     own = assigned.get(change.after.member_id)
     return Target(epoch, spec.present.of(change.after.member_id) if own is None else own), records
 
@@ -422,28 +387,8 @@ def _put(epochs: Epochs, topic_id: bytes, partitions: dict[int, int]) -> None:
         epochs[topic_id] = partitions
 
 
-def check_room(group: ConsumerGroup, member_id: str, limit: int) -> None:
-    """Raise GROUP_MAX_SIZE_REACHED for a new member in a full group."""
-    if len(group.members) >= limit and member_id not in group.members:
-        text = f"The consumer group has reached its maximum capacity of {limit} members."
-        raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED, text)
-
-
-def check_epoch(member: Member, epoch: int, owned: Owned | None, *, rejoins: bool) -> None:
-    """FENCED_MEMBER_EPOCH unless the epoch is the member's, or with `rejoins` 0 to join again.
-
-    Its previous epoch is accepted while it owns only partitions that it was given, because the answer with the new
-    epoch may be lost.
-    """
-    if epoch == member.epoch or (rejoins and epoch == 0):
-        return
-    if epoch > member.epoch:
-        raise fenced("consumer", "greater", epoch, member)
-    if epoch != member.previous_epoch or not _is_part_of(owned, member.assigned):
-        raise fenced("consumer", "smaller", epoch, member)
-
-
-def _is_part_of(owned: Owned | None, assigned: Epochs) -> bool:
+def is_part_of(owned: Owned | None, assigned: Epochs) -> bool:
+    """Whether a member lists its partitions, and all of them were assigned to it."""
     if owned is None:
         return False
     for topic_id, partitions in owned.items():
@@ -469,10 +414,9 @@ class RegexChange(Enum):
 class Progress:
     """Moves groups on, a member at a time. Owner: the consumer kind."""
 
-    def __init__(self, configs: ConsumerConfigs, topics: TopicCache, epochs: GroupEpochs) -> None:
+    def __init__(self, configs: ConsumerConfigs, topics: TopicCache) -> None:
         self.configs = configs
         self.topics = topics
-        self.epochs = epochs
 
     def advance(self, step: ConsumerStep, change: Change, owned: Owned | None, *, bump_unresolved: bool) -> Member:
         """Store the changes of a member, and move it as far towards its target as it can go now.
@@ -575,13 +519,40 @@ class Progress:
             return group.epoch, None
         subscriptions = subscriptions_after(group, change)
         homogeneous = is_homogeneous(group, change, subscriptions)
-        epoch, records = self.epochs.next(group, subscriptions, bump=bump)
+        epoch, records = self.next_epoch(group, subscriptions, bump=bump)
         step.records += records
-        if group.stored_topics is not None and not self.epochs.stores_topics:
+        if group.stored_topics is not None and not self.stores_topics:
             step.records.append(partition_metadata_tombstone(group.group_id))
         until_ms = step.now_ms + _LOOK_AGAIN_MS
         step.later.append(lambda live: live.topics_checked(until_ms, epoch))
         return epoch, homogeneous
+
+    @property
+    def stores_topics(self) -> bool:
+        """Whether groups store their topics, not a hash of them."""
+        return self.configs.release.stores_topics_of_groups
+
+    def next_epoch(self, group: ConsumerGroup, subscribed: Iterable[str], *, bump: bool) -> tuple[int, list[NewRecord]]:
+        """The group's epoch, and the records of another one: `bump` begins one, and so do changed topics."""
+        if self.stores_topics:
+            return self._next_of_topics(group, list(subscribed), bump)
+        metadata_hash = self.topics.hash_of(subscribed)
+        if not bump and metadata_hash == group.metadata_hash:
+            return group.epoch, []
+        return group.epoch + 1, [epoch_record(group.group_id, group.epoch + 1, metadata_hash)]
+
+    def _next_of_topics(self, group: ConsumerGroup, subscribed: list[str], bump: bool) -> tuple[int, list[NewRecord]]:
+        topics: dict[str, tuple[bytes, int]] = {}
+        for name in HashTable(hash_of_text, subscribed, slots_for(len(subscribed))):
+            facts = self.topics.named(name)
+            if facts is not None:
+                topics[name] = facts.topic_id, facts.partitions
+        records: list[NewRecord] = []
+        if topics != (group.stored_topics or {}):
+            records.append(partition_metadata_record(group.group_id, topics))
+        if not bump and not records:
+            return group.epoch, []
+        return group.epoch + 1, [*records, epoch_record(group.group_id, group.epoch + 1, 0)]
 
     # -- the target
 

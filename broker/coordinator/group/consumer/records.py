@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 
 from odradek.broker.coordinator.group.assignment import Partitions, order_once_stored
 from odradek.broker.coordinator.group.records import (
-    MemberKeys,
+    EpochRecords,
     encode_key,
-    encode_known_key,
     encode_value,
+    key_of_group,
     new_record,
     record_with_value,
 )
@@ -60,9 +60,6 @@ Epochs = dict[bytes, dict[int, int]]
 """Partitions by topic id, each with the member epoch in which the member got it."""
 NOTHING: Final[Epochs] = {}
 """Never changed, like every part of a member."""
-
-LEAVING = -1
-"""The member epoch of a request that leaves the group."""
 
 
 class MemberState(IntEnum):
@@ -276,7 +273,7 @@ def member_record(group_id: str, member: Member) -> NewRecord:
         member.server_assignor,
         member.classic,
     )
-    return record_with_value(_member_keys.of(group_id, member.member_id), value, without_progress(member))
+    return record_with_value(RECORDS.member.of(group_id, member.member_id), value, without_progress(member))
 
 
 @text_cache(1 << 8)
@@ -314,20 +311,14 @@ def _member_value(
 def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> NewRecord:
     """The group's epoch."""
     decoded = ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash)
-    return record_with_value(_epoch_key(group_id), encode_value(decoded), decoded)
+    return record_with_value(key_of_group(ConsumerGroupMetadataKey, group_id), encode_value(decoded), decoded)
 
 
 def target_record(group_id: str, member_id: str, partitions: Partitions) -> NewRecord:
     """The target of one member."""
     rows = [TopicPartition(topic_id, list(indexes)) for topic_id, indexes in partitions.items()]
     value = encode_value(ConsumerGroupTargetAssignmentMemberValue(rows))
-    return record_with_value(_target_keys.of(group_id, member_id), value, order_once_stored(partitions))
-
-
-def target_epoch_record(group_id: str, epoch: int, timestamp: int) -> NewRecord:
-    """The target assignment of all is complete."""
-    decoded = ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=epoch, assignment_timestamp=timestamp)
-    return record_with_value(_target_epoch_key(group_id), encode_value(decoded), decoded)
+    return record_with_value(RECORDS.target.of(group_id, member_id), value, order_once_stored(partitions))
 
 
 def current_record(group_id: str, member: Member) -> NewRecord:
@@ -342,7 +333,7 @@ def current_record(group_id: str, member: Member) -> NewRecord:
         assigned_partitions=_rows(assigned),
         partitions_pending_revocation=_rows(revoking),
     )
-    return record_with_value(_current_keys.of(group_id, member.member_id), encode_value(value), member)
+    return record_with_value(RECORDS.current.of(group_id, member.member_id), encode_value(value), member)
 
 
 def regex_record(group_id: str, regex: str, resolved: ResolvedRegex) -> NewRecord:
@@ -370,38 +361,23 @@ def partition_metadata_tombstone(group_id: str) -> NewRecord:
     return NewRecord(encode_key(ConsumerGroupPartitionMetadataKey(group_id)))
 
 
-def member_tombstones(group_id: str, member_id: str) -> list[NewRecord]:
-    """The records that remove one member."""
-    return [NewRecord(keys.of(group_id, member_id)) for keys in (_current_keys, _target_keys, _member_keys)]
-
-
 def group_tombstones(group_id: str, member_ids: Iterable[str], regexes: Iterable[str]) -> list[NewRecord]:
     """The records that delete a group with its members."""
-    ids = list(member_ids)
     return [
-        *(NewRecord(_current_keys.of(group_id, member_id)) for member_id in ids),
-        *(NewRecord(_target_keys.of(group_id, member_id)) for member_id in ids),
-        NewRecord(_target_epoch_key(group_id)),
-        *(NewRecord(_member_keys.of(group_id, member_id)) for member_id in ids),
+        *RECORDS.tombstones(group_id, member_ids),
         *(regex_tombstone(group_id, regex) for regex in regexes),
         partition_metadata_tombstone(group_id),
-        NewRecord(_epoch_key(group_id)),
+        NewRecord(key_of_group(ConsumerGroupMetadataKey, group_id)),
     ]
 
 
-@text_cache(1 << 12)
-def _epoch_key(group_id: str) -> bytes:
-    return encode_known_key(ConsumerGroupMetadataKey(group_id))
-
-
-@text_cache(1 << 12)
-def _target_epoch_key(group_id: str) -> bytes:
-    return encode_known_key(ConsumerGroupTargetAssignmentMetadataKey(group_id))
-
-
-_member_keys: Final = MemberKeys(ConsumerGroupMemberMetadataKey)
-_target_keys: Final = MemberKeys(ConsumerGroupTargetAssignmentMemberKey)
-_current_keys: Final = MemberKeys(ConsumerGroupCurrentMemberAssignmentKey)
+RECORDS: Final = EpochRecords(
+    ConsumerGroupCurrentMemberAssignmentKey,
+    ConsumerGroupTargetAssignmentMemberKey,
+    ConsumerGroupMemberMetadataKey,
+    ConsumerGroupTargetAssignmentMetadataKey,
+    ConsumerGroupTargetAssignmentMetadataValue,
+)
 
 
 def _in_order(epochs: Epochs) -> Epochs:

@@ -6,7 +6,7 @@ Only replay changes what the log says. Soft state says when to look at the topic
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from odradek.broker.coordinator.group.assignment import (
     NOTHING,
@@ -20,18 +20,19 @@ from odradek.broker.coordinator.group.assignment import (
 from odradek.broker.coordinator.group.epoch_group import (
     EMPTY,
     FIRST_EPOCH,
+    LEAVING,
     STABLE,
     EpochGroup,
-    known_member,
+    MemberHeartbeat,
+    Step,
     replay_target_epoch,
     replays_of,
 )
-from odradek.broker.coordinator.group.groups import ExpiryBasis, GroupCommand, GroupType, Sender
-from odradek.broker.coordinator.group.records import encode_key, new_record
+from odradek.broker.coordinator.group.groups import ExpiryBasis, GroupCommand, GroupType
+from odradek.broker.coordinator.group.records import EpochRecords, encode_key, new_record
 from odradek.broker.runtime.machine import Effect, NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.share_group_heartbeat import (
-    ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
 )
 from odradek.protocol.generated.stored import share_group_current_member_assignment as current
@@ -46,8 +47,6 @@ from odradek.protocol.generated.stored.share_group_target_assignment_metadata im
     ShareGroupTargetAssignmentMetadataKey,
     ShareGroupTargetAssignmentMetadataValue,
 )
-from odradek.protocol.java_maps import timeline_order
-from odradek.protocol.message import CoordinatorRecord
 from odradek.protocol.native import mypyc_attr
 
 if TYPE_CHECKING:
@@ -66,20 +65,13 @@ class ShareGroupCommand(GroupCommand):
     home: ClassVar[GroupType | None] = GroupType.SHARE
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
-class ShareGroupHeartbeat(ShareGroupCommand):
-    """A heartbeat of a member: it joins with epoch 0 and leaves with epoch -1.
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
+class ShareGroupHeartbeat(MemberHeartbeat):
+    """See `MemberHeartbeat`."""
 
-    The rack and the topics are None when they are as before.
-    """
-
-    __slots__ = ("request", "sender")
+    home: ClassVar[GroupType | None] = GroupType.SHARE
+    __slots__ = ()
     reply: ShareGroupHeartbeatResponse
-
-    def __init__(self, request: ShareGroupHeartbeatRequest, sender: Sender) -> None:
-        super().__init__(request.group_id)
-        self.request = request
-        self.sender = sender
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -183,12 +175,6 @@ class DeleteStates(Effect):
         self.places = places
 
 
-JOIN = 0
-"""The epoch with which a member joins."""
-LEAVE = -1
-"""The epoch with which it leaves."""
-
-
 class ShareMember(NamedTuple):
     """A member as stored. ``topics``: names it subscribes to, each once; ``assigned``: its partitions."""
 
@@ -230,29 +216,20 @@ def member_record(group_id: str, member: ShareMember) -> NewRecord:
         client_host=member.client_host,
         subscribed_topic_names=sorted(member.topics),
     )
-    return _record(ShareGroupMemberMetadataKey(group_id, member.member_id), value)
+    return new_record(RECORDS.member.of(group_id, member.member_id), value)
 
 
 def epoch_record(group_id: str, epoch: int, metadata_hash: int) -> NewRecord:
     """The group's epoch, and the hash of the topics from which it was decided."""
-    return _record(ShareGroupMetadataKey(group_id), ShareGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash))
+    value = ShareGroupMetadataValue(epoch=epoch, metadata_hash=metadata_hash)
+    return new_record(encode_key(ShareGroupMetadataKey(group_id)), value)
 
 
 def target_record(group_id: str, member_id: str, partitions: Partitions) -> NewRecord:
     """The record of a member's target."""
     rows = [target.TopicPartition(topic_id, list(indexes)) for topic_id, indexes in partitions.items()]
-    return _record(
-        target.ShareGroupTargetAssignmentMemberKey(group_id, member_id),
-        target.ShareGroupTargetAssignmentMemberValue(topic_partitions=rows),
-    )
-
-
-def target_epoch_record(group_id: str, epoch: int, now_ms: int) -> NewRecord:
-    """The record of the target assignment's epoch and time."""
-    return _record(
-        ShareGroupTargetAssignmentMetadataKey(group_id),
-        ShareGroupTargetAssignmentMetadataValue(assignment_epoch=epoch, assignment_timestamp=now_ms),
-    )
+    value = target.ShareGroupTargetAssignmentMemberValue(topic_partitions=rows)
+    return new_record(RECORDS.target.of(group_id, member_id), value)
 
 
 def current_record(group_id: str, member: ShareMember) -> NewRecord:
@@ -264,7 +241,7 @@ def current_record(group_id: str, member: ShareMember) -> NewRecord:
         state=0,
         assigned_partitions=rows,
     )
-    return _record(current.ShareGroupCurrentMemberAssignmentKey(group_id, member.member_id), value)
+    return new_record(RECORDS.current.of(group_id, member.member_id), value)
 
 
 def states_record(
@@ -279,40 +256,29 @@ def states_record(
         initialized_topics=_topic_rows(initialized),
         deleting_topics=[states.TopicInfo(topic_id, name) for topic_id, name in deleting.items()],
     )
-    return _record(states.ShareGroupStatePartitionMetadataKey(group_id), value)
+    return new_record(encode_key(states.ShareGroupStatePartitionMetadataKey(group_id)), value)
 
 
-def member_tombstones(group_id: str, member_id: str) -> list[NewRecord]:
-    """The records that delete a member."""
-    return [
-        _tombstone(current.ShareGroupCurrentMemberAssignmentKey(group_id, member_id)),
-        _tombstone(target.ShareGroupTargetAssignmentMemberKey(group_id, member_id)),
-        _tombstone(ShareGroupMemberMetadataKey(group_id, member_id)),
-    ]
-
-
-def group_tombstones(group_id: str, members: Sequence[str]) -> list[NewRecord]:
+def group_tombstones(group_id: str, members: Iterable[str]) -> list[NewRecord]:
     """The records that delete a group, with its members if any."""
     return [
-        *(_tombstone(current.ShareGroupCurrentMemberAssignmentKey(group_id, member)) for member in members),
-        *(_tombstone(target.ShareGroupTargetAssignmentMemberKey(group_id, member)) for member in members),
-        _tombstone(ShareGroupTargetAssignmentMetadataKey(group_id)),
-        *(_tombstone(ShareGroupMemberMetadataKey(group_id, member)) for member in members),
-        _tombstone(states.ShareGroupStatePartitionMetadataKey(group_id)),
-        _tombstone(ShareGroupMetadataKey(group_id)),
+        *RECORDS.tombstones(group_id, members),
+        NewRecord(encode_key(states.ShareGroupStatePartitionMetadataKey(group_id))),
+        NewRecord(encode_key(ShareGroupMetadataKey(group_id))),
     ]
+
+
+RECORDS: Final = EpochRecords(
+    current.ShareGroupCurrentMemberAssignmentKey,
+    target.ShareGroupTargetAssignmentMemberKey,
+    ShareGroupMemberMetadataKey,
+    ShareGroupTargetAssignmentMetadataKey,
+    ShareGroupTargetAssignmentMetadataValue,
+)
 
 
 def _topic_rows(topics: Mapping[bytes, TopicStates]) -> list[states.TopicPartitionsInfo]:
     return [states.TopicPartitionsInfo(topic_id, row.name, sorted(row.partitions)) for topic_id, row in topics.items()]
-
-
-def _record(key: CoordinatorRecord, value: CoordinatorRecord) -> NewRecord:
-    return new_record(encode_key(key), value)
-
-
-def _tombstone(key: CoordinatorRecord) -> NewRecord:
-    return NewRecord(encode_key(key))
 
 
 def topic_states(rows: Iterable[states.TopicPartitionsInfo]) -> dict[bytes, TopicStates]:
@@ -347,9 +313,6 @@ class ShareGroup(EpochGroup):
 
     # -- Group
 
-    def _by_id(self) -> Mapping[str, ShareMember]:
-        return self.members
-
     def _compute_state(self) -> str:
         return STABLE if self.members else EMPTY
 
@@ -368,7 +331,7 @@ class ShareGroup(EpochGroup):
     def check_fetch(self, member_id: str | None, member_epoch: int) -> None:
         """See `Group`: a fetch finds no offsets."""
 
-    def _check_age(self, member: ShareMember, command: CommitOffsets | TxnOffsetCommit) -> None:
+    def _check_age(self, member: ShareMember, command: CommitOffsets) -> None:
         raise self._no_offsets()
 
     def check_delete_offsets(self) -> None:
@@ -386,7 +349,7 @@ class ShareGroup(EpochGroup):
 
     def tombstones(self) -> list[NewRecord]:
         """See `Group`."""
-        return group_tombstones(self.group_id, list(self.members))
+        return group_tombstones(self.group_id, self.members)
 
     def _no_offsets(self) -> KafkaError:
         return KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {self.group_id} is not a consumer group.")
@@ -406,9 +369,15 @@ class ShareGroup(EpochGroup):
         """Whether nothing can follow from a heartbeat of a member that has not changed."""
         return self.complete and member.is_reconciled_to(self.assignment_epoch)
 
-    def member(self, member_id: str) -> ShareMember:
-        """The member with that id; raises UNKNOWN_MEMBER_ID without one."""
-        return known_member(self.group_id, self.members, member_id)
+    @property
+    def has_unassigned(self) -> bool:
+        """Whether a subscribed topic has partitions that could be assigned and are not, or the other way round."""
+        if not self.members:
+            return False
+        return any(
+            row.name in self.subscribed and self.shared_out(topic_id) != row.partitions
+            for topic_id, row in self.initialized.items()
+        )
 
     def names(self, topic: str) -> bool:
         """Whether a topic of that name has stored states, or is about to."""
@@ -419,13 +388,9 @@ class ShareGroup(EpochGroup):
         """How many members subscribe to each topic, with ``member`` in place of the one with id ``without``."""
         counts = dict(self.subscribed)
         before = self.members.get(without)
-        _count(counts, () if before is None else before.topics, -1)
-        _count(counts, () if member is None else member.topics, 1)
+        count_down(counts, () if before is None else before.topics)
+        count_up(counts, () if member is None else member.topics)
         return counts
-
-    def in_map_order(self) -> list[ShareMember]:
-        """The members as Kafka walks them."""
-        return [self.members[member_id] for member_id in timeline_order(list(self.members), self.peak)]
 
     def in_order(self, member: ShareMember, *, counts_newcomers: bool) -> dict[str, ShareMember]:
         """The members by id, ``member`` among them as it is now, in the order in which Kafka walks them.
@@ -450,8 +415,8 @@ class ShareGroup(EpochGroup):
         """Add or replace a member."""
         before = self.members.get(member.member_id)
         if before is None or before.topics != member.topics:
-            _count(self.subscribed, () if before is None else before.topics, -1)
-            _count(self.subscribed, member.topics, 1)
+            count_down(self.subscribed, () if before is None else before.topics)
+            count_up(self.subscribed, member.topics)
         if before is None:
             self._order.add(member.member_id)
         self.members[member.member_id] = member
@@ -477,15 +442,19 @@ class ShareGroup(EpochGroup):
         member = self.members.pop(member_id, None)
         if member is not None:
             self._order.remove(member_id)
-            _count(self.subscribed, member.topics, -1)
+            count_down(self.subscribed, member.topics)
         self._state = None
 
 
-def _count(counts: dict[str, int], topics: Iterable[str], step: int) -> None:
-    for topic in topics:
-        counts[topic] = counts.get(topic, 0) + step
-        if not counts[topic]:
-            del counts[topic]
+class ShareStep(Step):
+    """``names``: of the topics that the members subscribe to, and how many of them."""
+
+    __slots__ = ("group", "names")
+
+    def __init__(self, group: ShareGroup, now_ms: int, records: Sequence[NewRecord] = ()) -> None:
+        super().__init__(group, now_ms, records)
+        self.group = group
+        self.names = group.subscribed
 
 
 def _replay_epoch(group: ShareGroup, key: Any, value: ShareGroupMetadataValue) -> None:
@@ -516,7 +485,7 @@ def _replay_current(group: ShareGroup, key: Any, value: current.ShareGroupCurren
     member = group.members.get(key.member_id)
     if value is None:
         if member is not None:
-            group.put(member._replace(epoch=LEAVE, previous_epoch=LEAVE, assigned={}))
+            group.put(member._replace(epoch=LEAVING, previous_epoch=LEAVING, assigned={}))
         return
     by_topic = {row.topic_id: row.partitions for row in value.assigned_partitions}
     group.put(

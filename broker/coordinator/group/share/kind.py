@@ -13,21 +13,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, ClassVar
 
 from odradek.broker.coordinator.group.assignment import Partitions, same_partitions
-from odradek.broker.coordinator.group.epoch_group import EpochKind, session_key
+from odradek.broker.coordinator.group.epoch_group import JOINING, EpochKind
 from odradek.broker.coordinator.group.groups import (
     DeleteGroup,
     FenceMember,
-    GroupChanged,
+    Group,
     GroupType,
     KindContext,
     MetadataChanged,
 )
 from odradek.broker.coordinator.group.machine import GroupMachine
-from odradek.broker.coordinator.group.settings import EpochConfigs, share_configs
+from odradek.broker.coordinator.group.settings import share_configs
 from odradek.broker.coordinator.group.share.assignor import assign, group_spec
 from odradek.broker.coordinator.group.share.group import (
-    JOIN,
-    LEAVE,
+    RECORDS,
     REPLAYS,
     AlterShareOffsets,
     BeginDeleteOffsets,
@@ -40,24 +39,22 @@ from odradek.broker.coordinator.group.share.group import (
     ShareGroup,
     ShareGroupHeartbeat,
     ShareMember,
+    ShareStep,
     StatesInitialized,
     TopicStates,
     current_record,
     epoch_record,
     joined,
     member_record,
-    member_tombstones,
     states_record,
-    target_epoch_record,
     target_record,
 )
-from odradek.broker.coordinator.group.topics import TopicCache, TopicFacts
+from odradek.broker.coordinator.group.topics import TopicFacts
 from odradek.broker.coordinator.share_state.commands import DeleteState, InitializeState
 from odradek.broker.coordinator.share_state.machine import UNINITIALIZED
 from odradek.broker.coordinator.share_state.service import Persister
 from odradek.broker.partitions.share.states import ShareKey
 from odradek.broker.runtime.machine import (
-    Cancel,
     Command,
     Effect,
     NewRecord,
@@ -88,6 +85,7 @@ class ShareKind(EpochKind):
     """
 
     group_type: ClassVar[GroupType] = GroupType.SHARE
+    has_static_members: ClassVar[bool] = False
 
     def __init__(self, context: KindContext) -> None:
         self.configs = share_configs(context.configs)
@@ -95,6 +93,8 @@ class ShareKind(EpochKind):
             context,
             self.configs,
             ShareGroup,
+            ShareGroupHeartbeatResponse,
+            RECORDS,
             REPLAYS,
             ShareGroupMetadataKey.RECORD_TYPE,
             (ShareGroupMemberMetadataKey.RECORD_TYPE,),
@@ -123,86 +123,27 @@ class ShareKind(EpochKind):
 
     # -- heartbeats
 
-    def heartbeat(self, command: ShareGroupHeartbeat, now_ms: int) -> Outcome[ShareGroupHeartbeatResponse]:
-        """A member joins, sends a heartbeat or leaves."""
-        unchanged = self._unchanged(command)
-        if unchanged is not None:
-            return unchanged
-        request = command.request
-        if request.member_epoch == LEAVE:
-            return self._leave(request)
-        group = self._group_for(request)
-        member = self._member_for(group, request)
-        work = _Heartbeat(self._topics, self.configs, group, member, command, now_ms)
-        return work.outcome(self._session(group.group_id, member.member_id))
+    def _is_unchanged(self, group: ShareGroup, member: ShareMember, command: ShareGroupHeartbeat, now_ms: int) -> bool:
+        request: ShareGroupHeartbeatRequest = command.request
+        return (
+            request.subscribed_topic_names is None
+            and request.rack_id is None
+            and member.client_id == command.sender.client_id
+            and member.client_host == command.sender.host
+            and group.rests(member)
+        )
 
-    def _unchanged(self, command: ShareGroupHeartbeat) -> Outcome[ShareGroupHeartbeatResponse] | None:
-        """The outcome of a heartbeat that says nothing new, of a member that has its whole assignment: most of them.
+    def _new_step(self, group: ShareGroup, now_ms: int, records: Sequence[NewRecord] = ()) -> ShareStep:
+        return ShareStep(group, now_ms, records)
 
-        A fast path: `heartbeat` would give the same result.
-        """
-        group_id, request = command.group_id, command.request
-        group = self._groups.get(group_id)
-        if not isinstance(group, ShareGroup):
-            return None
-        member = group.members.get(request.member_id)
-        if (
-            member is None
-            or member.epoch != request.member_epoch
-            or request.subscribed_topic_names is not None
-            or request.rack_id is not None
-            or member.client_id != command.sender.client_id
-            or member.client_host != command.sender.host
-            or not group.rests(member)
-        ):
-            return None
-        response = _response(group_id, member, self.configs)
-        return make_outcome(reply=response, effects=(self._session(group_id, member.member_id),))
+    def _take_over(self, group: Group, epoch: int, now_ms: int) -> ShareStep:
+        """See `EpochKind`. A share group takes nobody's place."""
+        raise self.other_kind(group.group_id)
 
-    def _expire(self, group: ShareGroup, member: ShareMember, now_ms: int) -> Outcome[None]:
-        return make_outcome(self._without(group, member.member_id), effects=[GroupChanged(group.group_id)])
-
-    def _leave(self, request: ShareGroupHeartbeatRequest) -> Outcome[ShareGroupHeartbeatResponse]:
-        group: ShareGroup = self._existing(request.group_id)
-        member_id = group.member(request.member_id).member_id
-        effects = [Cancel(session_key(group.group_id, member_id)), GroupChanged(group.group_id)]
-        response = ShareGroupHeartbeatResponse(member_id=member_id, member_epoch=LEAVE)
-        return make_outcome(self._without(group, member_id), reply=response, effects=effects)
-
-    def _without(self, group: ShareGroup, member_id: str) -> list[NewRecord]:
-        topics = group.topics_with(None, without=member_id)
-        hashed = self._topics.hash_of(topics)
-        records = [
-            *member_tombstones(group.group_id, member_id),
-            epoch_record(group.group_id, group.epoch + 1, hashed),
-        ]
-        if len(group.members) == 1 and self.configs.release.assigns_empty_groups:
-            records.append(target_epoch_record(group.group_id, group.epoch + 1, 0))
-        return records
-
-    def _group_or_new(self, group_id: str) -> ShareGroup:
-        group = self._groups.get(group_id) or self._new_group(group_id)
-        if not isinstance(group, ShareGroup):
-            raise self.other_kind(group_id)
-        return group
-
-    def _group_for(self, request: ShareGroupHeartbeatRequest) -> ShareGroup:
-        if request.member_epoch != JOIN and self._groups.get(request.group_id) is None:
-            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Share group {request.group_id} not found.")
-        group = self._group_or_new(request.group_id)
-        limit = self.configs.max_size
-        if len(group.members) >= limit and request.member_id not in group.members:
-            text = f"The share group has reached its maximum capacity of {limit} members."
-            raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED, text)
-        return group
-
-    def _member_for(self, group: ShareGroup, request: ShareGroupHeartbeatRequest) -> ShareMember:
-        epoch = request.member_epoch
-        if epoch == JOIN:
-            return group.members.get(request.member_id) or ShareMember(request.member_id)
-        member = group.member(request.member_id)
-        if epoch in (member.epoch, member.previous_epoch):
-            return member
+    def check_epoch(self, member: ShareMember, epoch: int, owned: None) -> None:
+        """A member may repeat its previous epoch whatever it has: it gives nothing up."""
+        if epoch in (JOINING, member.epoch, member.previous_epoch):
+            return
         word = "greater" if epoch > member.epoch else "smaller"
         text = (
             f"The share group member has a {word} member epoch ({epoch}) than the one known by the group coordinator "
@@ -213,6 +154,103 @@ class ShareKind(EpochKind):
         raise KafkaError(
             ErrorCode.FENCED_MEMBER_EPOCH, f"{text}. The member must abandon all its partitions and rejoin."
         )
+
+    def _new_member(self, member_id: str) -> ShareMember:
+        return ShareMember(member_id)
+
+    def _advance(
+        self, step: ShareStep, command: ShareGroupHeartbeat, before: ShareMember
+    ) -> ShareGroupHeartbeatResponse:
+        group = step.group
+        request: ShareGroupHeartbeatRequest = command.request
+        member = _updated(before, command)
+        if member != before or before.member_id not in group.members:
+            step.records.append(member_record(group.group_id, member))
+        epoch = self._decide_epoch(step, before, member)
+        target_epoch, target = self._decide_target(step, member, epoch)
+        member = self._reconciled(step, member, target_epoch, target, bumped=epoch > group.epoch)
+        self._begin_states(step, epoch)
+        group.complete = not step.records and group.assignment_epoch >= group.epoch
+        names_topics = request.subscribed_topic_names is not None
+        response: ShareGroupHeartbeatResponse = self._response(group, member)
+        if request.member_epoch == JOINING or names_topics or member.assigned != before.assigned:
+            rows = [TopicPartitions(topic_id, list(indexes)) for topic_id, indexes in member.assigned.items()]
+            response.assignment = Assignment(rows)
+        return response
+
+    def _decide_epoch(self, step: ShareStep, before: ShareMember, member: ShareMember) -> int:
+        """The group's epoch, which may be the next one."""
+        group = step.group
+        bump = member.topics != before.topics
+        if group.assignment_epoch >= group.epoch:
+            bump = bump or group.has_unassigned
+        if not bump and not group.refresh_due:
+            return group.epoch
+        step.names = group.topics_with(member, without=member.member_id)
+        hashed = self._topics.hash_of(step.names)
+        bump = bump or hashed != group.metadata_hash
+        group.refresh_due = False
+        if not bump:
+            return group.epoch
+        step.records.append(epoch_record(group.group_id, group.epoch + 1, hashed))
+        return group.epoch + 1
+
+    def _decide_target(self, step: ShareStep, member: ShareMember, epoch: int) -> tuple[int, Partitions]:
+        """The epoch of the target assignment, and the member's part of it."""
+        group = step.group
+        may_assign = self.configs.may_assign(group.group_id, group.assignment_timestamp, step.now_ms)
+        if group.assignment_epoch >= epoch or not may_assign:
+            return group.assignment_epoch, group.target.of(member.member_id)
+        members = group.in_order(member, counts_newcomers=self.configs.release.counts_newcomers)
+        spec = group_spec(members, group.target, self._topics)
+        assignable = {topic_id: row.partitions for topic_id, row in group.initialized.items()}
+        target = assign(spec, assignable)
+        present = group.target.by_member
+        for member_id in members:
+            if member_id not in present or not same_partitions(target[member_id], present[member_id]):
+                step.records.append(target_record(group.group_id, member_id, target[member_id]))
+        step.records.append(RECORDS.target_epoch(group.group_id, epoch, step.now_ms))
+        return epoch, target[member.member_id]
+
+    def _reconciled(
+        self, step: ShareStep, member: ShareMember, target_epoch: int, target: Partitions, *, bumped: bool
+    ) -> ShareMember:
+        if not bumped and member.epoch == target_epoch:
+            return member
+        ids = {facts.topic_id for facts in self._topic_ids(member.topics).values()}
+        fresh = member._replace(assigned=_only(target, ids))
+        if member.epoch != target_epoch:
+            fresh = fresh._replace(epoch=target_epoch, previous_epoch=member.epoch)
+        if fresh != member:
+            step.records.append(current_record(step.group.group_id, fresh))
+        return fresh
+
+    def _begin_states(self, step: ShareStep, epoch: int) -> None:
+        """Have the share coordinator store the partitions of subscribed topics that it does not store yet."""
+        group = step.group
+        wanted: dict[bytes, TopicStates] = {}
+        for name, facts in self._topic_ids(step.names).items():
+            stored = group.initialized.get(facts.topic_id)
+            known = frozenset() if stored is None else stored.partitions
+            if len(known) < facts.partitions:
+                wanted[facts.topic_id] = TopicStates(name, frozenset(range(facts.partitions)) - known)
+        if not wanted:
+            return
+        wanted = {topic_id: wanted[topic_id] for topic_id in HashTable(hash_of_uuid, wanted)}
+        deleting = {topic_id: name for topic_id, name in group.deleting.items() if topic_id not in wanted}
+        initializing = joined(group.initializing, wanted)
+        step.records.append(states_record(group.group_id, initializing, group.initialized, deleting))
+        places = {topic_id: sorted(row.partitions) for topic_id, row in wanted.items()}
+        grown = {topic_id for topic_id in places if topic_id in group.initialized or topic_id in group.initializing}
+        step.effects.append(InitializeStates(group.group_id, epoch, places, grown))
+
+    def _topic_ids(self, names: Iterable[str]) -> dict[str, TopicFacts]:
+        found = {name: self._topics.named(name) for name in names}
+        return {name: facts for name, facts in found.items() if facts is not None}
+
+    def _next_epoch_without(self, group: ShareGroup, members: Sequence[ShareMember]) -> Sequence[NewRecord]:
+        hashed = self._topics.hash_of(group.topics_with(None, without=members[0].member_id))
+        return [epoch_record(group.group_id, group.epoch + 1, hashed)]
 
     # -- stored share partitions
 
@@ -239,7 +277,9 @@ class ShareKind(EpochKind):
 
     def alter(self, command: AlterShareOffsets, now_ms: int) -> Outcome[int]:
         """Reset share partitions. If no member has joined the group yet, this creates it."""
-        group = self._group_or_new(command.group_id)
+        group = self._groups.get(command.group_id) or self._new_group(command.group_id)
+        if not isinstance(group, ShareGroup):
+            raise self.other_kind(command.group_id)
         group.check_delete()
         if not command.offsets:
             return make_outcome(reply=group.epoch)
@@ -342,142 +382,15 @@ class ShareKind(EpochKind):
         return _UNKNOWN if facts is None else facts.name
 
 
-class _Heartbeat:
-    """One heartbeat at work."""
-
-    def __init__(
-        self,
-        topics: TopicCache,
-        configs: EpochConfigs,
-        group: ShareGroup,
-        member: ShareMember,
-        command: ShareGroupHeartbeat,
-        now_ms: int,
-    ) -> None:
-        self._topics = topics
-        self._configs = configs
-        self._group = group
-        self._before = member
-        self._command = command
-        self._now_ms = now_ms
-        self._records: list[NewRecord] = []
-        self._names = dict(group.subscribed)
-
-    def outcome(self, session: Schedule) -> Outcome[ShareGroupHeartbeatResponse]:
-        group, request, before = self._group, self._command.request, self._before
-        member = self._updated()
-        epoch, bumped = self._decide_epoch(member)
-        target_epoch, target = self._decide_target(member, epoch)
-        member = self._reconciled(member, target_epoch, target, bumped)
-        effects: list[Effect] = [session]
-        if self._records:
-            effects.append(GroupChanged(group.group_id))
-        effects += self._begin_states(epoch)
-        group.complete = not self._records and group.assignment_epoch >= group.epoch
-        names_topics = request.subscribed_topic_names is not None
-        response = _response(group.group_id, member, self._configs)
-        if request.member_epoch == JOIN or names_topics or member.assigned != before.assigned:
-            rows = [TopicPartitions(topic_id, list(indexes)) for topic_id, indexes in member.assigned.items()]
-            response.assignment = Assignment(rows)
-        return make_outcome(self._records, reply=response, effects=effects)
-
-    def _updated(self) -> ShareMember:
-        request, sender, before = self._command.request, self._command.sender, self._before
-        topics = request.subscribed_topic_names
-        member = before._replace(
-            rack_id=before.rack_id if request.rack_id is None else request.rack_id,
-            client_id=sender.client_id,
-            client_host=sender.host,
-            topics=before.topics if topics is None else frozenset(topics),
-        )
-        if member != before or before.member_id not in self._group.members:
-            self._records.append(member_record(self._group.group_id, member))
-        return member
-
-    def _decide_epoch(self, member: ShareMember) -> tuple[int, bool]:
-        """The group's epoch, and whether it is a new one."""
-        group = self._group
-        bump = member.topics != self._before.topics
-        if group.assignment_epoch >= group.epoch:
-            bump = bump or self._has_unassigned()
-        if not bump and not group.refresh_due:
-            return group.epoch, False
-        self._names = group.topics_with(member, without=member.member_id)
-        hashed = self._topics.hash_of(self._names)
-        bump = bump or hashed != group.metadata_hash
-        group.refresh_due = False
-        if not bump:
-            return group.epoch, False
-        self._records.append(epoch_record(group.group_id, group.epoch + 1, hashed))
-        return group.epoch + 1, True
-
-    def _has_unassigned(self) -> bool:
-        """Whether a subscribed topic has partitions that could be assigned and are not, or the other way round."""
-        group = self._group
-        if not group.members or not group.subscribed:
-            return False
-        return any(
-            row.name in group.subscribed and group.shared_out(topic_id) != row.partitions
-            for topic_id, row in group.initialized.items()
-        )
-
-    def _decide_target(self, member: ShareMember, epoch: int) -> tuple[int, Partitions]:
-        """The epoch of the target assignment, and the member's part of it."""
-        group = self._group
-        may_assign = self._configs.may_assign(group.group_id, group.assignment_timestamp, self._now_ms)
-        if group.assignment_epoch >= epoch or not may_assign:
-            return group.assignment_epoch, group.target.of(member.member_id)
-        members = group.in_order(member, counts_newcomers=self._configs.release.counts_newcomers)
-        spec = group_spec(members, group.target, self._topics)
-        assignable = {topic_id: row.partitions for topic_id, row in group.initialized.items()}
-        target = assign(spec, assignable)
-        before = group.target.by_member
-        for member_id in members:
-            if member_id not in before or not same_partitions(target[member_id], before[member_id]):
-                self._records.append(target_record(group.group_id, member_id, target[member_id]))
-        self._records.append(target_epoch_record(group.group_id, epoch, self._now_ms))
-        return epoch, target[member.member_id]
-
-    def _reconciled(self, member: ShareMember, target_epoch: int, target: Partitions, bumped: bool) -> ShareMember:
-        if not bumped and member.epoch == target_epoch:
-            return member
-        ids = {facts.topic_id for facts in self._topic_ids(member.topics).values()}
-        fresh = member._replace(assigned=_only(target, ids))
-        if member.epoch != target_epoch:
-            fresh = fresh._replace(epoch=target_epoch, previous_epoch=member.epoch)
-        if fresh != member:
-            self._records.append(current_record(self._group.group_id, fresh))
-        return fresh
-
-    def _begin_states(self, epoch: int) -> list[Effect]:
-        """Have the share coordinator store the partitions of subscribed topics that it does not store yet."""
-        group = self._group
-        wanted: dict[bytes, TopicStates] = {}
-        for name, facts in self._topic_ids(self._names).items():
-            stored = group.initialized.get(facts.topic_id)
-            known = frozenset() if stored is None else stored.partitions
-            if len(known) < facts.partitions:
-                wanted[facts.topic_id] = TopicStates(name, frozenset(range(facts.partitions)) - known)
-        if not wanted:
-            return []
-        wanted = {topic_id: wanted[topic_id] for topic_id in HashTable(hash_of_uuid, wanted)}
-        deleting = {topic_id: name for topic_id, name in group.deleting.items() if topic_id not in wanted}
-        initializing = joined(group.initializing, wanted)
-        self._records.append(states_record(group.group_id, initializing, group.initialized, deleting))
-        places = {topic_id: sorted(row.partitions) for topic_id, row in wanted.items()}
-        grown = {topic_id for topic_id in places if topic_id in group.initialized or topic_id in group.initializing}
-        return [InitializeStates(group.group_id, epoch, places, grown)]
-
-    def _topic_ids(self, names: Iterable[str]) -> dict[str, TopicFacts]:
-        found = {name: self._topics.named(name) for name in names}
-        return {name: facts for name, facts in found.items() if facts is not None}
-
-
-def _response(group_id: str, member: ShareMember, configs: EpochConfigs) -> ShareGroupHeartbeatResponse:
-    return ShareGroupHeartbeatResponse(
-        member_id=member.member_id,
-        member_epoch=member.epoch,
-        heartbeat_interval_ms=configs.heartbeat_interval_ms(group_id),
+def _updated(member: ShareMember, command: ShareGroupHeartbeat) -> ShareMember:
+    """The member with the fields of the heartbeat; None changes nothing."""
+    request: ShareGroupHeartbeatRequest = command.request
+    topics = request.subscribed_topic_names
+    return member._replace(
+        rack_id=member.rack_id if request.rack_id is None else request.rack_id,
+        client_id=command.sender.client_id,
+        client_host=command.sender.host,
+        topics=member.topics if topics is None else frozenset(topics),
     )
 
 

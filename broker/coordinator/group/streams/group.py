@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 
 from odradek.broker.coordinator.group.assignment import count_down, count_up
 from odradek.broker.coordinator.group.epoch_group import (
-    EMPTY,
     FIRST_EPOCH,
+    LEAVING,
     STABLE,
     EpochGroup,
+    MemberHeartbeat,
     Step,
-    known_member,
     replay_target_epoch,
     replays_of,
 )
@@ -25,11 +25,8 @@ from odradek.broker.coordinator.group.groups import (
     GroupCommand,
     GroupType,
     OffsetToCommit,
-    Sender,
-    TxnOffsetCommit,
 )
 from odradek.broker.coordinator.group.streams.records import (
-    LEAVING,
     NO_TARGET,
     NOTHING_HELD,
     Endpoint,
@@ -68,25 +65,16 @@ from odradek.protocol.generated.stored import streams_group_metadata as group_me
 from odradek.protocol.generated.stored import streams_group_target_assignment_member as target
 from odradek.protocol.generated.stored import streams_group_target_assignment_metadata as target_epoch
 from odradek.protocol.generated.stored import streams_group_topology as stored_topology
-from odradek.protocol.java_maps import timeline_order
 from odradek.protocol.native import mypyc_attr
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
-class StreamsGroupHeartbeat(GroupCommand):
-    """A member joins (epoch 0), lives, tells what it owns, or leaves (epoch -1, a static member for a while: -2).
-
-    None, and -1 for the rebalance timeout, stand for "unchanged".
-    """
+@mypyc_attr(allow_interpreted_subclasses=True, acyclic=True)
+class StreamsGroupHeartbeat(MemberHeartbeat):
+    """See `MemberHeartbeat`."""
 
     home: ClassVar[GroupType | None] = GroupType.STREAMS
-    __slots__ = ("request", "sender")
+    __slots__ = ()
     reply: StreamsGroupHeartbeatResponse
-
-    def __init__(self, request: StreamsGroupHeartbeatRequest, sender: Sender) -> None:
-        self.group_id = request.group_id
-        self.request = request
-        self.sender = sender
 
     @property
     def speaks_v1(self) -> bool:
@@ -96,7 +84,7 @@ class StreamsGroupHeartbeat(GroupCommand):
     @property
     def owned(self) -> Owned | None:
         """The tasks that the member owns; None if they are unchanged."""
-        request = self.request
+        request: StreamsGroupHeartbeatRequest = self.request
         active, standby, warmup = request.active_tasks, request.standby_tasks, request.warmup_tasks
         if active is None or standby is None or warmup is None:
             return None
@@ -105,7 +93,7 @@ class StreamsGroupHeartbeat(GroupCommand):
     @property
     def says_nothing(self) -> bool:
         """Whether it says nothing of the member, apart from where it is and which endpoints it knows."""
-        request = self.request
+        request: StreamsGroupHeartbeatRequest = self.request
         return (
             request.active_tasks is None
             and request.task_offsets is None
@@ -283,21 +271,6 @@ class SoftState:
     vain, and nobody is before ``description_wanted_from_ms``.
     """
 
-    __slots__ = (
-        "configured",
-        "description",
-        "description_requests",
-        "description_wanted_from_ms",
-        "end_offsets",
-        "endpoint_epoch",
-        "offsets",
-        "refused",
-        "shutdown_by",
-        "taskless_epoch",
-        "topics_checked",
-        "waits_for_first",
-    )
-
     def __init__(self) -> None:
         self.configured: ConfiguredTopology | None = None
         self.topics_checked = False
@@ -350,15 +323,10 @@ class StreamsGroup(EpochGroup):
 
     # -- Group
 
-    def _by_id(self) -> Mapping[str, Member]:
-        return self.members
-
     def _compute_state(self) -> str:
-        if not self.members:
-            return EMPTY
-        if self.topology is None or self.topology.epoch != self.validated_topology_epoch:
+        if self.members and (self.topology is None or self.topology.epoch != self.validated_topology_epoch):
             return NOT_READY
-        return self._progress()
+        return super()._compute_state()
 
     def is_in_state(self, names: Collection[str]) -> bool:
         """See `Group`. Kafka filters by ``not_ready``, which it shows as NotReady."""
@@ -371,9 +339,9 @@ class StreamsGroup(EpochGroup):
             return False
         return any(topic in sources_of(each) for each in self.topology.subtopologies.values())
 
-    def _check_age(self, member: Member, command: CommitOffsets | TxnOffsetCommit) -> None:
+    def _check_age(self, member: Member, command: CommitOffsets) -> None:
         """Raise unless the member has had the tasks of all partitions of the commit since the epoch that it names."""
-        epoch = command.generation_id
+        epoch = command.epoch
         if epoch > member.epoch:
             raise _stale(f"Received member epoch {epoch} is newer than current member epoch {member.epoch}.")
         topology = self.topology
@@ -414,14 +382,6 @@ class StreamsGroup(EpochGroup):
         self.soft.topics_checked = False
 
     # -- reading
-
-    def member(self, member_id: str | None) -> Member:
-        """The member with that id; raises UNKNOWN_MEMBER_ID without one."""
-        return known_member(self.group_id, self.members, member_id)
-
-    def in_map_order(self) -> list[Member]:
-        """The members as Kafka walks them."""
-        return [self.members[member_id] for member_id in timeline_order(list(self.members), self.peak)]
 
     def rests(self, member: Member) -> bool:
         """Whether a heartbeat of an unchanged member has no consequences and no news, while the assignor's configs are
@@ -512,21 +472,18 @@ class StreamsGroup(EpochGroup):
 
 
 class StreamsStep(Step):
-    """``epoch``: of the group once the records are stored. ``is_new``: the group comes into being.
+    """``epoch``: of the group once the records are stored.
 
     Soft state that does not belong to the records is changed at once; that of a new group ends with the step.
     ``replaced``: the id of the static member whose place another one takes.
     """
 
-    __slots__ = ("epoch", "group", "is_new", "replaced", "statuses")
+    __slots__ = ("epoch", "group", "replaced", "statuses")
 
-    def __init__(
-        self, group: StreamsGroup, now_ms: int, records: Sequence[NewRecord] = (), *, is_new: bool = False
-    ) -> None:
+    def __init__(self, group: StreamsGroup, now_ms: int, records: Sequence[NewRecord] = ()) -> None:
         super().__init__(group, now_ms, records)
         self.group = group
         self.epoch = group.epoch
-        self.is_new = is_new
         self.statuses: list[Status] = []
         self.replaced: str | None = None
 

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-from odradek.broker.coordinator.group.classic.group import ClassicGroup
 from odradek.broker.coordinator.group.epoch_group import (
     AWAY,
+    JOINING,
     EpochKind,
     check_released,
+    fenced,
 )
 from odradek.broker.coordinator.group.groups import (
     DeleteGroup,
@@ -39,25 +40,21 @@ from odradek.broker.coordinator.group.streams.group import (
 from odradek.broker.coordinator.group.streams.progress import (
     Progress,
     Readiness,
-    Topologies,
-    check_epoch,
-    check_room,
     compute_targets,
 )
 from odradek.broker.coordinator.group.streams.records import (
-    JOINING,
     NOTHING_HELD,
+    RECORDS,
     Endpoint,
     Member,
     MemberState,
+    Owned,
     TaskOffsets,
     current_record,
     endpoints,
     epoch_record,
     in_map_order,
     member_record,
-    member_tombstones,
-    target_epoch_record,
     target_record,
 )
 from odradek.broker.coordinator.group.streams.topology import (
@@ -70,11 +67,9 @@ from odradek.broker.coordinator.group.streams.topology import (
     internal_error,
 )
 from odradek.broker.runtime.machine import (
-    Cancel,
     Command,
     NewRecord,
     Outcome,
-    R,
     make_outcome,
 )
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -103,13 +98,14 @@ class StreamsKind(EpochKind):
             context,
             self.configs,
             StreamsGroup,
+            h.StreamsGroupHeartbeatResponse,
+            RECORDS,
             REPLAYS,
             StreamsGroupMetadataKey.RECORD_TYPE,
             (StreamsGroupTopologyKey.RECORD_TYPE,),
         )
         self._delete = context.delete_group
-        self._topologies = Topologies(self._topics)
-        self._progress = Progress(self.configs)
+        self._progress = Progress(self.configs, self._topics)
         self.decisions: Mapping[type[Command[Any]], Callable[[Any, int], Outcome[Any]]] = {
             StreamsGroupHeartbeat: self.heartbeat,
             FenceMember: self.fence,
@@ -126,16 +122,58 @@ class StreamsKind(EpochKind):
 
     # -- heartbeats
 
-    def heartbeat(self, command: StreamsGroupHeartbeat, now_ms: int) -> Outcome[h.StreamsGroupHeartbeatResponse]:
-        """A member joins with epoch 0, leaves with a negative one, and lives with any other."""
-        unchanged = self._unchanged(command, now_ms)
-        if unchanged is not None:
-            return unchanged
-        request = command.request
-        if request.member_epoch < JOINING:
-            return self._leave(request, now_ms)
-        step = self._step(request, now_ms)
-        before = self._member(step, command)
+    def _is_unchanged(self, group: StreamsGroup, member: Member, command: StreamsGroupHeartbeat, now_ms: int) -> bool:
+        request: h.StreamsGroupHeartbeatRequest = command.request
+        return (
+            command.says_nothing
+            and request.instance_id in (None, member.instance_id)
+            and not self._missing_tags(command, member)
+            and member.client_id == command.sender.client_id
+            and member.client_host == command.sender.host
+            and request.endpoint_information_epoch == group.soft.endpoint_epoch
+            and group.rests(member)
+            and not self._wants_description(group, command, now_ms)
+            and group.assignment_configs == self.configs.assignment_configs(command.group_id)
+        )
+
+    def _new_step(self, group: StreamsGroup, now_ms: int, records: Sequence[NewRecord] = ()) -> StreamsStep:
+        return StreamsStep(group, now_ms, records)
+
+    def _check_place(self, group: StreamsGroup, request: h.StreamsGroupHeartbeatRequest) -> None:
+        """See `EpochKind`. Before static members came, a full group accepted not even a member that joins again."""
+        has_static = self.configs.release.has_static_streams_members
+        if request.member_epoch == JOINING and not (has_static and group.static_member(request.instance_id)):
+            self.check_room(group, request.member_id if has_static else "")
+
+    def check_epoch(self, member: Member, epoch: int, owned: Owned | None) -> None:
+        """The epoch before is accepted if what the member owns fits: the response with the new one may be lost."""
+        if epoch in (JOINING, member.epoch):
+            return
+        if epoch > member.epoch:
+            raise fenced("streams", "greater", epoch, member)
+        if epoch != member.previous_epoch or owned is None or not owned.all_in(member.assigned):
+            raise fenced("streams", "smaller", epoch, member)
+
+    def _new_member(self, member_id: str) -> Member:
+        return Member(member_id)
+
+    def _come_back(self, step: StreamsStep, present: Member, member_id: str) -> Member:
+        group = step.group
+        check_released(present, member_id)
+        step.replaced = present.member_id
+        successor = present._replace(member_id=member_id, epoch=JOINING, previous_epoch=JOINING)
+        step.records += [
+            *RECORDS.member_tombstones(group.group_id, present.member_id),
+            member_record(group.group_id, successor),
+            target_record(group.group_id, member_id, group.target_of(present.member_id)),
+            current_record(group.group_id, successor),
+        ]
+        return successor
+
+    def _advance(
+        self, step: StreamsStep, command: StreamsGroupHeartbeat, before: Member
+    ) -> h.StreamsGroupHeartbeatResponse:
+        request: h.StreamsGroupHeartbeatRequest = command.request
         member = _updated(before, command)
         if request.member_epoch == JOINING and self.configs.release.tells_changed_endpoints:
             member = member._replace(endpoint=_endpoint(request))
@@ -145,104 +183,14 @@ class StreamsKind(EpochKind):
         step.group.soft.note_offsets(request.member_id, offsets, end_offsets)
         epoch, target = self._progress.target(step, member, step.epoch, ready.configured, configs)
         after = self._progress.reconciled(step, member, epoch, target, command.owned)
-        self._keep_alive(step, request)
+        _note_shutdown(step.group, request)
         try:
-            response = self._response(step, command, before, after, ready.configured)
+            return self._told(step, command, before, after, ready.configured)
         except KafkaError:
             begins = epoch > step.group.assignment_epoch and ready.configured.subtopologies is None
             if begins and self.configs.release.keeps_refused_assignments:
                 step.group.soft.taskless_epoch = epoch
             raise
-        return step.outcome(response, self._groups)
-
-    def _unchanged(
-        self, command: StreamsGroupHeartbeat, now_ms: int
-    ) -> Outcome[h.StreamsGroupHeartbeatResponse] | None:
-        """The outcome of a heartbeat that says nothing new, of a member that has its whole assignment: most of them.
-
-        A fast path: `heartbeat` would give the same result.
-        """
-        request = command.request
-        group = self._groups.get(command.group_id)
-        if not isinstance(group, StreamsGroup):
-            return None
-        member = group.members.get(request.member_id)
-        if (
-            member is None
-            or member.epoch != request.member_epoch
-            or not command.says_nothing
-            or request.instance_id not in (None, member.instance_id)
-            or self._missing_tags(command, member)
-            or member.client_id != command.sender.client_id
-            or member.client_host != command.sender.host
-            or request.endpoint_information_epoch != group.soft.endpoint_epoch
-            or not group.rests(member)
-            or self._wants_description(group, command, now_ms)
-            or group.assignment_configs != self.configs.assignment_configs(command.group_id)
-        ):
-            return None
-        group_id = command.group_id
-        interval_ms = self.configs.heartbeat_interval_ms(group_id)
-        response = _alive(member, interval_ms, request.endpoint_information_epoch)
-        return make_outcome(reply=response, effects=(self._session(group_id, member.member_id),))
-
-    # -- group and member
-
-    def _step(self, request: h.StreamsGroupHeartbeatRequest, now_ms: int) -> StreamsStep:
-        """A step of the group. A first member creates the group, also in place of an empty classic one."""
-        group_id = request.group_id
-        group = self._groups.get(group_id)
-        if isinstance(group, StreamsGroup):
-            if request.member_epoch == JOINING and not self._has_room(group, request):
-                check_room(group, self.configs.max_size)
-            return StreamsStep(group, now_ms)
-        if group is None and request.member_epoch:
-            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Streams group {group_id} not found.")
-        step = StreamsStep(self._new_group(group_id), now_ms, is_new=True)
-        if group is not None:
-            if request.member_epoch or not isinstance(group, ClassicGroup) or not group.is_empty:
-                raise self.other_kind(group_id)
-            step.records += group.tombstones()
-            step.effects += group.on_removed()
-        check_room(step.group, self.configs.max_size)
-        return step
-
-    def _has_room(self, group: StreamsGroup, request: h.StreamsGroupHeartbeatRequest) -> bool:
-        """Whether the group, which may be full, has a place for this member already."""
-        if not self.configs.release.has_static_streams_members:
-            return False
-        return group.static_member(request.instance_id) is not None or request.member_id in group.members
-
-    def _member(self, step: StreamsStep, command: StreamsGroupHeartbeat) -> Member:
-        group, member_id, epoch = step.group, command.request.member_id, command.request.member_epoch
-        if command.request.instance_id is not None:
-            return self._static_member(step, command, command.request.instance_id)
-        member = group.members.get(member_id)
-        if member is None:
-            return Member(member_id) if epoch == JOINING else group.member(member_id)
-        check_epoch(member, epoch, command.owned)
-        return member
-
-    def _static_member(self, step: StreamsStep, command: StreamsGroupHeartbeat, instance_id: str) -> Member:
-        """The member with the instance id, which may have come back with another member id; or a new one."""
-        group, member_id, epoch = step.group, command.request.member_id, command.request.member_epoch
-        if epoch != JOINING:
-            member: Member = group.requesting(member_id, instance_id)
-            check_epoch(member, epoch, command.owned)
-            return member
-        present: Member | None = group.static_member(instance_id)
-        if present is None:
-            return group.members.get(member_id) or Member(member_id)
-        check_released(present, member_id)
-        step.replaced = present.member_id
-        successor = present._replace(member_id=member_id, epoch=JOINING, previous_epoch=JOINING)
-        step.records += [
-            *member_tombstones(group.group_id, present.member_id),
-            member_record(group.group_id, successor),
-            target_record(group.group_id, member_id, group.target_of(present.member_id)),
-            current_record(group.group_id, successor),
-        ]
-        return successor
 
     # -- what the member and the topics change
 
@@ -259,9 +207,9 @@ class StreamsKind(EpochKind):
         changed = member != before
         if changed:
             step.records.append(member_record(group.group_id, member))
-        topology = self._topologies.declared(step, command)
-        self._topologies.tell_stale(step, member)
-        ready = self._topologies.readiness(step, command, topology)
+        topology = self._progress.declared(step, command)
+        self._progress.tell_stale(step, member)
+        ready = self._progress.readiness(step, command, topology)
         rebalances = changed if member.instance_id is None else _matters(before, member)
         withheld = group.withholds_from(member.member_id)
         if rebalances or ready.changed or configs != group.assignment_configs or withheld:
@@ -308,11 +256,14 @@ class StreamsKind(EpochKind):
 
     # -- the answer
 
-    def _keep_alive(self, step: StreamsStep, request: h.StreamsGroupHeartbeatRequest) -> None:
-        step.effects.append(self._session(request.group_id, request.member_id))
-        _note_shutdown(step.group, request)
+    def _response(self, group: StreamsGroup, member: Member) -> h.StreamsGroupHeartbeatResponse:
+        response: h.StreamsGroupHeartbeatResponse = super()._response(group, member)
+        response.task_offset_interval_ms = self.configs.release.task_offset_interval_ms
+        response.acceptable_recovery_lag = _ACCEPTABLE_RECOVERY_LAG
+        response.endpoint_information_epoch = group.soft.endpoint_epoch
+        return response
 
-    def _response(
+    def _told(
         self,
         step: StreamsStep,
         command: StreamsGroupHeartbeat,
@@ -320,6 +271,7 @@ class StreamsKind(EpochKind):
         after: Member,
         configured: ConfiguredTopology,
     ) -> h.StreamsGroupHeartbeatResponse:
+        """The response with the tasks, the statuses and all else that has changed."""
         group, soft = step.group, step.group.soft
         interval_ms = self.configs.heartbeat_interval_ms(group.group_id)
         tells = command.request.member_epoch == JOINING or after.assigned != before.assigned
@@ -336,7 +288,7 @@ class StreamsKind(EpochKind):
             gone = (after.member_id, step.replaced)
             others = [member for member in group.in_map_order() if member.member_id not in gone]
             known = endpoints([*others, after], configured, self._topics)
-        self._topologies.tell_problem(step, command, configured, _RETRY_HEARTBEATS * interval_ms)
+        self._progress.tell_problem(step, command, configured, _RETRY_HEARTBEATS * interval_ms)
         if soft.shutdown_by is not None:
             text = f"Streams group member {soft.shutdown_by} encountered a fatal error and requested a shutdown"
             step.statuses.append(Status(TopicStatus.SHUTDOWN_APPLICATION, f"{text} for the entire application."))
@@ -350,7 +302,9 @@ class StreamsKind(EpochKind):
         )
         if wants_description:
             step.later.append(partial(_note_request, step.now_ms))
-        response = _alive(after, interval_ms, 0 if step.is_new else soft.endpoint_epoch)
+        response = self._response(group, after)
+        if self._live(group.group_id) is None:
+            response.endpoint_information_epoch = 0
         response.status = [h.Status(status.code, status.detail) for status in step.statuses]
         response.partitions_by_user_endpoint = known
         response.topology_description_required = wants_description
@@ -375,37 +329,18 @@ class StreamsKind(EpochKind):
     # -- members that go
 
     def _leave(self, request: h.StreamsGroupHeartbeatRequest, now_ms: int) -> Outcome[h.StreamsGroupHeartbeatResponse]:
-        """A member leaves, a static one perhaps for a while; on its way out it may ask for the end of the application.
+        """See `EpochKind`. On its way out a member may ask for the end of the application."""
+        _note_shutdown(self._existing(request.group_id), request)
+        return super()._leave(request, now_ms)
 
-        The tasks of a member that leaves for a while count as assigned in epoch 0 from now on, so that its successor
-        may commit their offsets.
-        """
-        group: StreamsGroup = self._existing(request.group_id)
-        _note_shutdown(group, request)
-        member: Member = group.requesting(request.member_id, request.instance_id)
-        response = h.StreamsGroupHeartbeatResponse(member_id=request.member_id, member_epoch=request.member_epoch)
-        if request.instance_id is None or request.member_epoch != AWAY:
-            return self._remove(group, member, response, now_ms)
+    def _away(self, group: StreamsGroup, member: Member) -> NewRecord:
         held = member.assigned
         kept = {subtopology: dict.fromkeys(partitions, 0) for subtopology, partitions in held.active.items()}
         away = member._replace(epoch=AWAY, assigned=held._replace(active=kept), revoking=NOTHING_HELD)
-        step = StreamsStep(group, now_ms)
-        step.records.append(current_record(group.group_id, away))
-        return step.outcome(response, self._groups)
+        return current_record(group.group_id, away)
 
-    def _expire(self, group: StreamsGroup, member: Member, now_ms: int) -> Outcome[None]:
-        return self._remove(group, member, None, now_ms)
-
-    def _remove(self, group: StreamsGroup, member: Member, reply: R, now_ms: int) -> Outcome[R]:
-        """The group continues in its next epoch. Others get the tasks with their heartbeats."""
-        group_id = group.group_id
-        step = StreamsStep(group, now_ms)
-        step.records += member_tombstones(group_id, member.member_id)
-        step.records.append(group.record(group.epoch + 1, group.description_epochs))
-        if len(group.members) == 1 and self.configs.release.assigns_empty_groups:
-            step.records.append(target_epoch_record(group_id, group.epoch + 1, 0))
-        step.effects += [Cancel(key) for key in group.timers(member.member_id)]
-        return step.outcome(reply, self._groups)
+    def _next_epoch_without(self, group: StreamsGroup, members: Sequence[Member]) -> Sequence[NewRecord]:
+        return [group.record(group.epoch + 1, group.description_epochs)]
 
     # -- descriptions of the topology (KIP-1331)
 
@@ -480,17 +415,6 @@ def _matters(before: Member, after: Member) -> bool:
         after.rack_id,
         after.client_tags,
         after.process_id,
-    )
-
-
-def _alive(member: Member, interval_ms: int, endpoint_epoch: int) -> h.StreamsGroupHeartbeatResponse:
-    """The response to a member that lives; the handler knows how often it is to send offsets of its tasks."""
-    return h.StreamsGroupHeartbeatResponse(
-        member_id=member.member_id,
-        member_epoch=member.epoch,
-        heartbeat_interval_ms=interval_ms,
-        acceptable_recovery_lag=_ACCEPTABLE_RECOVERY_LAG,
-        endpoint_information_epoch=endpoint_epoch,
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from odradek.broker.coordinator.group.assignment import member_order
-from odradek.broker.coordinator.group.epoch_group import FIRST_EPOCH, fenced, rebalance_key, revocation
+from odradek.broker.coordinator.group.epoch_group import FIRST_EPOCH, rebalance_key, revocation
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.settings import STANDBYS, StreamsConfigs
 from odradek.broker.coordinator.group.streams.group import (
@@ -26,6 +26,7 @@ from odradek.broker.coordinator.group.streams.group import (
 from odradek.broker.coordinator.group.streams.records import (
     NO_TARGET,
     NOTHING_HELD,
+    RECORDS,
     Held,
     Member,
     MemberState,
@@ -33,7 +34,6 @@ from odradek.broker.coordinator.group.streams.records import (
     Target,
     Tasks,
     current_record,
-    target_epoch_record,
     target_record,
     topology_record,
 )
@@ -95,26 +95,6 @@ def effect_handlers(create: Create) -> dict[type[Effect], EffectHandler]:
     return {CreateInternalTopics: create_internal_topics}
 
 
-def check_room(group: StreamsGroup, max_size: int) -> None:
-    """A full group accepts no member, not even one that joins again."""
-    if len(group.members) >= max_size:
-        text = f"The streams group has reached its maximum capacity of {max_size} members."
-        raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED, text)
-
-
-def check_epoch(member: Member, epoch: int, owned: Owned | None) -> None:
-    """FENCED_MEMBER_EPOCH, unless the epoch is the member's.
-
-    The one before is fine if what the member owns fits: the answer that told the new epoch may have been lost.
-    """
-    if epoch in (0, member.epoch):
-        return
-    if epoch > member.epoch:
-        raise fenced("streams", "greater", epoch, member)
-    if epoch != member.previous_epoch or owned is None or not owned.all_in(member.assigned):
-        raise fenced("streams", "smaller", epoch, member)
-
-
 def check_tasks(owned: Owned | None, subtopologies: Mapping[str, ConfiguredSubtopology]) -> None:
     """INVALID_REQUEST for tasks that the topology does not have."""
     for tasks in owned or ():
@@ -152,10 +132,11 @@ class Readiness(NamedTuple):
     changed: bool
 
 
-class Topologies:
-    """Initialises topologies and compares them with the topics. Owner: the streams kind."""
+class Progress:
+    """Compares topologies with the topics, and moves groups and members on. Owner: the streams kind."""
 
-    def __init__(self, topics: TopicCache) -> None:
+    def __init__(self, configs: StreamsConfigs, topics: TopicCache) -> None:
+        self._configs = configs
         self._topics = topics
 
     def declared(self, step: StreamsStep, command: StreamsGroupHeartbeat) -> Topology:
@@ -220,6 +201,66 @@ class Topologies:
         wanted: list[TopicInfo] = [topic for topic in missing if topic.name not in refused]
         if wanted:
             step.effects.append(CreateInternalTopics(step.group.group_id, wanted, retry_ms))
+
+    # -- the target, and the member's way to it
+
+    def waits_for_first(self, step: StreamsStep) -> bool:
+        """Whether the group waits for more first members.
+
+        It begins to wait if it has no members and its config says so.
+        """
+        group = step.group
+        if group.members or group.soft.waits_for_first:
+            return group.soft.waits_for_first
+        delay_ms = self._configs.initial_delay_ms(group.group_id)
+        if delay_ms > 0:
+            step.later.append(_wait_for_first)
+            key = initial_delay_key(group.group_id)
+            step.effects.append(Schedule(key, delay_ms, EndInitialDelay(group.group_id)))
+        return delay_ms > 0
+
+    def target(
+        self, step: StreamsStep, member: Member, epoch: int, configured: ConfiguredTopology, configs: Mapping[str, str]
+    ) -> tuple[int, Target]:
+        """The member's target and its epoch; computed again if the epoch is not the group's."""
+        epoch, target = self._target(step, member, epoch, configured, configs)
+        return epoch, NO_TARGET if epoch == step.group.soft.taskless_epoch else target
+
+    def _target(
+        self, step: StreamsStep, member: Member, epoch: int, configured: ConfiguredTopology, configs: Mapping[str, str]
+    ) -> tuple[int, Target]:
+        group = step.group
+        if self.waits_for_first(step):
+            text = "Assignment delayed due to the configured initial rebalance delay."
+            step.statuses.append(Status(TopicStatus.ASSIGNMENT_DELAYED, text))
+            return max(group.assignment_epoch, FIRST_EPOCH), NO_TARGET
+        if group.assignment_epoch >= epoch:
+            return group.assignment_epoch, step.target_of(member)
+        if not self._configs.may_assign(group.group_id, group.assignment_timestamp, step.now_ms):
+            text = "Assignment delayed due to the configured assignment interval."
+            step.statuses.append(Status(TopicStatus.ASSIGNMENT_DELAYED, text))
+            return group.assignment_epoch, step.target_of(member)
+        targets, records = compute_targets(
+            group, member, epoch, configured, configs, step.now_ms, step.replaced, release=self._configs.release
+        )
+        step.records += records
+        return epoch, targets[member.member_id]
+
+    def reconciled(self, step: StreamsStep, member: Member, epoch: int, target: Target, owned: Owned | None) -> Member:
+        """The member moved as far towards its target as it can get now. Its time to give tasks up is limited."""
+        if member.is_reconciled_to(epoch):
+            return member
+        group_id = step.group.group_id
+        at_once = self._configs.release.moves_own_tasks_at_once
+        after = reconcile(member, epoch, target, owned, step.group.holders, at_once=at_once)
+        if after == member:
+            return member
+        step.records.append(current_record(group_id, after))
+        if after.state is MemberState.UNREVOKED_TASKS:
+            step.effects.append(revocation(group_id, after))
+        else:
+            step.effects.append(Cancel(rebalance_key(group_id, member.member_id)))
+        return after
 
 
 def _topics_are_checked(group: StreamsGroup) -> None:
@@ -391,7 +432,7 @@ def compute_targets(
     for member_id, target in targets.items():
         if present.get(member_id) != target:
             records.append(target_record(group.group_id, member_id, target))
-    records.append(target_epoch_record(group.group_id, epoch, now_ms))
+    records.append(RECORDS.target_epoch(group.group_id, epoch, now_ms))
     return targets, records
 
 
@@ -412,71 +453,6 @@ def _has(held: Held) -> Target:
 
 def _restored(group: StreamsGroup, member_id: str) -> dict[tuple[str, int], int]:
     return {(subtopology, index): offset for subtopology, index, offset in group.soft.offsets.get(member_id, ())}
-
-
-class Progress:
-    """Owner: the streams kind."""
-
-    def __init__(self, configs: StreamsConfigs) -> None:
-        self._configs = configs
-
-    def waits_for_first(self, step: StreamsStep) -> bool:
-        """Whether the group waits for more first members.
-
-        It begins to wait if it has no members and its config says so.
-        """
-        group = step.group
-        if group.members or group.soft.waits_for_first:
-            return group.soft.waits_for_first
-        delay_ms = self._configs.initial_delay_ms(group.group_id)
-        if delay_ms > 0:
-            step.later.append(_wait_for_first)
-            key = initial_delay_key(group.group_id)
-            step.effects.append(Schedule(key, delay_ms, EndInitialDelay(group.group_id)))
-        return delay_ms > 0
-
-    def target(
-        self, step: StreamsStep, member: Member, epoch: int, configured: ConfiguredTopology, configs: Mapping[str, str]
-    ) -> tuple[int, Target]:
-        """The member's target and its epoch; computed again if the epoch is not the group's."""
-        epoch, target = self._target(step, member, epoch, configured, configs)
-        return epoch, NO_TARGET if epoch == step.group.soft.taskless_epoch else target
-
-    def _target(
-        self, step: StreamsStep, member: Member, epoch: int, configured: ConfiguredTopology, configs: Mapping[str, str]
-    ) -> tuple[int, Target]:
-        group = step.group
-        if self.waits_for_first(step):
-            text = "Assignment delayed due to the configured initial rebalance delay."
-            step.statuses.append(Status(TopicStatus.ASSIGNMENT_DELAYED, text))
-            return max(group.assignment_epoch, FIRST_EPOCH), NO_TARGET
-        if group.assignment_epoch >= epoch:
-            return group.assignment_epoch, step.target_of(member)
-        if not self._configs.may_assign(group.group_id, group.assignment_timestamp, step.now_ms):
-            text = "Assignment delayed due to the configured assignment interval."
-            step.statuses.append(Status(TopicStatus.ASSIGNMENT_DELAYED, text))
-            return group.assignment_epoch, step.target_of(member)
-        targets, records = compute_targets(
-            group, member, epoch, configured, configs, step.now_ms, step.replaced, release=self._configs.release
-        )
-        step.records += records
-        return epoch, targets[member.member_id]
-
-    def reconciled(self, step: StreamsStep, member: Member, epoch: int, target: Target, owned: Owned | None) -> Member:
-        """The member moved as far towards its target as it can get now. Its time to give tasks up is limited."""
-        if member.is_reconciled_to(epoch):
-            return member
-        group_id = step.group.group_id
-        at_once = self._configs.release.moves_own_tasks_at_once
-        after = reconcile(member, epoch, target, owned, step.group.holders, at_once=at_once)
-        if after == member:
-            return member
-        step.records.append(current_record(group_id, after))
-        if after.state is MemberState.UNREVOKED_TASKS:
-            step.effects.append(revocation(group_id, after))
-        else:
-            step.effects.append(Cancel(rebalance_key(group_id, member.member_id)))
-        return after
 
 
 def _wait_for_first(group: StreamsGroup) -> None:

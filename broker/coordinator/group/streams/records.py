@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from odradek.broker.coordinator.group.records import encode_key, new_record
+from odradek.broker.coordinator.group.records import EpochRecords, encode_key, new_record
 from odradek.broker.coordinator.group.streams.topology import (
     NO_DESCRIPTION,
     ConfiguredSubtopology,
@@ -111,9 +111,6 @@ def _within(one: Mapping[str, Collection[int]], other: Mapping[str, Collection[i
         for subtopology, partitions in one.items()
     )
 
-
-JOINING = 0
-LEAVING = -1
 
 TaskOffsets = tuple[tuple[str, int, int], ...]
 """Subtopology, partition and offset."""
@@ -232,7 +229,7 @@ def member_record(group_id: str, member: Member) -> NewRecord:
         user_endpoint=None if endpoint is None else metadata.Endpoint(endpoint.host, endpoint.port),
         client_tags=[metadata.KeyValue(key, tag) for key, tag in member.client_tags],
     )
-    return new_record(encode_key(metadata.StreamsGroupMemberMetadataKey(group_id, member.member_id)), value)
+    return new_record(RECORDS.member.of(group_id, member.member_id), value)
 
 
 def topology_record(group_id: str, topology: Topology) -> NewRecord:
@@ -248,13 +245,7 @@ def target_record(group_id: str, member_id: str, tasks: Target) -> NewRecord:
         [target.TaskIds(name, sorted(tasks.standby[name])) for name in _sorted(tasks.standby)],
         [target.TaskIds(name, sorted(tasks.warmup[name])) for name in _sorted(tasks.warmup)],
     )
-    return new_record(encode_key(target.StreamsGroupTargetAssignmentMemberKey(group_id, member_id)), value)
-
-
-def target_epoch_record(group_id: str, epoch: int, now_ms: int) -> NewRecord:
-    """A target assignment is complete."""
-    value = target_epoch.StreamsGroupTargetAssignmentMetadataValue(epoch, now_ms)
-    return new_record(encode_key(target_epoch.StreamsGroupTargetAssignmentMetadataKey(group_id)), value)
+    return new_record(RECORDS.target.of(group_id, member_id), value)
 
 
 def current_record(group_id: str, member: Member) -> NewRecord:
@@ -270,8 +261,7 @@ def current_record(group_id: str, member: Member) -> NewRecord:
         _copies(member.revoking.standby),
         _copies(member.revoking.warmup),
     )
-    key = current.StreamsGroupCurrentMemberAssignmentKey(group_id, member.member_id)
-    return new_record(encode_key(key), value)
+    return new_record(RECORDS.current.of(group_id, member.member_id), value)
 
 
 def _active(tasks: TaskEpochs) -> list[current.TaskIds]:
@@ -290,26 +280,19 @@ def _sorted(subtopologies: Iterable[str]) -> list[str]:
     return sorted(subtopologies, key=java_text)
 
 
-# -- tombstones
-
-
-def member_tombstones(group_id: str, member_id: str) -> list[NewRecord]:
-    """The records that take a member out of a group."""
-    return [
-        NewRecord(encode_key(current.StreamsGroupCurrentMemberAssignmentKey(group_id, member_id))),
-        NewRecord(encode_key(target.StreamsGroupTargetAssignmentMemberKey(group_id, member_id))),
-        NewRecord(encode_key(metadata.StreamsGroupMemberMetadataKey(group_id, member_id))),
-    ]
-
-
 def group_tombstones(group_id: str, members: Iterable[str]) -> list[NewRecord]:
     """The records that delete a group."""
-    ids = list(members)
     return [
-        *(NewRecord(encode_key(current.StreamsGroupCurrentMemberAssignmentKey(group_id, each))) for each in ids),
-        *(NewRecord(encode_key(target.StreamsGroupTargetAssignmentMemberKey(group_id, each))) for each in ids),
-        NewRecord(encode_key(target_epoch.StreamsGroupTargetAssignmentMetadataKey(group_id))),
-        *(NewRecord(encode_key(metadata.StreamsGroupMemberMetadataKey(group_id, each))) for each in ids),
+        *RECORDS.tombstones(group_id, members),
         NewRecord(encode_key(group.StreamsGroupMetadataKey(group_id))),
         NewRecord(encode_key(stored_topology.StreamsGroupTopologyKey(group_id))),
     ]
+
+
+RECORDS: Final = EpochRecords(
+    current.StreamsGroupCurrentMemberAssignmentKey,
+    target.StreamsGroupTargetAssignmentMemberKey,
+    metadata.StreamsGroupMemberMetadataKey,
+    target_epoch.StreamsGroupTargetAssignmentMetadataKey,
+    target_epoch.StreamsGroupTargetAssignmentMetadataValue,
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,10 +11,14 @@ import pytest
 from odradek.broker.clock import BrokerClock
 from odradek.broker.facade.threaded import KafkaBroker
 from tests.fakes.brokers import broker_fixture
-from tests.fakes.vectors import recorded
+from tests.fakes.vectors import cases, recorded
+from tests.scenarios import consumer_group_conversations as consumer
+from tests.scenarios import streams_group_conversations as streams
+from tests.scenarios import streams_static_members as static
 from tests.scenarios.group_conversations import CONVERSATIONS, transcribe
 from tests.scenarios.older_groups import config_of
 from tests.scenarios.older_groups import transcribe as older_transcribe
+from tests.scenarios.target import SCENARIO_CONFIG
 
 BEFORE_4_0 = recorded("group_conversations", "3.9")
 LOOK_EVERY_S = 0.02
@@ -55,8 +60,7 @@ broker = broker_fixture(scope="module", clock=PatientClock())
 )
 @pytest.mark.parametrize("name", CONVERSATIONS)
 def test_classic_groups_are_answered_as_recorded(name: str, broker: KafkaBroker) -> None:
-    expected = recorded("group_conversations")[name]
-    assert transcribe(name, broker.bootstrap_servers) == expected
+    assert transcribe(name, broker.bootstrap_servers) == recorded("group_conversations")[name]
 
 
 @pytest.mark.long
@@ -67,6 +71,32 @@ def test_classic_groups_before_4_0_are_answered_as_recorded(name: str) -> None:
         told, expected = older_transcribe("classic", "3.9", name, broker.bootstrap_servers), BEFORE_4_0[name]
         assert broker.bugs == []
     assert without_log(told) == without_log(expected)
+
+
+@pytest.mark.long("assignment_interval", "rebalance_timeout", "session_expiry", "session_of_classic_members")
+@pytest.mark.parametrize(("name", "release"), cases("consumer_group_conversations", consumer.CONVERSATIONS))
+def test_consumer_groups_are_answered_as_recorded(
+    name: str, release: str, brokers: Callable[[str], KafkaBroker]
+) -> None:
+    expected = recorded("consumer_group_conversations", release)[name]
+    assert consumer.transcribe(name, brokers(release).bootstrap_servers) == expected
+
+
+@pytest.mark.long("4.3", "assignment_interval", "initial_delay", "rebalance_timeout", "session_expiry")
+@pytest.mark.parametrize(("name", "release"), cases("streams_group_conversations", streams.CONVERSATIONS))
+def test_streams_groups_are_answered_as_recorded(
+    name: str, release: str, brokers: Callable[[str], KafkaBroker]
+) -> None:
+    expected = recorded("streams_group_conversations", release)[name]
+    assert streams.transcribe(name, brokers(release).bootstrap_servers) == expected
+
+
+@pytest.mark.long("sessions")
+@pytest.mark.parametrize("name", static.CONVERSATIONS)
+def test_static_members_of_streams_groups_are_answered_as_recorded(name: str) -> None:
+    with KafkaBroker(config=SCENARIO_CONFIG, clock=PatientClock(), kafka_version="4.4") as broker:
+        assert static.transcribe(name, broker.bootstrap_servers) == recorded("streams_static_members")[name]
+        assert broker.bugs == []
 
 
 def without_log(transcript: list[Any]) -> list[Any]:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import pytest
 
 from odradek.broker.coordinator.group.assignment import TopicGroups
 from odradek.broker.coordinator.group.consumer.group import ConsumerGroup
-from odradek.broker.coordinator.group.consumer.records import Member
+from odradek.broker.coordinator.group.consumer.records import RECORDS, Member
 from odradek.broker.coordinator.group.epoch_group import (
-    EMPTY,
     EpochGroup,
     EpochKind,
-    known_member,
     rebalance_key,
     session_key,
 )
@@ -31,6 +29,8 @@ from odradek.broker.coordinator.group.settings import ConsumerConfigs, GroupSett
 from odradek.broker.coordinator.group.topics import FixedTopics
 from odradek.broker.runtime.machine import Outcome, Schedule, make_outcome
 from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.generated.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
+from tests.fakes.group_driver import commit_offsets, txn_offset_commit
 
 
 class SmallMember(NamedTuple):
@@ -43,16 +43,6 @@ class SmallMember(NamedTuple):
 
 class Crowd(EpochGroup):
     protocol_type = "crowd"
-
-    def __init__(self, group_id: str) -> None:
-        super().__init__(group_id)
-        self.members: dict[str, SmallMember] = {}
-
-    def _by_id(self) -> Mapping[str, SmallMember]:
-        return self.members
-
-    def _compute_state(self) -> str:
-        return self._progress() if self.members else EMPTY
 
     def topics(self) -> tuple[str, ...]:
         return ()
@@ -86,11 +76,12 @@ def test_the_state_of_a_group_with_epochs_follows_its_members() -> None:
 
 
 def test_members_by_id() -> None:
-    members = {"m": SmallMember(2)}
-    assert known_member("g", members, "m") == SmallMember(2)
+    group = Crowd("g")
+    group.put("m", SmallMember(2))
+    assert group.member("m") == SmallMember(2)
     for unknown in ("x", None):
         with pytest.raises(KafkaError, match=f"Member {unknown} is not a member of group g"):
-            known_member("g", members, unknown)
+            group.member(unknown)
 
 
 @pytest.fixture
@@ -102,11 +93,11 @@ def group() -> Crowd:
 
 
 def commit(epoch: int, member_id: str = "m", version: int = 9) -> CommitOffsets:
-    return CommitOffsets("g", [], member_id=member_id, generation_id=epoch, api_version=version)
+    return commit_offsets("g", [], member_id=member_id, generation_id=epoch, api_version=version)
 
 
 def transactional(epoch: int, member_id: str = "m", version: int = 5) -> TxnOffsetCommit:
-    return TxnOffsetCommit(
+    return txn_offset_commit(
         "g", [], producer_id=1, producer_epoch=0, member_id=member_id, generation_id=epoch, api_version=version
     )
 
@@ -173,21 +164,28 @@ def test_offset_fetch_names_the_present_epoch(group: Crowd) -> None:
 NOW_MS = 1_000
 
 
+_NO_HEARTBEATS: Any = NotImplemented
+
+
 class Out(EpochKind):
     group_type = GroupType.CONSUMER
 
     def __init__(self, *groups: ConsumerGroup) -> None:
         configs = fixed_configs({"group.consumer.session.timeout.ms": "50000"})
         context = KindContext(Groups(), GroupSettings(), configs, FixedTopics(), str, str, lambda *_: make_outcome())
-        super().__init__(context, ConsumerConfigs(configs), ConsumerGroup, {}, -1, ())
+        super().__init__(
+            context, ConsumerConfigs(configs), ConsumerGroup, ConsumerGroupHeartbeatResponse, RECORDS, {}, -1, ()
+        )
         for group in groups:
             context.groups.put(group)
         self.restore((TopicGroups(), {group.group_id for group in groups}, 0))
         self.gone: list[str] = []
 
-    def _expire(self, group: ConsumerGroup, member: Member, now_ms: int) -> Outcome[None]:
-        self.gone.append(f"{group.group_id} {member.member_id} {now_ms}")
+    def remove(self, group: ConsumerGroup, members: Sequence[Member], reply: Any, now_ms: int) -> Outcome[Any]:
+        self.gone += [f"{group.group_id} {member.member_id} {now_ms}" for member in members]
         return make_outcome()
+
+    _is_unchanged = _advance = _new_step = check_epoch = _new_member = _next_epoch_without = _NO_HEARTBEATS
 
     def _gives_up(self, member: Member) -> bool:
         return member.epoch == 3
@@ -216,12 +214,12 @@ def out() -> Out:
     return Out(group)
 
 
-def test_a_silent_member_is_expire(out: Out) -> None:
+def test_a_silent_member_is_removed(out: Out) -> None:
     out.fence(FenceMember("g", "m"), NOW_MS)
     assert out.gone == ["g m 1000"]
 
 
-def test_a_member_that_gives_nothing_up_is_expire_while_it_is_in_that_epoch(out: Out) -> None:
+def test_a_member_that_gives_nothing_up_is_removed_while_it_is_in_that_epoch(out: Out) -> None:
     out.expire_revocation(ExpireRevocation("g", "m", 2), NOW_MS)
     assert out.gone == []
     out.expire_revocation(ExpireRevocation("g", "m", 3), NOW_MS)
@@ -229,7 +227,7 @@ def test_a_member_that_gives_nothing_up_is_expire_while_it_is_in_that_epoch(out:
 
 
 @pytest.mark.parametrize(("group_id", "member_id"), [("other", "m"), ("g", "other")])
-def test_who_is_not_there_is_not_expire(out: Out, group_id: str, member_id: str) -> None:
+def test_who_is_not_there_is_not_removed(out: Out, group_id: str, member_id: str) -> None:
     for outcome in (
         out.fence(FenceMember(group_id, member_id), NOW_MS),
         out.expire_revocation(ExpireRevocation(group_id, member_id, 3), NOW_MS),

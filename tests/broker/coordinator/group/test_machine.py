@@ -82,7 +82,7 @@ class CrowdGroup:
         return topic == "mine"
 
     def check_commit(self, command: CommitOffsets) -> Sequence[Effect]:
-        if command.generation_id != self.epoch:
+        if command.epoch != self.epoch:
             raise KafkaError(E.STALE_MEMBER_EPOCH)
         return ()
 

@@ -13,13 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odradek.broker.coordinator.group.groups import (
-    CommitOffsets,
     CommittedOffset,
     DeleteGroup,
     DeleteOffsets,
     ForgetPartitions,
     OffsetToCommit,
-    TxnOffsetCommit,
 )
 from odradek.broker.coordinator.group.offsets import (
     StoredOffsets,
@@ -34,7 +32,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
 from odradek.protocol.generated.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
 from odradek.protocol.message_codec import codec
 from odradek.protocol.primitives import ZERO_UUID
-from tests.fakes.group_driver import GroupDriver, hard_state, rebuilt
+from tests.fakes.group_driver import GroupDriver, commit_offsets, hard_state, rebuilt, txn_offset_commit
 
 E = ErrorCode
 DAY_MS = 86_400_000
@@ -54,7 +52,7 @@ def fetch(driver: GroupDriver, *, topic: str = "t", partition: int = 0, stable: 
 def in_transaction(driver: GroupDriver, offset: int, *, producer_id: int = 1, **options: Any) -> Any:
     topic = options.pop("topic", "t")
     return driver.now(
-        TxnOffsetCommit(
+        txn_offset_commit(
             options.pop("group_id", "g"),
             [OffsetToCommit(topic, ZERO_UUID, 0, offset, -1, None)],
             producer_id=producer_id,
@@ -113,13 +111,13 @@ def test_a_commit_keeps_the_session(driver: GroupDriver) -> None:
 
 def test_an_offset_commit_with_long_metadata_is_refused(driver: GroupDriver) -> None:
     offsets = [OffsetToCommit("t", ZERO_UUID, i, 1, -1, "x" * size) for i, size in enumerate((4096, 4097))]
-    assert driver.now(CommitOffsets("g", offsets)) == [E.NONE, E.OFFSET_METADATA_TOO_LARGE]
+    assert driver.now(commit_offsets("g", offsets)) == [E.NONE, E.OFFSET_METADATA_TOO_LARGE]
     assert fetch(driver).offset == 1
     assert fetch(driver, partition=1).offset == -1
 
 
 def test_an_offset_of_a_topic_of_the_same_name_is_not_this_topics(driver: GroupDriver) -> None:
-    driver.now(CommitOffsets("g", [OffsetToCommit("t", b"a" * 16, 0, 1, -1, "")]))
+    driver.now(commit_offsets("g", [OffsetToCommit("t", b"a" * 16, 0, 1, -1, "")]))
     assert fetch(driver, topic_id=b"a" * 16).offset == 1
     assert fetch(driver, topic_id=b"b" * 16).offset == -1
     assert fetch(driver).offset == 1

@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
 from odradek.broker.coordinator.group.classic import rebalance
-from odradek.broker.coordinator.group.classic.group import ClassicGroup, LeaveGroup
+from odradek.broker.coordinator.group.classic.group import ClassicGroup
 from odradek.broker.coordinator.group.classic.states import EMPTY, PREPARING_REBALANCE, STABLE
 from odradek.broker.coordinator.group.groups import (
     DeleteGroup,
     DeleteOffsets,
     ForgetPartitions,
     OffsetToCommit,
-    TxnOffsetCommit,
 )
 from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.broker.runtime.machine import Command, Producer
@@ -25,7 +24,7 @@ from odradek.broker.runtime.replies import ReplySlot
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.primitives import ZERO_UUID
 from tests.fakes.examples import examples
-from tests.fakes.group_driver import GroupDriver, hard_state, rebuilt
+from tests.fakes.group_driver import GroupDriver, hard_state, leave_group, rebuilt, txn_offset_commit
 from tests.fakes.shard_stage import submitted
 
 groups = st.sampled_from(["g", "h"])
@@ -147,7 +146,7 @@ class Groups(RuleBasedStateMachine):
     def leave(self, client: Client, by_instance: bool) -> None:
         client.learn()
         who = ("", client.instance_id) if by_instance else (client.member_id, None)
-        self.give(LeaveGroup(client.group_id, [who]))
+        self.give(leave_group(client.group_id, [who]))
 
     # -- offsets
 
@@ -167,7 +166,7 @@ class Groups(RuleBasedStateMachine):
     @rule(group=groups, topic=topics, partition=partitions, producer=producers, offset=st.integers(0, 99))
     def commit_in_transaction(self, group: str, topic: str, partition: int, producer: int, offset: int) -> None:
         offsets = [OffsetToCommit(topic, ZERO_UUID, partition, offset, -1, None)]
-        self.give(TxnOffsetCommit(group, offsets, producer_id=producer, producer_epoch=0))
+        self.give(txn_offset_commit(group, offsets, producer_id=producer, producer_epoch=0))
 
     @rule(producer=producers, commit=st.booleans())
     def end_transaction(self, producer: int, commit: bool) -> None:

@@ -11,7 +11,7 @@ import trio.lowlevel
 
 from odradek.broker.cluster import Cluster
 from odradek.broker.coordinator.group.classic.group import Heartbeat
-from odradek.broker.coordinator.group.groups import CommitOffsets, OffsetToCommit
+from odradek.broker.coordinator.group.groups import OffsetToCommit
 from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.service import GroupService, read_settings
 from odradek.broker.runtime.shard import ShardState
@@ -20,7 +20,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
 from odradek.protocol.primitives import ZERO_UUID
 from odradek.protocol.record_batch import iter_batches
-from tests.fakes.group_driver import join_group, sync_group
+from tests.fakes.group_driver import commit_offsets, join_group, sync_group
 from tests.fakes.nodes import set_node_up
 from tests.fakes.shard_stage import submitted
 
@@ -35,7 +35,7 @@ def in_trio(test: Callable[[], Awaitable[None]]) -> Callable[[], None]:
 
 def commit(cluster: Cluster, group_id: str, offset: int, topic: str = "t") -> list[ErrorCode]:
     offsets = [OffsetToCommit(topic, ZERO_UUID, 0, offset, -1, "")]
-    codes: list[ErrorCode] = cluster.groups.ask_now(group_id, CommitOffsets(group_id, offsets))
+    codes: list[ErrorCode] = cluster.groups.ask_now(group_id, commit_offsets(group_id, offsets))
     return codes
 
 

@@ -7,7 +7,7 @@ import pytest
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.coordinator.group.settings import (
     ConsumerConfigs,
-    LiveConfigs,
+    GroupConfigs,
     StreamsConfigs,
     fixed_configs,
     share_configs,
@@ -36,7 +36,7 @@ def test_a_group_has_its_own_value_or_the_brokers_or_kafkas() -> None:
 
 def test_changes_are_seen_at_once() -> None:
     own: dict[tuple[int, str], dict[str, str]] = {}
-    configs = LiveConfigs(BrokerConfig({}), own)
+    configs = GroupConfigs(BrokerConfig({}), own)
     assert configs.group("g", "share.isolation.level") == "read_uncommitted"
     own[ResourceType.GROUP, "g"] = {"share.isolation.level": "read_committed"}
     assert configs.group("g", "share.isolation.level") == "read_committed"
@@ -106,7 +106,7 @@ def test_a_groups_own_configs_come_first() -> None:
 @pytest.mark.parametrize("version", ["4.0", "4.1", "4.2", "4.3"])
 def test_releases_without_a_config_do_what_they_did_before_it(version: str) -> None:
     """The intervals between assignments and the switch for renewals came with 4.3."""
-    configs = LiveConfigs(BrokerConfig({"odradek.kafka.version": version}), {})
+    configs = GroupConfigs(BrokerConfig({"odradek.kafka.version": version}), {})
     interval = 1000 if version == "4.3" else 0
     for each in (ConsumerConfigs(configs), StreamsConfigs(configs), share_configs(configs)):
         assert each.may_assign("g", 1, 1 + interval)

@@ -12,7 +12,7 @@ import pytest
 import trio
 from confluent_kafka import Consumer
 
-from odradek.broker.coordinator.group.groups import CommitOffsets, OffsetToCommit
+from odradek.broker.coordinator.group.groups import OffsetToCommit
 from odradek.broker.facade.broker import Broker
 from odradek.broker.facade.groups.info import GroupInfo, LagUnknownError, MemberInfo, OffsetInfo
 from odradek.broker.facade.groups.view import condition_of, lag_of, late
@@ -28,6 +28,7 @@ from odradek.protocol.generated.messages.offset_commit import (
 )
 from odradek.protocol.generated.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from tests.fakes.brokers import broker_fixture
+from tests.fakes.group_driver import commit_offsets
 from tests.fakes.wire_client import WireClient
 
 SUBSCRIPTION = pack(">hih1s", 1, 1, 1, b"t") + b"\xff\xff\xff\xff" + b"\0\0\0\0"
@@ -237,7 +238,7 @@ def commit(broker: KafkaBroker, group_id: str, topic: str, index: int, offset: i
         groups = broker.cluster.groups
         groups.topic.ensure()
         stored = OffsetToCommit(topic, broker.cluster.topics.by_name(topic).topic_id, index, offset, -1, "")
-        assert groups.ask_now(group_id, CommitOffsets(group_id, [stored])) == [0]
+        assert groups.ask_now(group_id, commit_offsets(group_id, [stored])) == [0]
 
     broker._call(run)
 

@@ -16,18 +16,17 @@ from odradek.broker.coordinator.group.classic.group import (
     Member,
     Protocols,
     Roster,
-    StoredGroup,
-    StoredMember,
     decode_group_key,
     decode_group_value,
     encode_group_key,
-    encode_group_value,
+    group_record,
     join_refused,
     session_key,
     sync_refused,
 )
 from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.protocol.errors import ErrorCode, KafkaError, ProtocolError
+from odradek.protocol.generated.stored.group_metadata import GroupMetadataValue, MemberMetadata
 from odradek.protocol.message_codec import codec
 from tests.fakes.group_driver import SUBSCRIPTION, GroupDriver
 
@@ -77,7 +76,7 @@ def one_member() -> Member:
 
 
 def test_a_member_is_stored_with_the_metadata_of_the_groups_protocol() -> None:
-    assert one_member().to_stored("rr") == StoredMember("m", "i", "c", "/h", 20, 10, b"q", b"a")
+    assert one_member().to_stored("rr") == MemberMetadata("m", "i", "c", "/h", 20, 10, b"q", b"a")
     assert one_member().to_stored(None).subscription == b""
 
 
@@ -93,7 +92,7 @@ def test_a_renamed_member_waits_for_nothing() -> None:
     old.join_ticket = 4
     new = old.renamed("g", "n")
     assert (new.member_id, new.join_ticket, new.session_key) == ("n", None, session_key("g", "n"))
-    assert new.to_stored("range") == old.to_stored("range")._replace(member_id="n")
+    assert new.to_stored("range") == old.to_stored("range").replace(member_id="n")
 
 
 def test_metadata_of_a_protocol_it_does_not_have() -> None:
@@ -231,15 +230,11 @@ def test_groups_of_a_real_broker() -> None:
         value = bytes.fromhex(row["value_hex"])
         data = row["value"]["data"]
         decoded = decode_group_value(value)
-        assert decoded[:5] == (
-            data["protocolType"],
-            data["generation"],
-            data["protocol"],
-            data["leader"],
-            data["currentStateTimestamp"],
-        )
+        assert (decoded.protocol_type, decoded.generation) == (data["protocolType"], data["generation"])
+        assert (decoded.protocol, decoded.leader) == (data["protocol"], data["leader"])
+        assert decoded.current_state_timestamp == data["currentStateTimestamp"]
         assert [m.member_id for m in decoded.members] == [m["memberId"] for m in data["members"]]
-        assert encode_group_value(decoded) == value
+        assert group_record("g", decoded).value == value
 
 
 @given(st.binary(max_size=60))
@@ -251,9 +246,8 @@ def test_bad_bytes_are_a_protocol_error(junk: bytes) -> None:
 
 
 def test_a_group_without_a_rebalance_timeout_has_its_session_timeout() -> None:
-    member = StoredMember("m", None, "c", "/h", 5, 5, b"s", b"a")
-    group = StoredGroup("consumer", 3, "range", "m", -1, (member,))
-    from odradek.protocol.generated.stored.group_metadata import GroupMetadataValue, MemberMetadata
+    member = MemberMetadata("m", None, "c", "/h", 5, 5, b"s", b"a")
+    group = GroupMetadataValue("consumer", 3, "range", "m", -1, [member])
 
     old = GroupMetadataValue(
         "consumer", 3, "range", "m", members=[MemberMetadata("m", None, "c", "/h", -1, 5, b"s", b"a")]

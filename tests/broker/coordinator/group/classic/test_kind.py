@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.coordinator.group.classic.group import LeaveGroup
 from odradek.broker.coordinator.group.settings import GroupSettings
 from odradek.protocol.errors import ErrorCode, KafkaError
-from tests.fakes.group_driver import GroupDriver, hard_state, rebuilt
+from tests.fakes.group_driver import GroupDriver, hard_state, leave_group, left, rebuilt
 from tests.fakes.journal import FakeJournal
 
 E = ErrorCode
@@ -43,7 +42,7 @@ def test_a_new_group_is_stored_before_anybody_is_in(driver: GroupDriver) -> None
     slot = driver.join(protocols=())
     assert slot.result().error_code == E.INCONSISTENT_GROUP_PROTOCOL
     stored = driver.machine.classic.stored["g"]
-    assert (stored.protocol_type, stored.generation, stored.members) == ("", 0, ())
+    assert (stored.protocol_type, stored.generation, stored.members) == ("", 0, [])
 
 
 def test_from_version_4_a_member_is_told_its_id_first(driver: GroupDriver) -> None:
@@ -134,10 +133,10 @@ def test_a_record_tells_since_when_its_group_is_in_its_state(driver: GroupDriver
     driver.sync(member_id, 1, {member_id: b"all"})
     synced_ms = driver.clock.now_ms()
     stored = driver.machine.classic.stored
-    assert stored["g"].state_timestamp == joined_ms, "written while the group was completing its rebalance"
+    assert stored["g"].current_state_timestamp == joined_ms, "written while the group was completing its rebalance"
     driver.wait(seconds=1)
     driver.join(instance_id="i", version=5)
-    assert stored["g"].state_timestamp == synced_ms, "written while the group was stable"
+    assert stored["g"].current_state_timestamp == synced_ms, "written while the group was stable"
 
 
 def test_a_static_leader_is_told_to_skip_assigning_from_version_9(driver: GroupDriver) -> None:
@@ -244,7 +243,7 @@ def test_a_group_whose_members_are_gone_is_empty_and_stored_so(driver: GroupDriv
     driver.wait(seconds=10)
     assert driver.state() == "Empty"
     stored = driver.machine.classic.stored["g"]
-    assert (stored.generation, stored.protocol, stored.leader, stored.members) == (2, None, None, ())
+    assert (stored.generation, stored.protocol, stored.leader, stored.members) == (2, None, None, [])
     assert stored.protocol_type == "consumer"
 
 
@@ -325,7 +324,7 @@ def test_leaving_an_unknown_group(driver: GroupDriver) -> None:
 
 def test_members_can_be_removed_by_instance_id(driver: GroupDriver) -> None:
     stable_static(driver)
-    assert driver.now(LeaveGroup("g", [("", "i"), ("", "nope"), ("i-1", "i")])) == [
+    assert left(driver.now(leave_group("g", [("", "i"), ("", "nope"), ("i-1", "i")]))) == [
         E.NONE,
         E.UNKNOWN_MEMBER_ID,
         E.UNKNOWN_MEMBER_ID,

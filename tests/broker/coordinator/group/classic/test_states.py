@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.coordinator.group.classic.group import LeaveGroup
 from odradek.broker.coordinator.group.classic.states import (
     RULES,
     CommitAction,
@@ -21,7 +20,7 @@ from odradek.broker.coordinator.group.classic.states import (
 )
 from odradek.broker.coordinator.group.groups import DeleteGroup, DeleteOffsets
 from odradek.protocol.errors import ErrorCode
-from tests.fakes.group_driver import GroupDriver
+from tests.fakes.group_driver import GroupDriver, leave_group
 
 README = Path(__file__).parents[5] / "broker/coordinator/group/classic/README.md"
 E = ErrorCode
@@ -193,7 +192,7 @@ def test_the_code_does_what_the_table_says(state: GroupState, row: str) -> None:
 
 def test_a_returning_member_with_another_protocol_begins_a_rebalance() -> None:
     scene = Scene(S.STABLE)
-    scene.driver.now(LeaveGroup("g", [(scene.follower, None)]))
+    scene.driver.now(leave_group("g", [(scene.follower, None)]))
     scene.driver.join(scene.leader, version=5, instance_id="i", protocols=("range", "rr"))
     scene.driver.sync(scene.leader, 3, {})
     assert scene.driver.state() == "Stable"

@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from odradek.broker.coordinator.group.classic.group import Heartbeat, LeaveGroup
+from odradek.broker.coordinator.group.classic.group import Heartbeat
 from odradek.broker.coordinator.group.epoch_group import AWAY
 from odradek.protocol.consumer_protocol import (
     ConsumerProtocolSubscription,
@@ -20,7 +20,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest
 from tests.fakes.consumer_group_driver import Client, ConsumerDriver, Place, hard_state
 from tests.fakes.examples import examples
-from tests.fakes.group_driver import join_group, sync_group
+from tests.fakes.group_driver import join_group, leave_group, sync_group
 
 TOPICS = ("t", "u", "v")
 NAMES = ("a", "b", "c", "d")
@@ -94,7 +94,7 @@ class ClassicClient:
             self.join(*self.topics)
 
     def leave(self) -> None:
-        self.driver.ask(LeaveGroup("g", [(self.member_id, None)]))
+        self.driver.ask(leave_group("g", [(self.member_id, None)]))
         self.owned = set()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from odradek.broker.coordinator.group.groups import CommitOffsets
 from odradek.broker.coordinator.group.share import group as r
 from odradek.broker.coordinator.group.share.group import ShareGroup, ShareMember, TopicStates, joined
 from odradek.broker.runtime.machine import NewRecord
@@ -12,6 +11,7 @@ from odradek.protocol.errors import KafkaError
 from odradek.protocol.json_form import to_json
 from odradek.protocol.stored import decode_group_record
 from odradek.protocol.uuids import uuid_to_text
+from tests.fakes.group_driver import commit_offsets
 
 A, B = bytes(16), bytes(15) + b"\1"
 
@@ -56,7 +56,7 @@ def test_a_share_group_writes_its_records() -> None:
 
 
 def test_tombstones_in_kafkas_order() -> None:
-    assert [shown(record)[0] for record in r.member_tombstones("g", "m")] == [
+    assert [shown(record)[0] for record in r.RECORDS.member_tombstones("g", "m")] == [
         "ShareGroupCurrentMemberAssignmentKey",
         "ShareGroupTargetAssignmentMemberKey",
         "ShareGroupMemberMetadataKey",
@@ -87,7 +87,7 @@ def test_the_state_of_a_share_group_follows_its_members() -> None:
 def test_there_are_no_committed_offsets() -> None:
     group = group_of()
     with pytest.raises(KafkaError, match="Group g is not a consumer group"):
-        group.check_commit(CommitOffsets("g", []))
+        group.check_commit(commit_offsets("g", []))
     group.check_fetch(None, -1)
     assert group.expiry_basis() is None
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.coordinator.group.epoch_group import rebalance_key, session_key
+from odradek.broker.coordinator.group.epoch_group import LEAVING, rebalance_key, session_key
 from odradek.broker.coordinator.group.groups import CommitOffsets, GroupChanged, Groups, OffsetToCommit, TxnOffsetCommit
 from odradek.broker.coordinator.group.records import decode_key, decode_value, encode_value, record_type_of
 from odradek.broker.coordinator.group.streams import records as r
@@ -17,7 +17,7 @@ from odradek.broker.coordinator.group.streams.group import (
     StreamsStep,
     initial_delay_key,
 )
-from odradek.broker.coordinator.group.streams.records import LEAVING, Endpoint, Held, Member, MemberState, Owned, Target
+from odradek.broker.coordinator.group.streams.records import Endpoint, Held, Member, MemberState, Owned, Target
 from odradek.broker.runtime.machine import NewRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.stored import streams_group_current_member_assignment as current
@@ -25,6 +25,7 @@ from odradek.protocol.message import ZERO_UUID
 from odradek.protocol.stored import decode_group_record
 from tests.broker.coordinator.group.streams.driver import COUNTING, PLAIN, heartbeat
 from tests.broker.coordinator.group.streams.test_records import MEMBER
+from tests.fakes.group_driver import commit_offsets, txn_offset_commit
 
 
 def test_active_standby_and_what_has_to_be_given_up() -> None:
@@ -104,12 +105,12 @@ def committing() -> StreamsGroup:
 
 def commit(epoch: int, *places: tuple[str, int], member_id: str = "m", version: int = 9) -> CommitOffsets:
     offsets = [OffsetToCommit(topic, ZERO_UUID, partition, 1, -1, "") for topic, partition in places]
-    return CommitOffsets("g", offsets, member_id=member_id, generation_id=epoch, api_version=version)
+    return commit_offsets("g", offsets, member_id=member_id, generation_id=epoch, api_version=version)
 
 
 def transactional(epoch: int, *places: tuple[str, int], member_id: str = "m") -> TxnOffsetCommit:
     offsets = [OffsetToCommit(topic, ZERO_UUID, partition, 1, -1, "") for topic, partition in places]
-    return TxnOffsetCommit("g", offsets, producer_id=1, producer_epoch=0, member_id=member_id, generation_id=epoch)
+    return txn_offset_commit("g", offsets, producer_id=1, producer_epoch=0, member_id=member_id, generation_id=epoch)
 
 
 @pytest.mark.parametrize(
@@ -256,7 +257,7 @@ def test_without_records_nothing_is_said_to_have_changed() -> None:
 
 def test_soft_state_changes_on_the_group_that_then_lives() -> None:
     groups = Groups()
-    step = StreamsStep(StreamsGroup("g"), 5, is_new=True)
+    step = StreamsStep(StreamsGroup("g"), 5)
     step.records.append(NewRecord(b"k"))
     step.later.append(wait)
     outcome = step.outcome(None, groups)
@@ -307,7 +308,7 @@ def test_what_is_written_is_read_again() -> None:
         r.topology_record("g", COUNTING),
         r.epoch_record("g", 7, -5, 0, {"a": "1"}),
         r.target_record("g", "m", target),
-        r.target_epoch_record("g", 6, 99),
+        r.RECORDS.target_epoch("g", 6, 99),
         r.current_record("g", MEMBER),
     )
     assert group.members == {"m": MEMBER}
@@ -321,7 +322,7 @@ def test_what_is_written_is_read_again() -> None:
 
 def test_a_member_that_left() -> None:
     group = replay(StreamsGroup("g"), r.member_record("g", MEMBER), r.current_record("g", MEMBER))
-    current_gone, target_gone, member_gone = r.member_tombstones("g", "m")
+    current_gone, target_gone, member_gone = r.RECORDS.member_tombstones("g", "m")
     replay(group, current_gone)
     assert group.members["m"].epoch == LEAVING
     assert group.holders.active("1", 2) is None

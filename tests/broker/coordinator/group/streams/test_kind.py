@@ -13,20 +13,23 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from odradek.broker.config.broker_config import BrokerConfig
 from odradek.broker.config.definition import ConfigError
-from odradek.broker.coordinator.group.classic.group import LeaveGroup
 from odradek.broker.coordinator.group.groups import DeleteGroup, ExpireRevocation, FenceMember
+from odradek.broker.coordinator.group.machine import GroupMachine
 from odradek.broker.coordinator.group.records import encode_key
+from odradek.broker.coordinator.group.settings import fixed_configs
 from odradek.broker.coordinator.group.streams.group import StreamsGroup
+from odradek.broker.coordinator.group.streams.kind import make
 from odradek.broker.coordinator.group.streams.progress import CreateInternalTopics
-from odradek.broker.coordinator.group.streams.records import Endpoint, Owned
+from odradek.broker.coordinator.group.streams.records import Endpoint, Held, Member, Owned
 from odradek.broker.coordinator.group.streams.topology import TopicStatus, Topology
 from odradek.broker.facade.threaded import KafkaBroker
 from odradek.broker.runtime.machine import LogRecord
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.generated.stored.streams_group_metadata import StreamsGroupMetadataKey
 from odradek.protocol.generated.stored.streams_group_topology import Subtopology, TopicInfo
-from tests.broker.coordinator.group.streams.driver import COUNTING, PLAIN, StreamsDriver, durable, heartbeat
+from tests.broker.coordinator.group.streams.driver import COUNTING, PLAIN, StreamsDriver, durable, heartbeat, owned
 from tests.broker.coordinator.group.test_conversations import PatientClock
+from tests.fakes.group_driver import leave_group, left
 from tests.fakes.vectors import recorded
 from tests.scenarios.topology_descriptions import (
     CONFIG,
@@ -218,8 +221,8 @@ def test_other_kinds_are_no_streams_groups() -> None:
     unknown = driver.error(heartbeat("g", "a", 3))
     assert unknown == (ErrorCode.GROUP_ID_NOT_FOUND, "Streams group g not found.")
     driver.join("a")
-    left = driver.ask(LeaveGroup("g", [("a", None)]))
-    assert left == [ErrorCode.UNKNOWN_MEMBER_ID]
+    reply = driver.ask(leave_group("g", [("a", None)]))
+    assert left(reply) == [ErrorCode.UNKNOWN_MEMBER_ID]
 
 
 def test_a_member_leaves() -> None:
@@ -508,3 +511,33 @@ def test_members_of_a_plain_topology_share_its_tasks() -> None:
         driver.join(member, PLAIN)
     driver.settle()
     assert sorted(len(active) for active, _ in driver.tasks().values()) == [1, 2, 2, 2]
+
+
+MEMBER = Member("m", 5, 4, assigned=Held({"0": {0: 5, 1: 3}}))
+FULL_WITH_ONE = make(GroupMachine(configs=fixed_configs({"group.streams.max.size": "1"})).context)
+
+
+@pytest.mark.parametrize(("epoch", "has"), [(0, None), (5, None), (4, ()), (4, (0, 1))])
+def test_a_heartbeat_in_the_present_epoch_or_with_what_the_last_one_gave_is_accepted(
+    epoch: int, has: tuple[int, ...] | None
+) -> None:
+    FULL_WITH_ONE.check_epoch(MEMBER, epoch, owned(has))
+
+
+@pytest.mark.parametrize(
+    ("epoch", "has", "how"), [(6, (), "greater"), (3, (), "smaller"), (4, None, "smaller"), (4, (0, 2), "smaller")]
+)
+def test_a_heartbeat_in_another_epoch_is_fenced(epoch: int, has: tuple[int, ...] | None, how: str) -> None:
+    with pytest.raises(KafkaError, match=f"has a {how} member epoch") as error:
+        FULL_WITH_ONE.check_epoch(MEMBER, epoch, owned(has))
+    assert error.value.code is ErrorCode.FENCED_MEMBER_EPOCH
+
+
+def test_a_full_group_takes_no_other_member() -> None:
+    group = StreamsGroup("g")
+    FULL_WITH_ONE.check_room(group, "m")
+    group.put_member(Member("m"))
+    FULL_WITH_ONE.check_room(group, "m")
+    with pytest.raises(KafkaError, match=r"The streams group has reached its maximum capacity of 1 members\.") as error:
+        FULL_WITH_ONE.check_room(group, "n")
+    assert error.value.code is ErrorCode.GROUP_MAX_SIZE_REACHED

@@ -10,8 +10,6 @@ import pytest
 from odradek.broker.coordinator.group.streams.group import Holders, StreamsGroup, TopicsRefused
 from odradek.broker.coordinator.group.streams.progress import (
     CreateInternalTopics,
-    check_epoch,
-    check_room,
     check_tasks,
     compute_targets,
     effect_handlers,
@@ -25,26 +23,6 @@ from odradek.protocol.generated.stored.streams_group_topology import Subtopology
 from odradek.protocol.stored import decode_group_record
 from tests.broker.coordinator.group.streams.driver import COUNTING, PLAIN, StreamsDriver, Topics, heartbeat, owned
 
-MEMBER = Member("m", 5, 4, assigned=Held({"0": {0: 5, 1: 3}}))
-
-
-@pytest.mark.parametrize(("epoch", "has"), [(0, None), (5, None), (4, ()), (4, (0, 1))])
-def test_a_heartbeat_of_a_streams_member_with_a_fitting_epoch_is_accepted(
-    epoch: int, has: tuple[int, ...] | None
-) -> None:
-    check_epoch(MEMBER, epoch, owned(has))
-
-
-@pytest.mark.parametrize(
-    ("epoch", "has", "how"), [(6, (), "greater"), (3, (), "smaller"), (4, None, "smaller"), (4, (0, 2), "smaller")]
-)
-def test_a_heartbeat_of_a_streams_member_with_another_epoch_is_fenced(
-    epoch: int, has: tuple[int, ...] | None, how: str
-) -> None:
-    with pytest.raises(KafkaError, match=f"has a {how} member epoch") as error:
-        check_epoch(MEMBER, epoch, owned(has))
-    assert error.value.code is ErrorCode.FENCED_MEMBER_EPOCH
-
 
 def test_tasks_that_there_are_not() -> None:
     shape = {"0": ConfiguredSubtopology(Subtopology("0", ["t"]), 2)}
@@ -56,15 +34,6 @@ def test_tasks_that_there_are_not() -> None:
         text = f"Task {task} for subtopology 0 is invalid. Number of tasks for this subtopology: 2"
         with pytest.raises(KafkaError, match=text):
             check_tasks(owned((), (task,)), shape)
-
-
-def test_room() -> None:
-    group = StreamsGroup("g")
-    check_room(group, 1)
-    group.put_member(Member("m"))
-    with pytest.raises(KafkaError, match=r"The streams group has reached its maximum capacity of 1 members\.") as error:
-        check_room(group, 1)
-    assert error.value.code is ErrorCode.GROUP_MAX_SIZE_REACHED
 
 
 def test_the_first_member_declares_it() -> None:

@@ -160,7 +160,7 @@ def test_the_topology() -> None:
 
 
 def test_tombstones_of_a_member() -> None:
-    assert [(shown(record)[0], shown(record)[2]) for record in r.member_tombstones("g", "m")] == [
+    assert [(shown(record)[0], shown(record)[2]) for record in r.RECORDS.member_tombstones("g", "m")] == [
         ("StreamsGroupCurrentMemberAssignmentKey", None),
         ("StreamsGroupTargetAssignmentMemberKey", None),
         ("StreamsGroupMemberMetadataKey", None),
