@@ -224,7 +224,7 @@ class Shard:
     def __init__(self) -> None:
         self.submitted: list[Any] = []
 
-    def submit(self, command: Any) -> None:
+    def post(self, command: Any) -> None:
         self.submitted.append(command)
 
 

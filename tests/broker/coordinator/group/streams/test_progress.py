@@ -117,7 +117,7 @@ class Shard:
     def __init__(self) -> None:
         self.followed: list[Any] = []
 
-    def follow_up(self, command: Any) -> None:
+    def post(self, command: Any) -> None:
         self.followed.append(command)
 
 
