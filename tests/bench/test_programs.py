@@ -84,7 +84,7 @@ class TestKfake:
                 assert measured.broker_us > 0
         assert kfake.memory_mb() > 0
 
-    def test_it_tells_what_it_does_not_serve(self, kfake: Kfake) -> None:
+    def test_kfake_tells_what_it_does_not_serve(self, kfake: Kfake) -> None:
         served = kfake.apis()
         assert served >= SHARE
         assert not served & STREAMS

@@ -17,13 +17,13 @@ def one_by_one(found: Iterable[Measured]) -> Callable[[], Measured]:
     return iter(found).__next__
 
 
-def test_it_goes_on_until_two_windows_have_the_same_rate() -> None:
+def test_warm_up_goes_on_until_two_windows_have_the_same_rate() -> None:
     left = iter(windows((100, 90), (200, 50), (400, 25), (410, 20), (999, 1)))
     assert warm_up(left.__next__, 12)
     assert [window.per_second for window in left] == [999]
 
 
-def test_it_ends_when_two_windows_cost_the_same() -> None:
+def test_warm_up_ends_when_two_windows_cost_the_same() -> None:
     """On a busy machine no two rates are the same."""
     left = iter(windows((100, 90), (300, 50), (100, 25), (200, 24.5), (999, 1)))
     assert warm_up(left.__next__, 12)
@@ -36,5 +36,5 @@ def test_two_windows_that_are_alike_by_chance_are_not_enough() -> None:
     assert [window.per_second for window in left] == [999]
 
 
-def test_it_gives_up_and_says_so() -> None:
+def test_warm_up_gives_up_and_says_so() -> None:
     assert not warm_up(one_by_one(windows(*((2.0**turn, 2.0**-turn) for turn in range(4)))), 4)

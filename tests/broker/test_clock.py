@@ -302,7 +302,7 @@ def test_advance_after_the_run_has_ended_is_harmless() -> None:
     assert clock.advance(1) >= before + 1000
 
 
-def test_it_ends_with_the_year_9999() -> None:
+def test_the_clock_ends_with_the_year_9999() -> None:
     clock = BrokerClock(start_ms=0)
     with pytest.raises(ValueError, match="beyond the year 9999"):
         clock.advance(days=1e300)
@@ -313,7 +313,7 @@ def test_it_ends_with_the_year_9999() -> None:
 
 
 @pytest.mark.parametrize("now_ms", [-1, -5, 253_402_300_800_000, 2**63, 10**400])
-def test_it_shows_no_time_outside_of_the_years_1970_to_9999(now_ms: int) -> None:
+def test_the_clock_shows_no_time_outside_of_the_years_1970_to_9999(now_ms: int) -> None:
     clock = BrokerClock(start_ms=5)
     clock.freeze()
     with pytest.raises(ValueError, match="this clock shows times from 1970 to the year 9999"):

@@ -18,7 +18,7 @@ async def hello(request: HttpRequest) -> HttpResponse:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
-def test_it_answers_from_start_to_close(host: str) -> None:
+def test_an_http_thread_answers_from_start_to_close(host: str) -> None:
     server = HttpThread("odradek.test", (host, 0), lambda: hello)
     assert repr(server) == "<HttpThread at no address yet>"
     with server:

@@ -19,5 +19,5 @@ def test_known_values(data: bytes, expected: int) -> None:
     assert packaged(data) == expected
 
 
-def test_it_goes_on_from_a_value() -> None:
+def test_a_checksum_goes_on_from_a_value() -> None:
     assert crc32c(b"6789", crc32c(b"12345")) == 0xE3069283

@@ -264,7 +264,7 @@ def test_one_chunk_leaves_memory_after_the_other(disk: Disk) -> None:
         assert whole(store) == model
 
 
-def test_it_is_crowded_while_more_than_the_slack_is_to_be_written(disk: Disk) -> None:
+def test_a_backing_file_is_crowded_while_more_than_the_slack_is_to_be_written(disk: Disk) -> None:
     pool = ChunkPool(4 * MB, least_slack=2 * MB)
     told: list[bool] = []
     pool.on_crowded = told.append

@@ -58,7 +58,7 @@ def test_an_error_that_waits_to_be_raised_keeps_nothing_that_was_inflated() -> N
     assert not [each for each in gc.get_referrers(checked.error) if isinstance(each, BaseException)]
 
 
-def test_they_are_the_bytes_that_were_sent() -> None:
+def test_checked_records_are_the_bytes_that_were_sent() -> None:
     checked = CheckedRecords(memoryview(b"sent"), b"stored")
     assert checked == b"sent"
     assert checked.stored == b"stored"

@@ -405,7 +405,7 @@ def test_a_producer_whose_last_transaction_ends_waits_for_that(plane: DataPlane)
     assert (waited, len(verifier.asked)) == (2, 3)
 
 
-def test_it_is_told_when_that_takes_too_long(plane: DataPlane) -> None:
+def test_a_producer_is_told_when_verification_takes_too_long(plane: DataPlane) -> None:
     verifier = verified(plane, Verifier({("a", 0): ENDING}))
     answer = answer_of(finish(plane.call(transactional(plane), 12)))
     assert shape(answer) == (ErrorCode.CONCURRENT_TRANSACTIONS, -1, -1, -1)

@@ -71,11 +71,11 @@ async def _commits(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", [3, 5])
-def test_it_is_answered_at_once(version: int) -> None:
+def test_offset_fetch_is_answered_at_once(version: int) -> None:
     trio.run(_commits, version)
 
 
-def test_it_waits_until_the_last_transaction_has_ended() -> None:
+def test_offset_fetch_waits_until_the_last_transaction_has_ended() -> None:
     async def main() -> None:
         async with Cluster().run() as cluster:
             client = Client(cluster)
@@ -90,7 +90,7 @@ def test_it_waits_until_the_last_transaction_has_ended() -> None:
     trio.run(main)
 
 
-def test_it_is_refused_when_the_partition_was_not_added() -> None:
+def test_txn_offset_commit_is_refused_when_the_partition_was_not_added() -> None:
     async def main() -> None:
         async with Cluster().run() as cluster:
             answer = Client(cluster).commit(3)

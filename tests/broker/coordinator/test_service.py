@@ -30,7 +30,7 @@ def test_groups_go_where_a_real_broker_stored_them(group: str, partition: int) -
     assert partition_for(group, 5) == partition
 
 
-def test_it_is_made_on_first_use_and_once() -> None:
+def test_a_coordinator_is_made_on_first_use_and_once() -> None:
     plane = DataPlane(config={"offsets.topic.num.partitions": "3"})
     topic: InternalTopic = plane.cluster.groups.topic
     assert topic.name == "__consumer_offsets"
@@ -40,7 +40,7 @@ def test_it_is_made_on_first_use_and_once() -> None:
     assert topic.ensure() == topic.partitions == partitions
 
 
-def test_it_is_gone_with_the_topic_and_made_anew() -> None:
+def test_a_coordinator_is_gone_with_its_topic_and_made_anew() -> None:
     plane = DataPlane(config={"offsets.topic.num.partitions": "2"})
     topic = plane.cluster.groups.topic
     first = list(topic.ensure())

@@ -14,7 +14,7 @@ from tests.broker.probes import frames
 
 
 class TestOpenBroker:
-    def test_it_runs_in_the_callers_trio_run(self) -> None:
+    def test_open_broker_runs_in_the_callers_trio_run(self) -> None:
         async def main() -> None:
             async with odradek.open_broker(topics={"p-data": 1}) as broker:
                 host, _, port = broker.bootstrap_servers.partition(":")
@@ -51,7 +51,7 @@ class TestOpenBroker:
 
         assert trio.run(main)
 
-    def test_its_clock_follows_a_test_clock_and_can_be_moved_alone(self) -> None:
+    def test_the_clock_of_open_broker_follows_a_test_clock_and_can_be_moved_alone(self) -> None:
         async def main() -> None:
             async with odradek.open_broker() as broker:
                 before = broker.clock.now_ms()

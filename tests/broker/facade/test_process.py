@@ -25,7 +25,7 @@ def wait_until_gone(pid: int) -> None:
 
 
 @pytest.mark.long
-def test_it_has_the_methods_of_a_broker_in_the_process(tmp_path: Path) -> None:
+def test_a_broker_in_a_process_of_its_own_has_all_methods(tmp_path: Path) -> None:
     options = {"topics": {"t": {"partitions": 2, "config": {"retention.ms": 1000}}}, "data_dir": tmp_path / "data"}
     broker = odradek.KafkaBroker(2, process=True, config={"message.max.bytes": 2000}, **options)  # type: ignore[arg-type]
     assert isinstance(broker, odradek.KafkaBroker)
@@ -93,7 +93,7 @@ def test_a_child_that_dies_is_told() -> None:
 
 @pytest.mark.long
 @pytest.mark.skipif(not Path("/proc").exists(), reason="looks into /proc")
-def test_it_dies_with_its_parent_even_if_that_is_killed() -> None:
+def test_a_broker_process_dies_with_its_parent_even_if_that_is_killed() -> None:
     code = """
 import odradek, time
 broker = odradek.KafkaBroker(process=True).start()

@@ -66,7 +66,7 @@ def test_mistakes_in_acls_are_named(operations: Any, given: dict[str, Any], mess
         Acl("alice", operations, **given)
 
 
-def test_it_shows_what_it_says() -> None:
+def test_security_shows_what_it_says() -> None:
     assert "principal=User:alice" in repr(Acl("alice", "READ", topic="orders"))
 
 

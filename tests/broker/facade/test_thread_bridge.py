@@ -11,7 +11,7 @@ import trio
 from odradek.broker.facade.thread_bridge import BrokerClosedError, HandOver, blocking_settled, trio_settled
 
 
-def test_it_runs_in_the_brokers_thread_and_gives_results_and_errors_back() -> None:
+def test_a_call_runs_in_the_brokers_thread_and_gives_results_and_errors_back() -> None:
     found: list[object] = []
 
     def other(hand_over: HandOver) -> None:

@@ -31,7 +31,7 @@ def produce_three(broker: odradek.types.Broker) -> None:
 
 
 class TestKafkaBroker:
-    def test_it_listens_and_knows_its_topics(self) -> None:
+    def test_a_threaded_broker_listens_and_knows_its_topics(self) -> None:
         topics: dict[str, Any] = {
             "orders": 6,
             "small": {"partitions": 2, "config": {"retention.ms": 1000, "cleanup.policy": ["compact", "delete"]}},
@@ -91,7 +91,7 @@ class TestKafkaBroker:
             with pytest.raises(BrokerClosedError, match="is closed"):
                 ask()
 
-    def test_it_shows_where_it_is(self) -> None:
+    def test_a_threaded_broker_shows_where_it_is(self) -> None:
         broker = odradek.KafkaBroker()
         assert repr(broker) == "<KafkaBroker: the broker has not been started; use `with` or start()>"
         with broker:
@@ -146,7 +146,7 @@ class TestKafkaBroker:
             each.join()
         assert not failures
 
-    def test_it_works_from_asyncio(self) -> None:
+    def test_a_threaded_broker_works_from_asyncio(self) -> None:
         async def main() -> int:
             with odradek.KafkaBroker(topics={"orders": 1}) as broker:
                 host, _, port = broker.bootstrap_servers.partition(":")

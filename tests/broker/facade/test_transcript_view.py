@@ -126,7 +126,7 @@ def client(broker: KafkaBroker) -> Iterator[WireClient]:
         yield connected
 
 
-def test_it_is_a_view_of_what_was_asked(broker: KafkaBroker, client: WireClient) -> None:
+def test_requests_are_a_view_of_what_was_asked(broker: KafkaBroker, client: WireClient) -> None:
     requests = broker.requests
     assert len(requests) == 0
     before_ms = broker.clock.now_ms()
@@ -161,7 +161,7 @@ def test_times_follow_the_broker_s_clock(broker: KafkaBroker, client: WireClient
     assert first.at <= second.at <= third.at <= fourth.at < first.at + 3000
 
 
-def test_it_is_there_when_the_broker_is_closed(tmp_path: Path) -> None:
+def test_requests_are_there_when_the_broker_is_closed(tmp_path: Path) -> None:
     with KafkaBroker() as broker:
         with WireClient.at(broker.bootstrap_servers) as client:
             client.request(MetadataRequest(topics=[]), 12)
@@ -182,7 +182,7 @@ def test_it_is_there_when_the_broker_is_closed(tmp_path: Path) -> None:
         {"transcript": False, "config": {"num.partitions": 3}, "process": True},
     ],
 )
-def test_it_can_be_switched_off(options: dict[str, Any]) -> None:
+def test_the_transcript_can_be_switched_off(options: dict[str, Any]) -> None:
     with KafkaBroker(**options) as broker:
         with WireClient.at(broker.bootstrap_servers) as client:
             client.request(MetadataRequest(topics=None), 12)
@@ -191,7 +191,7 @@ def test_it_can_be_switched_off(options: dict[str, Any]) -> None:
         assert one.state == "answered"
 
 
-def test_it_can_be_switched_off_in_trio() -> None:
+def test_the_transcript_can_be_switched_off_in_trio() -> None:
     async def main() -> None:
         async with odradek.open_broker(transcript=False, config={"num.partitions": 3}) as broker:
             assert broker.cluster.recent.messages is False
@@ -200,5 +200,5 @@ def test_it_can_be_switched_off_in_trio() -> None:
     trio.run(main)
 
 
-def test_its_types_are_public() -> None:
+def test_types_of_the_transcript_are_public() -> None:
     assert {odradek.Transcript, odradek.Requests, odradek.RecordedRequest, odradek.types.TopicPosition}

@@ -49,7 +49,7 @@ from tests.scenarios.target import unique, wait_until
 # -- What limits log-ins: failed ones are answered late, and all of them hold so many bytes.
 
 
-def test_it_is_logged_in_kafkas_words_and_kept_among_the_denials(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failed_log_in_is_logged_in_kafkas_words_and_kept_among_the_denials(caplog: pytest.LogCaptureFixture) -> None:
     denials = Denials()
     client = ConnectionInfo(id="a:1-b:2-3", peer_host="10.0.0.7", listener="SASL")
     with caplog.at_level(logging.INFO, "odradek.broker"):

@@ -420,7 +420,7 @@ def on_stage(test: Callable[[Stage], Awaitable[None]]) -> None:
     trio.run(main)
 
 
-def test_it_begins_once() -> None:
+def test_a_connection_task_begins_once() -> None:
     async def test(stage: Stage) -> None:
         task = stage.task("a")
         task.begin()

@@ -182,7 +182,7 @@ async def test_produce_waits_until_enough_is_written(disk: Disk) -> None:
 
 
 @pytest.mark.trio
-async def test_those_who_waited_do_not_come_in_all_at_once(disk: Disk) -> None:
+async def test_producers_that_waited_do_not_come_in_all_at_once(disk: Disk) -> None:
     plane = DataPlane(config=SMALL)
     crowd(plane)
     answered = 0

@@ -63,7 +63,7 @@ def test_a_waiter_that_leaves_is_in_no_set() -> None:
     assert told == []
 
 
-def test_it_tells_once_that_it_is_woken() -> None:
+def test_a_waiter_tells_once_that_it_is_woken() -> None:
     told: list[str] = []
     waiter = Waiter(1, lambda: told.append("now"))
     waiter.wake()

@@ -183,7 +183,7 @@ def test_a_follower_that_keeps_up_is_held_by_neither(four: Throttled) -> None:
     assert four.partition.log.high_watermark == 14
 
 
-def test_it_goes_on_when_the_throttle_is_lifted(four: Throttled) -> None:
+def test_replication_goes_on_when_the_throttle_is_lifted(four: Throttled) -> None:
     four.rate(LEADER_RATE, 1, "0")
     four.replicas(leader="*")
     four.reassign(1, 2, 3)

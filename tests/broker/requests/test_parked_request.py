@@ -41,7 +41,7 @@ async def clock() -> BrokerClock:
 
 
 @pytest.mark.trio
-async def test_it_looks_again_with_each_wake_up(clock: BrokerClock, autojump_clock: MockClock) -> None:
+async def test_a_parked_request_looks_again_with_each_wake_up(clock: BrokerClock, autojump_clock: MockClock) -> None:
     parked = Countdown(clock, wakes=2, wait_ms=60_000)
 
     async def wake() -> None:
@@ -59,7 +59,7 @@ async def test_it_looks_again_with_each_wake_up(clock: BrokerClock, autojump_clo
 
 
 @pytest.mark.trio
-async def test_it_ends_at_its_deadline(clock: BrokerClock, autojump_clock: MockClock) -> None:
+async def test_a_parked_request_ends_at_its_deadline(clock: BrokerClock, autojump_clock: MockClock) -> None:
     before = clock.now_ms()
     assert await Countdown(clock, wakes=1, wait_ms=5000).response(clock) == "late"
     assert clock.now_ms() - before >= 5000

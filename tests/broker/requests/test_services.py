@@ -23,7 +23,7 @@ def test_what_is_put_is_not_there_the_next_time() -> None:
 # -- A part that is made by the first call.
 
 
-def test_it_is_made_once_and_when_it_is_needed() -> None:
+def test_a_service_is_made_once_and_when_it_is_needed() -> None:
     made: list[list[int]] = []
 
     def make() -> list[int]:

@@ -262,7 +262,7 @@ def test_any_topic_will_do() -> None:
     assert any_write(prefix, entry_of_authorizer(Operation.WRITE, Permission.DENY))
 
 
-def test_it_follows_the_image() -> None:
+def test_the_authorizer_follows_the_image() -> None:
     writer, made = ImageWriter(), authorizer()
     record = AccessControlEntryRecord(b"1" * 16, 2, "orders", 3, "User:alice", "*", 3, 3)
     writer.replay(record, 0, 1)

@@ -29,7 +29,7 @@ def some() -> Requests:
     return Requests([*beats, recorded(MetadataRequest(topics=None), 12, at=30)], Names())
 
 
-def test_they_are_a_sequence() -> None:
+def test_requests_are_a_sequence() -> None:
     requests = some()
     assert (len(requests), requests[0].api, requests[-1].api) == (4, "Heartbeat", "Metadata")
     assert [each.at for each in requests] == [0, 25, 27, 30]
@@ -38,7 +38,7 @@ def test_they_are_a_sequence() -> None:
     assert repr(requests) == "<Requests: 4>"
 
 
-def test_they_are_selected_and_counted() -> None:
+def test_requests_are_selected_and_counted() -> None:
     requests = some()
     assert requests.count("Heartbeat", group="g") == 3
     refused = requests.filter("Heartbeat", error=True)
@@ -58,7 +58,7 @@ def test_printed_they_are_a_line_each() -> None:
     assert str(some()).splitlines()[3] == "+30.000 Metadata v12 app all topics -> still waiting"
 
 
-def test_they_are_saved(tmp_path: Path) -> None:
+def test_requests_are_saved(tmp_path: Path) -> None:
     some().save(tmp_path / "t.jsonl")
     assert str(load_transcript((tmp_path / "t.jsonl").read_text().splitlines())) == str(some())
     some().save_capture(tmp_path / "t.pcap")
@@ -127,7 +127,7 @@ def test_mistakes_are_told(conditions: dict[str, Any], text: str) -> None:
         Selection(**conditions)
 
 
-def test_it_says_what_it_is() -> None:
+def test_a_list_of_requests_says_what_it_is() -> None:
     assert Selection("Fetch", topic="orders", error=ErrorCode.NOT_COORDINATOR).text == (
         "api='Fetch', topic='orders', error='NOT_COORDINATOR'"
     )

@@ -22,7 +22,7 @@ def create(line: str, topic: str) -> None:
 
 
 @pytest.mark.long
-def test_it_is_logged_while_the_broker_runs() -> None:
+def test_strictness_is_logged_while_the_broker_runs() -> None:
     with serving("--strict") as (process, line):
         create(line, "order")
         assert process.stderr is not None

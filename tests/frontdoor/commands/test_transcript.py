@@ -26,7 +26,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_it_prints_a_line_for_each_request(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_transcript_prints_a_line_for_each_request(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["transcript", str(saved)]) == 0
     first, second = capsys.readouterr().out.splitlines()
     assert "Metadata v12 cli orders -> 1 node, orders" in first
@@ -51,14 +51,14 @@ def test_transcript_selects_requests(
     assert [json.loads(line)["api"] for line in capsys.readouterr().out.splitlines()] == apis
 
 
-def test_it_shows_messages(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_transcript_shows_messages(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["transcript", str(saved), "--messages", "--api", "Heartbeat"]) == 0
     _, request, response = capsys.readouterr().out.splitlines()
     assert json.loads(request.partition("request ")[2])["groupId"] == "g"
     assert json.loads(response.partition("response ")[2])["errorCode"] == 16
 
 
-def test_it_reads_standard_input_and_writes_a_capture(
+def test_transcript_reads_standard_input_and_writes_a_capture(
     saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(saved.read_text()))

@@ -12,7 +12,7 @@ from tests.fakes.brokers import broker_fixture
 from tests.fakes.wire_client import WireClient
 
 
-def test_it_prints_what_is_known(capsys: pytest.CaptureFixture[str]) -> None:
+def test_why_prints_what_is_known(capsys: pytest.CaptureFixture[str]) -> None:
     with KafkaBroker(topics={"orders": 1}) as broker:
         broker.group("g").set_offsets({("orders", 0): 0})
         assert main(["why", "g", "--bootstrap-servers", broker.bootstrap_servers]) == 0

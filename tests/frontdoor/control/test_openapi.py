@@ -42,7 +42,7 @@ def test_a_class_is_a_component_with_its_fields() -> None:
     assert "replica_ends" in schemas.components["PartitionInfo"]["properties"]
 
 
-def test_it_has_every_operation_with_its_arguments() -> None:
+def test_the_openapi_document_has_every_operation_with_its_arguments() -> None:
     paths = document()["paths"]
     assert sum(map(len, paths.values())) == len(operations()) + len(STREAMS)
     body = paths["/v1/create-topic"]["post"]["requestBody"]["content"]["application/json"]["schema"]

@@ -123,7 +123,7 @@ def test_the_latest_are_there_at_once(broker: odradek.KafkaBroker) -> None:
         assert [json.loads(answer.readline())["record"]["value"] for _ in range(2)] == ["b", "c"]
 
 
-def test_it_ends_after_a_number_of_records(broker: odradek.KafkaBroker) -> None:
+def test_a_stream_ends_after_a_number_of_records(broker: odradek.KafkaBroker) -> None:
     broker.produce_all("t", [odradek.ProducerRecord(text, partition=0) for text in "abc"])
     with stream(broker, "/v1/records/stream?topic=t&start=0&limit=2") as answer:
         assert [json.loads(line)["record"]["value"] for line in answer] == ["a", "b"]

@@ -59,7 +59,7 @@ def test_in_a_child_process_with_its_url_over_http() -> None:
         assert ask(broker.schema_registry_url, "GET", "/subjects") == (200, ["s"])
 
 
-def test_it_costs_nothing_unless_it_is_asked_for() -> None:
+def test_a_registry_costs_nothing_unless_it_is_asked_for() -> None:
     """Nothing is imported, no thread is started and nothing listens but the broker itself."""
     program = """
 import socket, sys, threading
@@ -77,7 +77,7 @@ with odradek.KafkaBroker(topics=["orders"]) as broker:
     assert ran.stdout == "1 [] ['MainThread', 'odradek broker']\n"
 
 
-def test_its_start_imports_no_more_than_http() -> None:
+def test_the_start_of_a_registry_imports_no_more_than_http() -> None:
     """What parses schemas is imported with the first schema, as imports are most of what a first start takes."""
     program = """
 import sys
@@ -93,14 +93,14 @@ with odradek.KafkaBroker() as broker:
     assert ran.stdout == "['h11', 'odradek'] False set()\n"
 
 
-def test_it_ends_with_its_broker() -> None:
+def test_a_registry_ends_with_its_broker() -> None:
     with odradek.KafkaBroker(registry=True) as broker:
         url = broker.schema_registry_url
     with pytest.raises(OSError, match="refused"):
         ask(url, "GET", "/subjects")
 
 
-def test_it_is_down_for_a_while(broker: odradek.KafkaBroker) -> None:
+def test_a_registry_is_down_for_a_while(broker: odradek.KafkaBroker) -> None:
     url = broker.schema_registry_url
     ask(url, "POST", "/subjects/s/versions", INT)
     with broker.stop_schema_registry() as down:
@@ -140,7 +140,7 @@ def test_there_is_none_to_stop() -> None:
         plain.stop_schema_registry()
 
 
-def test_it_goes_down_in_a_trio_run() -> None:
+def test_a_registry_goes_down_in_a_trio_run() -> None:
     async def main() -> None:
         async with odradek.open_broker(registry=True) as broker:
             async with broker.stop_schema_registry():

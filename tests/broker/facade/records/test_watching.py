@@ -17,7 +17,7 @@ from odradek.broker.facade.records.watching import News, RecordFollow, TopicWatc
 from odradek.broker.facade.thread_bridge import BrokerClosedError
 
 
-def test_it_is_told_of_records_of_what_it_looks_at() -> None:
+def test_a_watcher_is_told_of_records_of_what_it_looks_at() -> None:
     with KafkaBroker(topics={"t": 2}) as broker:
         partitions = broker.cluster.topics.by_name("t").partitions
         watch = TopicWatch("read_uncommitted")
@@ -166,7 +166,7 @@ def test_what_comes_is_given_once() -> None:
         assert all(not len(each.waiters) for each in broker.cluster.topics.get("t").partitions)  # type: ignore[union-attr]
 
 
-def test_it_begins_at_an_offset_or_with_the_latest() -> None:
+def test_watching_begins_at_an_offset_or_with_the_latest() -> None:
     with KafkaBroker(topics={"t": 1}) as broker:
         fill(broker, "a", "b", "c")
         with follow(broker, start=1) as following, follow(broker, latest=2) as latest:

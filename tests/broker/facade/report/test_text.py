@@ -94,7 +94,7 @@ def test_replicas_and_ends_that_differ() -> None:
     assert "t-1  0..0, no leader, in sync 1" in text
 
 
-def test_it_is_bounded() -> None:
+def test_the_text_of_a_report_is_bounded() -> None:
     topics = {f"t{number}": topic(f"t{number}", 1, 1, 1) for number in range(1000)}
     members = tuple(member(f"c-{number}") for number in range(100))
     groups = {

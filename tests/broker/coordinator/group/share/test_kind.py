@@ -119,7 +119,7 @@ def test_a_silent_member_is_out() -> None:
     assert caught.value.code is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_so_many_members_and_no_more() -> None:
+def test_a_share_group_has_so_many_members_and_no_more() -> None:
     driver = ShareDriver(group_share_max_size="2")
     driver.beat("a", 0, "t")
     driver.beat("b", 0, "t")
