@@ -37,7 +37,7 @@ class Copier:
         member = self.member
         async with trio.open_nursery() as nursery:
             nursery.start_soon(member.heartbeat)
-            await self._begin_again()
+            await self.identity.begin_again()
             while not stopping.is_set():
                 await member.stay()
                 for place in list(member.positions):
@@ -46,13 +46,6 @@ class Copier:
             nursery.cancel_scope.cancel()
         await member.wire.close()
         await self.identity.wire.close()
-
-    async def _begin_again(self) -> None:
-        while True:
-            try:
-                return await self.identity.init()
-            except FencedError:
-                await self.member.wire.pause()
 
     async def _copy(self, place: Place) -> None:
         member = self.member
@@ -75,7 +68,7 @@ class Copier:
             await self._transaction(transaction, place, values, following)
         except FencedError:
             self.identity.fenced(transaction)
-            await self._begin_again()
+            await self.identity.begin_again()
             member.left(ErrorCode.REBALANCE_IN_PROGRESS)
 
     async def _transaction(self, transaction: Transaction, place: Place, values: list[bytes], following: int) -> None:

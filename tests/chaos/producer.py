@@ -146,6 +146,14 @@ class TransactionalId:
         answer = await self.ask(InitProducerIdRequest(self.name, self._timeout_ms), 5 if self.second else 4)
         self._take(answer.producer_id, answer.producer_epoch)
 
+    async def begin_again(self) -> None:
+        """Take the id back from whoever has fenced this one."""
+        while True:
+            try:
+                return await self.init()
+            except FencedError:
+                await self.wire.pause()
+
     def _take(self, producer_id: int, epoch: int) -> None:
         if self.producer != (producer_id, epoch):
             self.producer = (producer_id, epoch)
@@ -211,16 +219,9 @@ class TransactionalProducer:
                 await self._one(transaction)
             except FencedError:
                 self.identity.fenced(transaction)
-                await self._begin_again()
+                await self.identity.begin_again()
             await trio.sleep(random.uniform(0, 0.8))
         await self.identity.wire.close()
-
-    async def _begin_again(self) -> None:
-        while True:
-            try:
-                return await self.identity.init()
-            except FencedError:
-                await self.identity.wire.pause()
 
     async def _one(self, transaction: Transaction) -> None:
         random = self.identity.wire.random

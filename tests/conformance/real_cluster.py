@@ -46,12 +46,10 @@ class RealCluster(KafkaProcesses):
 
     @property
     def nodes(self) -> Sequence[int]:
-        """See `KafkaProcesses`."""
         return (CONTROLLER, *BROKERS)
 
     @property
     def broker_ports(self) -> Mapping[int, int]:
-        """See `KafkaProcesses`."""
         return self.ports
 
     def needed_by(self, node: int) -> Container[int]:
@@ -59,7 +57,6 @@ class RealCluster(KafkaProcesses):
         return (node, CONTROLLER)
 
     def close(self) -> None:
-        """See `KafkaProcesses`."""
         super().close()
         self.links.close()
 
@@ -110,7 +107,6 @@ class RealCluster(KafkaProcesses):
         super().end(node, how)
 
     def prepare(self) -> None:
-        """See `KafkaProcesses`."""
         for node in self.nodes:
             folder = self.folder / str(node)
             folder.mkdir()

@@ -53,7 +53,6 @@ class RealQuorum(KafkaProcesses):
 
     @property
     def broker_ports(self) -> Mapping[int, int]:
-        """See `KafkaProcesses`."""
         return self.brokers
 
     def stop(self, node: int) -> None:
@@ -61,7 +60,6 @@ class RealQuorum(KafkaProcesses):
         self.end(node, signal.SIGTERM)
 
     def prepare(self) -> None:
-        """See `KafkaProcesses`."""
         for node in self.nodes:
             folder = self.folder / str(node)
             folder.mkdir()

@@ -93,7 +93,6 @@ class AskingPlainServer(PlainServer):
         self._listener = listener
 
     def evaluate(self, token: bytes) -> bytes:
-        """See `PlainServer`."""
         _, name, password = token.decode().split("\0")
         answer = ask(self._port, {"listener": self._listener, "name": name, "password": password})
         if "error" in answer:
