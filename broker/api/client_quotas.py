@@ -132,7 +132,8 @@ def alter_client_quotas(
         for entry in request.entries
     ]
     hosts = {name for change in changes for kind, name in change.entity if kind == IP and name}
-    names = {host for host in hosts if not _is_address(host)}
+    # Addresses are as the system reads them, IPv4 or IPv6, short forms (10.1.2) included.
+    names = {host for host in hosts if not _resolves(host, socket.AI_NUMERICHOST)}
     if names:
         return _alter_later(ctx, changes, names, validate_only=request.validate_only)
     return _altered(ctx, changes, frozenset(), validate_only=request.validate_only)
@@ -157,11 +158,6 @@ def _altered(
             for entity, error in altered
         ]
     )
-
-
-def _is_address(host: str) -> bool:
-    """Whether it is an IPv4 or IPv6 address as the system reads them, short forms (10.1.2) included."""
-    return _resolves(host, socket.AI_NUMERICHOST)
 
 
 def _resolves(host: str, flags: int = 0) -> bool:

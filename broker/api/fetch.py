@@ -6,7 +6,7 @@ followers, of which the leader names the closest (KIP-392); v12 is flexible and 
 names topics by id (KIP-516); v15 moves the replica id; v16 names the current leader beside errors (KIP-951); v17 and
 v18 add fields for replicas only.
 
-A fetch waits until `min_bytes` are there or `max_wait_ms` have passed on the broker's clock (`ParkedFetch`). Limits are
+A fetch waits until `min_bytes` are there or `max_wait_ms` have passed on the broker's clock (`FetchWork`). Limits are
 Kafka's: `partition_max_bytes` for each partition, `max_bytes` (at most `fetch.max.bytes`) for all, but the first batch
 of the first partition that has any comes whole. Records are views into the log, or slices of a file: nothing is copied
 on the way to the socket. Where a limit falls into a batch the answer ends there, as in Kafka; clients drop that part.
@@ -186,8 +186,8 @@ _NO_LEADER: Final = LeaderIdAndEpoch()
 _NO_SNAPSHOT: Final = SnapshotId()
 
 
-class FetchReader:
-    """Reads what one fetch request asks for, again and again while it waits, and makes the answer.
+class FetchWork(ParkedInPartitions):
+    """One fetch: reads what its request asks for, waits for more data and reads again, and makes the answer.
 
     `items`: the partitions, in the order in which they are read. `session`: None without one. `results`: what the
     last `read` found. `min_bytes`: what to wait for, at most `limit`. `waited`: whether the request has been parked.
@@ -196,6 +196,10 @@ class FetchReader:
     """
 
     __slots__ = (
+        "_awaited",
+        "_partitions",
+        "_plain",
+        "_read_items",
         "at_ends",
         "by_id",
         "committed",
@@ -422,6 +426,61 @@ class FetchReader:
             data.current_leader = LeaderIdAndEpoch(partition.leader_id, partition.leader_epoch)
         return data
 
+    # -- waiting
+    #
+    # A fetch waits for `min_bytes`, at most `max_wait_ms`, and is woken by what changes its partitions; it never polls.
+    # As in Kafka it does not read again before its end: it compares where it reads with where the log ends. The wait is
+    # over
+    #
+    # - where its offset is in an older segment than the end: the read would end with the segment, whatever comes;
+    # - where its offset is behind the end: beyond the last stable offset, or of a log that was cut off;
+    # - when a partition is deleted, has another leader or leader epoch, or diverges from the epoch that the client
+    #   knows;
+    # - when the partitions together have `min_bytes`, of each at most its `partition_max_bytes`.
+    #
+    # What DeleteRecords or retention removes ends no wait.
+
+    def begin_to_wait(self) -> bool:
+        """Wait for more data in any of the partitions; False if there is an answer at once."""
+        ParkedInPartitions.__init__(self, self.ctx.services.clock, self.request.max_wait_ms)  # no cost for the others
+        self.waited = True
+        self._read_items = [item for item in self.items if item.partition is not None]
+        self._partitions: list[Partition] = [item.partition for item in self._read_items]  # type: ignore[misc]
+        # The usual fetch takes any byte behind the ends of its partitions: it reads, and compares only what is odd.
+        self._plain = self.min_bytes <= 1 and self.at_ends
+        self._awaited: list[_Awaited] | None = None
+        return not self._is_over()
+
+    def look(self, due: bool) -> FetchResponse | None:
+        if self._plain and not due:
+            self.read()
+            if self.size:
+                return self.answer()
+        if due or self._is_over():
+            self.read()
+            return self.answer()
+        return None
+
+    def _is_over(self) -> bool:
+        """Whether there is an answer before the time is over. If not, this waits for what is missing."""
+        missing_bytes = self.min_bytes
+        if not (self._plain and self.at_ends):
+            try:
+                if self._awaited is None:
+                    self._awaited = list(map(_Awaited, self._read_items, self._partitions))
+                for awaited in self._awaited:
+                    size = awaited.available(self)
+                    if size < 0:
+                        return True
+                    missing_bytes -= size
+            except (KafkaError, CorruptDataError):
+                return True
+            if missing_bytes <= 0:
+                return True
+        sets = [partition.waiters for partition in self._partitions]
+        self.wait_in(sets, missing_bytes, committed=self.committed, uncommitted=self.follower_id >= 0)
+        return False
+
     # -- answering
 
     def answer(self) -> FetchResponse:
@@ -468,68 +527,6 @@ def _failure(index: int, code: ErrorCode, aborted: list[AbortedTransaction] | No
     return PartitionData(index, code, -1, -1, -1, aborted_transactions=aborted, records=_EMPTY)
 
 
-# -- How long a Fetch waits for data.
-#
-# It waits for `min_bytes`, at most `max_wait_ms`, and is woken by what changes its partitions; it never polls. As in
-# Kafka it does not read again before its end: it compares where it reads with where the log ends. The wait is over
-#
-# - where its offset is in an older segment than the end: the read would end with the segment, whatever comes;
-# - where its offset is behind the end: beyond the last stable offset, or of a log that was cut off;
-# - when a partition is deleted, has another leader or leader epoch, or diverges from the epoch that the client knows;
-# - when the partitions together have `min_bytes`, of each at most its `partition_max_bytes`.
-#
-# What DeleteRecords or retention removes ends no wait.
-
-
-class ParkedFetch(ParkedInPartitions):
-    """A fetch that waits for more data in any of its partitions: from `is_over` on, unless that was so at once."""
-
-    __slots__ = ("_awaited", "_items", "_partitions", "_plain", "_reader")
-
-    def __init__(self, reader: FetchReader) -> None:
-        super().__init__(reader.ctx.services.clock, reader.request.max_wait_ms)
-        reader.waited = True
-        self._reader = reader
-        self._items = [item for item in reader.items if item.partition is not None]
-        self._partitions: list[Partition] = [item.partition for item in self._items]  # type: ignore[misc]
-        # The usual fetch takes any byte behind the ends of its partitions: it reads, and compares only what is odd.
-        self._plain = reader.min_bytes <= 1 and reader.at_ends
-        self._awaited: list[_Awaited] | None = None
-
-    def look(self, due: bool) -> FetchResponse | None:
-        reader = self._reader
-        if self._plain and not due:
-            reader.read()
-            if reader.size:
-                return reader.answer()
-        if due or self.is_over():
-            reader.read()
-            return reader.answer()
-        return None
-
-    def is_over(self) -> bool:
-        """Whether there is an answer before the time is over. If not, this waits for what is missing."""
-        reader = self._reader
-        missing_bytes = reader.min_bytes
-        if not (self._plain and reader.at_ends):
-            try:
-                if self._awaited is None:
-                    self._awaited = list(map(_Awaited, self._items, self._partitions))
-                for awaited in self._awaited:
-                    size = awaited.available(reader)
-                    if size < 0:
-                        return True
-                    missing_bytes -= size
-            except (KafkaError, CorruptDataError):
-                return True
-            if missing_bytes <= 0:
-                return True
-        follows = reader.follower_id >= 0
-        sets = [partition.waiters for partition in self._partitions]
-        self.wait_in(sets, missing_bytes, committed=reader.committed, uncommitted=follows)
-        return False
-
-
 class _Awaited:
     """One partition of a fetch: where it reads, as it was when the wait began.
 
@@ -546,13 +543,13 @@ class _Awaited:
         if item.fetch_offset >= log.log_end_offset:
             self.offset = item.fetch_offset
 
-    def available(self, reader: FetchReader) -> int:
+    def available(self, work: FetchWork) -> int:
         """The bytes that can be read now; -1 if the wait is over. Raises if reading would fail."""
         item, partition = self.item, self.partition
         if partition.deleted:
             return -1
-        log, end, high_watermark, stable = reader.ends(item, partition)
-        up_to = end if reader.follower_id >= 0 else stable if reader.committed else high_watermark
+        log, end, high_watermark, stable = work.ends(item, partition)
+        up_to = end if work.follower_id >= 0 else stable if work.committed else high_watermark
         size = 0
         if self.offset != up_to:
             if self.offset > up_to:
@@ -580,23 +577,20 @@ class _Awaited:
     ),
     older="fetch.older",
 )
-def fetch(
-    ctx: RequestContext, request: FetchRequest, new_reader: type[FetchReader] = FetchReader
-) -> FetchResponse | Parked:
+def fetch(ctx: RequestContext, request: FetchRequest, new_work: type[FetchWork] = FetchWork) -> FetchResponse | Parked:
     """Read now; park only when there is less than the client wants to wait for."""
     if not is_session_id(request.session_id):
         return _refuse_everywhere(ctx, request)
-    reader = new_reader(ctx, request)
+    work = new_work(ctx, request)
     try:
-        reader.open()
+        work.open()
     except KafkaError as error:
         return FetchResponse(error_code=error.code)
-    if not 0 <= request.isolation_level <= READ_COMMITTED and reader.finds_any():
+    if not 0 <= request.isolation_level <= READ_COMMITTED and work.finds_any():
         return _refuse_everywhere(ctx, request)
-    if reader.read() or request.max_wait_ms <= 0:
-        return reader.answer()
-    parked = ParkedFetch(reader)
-    return reader.answer() if parked.is_over() else parked
+    if work.read() or request.max_wait_ms <= 0 or not work.begin_to_wait():
+        return work.answer()
+    return work
 
 
 def _refuse_everywhere(ctx: RequestContext, request: FetchRequest) -> FetchResponse:
@@ -612,11 +606,11 @@ def _refuse_everywhere(ctx: RequestContext, request: FetchRequest) -> FetchRespo
 
 def guarded_fetch(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Parked:
     """Read what the client may read."""
-    return fetch(ctx, request, GuardedReader)
+    return fetch(ctx, request, GuardedFetch)
 
 
-class GuardedReader(FetchReader):
-    """A reader that leaves out what its client may not read. `_denied`: the topics, as the request names them."""
+class GuardedFetch(FetchWork):
+    """A fetch that leaves out what its client may not read. `_denied`: the topics, as the request names them."""
 
     __slots__ = ("_denied",)
 

@@ -263,7 +263,8 @@ def _check(ctx: RequestContext, partition: Partition, records: Any, acks: int, r
         single_batch(records)
     refusal = refusals.get((partition.topic.name, partition.index)) if refusals else None
     if refusal is not None:
-        raise _before_log(refusal)
+        # It never comes to the log: no log start offset, and its message is for the client.
+        raise RecordsRefused(refusal.code, refusal.message, client_message=refusal.message)
     if not -1 <= acks <= 1:
         raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
     if partition.topic.internal and ctx.client_id != ADMIN_CLIENT_ID:
@@ -271,11 +272,6 @@ def _check(ctx: RequestContext, partition: Partition, records: Any, acks: int, r
     partition.check_leader(ctx.node.id)
     if acks == ACKS_ALL and partition.under_min_isr:
         raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
-
-
-def _before_log(error: KafkaError) -> KafkaError:
-    """The same error as one that never came to the log: no log start offset, its message for the client."""
-    return RecordsRefused(error.code, error.message, client_message=error.message)
 
 
 def _refused(

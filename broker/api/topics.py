@@ -32,7 +32,6 @@ from odradek.protocol.errors import ErrorCode, KafkaError, code_and_text
 from odradek.protocol.generated.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
-    CreatePartitionsTopic,
     CreatePartitionsTopicResult,
 )
 from odradek.protocol.generated.messages.create_topics import (
@@ -294,7 +293,12 @@ def create_partitions(ctx: RequestContext, request: CreatePartitionsRequest) -> 
             text = "Excessively large number of additional partitions per request."
             raise KafkaError(ErrorCode.POLICY_VIOLATION, text)
     quota = mutations_of(ctx, _FIRST_STRICT_GROWTH)
-    changes = [_new_partitions(topic) for topic in asked]
+    changes = [
+        NewPartitions(
+            each.name, each.count, None if each.assignments is None else [a.broker_ids for a in each.assignments]
+        )
+        for each in asked
+    ]
     errors: list[KafkaError | None] = []
     if asked:
         check_in_time(request.timeout_ms)
@@ -303,8 +307,3 @@ def create_partitions(ctx: RequestContext, request: CreatePartitionsRequest) -> 
     for topic, error in zip(asked, errors, strict=True):
         results.append(CreatePartitionsTopicResult(topic.name, *code_and_text(error)))
     return CreatePartitionsResponse(results=results)
-
-
-def _new_partitions(asked: CreatePartitionsTopic) -> NewPartitions:
-    assignments = None if asked.assignments is None else [entry.broker_ids for entry in asked.assignments]
-    return NewPartitions(asked.name, asked.count, assignments)

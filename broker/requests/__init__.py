@@ -15,7 +15,7 @@ Errors. A `KafkaError` becomes the error at the level where the API carries it: 
 knows which response list repeats which request list. Any other exception is a bug: the client gets
 UNKNOWN_SERVER_ERROR, `BugLog` keeps the traceback and the last requests, and the pytest plugin fails the test.
 
-Rights. Each handler is registered with the rights that its API needs (`access`). A cluster without an authorizer runs
+Rights. Each handler is registered with the rights that its API needs (`handlers`). A cluster without an authorizer runs
 the plain handlers: the dispatcher chooses the function when it makes a route, so no request pays for a check.
 
 The transcript. `RecentRequests` keeps plain values and the bytes of the frame and of the answer. Nothing is decoded

@@ -652,7 +652,7 @@ class Dispatcher:
         route = Route(
             handler,
             version_read,
-            self._serving(handler, version_read, node.release),
+            self._in_layers(handler, version_read, node.release),
             self.recent.whole_bytes_of(key),
             handler.long_bytes if self._instead is None else NEVER_LONG,
             self._instead is None and has_large_answers,
@@ -661,8 +661,12 @@ class Dispatcher:
         self._routes[node.route_base | key << 16 | version] = route
         return route
 
-    def _serving(self, handler: Handler, version: int, release: Release) -> Callable[..., Any]:
-        """What serves a version: the handler, behind what rights, removed versions and quotas put before it."""
+    def _in_layers(self, handler: Handler, version: int, release: Release) -> Callable[..., Any]:
+        """What serves a version: the handler in its layers, the innermost first. Each is there only where it is needed.
+
+        Rights: a check or a guard. Versions that 4.0 removed: what converts their requests and answers. Quotas: what
+        measures the cost. A gate that refuses (`begin_refused`) stands in the place of all of it.
+        """
         if self._instead is not None:
             return self._instead
         serve = handler.function
