@@ -12,7 +12,7 @@ from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import INLINE_RECORDS, Part, joined
 from odradek.protocol.message import Buffer, VersionedMessage
 from odradek.protocol.native import i64
-from odradek.protocol.varint import MAX_STRING_BYTES, read_compact_length
+from odradek.protocol.varint import MAX_ELEMENTS, MAX_STRING_BYTES, read_compact_length
 
 __all__ = [
     "BYTE",
@@ -21,6 +21,7 @@ __all__ = [
     "Part",
     "ProtocolError",
     "Struct",
+    "check_count",
     "encode_whole",
     "explained",
     "int8_at",
@@ -33,6 +34,7 @@ __all__ = [
     "put_records",
     "refuse",
     "struct_error",
+    "text_at",
     "uint16_at",
     "unpack_from",
 ]
@@ -42,7 +44,7 @@ WINDOW: Final = 4096
 BYTE: Final[list[bytes]] = [bytes((value,)) for value in range(128)]
 
 
-# -- Reading. Whoever calls knows that the bytes are there.
+# -- Reading. IndexError where the bytes are not there.
 
 
 def int8_at(buf: bytes, pos: i64) -> i64:
@@ -66,6 +68,18 @@ def int32_at(buf: bytes, pos: i64) -> i64:
 
 def int64_at(buf: bytes, pos: i64) -> i64:
     return int32_at(buf, pos) << 32 | (int32_at(buf, pos + 4) & 0xFFFFFFFF)
+
+
+def text_at(buf: bytes, pos: i64, stop: i64) -> str:
+    if stop > len(buf):
+        raise IndexError
+    return buf[pos:stop].decode("utf-8", "replace")
+
+
+def check_count(count: i64, left: i64) -> None:
+    """IndexError for an array that is too long, or that leaves a negative number of elements for the others."""
+    if left < 0 or count > MAX_ELEMENTS:
+        raise IndexError
 
 
 def long_string(buf: Buffer, offset: int) -> tuple[int, int]:

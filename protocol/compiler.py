@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from functools import partial
 from typing import Any, NoReturn
 
 from construct import Construct, FormatField
@@ -123,10 +122,10 @@ class Source:
         self.constants[name] = f'[Struct(f">{prefix}{{count}}{code}").{method} for count in range({RUN_LIMIT})]'
         return name
 
-    def function(self, parameters: str) -> Any:
+    def function(self, parameters: str, version: int) -> Any:
         constants = [f"{name} = {value}" for name, value in self.constants.items()]
         text = "\n".join([*constants, f"def generated({parameters}):", *self.lines])
-        namespace: dict[str, Any] = {**NAMES, **self.messages}
+        namespace: dict[str, Any] = {**NAMES, **self.messages, "version": version}
         exec(compile(text, f"<codec of {next(iter(self.messages))}>", "exec"), namespace)
         return namespace["generated"]
 
@@ -180,7 +179,7 @@ class DecoderSource(Source):
         self._windows = typed and has_records(body)
         self._last = "last" if self._windows else "end"
         self._number = ": i64" if typed else ""
-        piece = "buf[pos:{0}].tobytes()" if has_records(body) and not typed else "buf[pos:{0}]"
+        piece = "buf[pos:{0}].tobytes()" if has_records(body) else "buf[pos:{0}]"
         self._text = piece + ".decode('utf-8', 'replace')"
         name = self.message(body.message)
         if typed:
@@ -236,8 +235,8 @@ class DecoderSource(Source):
         self._run.clear()
 
     def _flush_typed(self, size: int) -> None:
-        with self.block(f"if pos + {size} > end:"):
-            self.add("raise IndexError")
+        if any(code == "16s" for code, _ in self._run):  # a slice is short, where an index is an error
+            self.add(f"if pos + {size} > end:", "    raise IndexError")
         place = 0
         for code, target in self._run:
             kind = ": i64" if code == "B" else ""  # a length or a count
@@ -251,7 +250,10 @@ class DecoderSource(Source):
         if code is not None:
             self.fixed(code, target)
         elif isinstance(body, p.Text):
-            self._sized(body, target, what, self._text, long="long_string")
+            if self._typed:
+                self._sized(body, target, what, "text_at(buf, pos, {0})", long="long_string", last="")
+            else:
+                self._sized(body, target, what, self._text, long="long_string")
         elif isinstance(body, p.RecordData):
             piece = "source[base + pos : base + {0}]" if self._windows else "buf[pos:{0}]"
             self._sized(body, target, what, piece, last=self._last)
@@ -314,8 +316,9 @@ class DecoderSource(Source):
         with self._length(body, target, what, long) as (length, shift):
             stop = self.name("e")
             self.add(f"{stop}{self._number} = pos + {length}{shift}")
-            with self.block(f"if {stop} > {last}:"):
-                self._refuse(f"too_long({what!r}, {stop} - pos, {last} - pos)")
+            if last:
+                with self.block(f"if {stop} > {last}:"):
+                    self._refuse(f"too_long({what!r}, {stop} - pos, {last} - pos)")
             self.add(f"{target} = {content.format(stop)}", f"pos = {stop}")
 
     def _list(self, body: p.ListOf, target: str, what: str) -> None:
@@ -356,8 +359,11 @@ class DecoderSource(Source):
 
     def _limit(self, length: str, what: str) -> None:
         self.add(f"left -= {length}")
+        if self._typed:
+            self.add(f"check_count({length}, left)")
+            return
         with self.block(f"if left < 0 or {length} > {MAX_ELEMENTS}:"):
-            self._refuse(f"too_many({what!r}, {length}, most)")
+            self.add(f"too_many({what!r}, {length}, most)")
 
     def _unknown_fields(self, instance: str, pos: str) -> None:
         """Tagged fields count as elements: each takes as much memory."""
@@ -672,9 +678,9 @@ class EncoderSource(Source):
 
 def compile_decoder(body: StructBody, version: int) -> Callable[..., tuple[Any, int]]:
     """`decode(buf, offset=0, most=ANY_NUMBER) -> (message, offset after it)`."""
-    return partial(DecoderSource(body).function(f"version, buf, offset=0, most={ANY_NUMBER}"), version)
+    return DecoderSource(body).function(f"buf, offset=0, most={ANY_NUMBER}", version)  # type: ignore[no-any-return]
 
 
 def compile_encoder(body: StructBody, version: int) -> Callable[[Any], list[Part]]:
     """`encode_parts(message) -> list of parts`."""
-    return partial(EncoderSource(body).function("version, message"), version)
+    return EncoderSource(body).function("message", version)  # type: ignore[no-any-return]

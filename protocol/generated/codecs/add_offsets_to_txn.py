@@ -11,7 +11,7 @@ from struct import Struct
 from struct import error as struct_error
 from typing import Any, Final
 
-from odradek.protocol.codec_parts import explained, int16_at, int64_at, long_string, refuse
+from odradek.protocol.codec_parts import check_count, explained, int16_at, int64_at, long_string, refuse, text_at
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
@@ -32,19 +32,13 @@ def decode_add_offsets_to_txn_request_0(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_transactional_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_transactional_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 12 > end:
-            raise IndexError
         o1_producer_id = int64_at(buf, pos)
         o1_producer_epoch = int16_at(buf, pos + 8)
         n4 = int16_at(buf, pos + 10)
@@ -52,9 +46,7 @@ def decode_add_offsets_to_txn_request_0(
         if n4 < 0:
             raise IndexError
         e5: i64 = pos + n4
-        if e5 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e5)
         pos = e5
         message = AddOffsetsToTxnRequest(
             transactional_id=o1_transactional_id,
@@ -76,8 +68,6 @@ def decode_add_offsets_to_txn_request_3(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -85,12 +75,8 @@ def decode_add_offsets_to_txn_request_3(
         if n2 == 0:
             raise IndexError
         e3: i64 = pos + n2 - 1
-        if e3 > end:
-            raise IndexError
-        o1_transactional_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_transactional_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 11 > end:
-            raise IndexError
         o1_producer_id = int64_at(buf, pos)
         o1_producer_epoch = int16_at(buf, pos + 8)
         n4: i64 = buf[pos + 10]
@@ -100,9 +86,7 @@ def decode_add_offsets_to_txn_request_3(
         if n4 == 0:
             raise IndexError
         e5: i64 = pos + n4 - 1
-        if e5 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e5)
         pos = e5
         message = o1 = AddOffsetsToTxnRequest(
             transactional_id=o1_transactional_id,
@@ -113,8 +97,7 @@ def decode_add_offsets_to_txn_request_3(
         if buf[pos]:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         else:
             pos += 1
         return message, pos

@@ -11,7 +11,18 @@ from struct import Struct, unpack_from
 from struct import error as struct_error
 from typing import Any, Final
 
-from odradek.protocol.codec_parts import BYTE, explained, int16_at, int32_at, int64_at, long_length, long_string, refuse
+from odradek.protocol.codec_parts import (
+    BYTE,
+    check_count,
+    explained,
+    int16_at,
+    int32_at,
+    int64_at,
+    long_length,
+    long_string,
+    refuse,
+    text_at,
+)
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.messages.add_partitions_to_txn import (
@@ -42,19 +53,13 @@ def decode_add_partitions_to_txn_request_0(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_v3_and_below_transactional_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_v3_and_below_transactional_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 14 > end:
-            raise IndexError
         o1_v3_and_below_producer_id = int64_at(buf, pos)
         o1_v3_and_below_producer_epoch = int16_at(buf, pos + 8)
         n4 = int32_at(buf, pos + 10)
@@ -64,31 +69,23 @@ def decode_add_partitions_to_txn_request_0(
         if n4 * 6 > end - pos:
             raise IndexError
         left -= n4
-        if left < 0 or n4 > 1000000:
-            raise IndexError
+        check_count(n4, left)
         l5: list[Any] = []
         o1_v3_and_below_topics = l5
         for _ in range(n4):
-            if pos + 2 > end:
-                raise IndexError
             n9 = int16_at(buf, pos)
             pos += 2
             if n9 < 0:
                 raise IndexError
             e10: i64 = pos + n9
-            if e10 > end:
-                raise IndexError
-            o8_name = buf[pos:e10].decode("utf-8", "replace")
+            o8_name = text_at(buf, pos, e10)
             pos = e10
-            if pos + 4 > end:
-                raise IndexError
             n11 = int32_at(buf, pos)
             pos += 4
             if n11 < 0:
                 raise IndexError
             left -= n11
-            if left < 0 or n11 > 1000000:
-                raise IndexError
+            check_count(n11, left)
             if n11 < 9:
                 o8_partitions = list(unpack_from__l[n11](buf, pos))
             else:
@@ -116,8 +113,6 @@ def decode_add_partitions_to_txn_request_3(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -125,12 +120,8 @@ def decode_add_partitions_to_txn_request_3(
         if n2 == 0:
             raise IndexError
         e3: i64 = pos + n2 - 1
-        if e3 > end:
-            raise IndexError
-        o1_v3_and_below_transactional_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_v3_and_below_transactional_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 11 > end:
-            raise IndexError
         o1_v3_and_below_producer_id = int64_at(buf, pos)
         o1_v3_and_below_producer_epoch = int16_at(buf, pos + 8)
         n4: i64 = buf[pos + 10]
@@ -143,13 +134,10 @@ def decode_add_partitions_to_txn_request_3(
         if n4 * 3 > end - pos:
             raise IndexError
         left -= n4
-        if left < 0 or n4 > 1000000:
-            raise IndexError
+        check_count(n4, left)
         l5: list[Any] = []
         o1_v3_and_below_topics = l5
         for _ in range(n4):
-            if pos + 1 > end:
-                raise IndexError
             n9: i64 = buf[pos]
             pos += 1
             if n9 > 127:
@@ -157,12 +145,8 @@ def decode_add_partitions_to_txn_request_3(
             if n9 == 0:
                 raise IndexError
             e10: i64 = pos + n9 - 1
-            if e10 > end:
-                raise IndexError
-            o8_name = buf[pos:e10].decode("utf-8", "replace")
+            o8_name = text_at(buf, pos, e10)
             pos = e10
-            if pos + 1 > end:
-                raise IndexError
             n11: i64 = buf[pos]
             pos += 1
             if n11 > 127:
@@ -170,8 +154,7 @@ def decode_add_partitions_to_txn_request_3(
             if n11 == 0:
                 raise IndexError
             left -= n11 - 1
-            if left < 0 or n11 - 1 > 1000000:
-                raise IndexError
+            check_count(n11 - 1, left)
             if n11 < 9:
                 o8_partitions = list(unpack_from__l[n11 - 1](buf, pos))
             else:
@@ -181,8 +164,7 @@ def decode_add_partitions_to_txn_request_3(
             if buf[pos]:
                 o8.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o8.unknown_tagged_fields)
-                if left < 0 or len(o8.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o8.unknown_tagged_fields), left)
             else:
                 pos += 1
             l5.append(v7)
@@ -195,8 +177,7 @@ def decode_add_partitions_to_txn_request_3(
         if buf[pos]:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         else:
             pos += 1
         return message, pos
@@ -213,8 +194,6 @@ def decode_add_partitions_to_txn_request_4(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -225,13 +204,10 @@ def decode_add_partitions_to_txn_request_4(
         if n2 * 14 > end - pos:
             raise IndexError
         left -= n2
-        if left < 0 or n2 > 1000000:
-            raise IndexError
+        check_count(n2, left)
         l3: list[Any] = []
         o1_transactions = l3
         for _ in range(n2):
-            if pos + 1 > end:
-                raise IndexError
             n7: i64 = buf[pos]
             pos += 1
             if n7 > 127:
@@ -239,12 +215,8 @@ def decode_add_partitions_to_txn_request_4(
             if n7 == 0:
                 raise IndexError
             e8: i64 = pos + n7 - 1
-            if e8 > end:
-                raise IndexError
-            o6_transactional_id = buf[pos:e8].decode("utf-8", "replace")
+            o6_transactional_id = text_at(buf, pos, e8)
             pos = e8
-            if pos + 12 > end:
-                raise IndexError
             o6_producer_id = int64_at(buf, pos)
             o6_producer_epoch = int16_at(buf, pos + 8)
             o6_verify_only = buf[pos + 10] != 0
@@ -258,13 +230,10 @@ def decode_add_partitions_to_txn_request_4(
             if n9 * 3 > end - pos:
                 raise IndexError
             left -= n9
-            if left < 0 or n9 > 1000000:
-                raise IndexError
+            check_count(n9, left)
             l10: list[Any] = []
             o6_topics = l10
             for _ in range(n9):
-                if pos + 1 > end:
-                    raise IndexError
                 n14: i64 = buf[pos]
                 pos += 1
                 if n14 > 127:
@@ -272,12 +241,8 @@ def decode_add_partitions_to_txn_request_4(
                 if n14 == 0:
                     raise IndexError
                 e15: i64 = pos + n14 - 1
-                if e15 > end:
-                    raise IndexError
-                o13_name = buf[pos:e15].decode("utf-8", "replace")
+                o13_name = text_at(buf, pos, e15)
                 pos = e15
-                if pos + 1 > end:
-                    raise IndexError
                 n16: i64 = buf[pos]
                 pos += 1
                 if n16 > 127:
@@ -285,8 +250,7 @@ def decode_add_partitions_to_txn_request_4(
                 if n16 == 0:
                     raise IndexError
                 left -= n16 - 1
-                if left < 0 or n16 - 1 > 1000000:
-                    raise IndexError
+                check_count(n16 - 1, left)
                 if n16 < 9:
                     o13_partitions = list(unpack_from__l[n16 - 1](buf, pos))
                 else:
@@ -296,8 +260,7 @@ def decode_add_partitions_to_txn_request_4(
                 if buf[pos]:
                     o13.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                     left -= len(o13.unknown_tagged_fields)
-                    if left < 0 or len(o13.unknown_tagged_fields) > 1000000:
-                        raise IndexError
+                    check_count(len(o13.unknown_tagged_fields), left)
                 else:
                     pos += 1
                 l10.append(v12)
@@ -311,8 +274,7 @@ def decode_add_partitions_to_txn_request_4(
             if buf[pos]:
                 o6.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o6.unknown_tagged_fields)
-                if left < 0 or len(o6.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o6.unknown_tagged_fields), left)
             else:
                 pos += 1
             l3.append(v5)
@@ -320,8 +282,7 @@ def decode_add_partitions_to_txn_request_4(
         if buf[pos]:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         else:
             pos += 1
         return message, pos

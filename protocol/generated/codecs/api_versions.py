@@ -11,7 +11,7 @@ from struct import Struct
 from struct import error as struct_error
 from typing import Any, Final
 
-from odradek.protocol.codec_parts import BYTE, explained, int32_at, long_string, refuse
+from odradek.protocol.codec_parts import BYTE, check_count, explained, int32_at, long_string, refuse, text_at
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -56,8 +56,6 @@ def decode_api_versions_request_3(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -65,12 +63,8 @@ def decode_api_versions_request_3(
         if n2 == 0:
             raise IndexError
         e3: i64 = pos + n2 - 1
-        if e3 > end:
-            raise IndexError
-        o1_client_software_name = buf[pos:e3].decode("utf-8", "replace")
+        o1_client_software_name = text_at(buf, pos, e3)
         pos = e3
-        if pos + 1 > end:
-            raise IndexError
         n4: i64 = buf[pos]
         pos += 1
         if n4 > 127:
@@ -78,9 +72,7 @@ def decode_api_versions_request_3(
         if n4 == 0:
             raise IndexError
         e5: i64 = pos + n4 - 1
-        if e5 > end:
-            raise IndexError
-        o1_client_software_version = buf[pos:e5].decode("utf-8", "replace")
+        o1_client_software_version = text_at(buf, pos, e5)
         pos = e5
         message = o1 = ApiVersionsRequest(
             client_software_name=o1_client_software_name, client_software_version=o1_client_software_version
@@ -88,8 +80,7 @@ def decode_api_versions_request_3(
         if buf[pos]:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         else:
             pos += 1
         return message, pos
@@ -106,8 +97,6 @@ def decode_api_versions_request_5(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -115,12 +104,8 @@ def decode_api_versions_request_5(
         if n2 == 0:
             raise IndexError
         e3: i64 = pos + n2 - 1
-        if e3 > end:
-            raise IndexError
-        o1_client_software_name = buf[pos:e3].decode("utf-8", "replace")
+        o1_client_software_name = text_at(buf, pos, e3)
         pos = e3
-        if pos + 1 > end:
-            raise IndexError
         n4: i64 = buf[pos]
         pos += 1
         if n4 > 127:
@@ -128,12 +113,8 @@ def decode_api_versions_request_5(
         if n4 == 0:
             raise IndexError
         e5: i64 = pos + n4 - 1
-        if e5 > end:
-            raise IndexError
-        o1_client_software_version = buf[pos:e5].decode("utf-8", "replace")
+        o1_client_software_version = text_at(buf, pos, e5)
         pos = e5
-        if pos + 1 > end:
-            raise IndexError
         n6: i64 = buf[pos]
         pos += 1
         if n6 > 127:
@@ -142,12 +123,8 @@ def decode_api_versions_request_5(
             o1_cluster_id = None
         else:
             e7: i64 = pos + n6 - 1
-            if e7 > end:
-                raise IndexError
-            o1_cluster_id = buf[pos:e7].decode("utf-8", "replace")
+            o1_cluster_id = text_at(buf, pos, e7)
             pos = e7
-        if pos + 5 > end:
-            raise IndexError
         o1_node_id = int32_at(buf, pos)
         n8: i64 = buf[pos + 4]
         pos += 5
@@ -160,8 +137,7 @@ def decode_api_versions_request_5(
         if n8:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos - 1)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         return message, pos
     except (struct_error, IndexError, ProtocolError):
         pass

@@ -11,7 +11,16 @@ from struct import Struct, pack, unpack_from
 from struct import error as struct_error
 from typing import Any, Final
 
-from odradek.protocol.codec_parts import BYTE, explained, int32_at, long_length, long_string, refuse
+from odradek.protocol.codec_parts import (
+    BYTE,
+    check_count,
+    explained,
+    int32_at,
+    long_length,
+    long_string,
+    refuse,
+    text_at,
+)
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.messages.consumer_group_heartbeat import (
@@ -42,8 +51,6 @@ def decode_consumer_group_heartbeat_request_0(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -51,12 +58,8 @@ def decode_consumer_group_heartbeat_request_0(
         if n2 == 0:
             raise IndexError
         e3: i64 = pos + n2 - 1
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 1 > end:
-            raise IndexError
         n4: i64 = buf[pos]
         pos += 1
         if n4 > 127:
@@ -64,12 +67,8 @@ def decode_consumer_group_heartbeat_request_0(
         if n4 == 0:
             raise IndexError
         e5: i64 = pos + n4 - 1
-        if e5 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e5)
         pos = e5
-        if pos + 5 > end:
-            raise IndexError
         o1_member_epoch = int32_at(buf, pos)
         n6: i64 = buf[pos + 4]
         pos += 5
@@ -79,12 +78,8 @@ def decode_consumer_group_heartbeat_request_0(
             o1_instance_id = None
         else:
             e7: i64 = pos + n6 - 1
-            if e7 > end:
-                raise IndexError
-            o1_instance_id = buf[pos:e7].decode("utf-8", "replace")
+            o1_instance_id = text_at(buf, pos, e7)
             pos = e7
-        if pos + 1 > end:
-            raise IndexError
         n8: i64 = buf[pos]
         pos += 1
         if n8 > 127:
@@ -93,12 +88,8 @@ def decode_consumer_group_heartbeat_request_0(
             o1_rack_id = None
         else:
             e9: i64 = pos + n8 - 1
-            if e9 > end:
-                raise IndexError
-            o1_rack_id = buf[pos:e9].decode("utf-8", "replace")
+            o1_rack_id = text_at(buf, pos, e9)
             pos = e9
-        if pos + 5 > end:
-            raise IndexError
         o1_rebalance_timeout_ms = int32_at(buf, pos)
         n10: i64 = buf[pos + 4]
         pos += 5
@@ -111,13 +102,10 @@ def decode_consumer_group_heartbeat_request_0(
             if n10 * 1 > end - pos:
                 raise IndexError
             left -= n10
-            if left < 0 or n10 > 1000000:
-                raise IndexError
+            check_count(n10, left)
             l11: list[Any] = []
             o1_subscribed_topic_names = l11
             for _ in range(n10):
-                if pos + 1 > end:
-                    raise IndexError
                 n14: i64 = buf[pos]
                 pos += 1
                 if n14 > 127:
@@ -125,13 +113,9 @@ def decode_consumer_group_heartbeat_request_0(
                 if n14 == 0:
                     raise IndexError
                 e15: i64 = pos + n14 - 1
-                if e15 > end:
-                    raise IndexError
-                v13 = buf[pos:e15].decode("utf-8", "replace")
+                v13 = text_at(buf, pos, e15)
                 pos = e15
                 l11.append(v13)
-        if pos + 1 > end:
-            raise IndexError
         n16: i64 = buf[pos]
         pos += 1
         if n16 > 127:
@@ -140,12 +124,8 @@ def decode_consumer_group_heartbeat_request_0(
             o1_server_assignor = None
         else:
             e17: i64 = pos + n16 - 1
-            if e17 > end:
-                raise IndexError
-            o1_server_assignor = buf[pos:e17].decode("utf-8", "replace")
+            o1_server_assignor = text_at(buf, pos, e17)
             pos = e17
-        if pos + 1 > end:
-            raise IndexError
         n18: i64 = buf[pos]
         pos += 1
         if n18 > 127:
@@ -157,8 +137,7 @@ def decode_consumer_group_heartbeat_request_0(
             if n18 * 18 > end - pos:
                 raise IndexError
             left -= n18
-            if left < 0 or n18 > 1000000:
-                raise IndexError
+            check_count(n18, left)
             l19: list[Any] = []
             o1_topic_partitions = l19
             for _ in range(n18):
@@ -172,8 +151,7 @@ def decode_consumer_group_heartbeat_request_0(
                 if n23 == 0:
                     raise IndexError
                 left -= n23 - 1
-                if left < 0 or n23 - 1 > 1000000:
-                    raise IndexError
+                check_count(n23 - 1, left)
                 if n23 < 9:
                     o22_partitions = list(unpack_from__l[n23 - 1](buf, pos))
                 else:
@@ -183,8 +161,7 @@ def decode_consumer_group_heartbeat_request_0(
                 if buf[pos]:
                     o22.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                     left -= len(o22.unknown_tagged_fields)
-                    if left < 0 or len(o22.unknown_tagged_fields) > 1000000:
-                        raise IndexError
+                    check_count(len(o22.unknown_tagged_fields), left)
                 else:
                     pos += 1
                 l19.append(v21)
@@ -202,8 +179,7 @@ def decode_consumer_group_heartbeat_request_0(
         if buf[pos]:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         else:
             pos += 1
         return message, pos
@@ -220,8 +196,6 @@ def decode_consumer_group_heartbeat_request_1(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -229,12 +203,8 @@ def decode_consumer_group_heartbeat_request_1(
         if n2 == 0:
             raise IndexError
         e3: i64 = pos + n2 - 1
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 1 > end:
-            raise IndexError
         n4: i64 = buf[pos]
         pos += 1
         if n4 > 127:
@@ -242,12 +212,8 @@ def decode_consumer_group_heartbeat_request_1(
         if n4 == 0:
             raise IndexError
         e5: i64 = pos + n4 - 1
-        if e5 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e5)
         pos = e5
-        if pos + 5 > end:
-            raise IndexError
         o1_member_epoch = int32_at(buf, pos)
         n6: i64 = buf[pos + 4]
         pos += 5
@@ -257,12 +223,8 @@ def decode_consumer_group_heartbeat_request_1(
             o1_instance_id = None
         else:
             e7: i64 = pos + n6 - 1
-            if e7 > end:
-                raise IndexError
-            o1_instance_id = buf[pos:e7].decode("utf-8", "replace")
+            o1_instance_id = text_at(buf, pos, e7)
             pos = e7
-        if pos + 1 > end:
-            raise IndexError
         n8: i64 = buf[pos]
         pos += 1
         if n8 > 127:
@@ -271,12 +233,8 @@ def decode_consumer_group_heartbeat_request_1(
             o1_rack_id = None
         else:
             e9: i64 = pos + n8 - 1
-            if e9 > end:
-                raise IndexError
-            o1_rack_id = buf[pos:e9].decode("utf-8", "replace")
+            o1_rack_id = text_at(buf, pos, e9)
             pos = e9
-        if pos + 5 > end:
-            raise IndexError
         o1_rebalance_timeout_ms = int32_at(buf, pos)
         n10: i64 = buf[pos + 4]
         pos += 5
@@ -289,13 +247,10 @@ def decode_consumer_group_heartbeat_request_1(
             if n10 * 1 > end - pos:
                 raise IndexError
             left -= n10
-            if left < 0 or n10 > 1000000:
-                raise IndexError
+            check_count(n10, left)
             l11: list[Any] = []
             o1_subscribed_topic_names = l11
             for _ in range(n10):
-                if pos + 1 > end:
-                    raise IndexError
                 n14: i64 = buf[pos]
                 pos += 1
                 if n14 > 127:
@@ -303,13 +258,9 @@ def decode_consumer_group_heartbeat_request_1(
                 if n14 == 0:
                     raise IndexError
                 e15: i64 = pos + n14 - 1
-                if e15 > end:
-                    raise IndexError
-                v13 = buf[pos:e15].decode("utf-8", "replace")
+                v13 = text_at(buf, pos, e15)
                 pos = e15
                 l11.append(v13)
-        if pos + 1 > end:
-            raise IndexError
         n16: i64 = buf[pos]
         pos += 1
         if n16 > 127:
@@ -318,12 +269,8 @@ def decode_consumer_group_heartbeat_request_1(
             o1_subscribed_topic_regex = None
         else:
             e17: i64 = pos + n16 - 1
-            if e17 > end:
-                raise IndexError
-            o1_subscribed_topic_regex = buf[pos:e17].decode("utf-8", "replace")
+            o1_subscribed_topic_regex = text_at(buf, pos, e17)
             pos = e17
-        if pos + 1 > end:
-            raise IndexError
         n18: i64 = buf[pos]
         pos += 1
         if n18 > 127:
@@ -332,12 +279,8 @@ def decode_consumer_group_heartbeat_request_1(
             o1_server_assignor = None
         else:
             e19: i64 = pos + n18 - 1
-            if e19 > end:
-                raise IndexError
-            o1_server_assignor = buf[pos:e19].decode("utf-8", "replace")
+            o1_server_assignor = text_at(buf, pos, e19)
             pos = e19
-        if pos + 1 > end:
-            raise IndexError
         n20: i64 = buf[pos]
         pos += 1
         if n20 > 127:
@@ -349,8 +292,7 @@ def decode_consumer_group_heartbeat_request_1(
             if n20 * 18 > end - pos:
                 raise IndexError
             left -= n20
-            if left < 0 or n20 > 1000000:
-                raise IndexError
+            check_count(n20, left)
             l21: list[Any] = []
             o1_topic_partitions = l21
             for _ in range(n20):
@@ -364,8 +306,7 @@ def decode_consumer_group_heartbeat_request_1(
                 if n25 == 0:
                     raise IndexError
                 left -= n25 - 1
-                if left < 0 or n25 - 1 > 1000000:
-                    raise IndexError
+                check_count(n25 - 1, left)
                 if n25 < 9:
                     o24_partitions = list(unpack_from__l[n25 - 1](buf, pos))
                 else:
@@ -375,8 +316,7 @@ def decode_consumer_group_heartbeat_request_1(
                 if buf[pos]:
                     o24.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                     left -= len(o24.unknown_tagged_fields)
-                    if left < 0 or len(o24.unknown_tagged_fields) > 1000000:
-                        raise IndexError
+                    check_count(len(o24.unknown_tagged_fields), left)
                 else:
                     pos += 1
                 l21.append(v23)
@@ -395,8 +335,7 @@ def decode_consumer_group_heartbeat_request_1(
         if buf[pos]:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         else:
             pos += 1
         return message, pos

@@ -11,7 +11,7 @@ from struct import Struct
 from struct import error as struct_error
 from typing import Any, Final
 
-from odradek.protocol.codec_parts import explained, int16_at, int64_at, long_string, refuse
+from odradek.protocol.codec_parts import check_count, explained, int16_at, int64_at, long_string, refuse, text_at
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.messages.end_txn import EndTxnRequest, EndTxnResponse
@@ -34,19 +34,13 @@ def decode_end_txn_request_0(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_transactional_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_transactional_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 11 > end:
-            raise IndexError
         o1_producer_id = int64_at(buf, pos)
         o1_producer_epoch = int16_at(buf, pos + 8)
         o1_committed = buf[pos + 10] != 0
@@ -71,8 +65,6 @@ def decode_end_txn_request_3(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -80,12 +72,8 @@ def decode_end_txn_request_3(
         if n2 == 0:
             raise IndexError
         e3: i64 = pos + n2 - 1
-        if e3 > end:
-            raise IndexError
-        o1_transactional_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_transactional_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 12 > end:
-            raise IndexError
         o1_producer_id = int64_at(buf, pos)
         o1_producer_epoch = int16_at(buf, pos + 8)
         o1_committed = buf[pos + 10] != 0
@@ -100,8 +88,7 @@ def decode_end_txn_request_3(
         if n4:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos - 1)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         return message, pos
     except (struct_error, IndexError, ProtocolError):
         pass

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from odradek.protocol.codec_parts import (
     BYTE,
+    check_count,
     explained,
     int8_at,
     int16_at,
@@ -22,6 +23,7 @@ from odradek.protocol.codec_parts import (
     long_string,
     put_records,
     refuse,
+    text_at,
 )
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
@@ -79,8 +81,6 @@ def decode_fetch_request_0(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 16 > end:
-            raise IndexError
         o1_replica_id = int32_at(buf, pos)
         o1_max_wait_ms = int32_at(buf, pos + 4)
         o1_min_bytes = int32_at(buf, pos + 8)
@@ -91,24 +91,17 @@ def decode_fetch_request_0(
         if n2 * 6 > end - pos:
             raise IndexError
         left -= n2
-        if left < 0 or n2 > 1000000:
-            raise IndexError
+        check_count(n2, left)
         l3: list[Any] = []
         o1_topics = l3
         for _ in range(n2):
-            if pos + 2 > end:
-                raise IndexError
             n7 = int16_at(buf, pos)
             pos += 2
             if n7 < 0:
                 raise IndexError
             e8: i64 = pos + n7
-            if e8 > end:
-                raise IndexError
-            o6_topic = buf[pos:e8].decode("utf-8", "replace")
+            o6_topic = text_at(buf, pos, e8)
             pos = e8
-            if pos + 4 > end:
-                raise IndexError
             n9 = int32_at(buf, pos)
             pos += 4
             if n9 < 0:
@@ -116,13 +109,10 @@ def decode_fetch_request_0(
             if n9 * 16 > end - pos:
                 raise IndexError
             left -= n9
-            if left < 0 or n9 > 1000000:
-                raise IndexError
+            check_count(n9, left)
             l10: list[Any] = []
             o6_partitions = l10
             for _ in range(n9):
-                if pos + 16 > end:
-                    raise IndexError
                 o13_partition = int32_at(buf, pos)
                 o13_fetch_offset = int64_at(buf, pos + 4)
                 o13_partition_max_bytes = int32_at(buf, pos + 12)
@@ -150,8 +140,6 @@ def decode_fetch_request_3(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 20 > end:
-            raise IndexError
         o1_replica_id = int32_at(buf, pos)
         o1_max_wait_ms = int32_at(buf, pos + 4)
         o1_min_bytes = int32_at(buf, pos + 8)
@@ -163,24 +151,17 @@ def decode_fetch_request_3(
         if n2 * 6 > end - pos:
             raise IndexError
         left -= n2
-        if left < 0 or n2 > 1000000:
-            raise IndexError
+        check_count(n2, left)
         l3: list[Any] = []
         o1_topics = l3
         for _ in range(n2):
-            if pos + 2 > end:
-                raise IndexError
             n7 = int16_at(buf, pos)
             pos += 2
             if n7 < 0:
                 raise IndexError
             e8: i64 = pos + n7
-            if e8 > end:
-                raise IndexError
-            o6_topic = buf[pos:e8].decode("utf-8", "replace")
+            o6_topic = text_at(buf, pos, e8)
             pos = e8
-            if pos + 4 > end:
-                raise IndexError
             n9 = int32_at(buf, pos)
             pos += 4
             if n9 < 0:
@@ -188,13 +169,10 @@ def decode_fetch_request_3(
             if n9 * 16 > end - pos:
                 raise IndexError
             left -= n9
-            if left < 0 or n9 > 1000000:
-                raise IndexError
+            check_count(n9, left)
             l10: list[Any] = []
             o6_partitions = l10
             for _ in range(n9):
-                if pos + 16 > end:
-                    raise IndexError
                 o13_partition = int32_at(buf, pos)
                 o13_fetch_offset = int64_at(buf, pos + 4)
                 o13_partition_max_bytes = int32_at(buf, pos + 12)
@@ -226,8 +204,6 @@ def decode_fetch_request_4(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 21 > end:
-            raise IndexError
         o1_replica_id = int32_at(buf, pos)
         o1_max_wait_ms = int32_at(buf, pos + 4)
         o1_min_bytes = int32_at(buf, pos + 8)
@@ -240,24 +216,17 @@ def decode_fetch_request_4(
         if n2 * 6 > end - pos:
             raise IndexError
         left -= n2
-        if left < 0 or n2 > 1000000:
-            raise IndexError
+        check_count(n2, left)
         l3: list[Any] = []
         o1_topics = l3
         for _ in range(n2):
-            if pos + 2 > end:
-                raise IndexError
             n7 = int16_at(buf, pos)
             pos += 2
             if n7 < 0:
                 raise IndexError
             e8: i64 = pos + n7
-            if e8 > end:
-                raise IndexError
-            o6_topic = buf[pos:e8].decode("utf-8", "replace")
+            o6_topic = text_at(buf, pos, e8)
             pos = e8
-            if pos + 4 > end:
-                raise IndexError
             n9 = int32_at(buf, pos)
             pos += 4
             if n9 < 0:
@@ -265,13 +234,10 @@ def decode_fetch_request_4(
             if n9 * 16 > end - pos:
                 raise IndexError
             left -= n9
-            if left < 0 or n9 > 1000000:
-                raise IndexError
+            check_count(n9, left)
             l10: list[Any] = []
             o6_partitions = l10
             for _ in range(n9):
-                if pos + 16 > end:
-                    raise IndexError
                 o13_partition = int32_at(buf, pos)
                 o13_fetch_offset = int64_at(buf, pos + 4)
                 o13_partition_max_bytes = int32_at(buf, pos + 12)
@@ -304,8 +270,6 @@ def decode_fetch_request_5(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 21 > end:
-            raise IndexError
         o1_replica_id = int32_at(buf, pos)
         o1_max_wait_ms = int32_at(buf, pos + 4)
         o1_min_bytes = int32_at(buf, pos + 8)
@@ -318,24 +282,17 @@ def decode_fetch_request_5(
         if n2 * 6 > end - pos:
             raise IndexError
         left -= n2
-        if left < 0 or n2 > 1000000:
-            raise IndexError
+        check_count(n2, left)
         l3: list[Any] = []
         o1_topics = l3
         for _ in range(n2):
-            if pos + 2 > end:
-                raise IndexError
             n7 = int16_at(buf, pos)
             pos += 2
             if n7 < 0:
                 raise IndexError
             e8: i64 = pos + n7
-            if e8 > end:
-                raise IndexError
-            o6_topic = buf[pos:e8].decode("utf-8", "replace")
+            o6_topic = text_at(buf, pos, e8)
             pos = e8
-            if pos + 4 > end:
-                raise IndexError
             n9 = int32_at(buf, pos)
             pos += 4
             if n9 < 0:
@@ -343,13 +300,10 @@ def decode_fetch_request_5(
             if n9 * 24 > end - pos:
                 raise IndexError
             left -= n9
-            if left < 0 or n9 > 1000000:
-                raise IndexError
+            check_count(n9, left)
             l10: list[Any] = []
             o6_partitions = l10
             for _ in range(n9):
-                if pos + 24 > end:
-                    raise IndexError
                 o13_partition = int32_at(buf, pos)
                 o13_fetch_offset = int64_at(buf, pos + 4)
                 o13_log_start_offset = int64_at(buf, pos + 12)
@@ -386,8 +340,6 @@ def decode_fetch_request_7(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 29 > end:
-            raise IndexError
         o1_replica_id = int32_at(buf, pos)
         o1_max_wait_ms = int32_at(buf, pos + 4)
         o1_min_bytes = int32_at(buf, pos + 8)
@@ -402,24 +354,17 @@ def decode_fetch_request_7(
         if n2 * 6 > end - pos:
             raise IndexError
         left -= n2
-        if left < 0 or n2 > 1000000:
-            raise IndexError
+        check_count(n2, left)
         l3: list[Any] = []
         o1_topics = l3
         for _ in range(n2):
-            if pos + 2 > end:
-                raise IndexError
             n7 = int16_at(buf, pos)
             pos += 2
             if n7 < 0:
                 raise IndexError
             e8: i64 = pos + n7
-            if e8 > end:
-                raise IndexError
-            o6_topic = buf[pos:e8].decode("utf-8", "replace")
+            o6_topic = text_at(buf, pos, e8)
             pos = e8
-            if pos + 4 > end:
-                raise IndexError
             n9 = int32_at(buf, pos)
             pos += 4
             if n9 < 0:
@@ -427,13 +372,10 @@ def decode_fetch_request_7(
             if n9 * 24 > end - pos:
                 raise IndexError
             left -= n9
-            if left < 0 or n9 > 1000000:
-                raise IndexError
+            check_count(n9, left)
             l10: list[Any] = []
             o6_partitions = l10
             for _ in range(n9):
-                if pos + 24 > end:
-                    raise IndexError
                 o13_partition = int32_at(buf, pos)
                 o13_fetch_offset = int64_at(buf, pos + 4)
                 o13_log_start_offset = int64_at(buf, pos + 12)
@@ -448,8 +390,6 @@ def decode_fetch_request_7(
                 l10.append(v12)
             v5 = FetchTopic(topic=o6_topic, partitions=o6_partitions)
             l3.append(v5)
-        if pos + 4 > end:
-            raise IndexError
         n14 = int32_at(buf, pos)
         pos += 4
         if n14 < 0:
@@ -457,31 +397,23 @@ def decode_fetch_request_7(
         if n14 * 6 > end - pos:
             raise IndexError
         left -= n14
-        if left < 0 or n14 > 1000000:
-            raise IndexError
+        check_count(n14, left)
         l15: list[Any] = []
         o1_forgotten_topics_data = l15
         for _ in range(n14):
-            if pos + 2 > end:
-                raise IndexError
             n19 = int16_at(buf, pos)
             pos += 2
             if n19 < 0:
                 raise IndexError
             e20: i64 = pos + n19
-            if e20 > end:
-                raise IndexError
-            o18_topic = buf[pos:e20].decode("utf-8", "replace")
+            o18_topic = text_at(buf, pos, e20)
             pos = e20
-            if pos + 4 > end:
-                raise IndexError
             n21 = int32_at(buf, pos)
             pos += 4
             if n21 < 0:
                 raise IndexError
             left -= n21
-            if left < 0 or n21 > 1000000:
-                raise IndexError
+            check_count(n21, left)
             if n21 < 9:
                 o18_partitions = list(unpack_from__l[n21](buf, pos))
             else:
@@ -514,8 +446,6 @@ def decode_fetch_request_9(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 29 > end:
-            raise IndexError
         o1_replica_id = int32_at(buf, pos)
         o1_max_wait_ms = int32_at(buf, pos + 4)
         o1_min_bytes = int32_at(buf, pos + 8)
@@ -530,24 +460,17 @@ def decode_fetch_request_9(
         if n2 * 6 > end - pos:
             raise IndexError
         left -= n2
-        if left < 0 or n2 > 1000000:
-            raise IndexError
+        check_count(n2, left)
         l3: list[Any] = []
         o1_topics = l3
         for _ in range(n2):
-            if pos + 2 > end:
-                raise IndexError
             n7 = int16_at(buf, pos)
             pos += 2
             if n7 < 0:
                 raise IndexError
             e8: i64 = pos + n7
-            if e8 > end:
-                raise IndexError
-            o6_topic = buf[pos:e8].decode("utf-8", "replace")
+            o6_topic = text_at(buf, pos, e8)
             pos = e8
-            if pos + 4 > end:
-                raise IndexError
             n9 = int32_at(buf, pos)
             pos += 4
             if n9 < 0:
@@ -555,13 +478,10 @@ def decode_fetch_request_9(
             if n9 * 28 > end - pos:
                 raise IndexError
             left -= n9
-            if left < 0 or n9 > 1000000:
-                raise IndexError
+            check_count(n9, left)
             l10: list[Any] = []
             o6_partitions = l10
             for _ in range(n9):
-                if pos + 28 > end:
-                    raise IndexError
                 o13_partition = int32_at(buf, pos)
                 o13_current_leader_epoch = int32_at(buf, pos + 4)
                 o13_fetch_offset = int64_at(buf, pos + 8)
@@ -578,8 +498,6 @@ def decode_fetch_request_9(
                 l10.append(v12)
             v5 = FetchTopic(topic=o6_topic, partitions=o6_partitions)
             l3.append(v5)
-        if pos + 4 > end:
-            raise IndexError
         n14 = int32_at(buf, pos)
         pos += 4
         if n14 < 0:
@@ -587,31 +505,23 @@ def decode_fetch_request_9(
         if n14 * 6 > end - pos:
             raise IndexError
         left -= n14
-        if left < 0 or n14 > 1000000:
-            raise IndexError
+        check_count(n14, left)
         l15: list[Any] = []
         o1_forgotten_topics_data = l15
         for _ in range(n14):
-            if pos + 2 > end:
-                raise IndexError
             n19 = int16_at(buf, pos)
             pos += 2
             if n19 < 0:
                 raise IndexError
             e20: i64 = pos + n19
-            if e20 > end:
-                raise IndexError
-            o18_topic = buf[pos:e20].decode("utf-8", "replace")
+            o18_topic = text_at(buf, pos, e20)
             pos = e20
-            if pos + 4 > end:
-                raise IndexError
             n21 = int32_at(buf, pos)
             pos += 4
             if n21 < 0:
                 raise IndexError
             left -= n21
-            if left < 0 or n21 > 1000000:
-                raise IndexError
+            check_count(n21, left)
             if n21 < 9:
                 o18_partitions = list(unpack_from__l[n21](buf, pos))
             else:
@@ -644,8 +554,6 @@ def decode_fetch_request_11(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 29 > end:
-            raise IndexError
         o1_replica_id = int32_at(buf, pos)
         o1_max_wait_ms = int32_at(buf, pos + 4)
         o1_min_bytes = int32_at(buf, pos + 8)
@@ -660,24 +568,17 @@ def decode_fetch_request_11(
         if n2 * 6 > end - pos:
             raise IndexError
         left -= n2
-        if left < 0 or n2 > 1000000:
-            raise IndexError
+        check_count(n2, left)
         l3: list[Any] = []
         o1_topics = l3
         for _ in range(n2):
-            if pos + 2 > end:
-                raise IndexError
             n7 = int16_at(buf, pos)
             pos += 2
             if n7 < 0:
                 raise IndexError
             e8: i64 = pos + n7
-            if e8 > end:
-                raise IndexError
-            o6_topic = buf[pos:e8].decode("utf-8", "replace")
+            o6_topic = text_at(buf, pos, e8)
             pos = e8
-            if pos + 4 > end:
-                raise IndexError
             n9 = int32_at(buf, pos)
             pos += 4
             if n9 < 0:
@@ -685,13 +586,10 @@ def decode_fetch_request_11(
             if n9 * 28 > end - pos:
                 raise IndexError
             left -= n9
-            if left < 0 or n9 > 1000000:
-                raise IndexError
+            check_count(n9, left)
             l10: list[Any] = []
             o6_partitions = l10
             for _ in range(n9):
-                if pos + 28 > end:
-                    raise IndexError
                 o13_partition = int32_at(buf, pos)
                 o13_current_leader_epoch = int32_at(buf, pos + 4)
                 o13_fetch_offset = int64_at(buf, pos + 8)
@@ -708,8 +606,6 @@ def decode_fetch_request_11(
                 l10.append(v12)
             v5 = FetchTopic(topic=o6_topic, partitions=o6_partitions)
             l3.append(v5)
-        if pos + 4 > end:
-            raise IndexError
         n14 = int32_at(buf, pos)
         pos += 4
         if n14 < 0:
@@ -717,31 +613,23 @@ def decode_fetch_request_11(
         if n14 * 6 > end - pos:
             raise IndexError
         left -= n14
-        if left < 0 or n14 > 1000000:
-            raise IndexError
+        check_count(n14, left)
         l15: list[Any] = []
         o1_forgotten_topics_data = l15
         for _ in range(n14):
-            if pos + 2 > end:
-                raise IndexError
             n19 = int16_at(buf, pos)
             pos += 2
             if n19 < 0:
                 raise IndexError
             e20: i64 = pos + n19
-            if e20 > end:
-                raise IndexError
-            o18_topic = buf[pos:e20].decode("utf-8", "replace")
+            o18_topic = text_at(buf, pos, e20)
             pos = e20
-            if pos + 4 > end:
-                raise IndexError
             n21 = int32_at(buf, pos)
             pos += 4
             if n21 < 0:
                 raise IndexError
             left -= n21
-            if left < 0 or n21 > 1000000:
-                raise IndexError
+            check_count(n21, left)
             if n21 < 9:
                 o18_partitions = list(unpack_from__l[n21](buf, pos))
             else:
@@ -749,16 +637,12 @@ def decode_fetch_request_11(
             pos += n21 * 4
             v17 = ForgottenTopic(topic=o18_topic, partitions=o18_partitions)
             l15.append(v17)
-        if pos + 2 > end:
-            raise IndexError
         n22 = int16_at(buf, pos)
         pos += 2
         if n22 < 0:
             raise IndexError
         e23: i64 = pos + n22
-        if e23 > end:
-            raise IndexError
-        o1_rack_id = buf[pos:e23].decode("utf-8", "replace")
+        o1_rack_id = text_at(buf, pos, e23)
         pos = e23
         message = FetchRequest(
             replica_id=o1_replica_id,
@@ -786,8 +670,6 @@ def decode_fetch_request_12(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 26 > end:
-            raise IndexError
         o1_replica_id = int32_at(buf, pos)
         o1_max_wait_ms = int32_at(buf, pos + 4)
         o1_min_bytes = int32_at(buf, pos + 8)
@@ -805,13 +687,10 @@ def decode_fetch_request_12(
         if n2 * 3 > end - pos:
             raise IndexError
         left -= n2
-        if left < 0 or n2 > 1000000:
-            raise IndexError
+        check_count(n2, left)
         l3: list[Any] = []
         o1_topics = l3
         for _ in range(n2):
-            if pos + 1 > end:
-                raise IndexError
             n7: i64 = buf[pos]
             pos += 1
             if n7 > 127:
@@ -819,12 +698,8 @@ def decode_fetch_request_12(
             if n7 == 0:
                 raise IndexError
             e8: i64 = pos + n7 - 1
-            if e8 > end:
-                raise IndexError
-            o6_topic = buf[pos:e8].decode("utf-8", "replace")
+            o6_topic = text_at(buf, pos, e8)
             pos = e8
-            if pos + 1 > end:
-                raise IndexError
             n9: i64 = buf[pos]
             pos += 1
             if n9 > 127:
@@ -835,13 +710,10 @@ def decode_fetch_request_12(
             if n9 * 33 > end - pos:
                 raise IndexError
             left -= n9
-            if left < 0 or n9 > 1000000:
-                raise IndexError
+            check_count(n9, left)
             l10: list[Any] = []
             o6_partitions = l10
             for _ in range(n9):
-                if pos + 33 > end:
-                    raise IndexError
                 o13_partition = int32_at(buf, pos)
                 o13_current_leader_epoch = int32_at(buf, pos + 4)
                 o13_fetch_offset = int64_at(buf, pos + 8)
@@ -861,20 +733,16 @@ def decode_fetch_request_12(
                 if n14:
                     o13.unknown_tagged_fields, pos = read_unknown_fields(buf, pos - 1)
                     left -= len(o13.unknown_tagged_fields)
-                    if left < 0 or len(o13.unknown_tagged_fields) > 1000000:
-                        raise IndexError
+                    check_count(len(o13.unknown_tagged_fields), left)
                 l10.append(v12)
             v5 = o6 = FetchTopic(topic=o6_topic, partitions=o6_partitions)
             if buf[pos]:
                 o6.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o6.unknown_tagged_fields)
-                if left < 0 or len(o6.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o6.unknown_tagged_fields), left)
             else:
                 pos += 1
             l3.append(v5)
-        if pos + 1 > end:
-            raise IndexError
         n15: i64 = buf[pos]
         pos += 1
         if n15 > 127:
@@ -885,13 +753,10 @@ def decode_fetch_request_12(
         if n15 * 3 > end - pos:
             raise IndexError
         left -= n15
-        if left < 0 or n15 > 1000000:
-            raise IndexError
+        check_count(n15, left)
         l16: list[Any] = []
         o1_forgotten_topics_data = l16
         for _ in range(n15):
-            if pos + 1 > end:
-                raise IndexError
             n20: i64 = buf[pos]
             pos += 1
             if n20 > 127:
@@ -899,12 +764,8 @@ def decode_fetch_request_12(
             if n20 == 0:
                 raise IndexError
             e21: i64 = pos + n20 - 1
-            if e21 > end:
-                raise IndexError
-            o19_topic = buf[pos:e21].decode("utf-8", "replace")
+            o19_topic = text_at(buf, pos, e21)
             pos = e21
-            if pos + 1 > end:
-                raise IndexError
             n22: i64 = buf[pos]
             pos += 1
             if n22 > 127:
@@ -912,8 +773,7 @@ def decode_fetch_request_12(
             if n22 == 0:
                 raise IndexError
             left -= n22 - 1
-            if left < 0 or n22 - 1 > 1000000:
-                raise IndexError
+            check_count(n22 - 1, left)
             if n22 < 9:
                 o19_partitions = list(unpack_from__l[n22 - 1](buf, pos))
             else:
@@ -923,13 +783,10 @@ def decode_fetch_request_12(
             if buf[pos]:
                 o19.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o19.unknown_tagged_fields)
-                if left < 0 or len(o19.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o19.unknown_tagged_fields), left)
             else:
                 pos += 1
             l16.append(v18)
-        if pos + 1 > end:
-            raise IndexError
         n23: i64 = buf[pos]
         pos += 1
         if n23 > 127:
@@ -937,12 +794,8 @@ def decode_fetch_request_12(
         if n23 == 0:
             raise IndexError
         e24: i64 = pos + n23 - 1
-        if e24 > end:
-            raise IndexError
-        o1_rack_id = buf[pos:e24].decode("utf-8", "replace")
+        o1_rack_id = text_at(buf, pos, e24)
         pos = e24
-        if pos + 1 > end:
-            raise IndexError
         n25: i64 = buf[pos]
         pos += 1
         message = o1 = FetchRequest(
@@ -962,14 +815,11 @@ def decode_fetch_request_12(
                 n25, pos = read_uvarint(buf, pos - 1)
                 checked_tags(n25)
             left -= n25
-            if left < 0 or n25 > 1000000:
-                raise IndexError
+            check_count(n25, left)
             u26: list[tuple[int, bytes]] = []
             for _ in range(n25):
                 t27, s28, pos = read_tagged_field(buf, pos)
                 if t27 == 0:
-                    if pos + 1 > end:
-                        raise IndexError
                     n30: i64 = buf[pos]
                     pos += 1
                     if n30 > 127:
@@ -978,9 +828,7 @@ def decode_fetch_request_12(
                         o1.cluster_id = None
                     else:
                         e31: i64 = pos + n30 - 1
-                        if e31 > end:
-                            raise IndexError
-                        o1.cluster_id = buf[pos:e31].decode("utf-8", "replace")
+                        o1.cluster_id = text_at(buf, pos, e31)
                         pos = e31
                 else:
                     d29, pos = read_raw_field(buf, pos, s28)
@@ -1000,8 +848,6 @@ def decode_fetch_request_13(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 26 > end:
-            raise IndexError
         o1_replica_id = int32_at(buf, pos)
         o1_max_wait_ms = int32_at(buf, pos + 4)
         o1_min_bytes = int32_at(buf, pos + 8)
@@ -1019,8 +865,7 @@ def decode_fetch_request_13(
         if n2 * 18 > end - pos:
             raise IndexError
         left -= n2
-        if left < 0 or n2 > 1000000:
-            raise IndexError
+        check_count(n2, left)
         l3: list[Any] = []
         o1_topics = l3
         for _ in range(n2):
@@ -1037,13 +882,10 @@ def decode_fetch_request_13(
             if n7 * 33 > end - pos:
                 raise IndexError
             left -= n7
-            if left < 0 or n7 > 1000000:
-                raise IndexError
+            check_count(n7, left)
             l8: list[Any] = []
             o6_partitions = l8
             for _ in range(n7):
-                if pos + 33 > end:
-                    raise IndexError
                 o11_partition = int32_at(buf, pos)
                 o11_current_leader_epoch = int32_at(buf, pos + 4)
                 o11_fetch_offset = int64_at(buf, pos + 8)
@@ -1063,20 +905,16 @@ def decode_fetch_request_13(
                 if n12:
                     o11.unknown_tagged_fields, pos = read_unknown_fields(buf, pos - 1)
                     left -= len(o11.unknown_tagged_fields)
-                    if left < 0 or len(o11.unknown_tagged_fields) > 1000000:
-                        raise IndexError
+                    check_count(len(o11.unknown_tagged_fields), left)
                 l8.append(v10)
             v5 = o6 = FetchTopic(topic_id=o6_topic_id, partitions=o6_partitions)
             if buf[pos]:
                 o6.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o6.unknown_tagged_fields)
-                if left < 0 or len(o6.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o6.unknown_tagged_fields), left)
             else:
                 pos += 1
             l3.append(v5)
-        if pos + 1 > end:
-            raise IndexError
         n13: i64 = buf[pos]
         pos += 1
         if n13 > 127:
@@ -1087,8 +925,7 @@ def decode_fetch_request_13(
         if n13 * 18 > end - pos:
             raise IndexError
         left -= n13
-        if left < 0 or n13 > 1000000:
-            raise IndexError
+        check_count(n13, left)
         l14: list[Any] = []
         o1_forgotten_topics_data = l14
         for _ in range(n13):
@@ -1102,8 +939,7 @@ def decode_fetch_request_13(
             if n18 == 0:
                 raise IndexError
             left -= n18 - 1
-            if left < 0 or n18 - 1 > 1000000:
-                raise IndexError
+            check_count(n18 - 1, left)
             if n18 < 9:
                 o17_partitions = list(unpack_from__l[n18 - 1](buf, pos))
             else:
@@ -1113,13 +949,10 @@ def decode_fetch_request_13(
             if buf[pos]:
                 o17.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o17.unknown_tagged_fields)
-                if left < 0 or len(o17.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o17.unknown_tagged_fields), left)
             else:
                 pos += 1
             l14.append(v16)
-        if pos + 1 > end:
-            raise IndexError
         n19: i64 = buf[pos]
         pos += 1
         if n19 > 127:
@@ -1127,12 +960,8 @@ def decode_fetch_request_13(
         if n19 == 0:
             raise IndexError
         e20: i64 = pos + n19 - 1
-        if e20 > end:
-            raise IndexError
-        o1_rack_id = buf[pos:e20].decode("utf-8", "replace")
+        o1_rack_id = text_at(buf, pos, e20)
         pos = e20
-        if pos + 1 > end:
-            raise IndexError
         n21: i64 = buf[pos]
         pos += 1
         message = o1 = FetchRequest(
@@ -1152,14 +981,11 @@ def decode_fetch_request_13(
                 n21, pos = read_uvarint(buf, pos - 1)
                 checked_tags(n21)
             left -= n21
-            if left < 0 or n21 > 1000000:
-                raise IndexError
+            check_count(n21, left)
             u22: list[tuple[int, bytes]] = []
             for _ in range(n21):
                 t23, s24, pos = read_tagged_field(buf, pos)
                 if t23 == 0:
-                    if pos + 1 > end:
-                        raise IndexError
                     n26: i64 = buf[pos]
                     pos += 1
                     if n26 > 127:
@@ -1168,9 +994,7 @@ def decode_fetch_request_13(
                         o1.cluster_id = None
                     else:
                         e27: i64 = pos + n26 - 1
-                        if e27 > end:
-                            raise IndexError
-                        o1.cluster_id = buf[pos:e27].decode("utf-8", "replace")
+                        o1.cluster_id = text_at(buf, pos, e27)
                         pos = e27
                 else:
                     d25, pos = read_raw_field(buf, pos, s24)
@@ -1190,8 +1014,6 @@ def decode_fetch_request_15(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 22 > end:
-            raise IndexError
         o1_max_wait_ms = int32_at(buf, pos)
         o1_min_bytes = int32_at(buf, pos + 4)
         o1_max_bytes = int32_at(buf, pos + 8)
@@ -1208,8 +1030,7 @@ def decode_fetch_request_15(
         if n2 * 18 > end - pos:
             raise IndexError
         left -= n2
-        if left < 0 or n2 > 1000000:
-            raise IndexError
+        check_count(n2, left)
         l3: list[Any] = []
         o1_topics = l3
         for _ in range(n2):
@@ -1226,13 +1047,10 @@ def decode_fetch_request_15(
             if n7 * 33 > end - pos:
                 raise IndexError
             left -= n7
-            if left < 0 or n7 > 1000000:
-                raise IndexError
+            check_count(n7, left)
             l8: list[Any] = []
             o6_partitions = l8
             for _ in range(n7):
-                if pos + 33 > end:
-                    raise IndexError
                 o11_partition = int32_at(buf, pos)
                 o11_current_leader_epoch = int32_at(buf, pos + 4)
                 o11_fetch_offset = int64_at(buf, pos + 8)
@@ -1252,20 +1070,16 @@ def decode_fetch_request_15(
                 if n12:
                     o11.unknown_tagged_fields, pos = read_unknown_fields(buf, pos - 1)
                     left -= len(o11.unknown_tagged_fields)
-                    if left < 0 or len(o11.unknown_tagged_fields) > 1000000:
-                        raise IndexError
+                    check_count(len(o11.unknown_tagged_fields), left)
                 l8.append(v10)
             v5 = o6 = FetchTopic(topic_id=o6_topic_id, partitions=o6_partitions)
             if buf[pos]:
                 o6.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o6.unknown_tagged_fields)
-                if left < 0 or len(o6.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o6.unknown_tagged_fields), left)
             else:
                 pos += 1
             l3.append(v5)
-        if pos + 1 > end:
-            raise IndexError
         n13: i64 = buf[pos]
         pos += 1
         if n13 > 127:
@@ -1276,8 +1090,7 @@ def decode_fetch_request_15(
         if n13 * 18 > end - pos:
             raise IndexError
         left -= n13
-        if left < 0 or n13 > 1000000:
-            raise IndexError
+        check_count(n13, left)
         l14: list[Any] = []
         o1_forgotten_topics_data = l14
         for _ in range(n13):
@@ -1291,8 +1104,7 @@ def decode_fetch_request_15(
             if n18 == 0:
                 raise IndexError
             left -= n18 - 1
-            if left < 0 or n18 - 1 > 1000000:
-                raise IndexError
+            check_count(n18 - 1, left)
             if n18 < 9:
                 o17_partitions = list(unpack_from__l[n18 - 1](buf, pos))
             else:
@@ -1302,13 +1114,10 @@ def decode_fetch_request_15(
             if buf[pos]:
                 o17.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o17.unknown_tagged_fields)
-                if left < 0 or len(o17.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o17.unknown_tagged_fields), left)
             else:
                 pos += 1
             l14.append(v16)
-        if pos + 1 > end:
-            raise IndexError
         n19: i64 = buf[pos]
         pos += 1
         if n19 > 127:
@@ -1316,12 +1125,8 @@ def decode_fetch_request_15(
         if n19 == 0:
             raise IndexError
         e20: i64 = pos + n19 - 1
-        if e20 > end:
-            raise IndexError
-        o1_rack_id = buf[pos:e20].decode("utf-8", "replace")
+        o1_rack_id = text_at(buf, pos, e20)
         pos = e20
-        if pos + 1 > end:
-            raise IndexError
         n21: i64 = buf[pos]
         pos += 1
         message = o1 = FetchRequest(
@@ -1340,14 +1145,11 @@ def decode_fetch_request_15(
                 n21, pos = read_uvarint(buf, pos - 1)
                 checked_tags(n21)
             left -= n21
-            if left < 0 or n21 > 1000000:
-                raise IndexError
+            check_count(n21, left)
             u22: list[tuple[int, bytes]] = []
             for _ in range(n21):
                 t23, s24, pos = read_tagged_field(buf, pos)
                 if t23 == 0:
-                    if pos + 1 > end:
-                        raise IndexError
                     n26: i64 = buf[pos]
                     pos += 1
                     if n26 > 127:
@@ -1356,13 +1158,9 @@ def decode_fetch_request_15(
                         o1.cluster_id = None
                     else:
                         e27: i64 = pos + n26 - 1
-                        if e27 > end:
-                            raise IndexError
-                        o1.cluster_id = buf[pos:e27].decode("utf-8", "replace")
+                        o1.cluster_id = text_at(buf, pos, e27)
                         pos = e27
                 elif t23 == 1:
-                    if pos + 13 > end:
-                        raise IndexError
                     o28_replica_id = int32_at(buf, pos)
                     o28_replica_epoch = int64_at(buf, pos + 4)
                     n29: i64 = buf[pos + 12]
@@ -1371,8 +1169,7 @@ def decode_fetch_request_15(
                     if n29:
                         o28.unknown_tagged_fields, pos = read_unknown_fields(buf, pos - 1)
                         left -= len(o28.unknown_tagged_fields)
-                        if left < 0 or len(o28.unknown_tagged_fields) > 1000000:
-                            raise IndexError
+                        check_count(len(o28.unknown_tagged_fields), left)
                 else:
                     d25, pos = read_raw_field(buf, pos, s24)
                     u22.append((t23, d25))
@@ -1391,8 +1188,6 @@ def decode_fetch_request_17(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 22 > end:
-            raise IndexError
         o1_max_wait_ms = int32_at(buf, pos)
         o1_min_bytes = int32_at(buf, pos + 4)
         o1_max_bytes = int32_at(buf, pos + 8)
@@ -1409,8 +1204,7 @@ def decode_fetch_request_17(
         if n2 * 18 > end - pos:
             raise IndexError
         left -= n2
-        if left < 0 or n2 > 1000000:
-            raise IndexError
+        check_count(n2, left)
         l3: list[Any] = []
         o1_topics = l3
         for _ in range(n2):
@@ -1427,13 +1221,10 @@ def decode_fetch_request_17(
             if n7 * 33 > end - pos:
                 raise IndexError
             left -= n7
-            if left < 0 or n7 > 1000000:
-                raise IndexError
+            check_count(n7, left)
             l8: list[Any] = []
             o6_partitions = l8
             for _ in range(n7):
-                if pos + 33 > end:
-                    raise IndexError
                 o11_partition = int32_at(buf, pos)
                 o11_current_leader_epoch = int32_at(buf, pos + 4)
                 o11_fetch_offset = int64_at(buf, pos + 8)
@@ -1455,8 +1246,7 @@ def decode_fetch_request_17(
                         n12, pos = read_uvarint(buf, pos - 1)
                         checked_tags(n12)
                     left -= n12
-                    if left < 0 or n12 > 1000000:
-                        raise IndexError
+                    check_count(n12, left)
                     u13: list[tuple[int, bytes]] = []
                     for _ in range(n12):
                         t14, s15, pos = read_tagged_field(buf, pos)
@@ -1474,13 +1264,10 @@ def decode_fetch_request_17(
             if buf[pos]:
                 o6.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o6.unknown_tagged_fields)
-                if left < 0 or len(o6.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o6.unknown_tagged_fields), left)
             else:
                 pos += 1
             l3.append(v5)
-        if pos + 1 > end:
-            raise IndexError
         n17: i64 = buf[pos]
         pos += 1
         if n17 > 127:
@@ -1491,8 +1278,7 @@ def decode_fetch_request_17(
         if n17 * 18 > end - pos:
             raise IndexError
         left -= n17
-        if left < 0 or n17 > 1000000:
-            raise IndexError
+        check_count(n17, left)
         l18: list[Any] = []
         o1_forgotten_topics_data = l18
         for _ in range(n17):
@@ -1506,8 +1292,7 @@ def decode_fetch_request_17(
             if n22 == 0:
                 raise IndexError
             left -= n22 - 1
-            if left < 0 or n22 - 1 > 1000000:
-                raise IndexError
+            check_count(n22 - 1, left)
             if n22 < 9:
                 o21_partitions = list(unpack_from__l[n22 - 1](buf, pos))
             else:
@@ -1517,13 +1302,10 @@ def decode_fetch_request_17(
             if buf[pos]:
                 o21.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o21.unknown_tagged_fields)
-                if left < 0 or len(o21.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o21.unknown_tagged_fields), left)
             else:
                 pos += 1
             l18.append(v20)
-        if pos + 1 > end:
-            raise IndexError
         n23: i64 = buf[pos]
         pos += 1
         if n23 > 127:
@@ -1531,12 +1313,8 @@ def decode_fetch_request_17(
         if n23 == 0:
             raise IndexError
         e24: i64 = pos + n23 - 1
-        if e24 > end:
-            raise IndexError
-        o1_rack_id = buf[pos:e24].decode("utf-8", "replace")
+        o1_rack_id = text_at(buf, pos, e24)
         pos = e24
-        if pos + 1 > end:
-            raise IndexError
         n25: i64 = buf[pos]
         pos += 1
         message = o1 = FetchRequest(
@@ -1555,14 +1333,11 @@ def decode_fetch_request_17(
                 n25, pos = read_uvarint(buf, pos - 1)
                 checked_tags(n25)
             left -= n25
-            if left < 0 or n25 > 1000000:
-                raise IndexError
+            check_count(n25, left)
             u26: list[tuple[int, bytes]] = []
             for _ in range(n25):
                 t27, s28, pos = read_tagged_field(buf, pos)
                 if t27 == 0:
-                    if pos + 1 > end:
-                        raise IndexError
                     n30: i64 = buf[pos]
                     pos += 1
                     if n30 > 127:
@@ -1571,13 +1346,9 @@ def decode_fetch_request_17(
                         o1.cluster_id = None
                     else:
                         e31: i64 = pos + n30 - 1
-                        if e31 > end:
-                            raise IndexError
-                        o1.cluster_id = buf[pos:e31].decode("utf-8", "replace")
+                        o1.cluster_id = text_at(buf, pos, e31)
                         pos = e31
                 elif t27 == 1:
-                    if pos + 13 > end:
-                        raise IndexError
                     o32_replica_id = int32_at(buf, pos)
                     o32_replica_epoch = int64_at(buf, pos + 4)
                     n33: i64 = buf[pos + 12]
@@ -1586,8 +1357,7 @@ def decode_fetch_request_17(
                     if n33:
                         o32.unknown_tagged_fields, pos = read_unknown_fields(buf, pos - 1)
                         left -= len(o32.unknown_tagged_fields)
-                        if left < 0 or len(o32.unknown_tagged_fields) > 1000000:
-                            raise IndexError
+                        check_count(len(o32.unknown_tagged_fields), left)
                 else:
                     d29, pos = read_raw_field(buf, pos, s28)
                     u26.append((t27, d29))
@@ -1606,8 +1376,6 @@ def decode_fetch_request_18(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 22 > end:
-            raise IndexError
         o1_max_wait_ms = int32_at(buf, pos)
         o1_min_bytes = int32_at(buf, pos + 4)
         o1_max_bytes = int32_at(buf, pos + 8)
@@ -1624,8 +1392,7 @@ def decode_fetch_request_18(
         if n2 * 18 > end - pos:
             raise IndexError
         left -= n2
-        if left < 0 or n2 > 1000000:
-            raise IndexError
+        check_count(n2, left)
         l3: list[Any] = []
         o1_topics = l3
         for _ in range(n2):
@@ -1642,13 +1409,10 @@ def decode_fetch_request_18(
             if n7 * 33 > end - pos:
                 raise IndexError
             left -= n7
-            if left < 0 or n7 > 1000000:
-                raise IndexError
+            check_count(n7, left)
             l8: list[Any] = []
             o6_partitions = l8
             for _ in range(n7):
-                if pos + 33 > end:
-                    raise IndexError
                 o11_partition = int32_at(buf, pos)
                 o11_current_leader_epoch = int32_at(buf, pos + 4)
                 o11_fetch_offset = int64_at(buf, pos + 8)
@@ -1670,8 +1434,7 @@ def decode_fetch_request_18(
                         n12, pos = read_uvarint(buf, pos - 1)
                         checked_tags(n12)
                     left -= n12
-                    if left < 0 or n12 > 1000000:
-                        raise IndexError
+                    check_count(n12, left)
                     u13: list[tuple[int, bytes]] = []
                     for _ in range(n12):
                         t14, s15, pos = read_tagged_field(buf, pos)
@@ -1681,8 +1444,6 @@ def decode_fetch_request_18(
                             o11.replica_directory_id = buf[pos : pos + 16]
                             pos += 16
                         elif t14 == 1:
-                            if pos + 8 > end:
-                                raise IndexError
                             o11.high_watermark = int64_at(buf, pos)
                             pos += 8
                         else:
@@ -1694,13 +1455,10 @@ def decode_fetch_request_18(
             if buf[pos]:
                 o6.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o6.unknown_tagged_fields)
-                if left < 0 or len(o6.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o6.unknown_tagged_fields), left)
             else:
                 pos += 1
             l3.append(v5)
-        if pos + 1 > end:
-            raise IndexError
         n17: i64 = buf[pos]
         pos += 1
         if n17 > 127:
@@ -1711,8 +1469,7 @@ def decode_fetch_request_18(
         if n17 * 18 > end - pos:
             raise IndexError
         left -= n17
-        if left < 0 or n17 > 1000000:
-            raise IndexError
+        check_count(n17, left)
         l18: list[Any] = []
         o1_forgotten_topics_data = l18
         for _ in range(n17):
@@ -1726,8 +1483,7 @@ def decode_fetch_request_18(
             if n22 == 0:
                 raise IndexError
             left -= n22 - 1
-            if left < 0 or n22 - 1 > 1000000:
-                raise IndexError
+            check_count(n22 - 1, left)
             if n22 < 9:
                 o21_partitions = list(unpack_from__l[n22 - 1](buf, pos))
             else:
@@ -1737,13 +1493,10 @@ def decode_fetch_request_18(
             if buf[pos]:
                 o21.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o21.unknown_tagged_fields)
-                if left < 0 or len(o21.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o21.unknown_tagged_fields), left)
             else:
                 pos += 1
             l18.append(v20)
-        if pos + 1 > end:
-            raise IndexError
         n23: i64 = buf[pos]
         pos += 1
         if n23 > 127:
@@ -1751,12 +1504,8 @@ def decode_fetch_request_18(
         if n23 == 0:
             raise IndexError
         e24: i64 = pos + n23 - 1
-        if e24 > end:
-            raise IndexError
-        o1_rack_id = buf[pos:e24].decode("utf-8", "replace")
+        o1_rack_id = text_at(buf, pos, e24)
         pos = e24
-        if pos + 1 > end:
-            raise IndexError
         n25: i64 = buf[pos]
         pos += 1
         message = o1 = FetchRequest(
@@ -1775,14 +1524,11 @@ def decode_fetch_request_18(
                 n25, pos = read_uvarint(buf, pos - 1)
                 checked_tags(n25)
             left -= n25
-            if left < 0 or n25 > 1000000:
-                raise IndexError
+            check_count(n25, left)
             u26: list[tuple[int, bytes]] = []
             for _ in range(n25):
                 t27, s28, pos = read_tagged_field(buf, pos)
                 if t27 == 0:
-                    if pos + 1 > end:
-                        raise IndexError
                     n30: i64 = buf[pos]
                     pos += 1
                     if n30 > 127:
@@ -1791,13 +1537,9 @@ def decode_fetch_request_18(
                         o1.cluster_id = None
                     else:
                         e31: i64 = pos + n30 - 1
-                        if e31 > end:
-                            raise IndexError
-                        o1.cluster_id = buf[pos:e31].decode("utf-8", "replace")
+                        o1.cluster_id = text_at(buf, pos, e31)
                         pos = e31
                 elif t27 == 1:
-                    if pos + 13 > end:
-                        raise IndexError
                     o32_replica_id = int32_at(buf, pos)
                     o32_replica_epoch = int64_at(buf, pos + 4)
                     n33: i64 = buf[pos + 12]
@@ -1806,8 +1548,7 @@ def decode_fetch_request_18(
                     if n33:
                         o32.unknown_tagged_fields, pos = read_unknown_fields(buf, pos - 1)
                         left -= len(o32.unknown_tagged_fields)
-                        if left < 0 or len(o32.unknown_tagged_fields) > 1000000:
-                            raise IndexError
+                        check_count(len(o32.unknown_tagged_fields), left)
                 else:
                     d29, pos = read_raw_field(buf, pos, s28)
                     u26.append((t27, d29))

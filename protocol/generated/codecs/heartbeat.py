@@ -11,7 +11,7 @@ from struct import Struct
 from struct import error as struct_error
 from typing import Any, Final
 
-from odradek.protocol.codec_parts import explained, int16_at, int32_at, long_string, refuse
+from odradek.protocol.codec_parts import check_count, explained, int16_at, int32_at, long_string, refuse, text_at
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -33,28 +33,20 @@ def decode_heartbeat_request_0(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 6 > end:
-            raise IndexError
         o1_generation_id = int32_at(buf, pos)
         n4 = int16_at(buf, pos + 4)
         pos += 6
         if n4 < 0:
             raise IndexError
         e5: i64 = pos + n4
-        if e5 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e5)
         pos = e5
         message = HeartbeatRequest(group_id=o1_group_id, generation_id=o1_generation_id, member_id=o1_member_id)
         return message, pos
@@ -71,40 +63,28 @@ def decode_heartbeat_request_3(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 6 > end:
-            raise IndexError
         o1_generation_id = int32_at(buf, pos)
         n4 = int16_at(buf, pos + 4)
         pos += 6
         if n4 < 0:
             raise IndexError
         e5: i64 = pos + n4
-        if e5 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e5)
         pos = e5
-        if pos + 2 > end:
-            raise IndexError
         n6 = int16_at(buf, pos)
         pos += 2
         if n6 < 0:
             o1_group_instance_id = None
         else:
             e7: i64 = pos + n6
-            if e7 > end:
-                raise IndexError
-            o1_group_instance_id = buf[pos:e7].decode("utf-8", "replace")
+            o1_group_instance_id = text_at(buf, pos, e7)
             pos = e7
         message = HeartbeatRequest(
             group_id=o1_group_id,
@@ -126,8 +106,6 @@ def decode_heartbeat_request_4(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -135,12 +113,8 @@ def decode_heartbeat_request_4(
         if n2 == 0:
             raise IndexError
         e3: i64 = pos + n2 - 1
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 5 > end:
-            raise IndexError
         o1_generation_id = int32_at(buf, pos)
         n4: i64 = buf[pos + 4]
         pos += 5
@@ -149,12 +123,8 @@ def decode_heartbeat_request_4(
         if n4 == 0:
             raise IndexError
         e5: i64 = pos + n4 - 1
-        if e5 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e5)
         pos = e5
-        if pos + 1 > end:
-            raise IndexError
         n6: i64 = buf[pos]
         pos += 1
         if n6 > 127:
@@ -163,9 +133,7 @@ def decode_heartbeat_request_4(
             o1_group_instance_id = None
         else:
             e7: i64 = pos + n6 - 1
-            if e7 > end:
-                raise IndexError
-            o1_group_instance_id = buf[pos:e7].decode("utf-8", "replace")
+            o1_group_instance_id = text_at(buf, pos, e7)
             pos = e7
         message = o1 = HeartbeatRequest(
             group_id=o1_group_id,
@@ -176,8 +144,7 @@ def decode_heartbeat_request_4(
         if buf[pos]:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         else:
             pos += 1
         return message, pos

@@ -11,7 +11,17 @@ from struct import Struct
 from struct import error as struct_error
 from typing import Any, Final
 
-from odradek.protocol.codec_parts import BYTE, explained, int16_at, int32_at, long_length, long_string, refuse
+from odradek.protocol.codec_parts import (
+    BYTE,
+    check_count,
+    explained,
+    int16_at,
+    int32_at,
+    long_length,
+    long_string,
+    refuse,
+    text_at,
+)
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
@@ -38,42 +48,28 @@ def decode_join_group_request_0(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 6 > end:
-            raise IndexError
         o1_session_timeout_ms = int32_at(buf, pos)
         n4 = int16_at(buf, pos + 4)
         pos += 6
         if n4 < 0:
             raise IndexError
         e5: i64 = pos + n4
-        if e5 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e5)
         pos = e5
-        if pos + 2 > end:
-            raise IndexError
         n6 = int16_at(buf, pos)
         pos += 2
         if n6 < 0:
             raise IndexError
         e7: i64 = pos + n6
-        if e7 > end:
-            raise IndexError
-        o1_protocol_type = buf[pos:e7].decode("utf-8", "replace")
+        o1_protocol_type = text_at(buf, pos, e7)
         pos = e7
-        if pos + 4 > end:
-            raise IndexError
         n8 = int32_at(buf, pos)
         pos += 4
         if n8 < 0:
@@ -81,24 +77,17 @@ def decode_join_group_request_0(
         if n8 * 6 > end - pos:
             raise IndexError
         left -= n8
-        if left < 0 or n8 > 1000000:
-            raise IndexError
+        check_count(n8, left)
         l9: list[Any] = []
         o1_protocols = l9
         for _ in range(n8):
-            if pos + 2 > end:
-                raise IndexError
             n13 = int16_at(buf, pos)
             pos += 2
             if n13 < 0:
                 raise IndexError
             e14: i64 = pos + n13
-            if e14 > end:
-                raise IndexError
-            o12_name = buf[pos:e14].decode("utf-8", "replace")
+            o12_name = text_at(buf, pos, e14)
             pos = e14
-            if pos + 4 > end:
-                raise IndexError
             n15 = int32_at(buf, pos)
             pos += 4
             if n15 < 0:
@@ -131,19 +120,13 @@ def decode_join_group_request_1(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 10 > end:
-            raise IndexError
         o1_session_timeout_ms = int32_at(buf, pos)
         o1_rebalance_timeout_ms = int32_at(buf, pos + 4)
         n4 = int16_at(buf, pos + 8)
@@ -151,23 +134,15 @@ def decode_join_group_request_1(
         if n4 < 0:
             raise IndexError
         e5: i64 = pos + n4
-        if e5 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e5)
         pos = e5
-        if pos + 2 > end:
-            raise IndexError
         n6 = int16_at(buf, pos)
         pos += 2
         if n6 < 0:
             raise IndexError
         e7: i64 = pos + n6
-        if e7 > end:
-            raise IndexError
-        o1_protocol_type = buf[pos:e7].decode("utf-8", "replace")
+        o1_protocol_type = text_at(buf, pos, e7)
         pos = e7
-        if pos + 4 > end:
-            raise IndexError
         n8 = int32_at(buf, pos)
         pos += 4
         if n8 < 0:
@@ -175,24 +150,17 @@ def decode_join_group_request_1(
         if n8 * 6 > end - pos:
             raise IndexError
         left -= n8
-        if left < 0 or n8 > 1000000:
-            raise IndexError
+        check_count(n8, left)
         l9: list[Any] = []
         o1_protocols = l9
         for _ in range(n8):
-            if pos + 2 > end:
-                raise IndexError
             n13 = int16_at(buf, pos)
             pos += 2
             if n13 < 0:
                 raise IndexError
             e14: i64 = pos + n13
-            if e14 > end:
-                raise IndexError
-            o12_name = buf[pos:e14].decode("utf-8", "replace")
+            o12_name = text_at(buf, pos, e14)
             pos = e14
-            if pos + 4 > end:
-                raise IndexError
             n15 = int32_at(buf, pos)
             pos += 4
             if n15 < 0:
@@ -226,19 +194,13 @@ def decode_join_group_request_5(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 10 > end:
-            raise IndexError
         o1_session_timeout_ms = int32_at(buf, pos)
         o1_rebalance_timeout_ms = int32_at(buf, pos + 4)
         n4 = int16_at(buf, pos + 8)
@@ -246,35 +208,23 @@ def decode_join_group_request_5(
         if n4 < 0:
             raise IndexError
         e5: i64 = pos + n4
-        if e5 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e5)
         pos = e5
-        if pos + 2 > end:
-            raise IndexError
         n6 = int16_at(buf, pos)
         pos += 2
         if n6 < 0:
             o1_group_instance_id = None
         else:
             e7: i64 = pos + n6
-            if e7 > end:
-                raise IndexError
-            o1_group_instance_id = buf[pos:e7].decode("utf-8", "replace")
+            o1_group_instance_id = text_at(buf, pos, e7)
             pos = e7
-        if pos + 2 > end:
-            raise IndexError
         n8 = int16_at(buf, pos)
         pos += 2
         if n8 < 0:
             raise IndexError
         e9: i64 = pos + n8
-        if e9 > end:
-            raise IndexError
-        o1_protocol_type = buf[pos:e9].decode("utf-8", "replace")
+        o1_protocol_type = text_at(buf, pos, e9)
         pos = e9
-        if pos + 4 > end:
-            raise IndexError
         n10 = int32_at(buf, pos)
         pos += 4
         if n10 < 0:
@@ -282,24 +232,17 @@ def decode_join_group_request_5(
         if n10 * 6 > end - pos:
             raise IndexError
         left -= n10
-        if left < 0 or n10 > 1000000:
-            raise IndexError
+        check_count(n10, left)
         l11: list[Any] = []
         o1_protocols = l11
         for _ in range(n10):
-            if pos + 2 > end:
-                raise IndexError
             n15 = int16_at(buf, pos)
             pos += 2
             if n15 < 0:
                 raise IndexError
             e16: i64 = pos + n15
-            if e16 > end:
-                raise IndexError
-            o14_name = buf[pos:e16].decode("utf-8", "replace")
+            o14_name = text_at(buf, pos, e16)
             pos = e16
-            if pos + 4 > end:
-                raise IndexError
             n17 = int32_at(buf, pos)
             pos += 4
             if n17 < 0:
@@ -334,8 +277,6 @@ def decode_join_group_request_6(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -343,12 +284,8 @@ def decode_join_group_request_6(
         if n2 == 0:
             raise IndexError
         e3: i64 = pos + n2 - 1
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 9 > end:
-            raise IndexError
         o1_session_timeout_ms = int32_at(buf, pos)
         o1_rebalance_timeout_ms = int32_at(buf, pos + 4)
         n4: i64 = buf[pos + 8]
@@ -358,12 +295,8 @@ def decode_join_group_request_6(
         if n4 == 0:
             raise IndexError
         e5: i64 = pos + n4 - 1
-        if e5 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e5)
         pos = e5
-        if pos + 1 > end:
-            raise IndexError
         n6: i64 = buf[pos]
         pos += 1
         if n6 > 127:
@@ -372,12 +305,8 @@ def decode_join_group_request_6(
             o1_group_instance_id = None
         else:
             e7: i64 = pos + n6 - 1
-            if e7 > end:
-                raise IndexError
-            o1_group_instance_id = buf[pos:e7].decode("utf-8", "replace")
+            o1_group_instance_id = text_at(buf, pos, e7)
             pos = e7
-        if pos + 1 > end:
-            raise IndexError
         n8: i64 = buf[pos]
         pos += 1
         if n8 > 127:
@@ -385,12 +314,8 @@ def decode_join_group_request_6(
         if n8 == 0:
             raise IndexError
         e9: i64 = pos + n8 - 1
-        if e9 > end:
-            raise IndexError
-        o1_protocol_type = buf[pos:e9].decode("utf-8", "replace")
+        o1_protocol_type = text_at(buf, pos, e9)
         pos = e9
-        if pos + 1 > end:
-            raise IndexError
         n10: i64 = buf[pos]
         pos += 1
         if n10 > 127:
@@ -401,13 +326,10 @@ def decode_join_group_request_6(
         if n10 * 3 > end - pos:
             raise IndexError
         left -= n10
-        if left < 0 or n10 > 1000000:
-            raise IndexError
+        check_count(n10, left)
         l11: list[Any] = []
         o1_protocols = l11
         for _ in range(n10):
-            if pos + 1 > end:
-                raise IndexError
             n15: i64 = buf[pos]
             pos += 1
             if n15 > 127:
@@ -415,12 +337,8 @@ def decode_join_group_request_6(
             if n15 == 0:
                 raise IndexError
             e16: i64 = pos + n15 - 1
-            if e16 > end:
-                raise IndexError
-            o14_name = buf[pos:e16].decode("utf-8", "replace")
+            o14_name = text_at(buf, pos, e16)
             pos = e16
-            if pos + 1 > end:
-                raise IndexError
             n17: i64 = buf[pos]
             pos += 1
             if n17 > 127:
@@ -436,8 +354,7 @@ def decode_join_group_request_6(
             if buf[pos]:
                 o14.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o14.unknown_tagged_fields)
-                if left < 0 or len(o14.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o14.unknown_tagged_fields), left)
             else:
                 pos += 1
             l11.append(v13)
@@ -453,8 +370,7 @@ def decode_join_group_request_6(
         if buf[pos]:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         else:
             pos += 1
         return message, pos
@@ -471,8 +387,6 @@ def decode_join_group_request_8(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -480,12 +394,8 @@ def decode_join_group_request_8(
         if n2 == 0:
             raise IndexError
         e3: i64 = pos + n2 - 1
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 9 > end:
-            raise IndexError
         o1_session_timeout_ms = int32_at(buf, pos)
         o1_rebalance_timeout_ms = int32_at(buf, pos + 4)
         n4: i64 = buf[pos + 8]
@@ -495,12 +405,8 @@ def decode_join_group_request_8(
         if n4 == 0:
             raise IndexError
         e5: i64 = pos + n4 - 1
-        if e5 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e5)
         pos = e5
-        if pos + 1 > end:
-            raise IndexError
         n6: i64 = buf[pos]
         pos += 1
         if n6 > 127:
@@ -509,12 +415,8 @@ def decode_join_group_request_8(
             o1_group_instance_id = None
         else:
             e7: i64 = pos + n6 - 1
-            if e7 > end:
-                raise IndexError
-            o1_group_instance_id = buf[pos:e7].decode("utf-8", "replace")
+            o1_group_instance_id = text_at(buf, pos, e7)
             pos = e7
-        if pos + 1 > end:
-            raise IndexError
         n8: i64 = buf[pos]
         pos += 1
         if n8 > 127:
@@ -522,12 +424,8 @@ def decode_join_group_request_8(
         if n8 == 0:
             raise IndexError
         e9: i64 = pos + n8 - 1
-        if e9 > end:
-            raise IndexError
-        o1_protocol_type = buf[pos:e9].decode("utf-8", "replace")
+        o1_protocol_type = text_at(buf, pos, e9)
         pos = e9
-        if pos + 1 > end:
-            raise IndexError
         n10: i64 = buf[pos]
         pos += 1
         if n10 > 127:
@@ -538,13 +436,10 @@ def decode_join_group_request_8(
         if n10 * 3 > end - pos:
             raise IndexError
         left -= n10
-        if left < 0 or n10 > 1000000:
-            raise IndexError
+        check_count(n10, left)
         l11: list[Any] = []
         o1_protocols = l11
         for _ in range(n10):
-            if pos + 1 > end:
-                raise IndexError
             n15: i64 = buf[pos]
             pos += 1
             if n15 > 127:
@@ -552,12 +447,8 @@ def decode_join_group_request_8(
             if n15 == 0:
                 raise IndexError
             e16: i64 = pos + n15 - 1
-            if e16 > end:
-                raise IndexError
-            o14_name = buf[pos:e16].decode("utf-8", "replace")
+            o14_name = text_at(buf, pos, e16)
             pos = e16
-            if pos + 1 > end:
-                raise IndexError
             n17: i64 = buf[pos]
             pos += 1
             if n17 > 127:
@@ -573,13 +464,10 @@ def decode_join_group_request_8(
             if buf[pos]:
                 o14.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o14.unknown_tagged_fields)
-                if left < 0 or len(o14.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o14.unknown_tagged_fields), left)
             else:
                 pos += 1
             l11.append(v13)
-        if pos + 1 > end:
-            raise IndexError
         n19: i64 = buf[pos]
         pos += 1
         if n19 > 127:
@@ -588,9 +476,7 @@ def decode_join_group_request_8(
             o1_reason = None
         else:
             e20: i64 = pos + n19 - 1
-            if e20 > end:
-                raise IndexError
-            o1_reason = buf[pos:e20].decode("utf-8", "replace")
+            o1_reason = text_at(buf, pos, e20)
             pos = e20
         message = o1 = JoinGroupRequest(
             group_id=o1_group_id,
@@ -605,8 +491,7 @@ def decode_join_group_request_8(
         if buf[pos]:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         else:
             pos += 1
         return message, pos

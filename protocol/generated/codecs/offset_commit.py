@@ -11,7 +11,18 @@ from struct import Struct
 from struct import error as struct_error
 from typing import Any, Final
 
-from odradek.protocol.codec_parts import BYTE, explained, int16_at, int32_at, int64_at, long_length, long_string, refuse
+from odradek.protocol.codec_parts import (
+    BYTE,
+    check_count,
+    explained,
+    int16_at,
+    int32_at,
+    int64_at,
+    long_length,
+    long_string,
+    refuse,
+    text_at,
+)
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.messages.offset_commit import (
@@ -43,19 +54,13 @@ def decode_offset_commit_request_0(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 4 > end:
-            raise IndexError
         n4 = int32_at(buf, pos)
         pos += 4
         if n4 < 0:
@@ -63,24 +68,17 @@ def decode_offset_commit_request_0(
         if n4 * 6 > end - pos:
             raise IndexError
         left -= n4
-        if left < 0 or n4 > 1000000:
-            raise IndexError
+        check_count(n4, left)
         l5: list[Any] = []
         o1_topics = l5
         for _ in range(n4):
-            if pos + 2 > end:
-                raise IndexError
             n9 = int16_at(buf, pos)
             pos += 2
             if n9 < 0:
                 raise IndexError
             e10: i64 = pos + n9
-            if e10 > end:
-                raise IndexError
-            o8_name = buf[pos:e10].decode("utf-8", "replace")
+            o8_name = text_at(buf, pos, e10)
             pos = e10
-            if pos + 4 > end:
-                raise IndexError
             n11 = int32_at(buf, pos)
             pos += 4
             if n11 < 0:
@@ -88,13 +86,10 @@ def decode_offset_commit_request_0(
             if n11 * 14 > end - pos:
                 raise IndexError
             left -= n11
-            if left < 0 or n11 > 1000000:
-                raise IndexError
+            check_count(n11, left)
             l12: list[Any] = []
             o8_partitions = l12
             for _ in range(n11):
-                if pos + 14 > end:
-                    raise IndexError
                 o15_partition_index = int32_at(buf, pos)
                 o15_committed_offset = int64_at(buf, pos + 4)
                 n16 = int16_at(buf, pos + 12)
@@ -103,9 +98,7 @@ def decode_offset_commit_request_0(
                     o15_committed_metadata = None
                 else:
                     e17: i64 = pos + n16
-                    if e17 > end:
-                        raise IndexError
-                    o15_committed_metadata = buf[pos:e17].decode("utf-8", "replace")
+                    o15_committed_metadata = text_at(buf, pos, e17)
                     pos = e17
                 v14 = OffsetCommitRequestPartition(
                     partition_index=o15_partition_index,
@@ -130,31 +123,21 @@ def decode_offset_commit_request_1(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 6 > end:
-            raise IndexError
         o1_generation_id_or_member_epoch = int32_at(buf, pos)
         n4 = int16_at(buf, pos + 4)
         pos += 6
         if n4 < 0:
             raise IndexError
         e5: i64 = pos + n4
-        if e5 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e5)
         pos = e5
-        if pos + 4 > end:
-            raise IndexError
         n6 = int32_at(buf, pos)
         pos += 4
         if n6 < 0:
@@ -162,24 +145,17 @@ def decode_offset_commit_request_1(
         if n6 * 6 > end - pos:
             raise IndexError
         left -= n6
-        if left < 0 or n6 > 1000000:
-            raise IndexError
+        check_count(n6, left)
         l7: list[Any] = []
         o1_topics = l7
         for _ in range(n6):
-            if pos + 2 > end:
-                raise IndexError
             n11 = int16_at(buf, pos)
             pos += 2
             if n11 < 0:
                 raise IndexError
             e12: i64 = pos + n11
-            if e12 > end:
-                raise IndexError
-            o10_name = buf[pos:e12].decode("utf-8", "replace")
+            o10_name = text_at(buf, pos, e12)
             pos = e12
-            if pos + 4 > end:
-                raise IndexError
             n13 = int32_at(buf, pos)
             pos += 4
             if n13 < 0:
@@ -187,13 +163,10 @@ def decode_offset_commit_request_1(
             if n13 * 22 > end - pos:
                 raise IndexError
             left -= n13
-            if left < 0 or n13 > 1000000:
-                raise IndexError
+            check_count(n13, left)
             l14: list[Any] = []
             o10_partitions = l14
             for _ in range(n13):
-                if pos + 22 > end:
-                    raise IndexError
                 o17_partition_index = int32_at(buf, pos)
                 o17_committed_offset = int64_at(buf, pos + 4)
                 o17_commit_timestamp = int64_at(buf, pos + 12)
@@ -203,9 +176,7 @@ def decode_offset_commit_request_1(
                     o17_committed_metadata = None
                 else:
                     e19: i64 = pos + n18
-                    if e19 > end:
-                        raise IndexError
-                    o17_committed_metadata = buf[pos:e19].decode("utf-8", "replace")
+                    o17_committed_metadata = text_at(buf, pos, e19)
                     pos = e19
                 v16 = OffsetCommitRequestPartition(
                     partition_index=o17_partition_index,
@@ -236,31 +207,21 @@ def decode_offset_commit_request_2(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 6 > end:
-            raise IndexError
         o1_generation_id_or_member_epoch = int32_at(buf, pos)
         n4 = int16_at(buf, pos + 4)
         pos += 6
         if n4 < 0:
             raise IndexError
         e5: i64 = pos + n4
-        if e5 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e5)
         pos = e5
-        if pos + 12 > end:
-            raise IndexError
         o1_retention_time_ms = int64_at(buf, pos)
         n6 = int32_at(buf, pos + 8)
         pos += 12
@@ -269,24 +230,17 @@ def decode_offset_commit_request_2(
         if n6 * 6 > end - pos:
             raise IndexError
         left -= n6
-        if left < 0 or n6 > 1000000:
-            raise IndexError
+        check_count(n6, left)
         l7: list[Any] = []
         o1_topics = l7
         for _ in range(n6):
-            if pos + 2 > end:
-                raise IndexError
             n11 = int16_at(buf, pos)
             pos += 2
             if n11 < 0:
                 raise IndexError
             e12: i64 = pos + n11
-            if e12 > end:
-                raise IndexError
-            o10_name = buf[pos:e12].decode("utf-8", "replace")
+            o10_name = text_at(buf, pos, e12)
             pos = e12
-            if pos + 4 > end:
-                raise IndexError
             n13 = int32_at(buf, pos)
             pos += 4
             if n13 < 0:
@@ -294,13 +248,10 @@ def decode_offset_commit_request_2(
             if n13 * 14 > end - pos:
                 raise IndexError
             left -= n13
-            if left < 0 or n13 > 1000000:
-                raise IndexError
+            check_count(n13, left)
             l14: list[Any] = []
             o10_partitions = l14
             for _ in range(n13):
-                if pos + 14 > end:
-                    raise IndexError
                 o17_partition_index = int32_at(buf, pos)
                 o17_committed_offset = int64_at(buf, pos + 4)
                 n18 = int16_at(buf, pos + 12)
@@ -309,9 +260,7 @@ def decode_offset_commit_request_2(
                     o17_committed_metadata = None
                 else:
                     e19: i64 = pos + n18
-                    if e19 > end:
-                        raise IndexError
-                    o17_committed_metadata = buf[pos:e19].decode("utf-8", "replace")
+                    o17_committed_metadata = text_at(buf, pos, e19)
                     pos = e19
                 v16 = OffsetCommitRequestPartition(
                     partition_index=o17_partition_index,
@@ -342,31 +291,21 @@ def decode_offset_commit_request_5(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 6 > end:
-            raise IndexError
         o1_generation_id_or_member_epoch = int32_at(buf, pos)
         n4 = int16_at(buf, pos + 4)
         pos += 6
         if n4 < 0:
             raise IndexError
         e5: i64 = pos + n4
-        if e5 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e5)
         pos = e5
-        if pos + 4 > end:
-            raise IndexError
         n6 = int32_at(buf, pos)
         pos += 4
         if n6 < 0:
@@ -374,24 +313,17 @@ def decode_offset_commit_request_5(
         if n6 * 6 > end - pos:
             raise IndexError
         left -= n6
-        if left < 0 or n6 > 1000000:
-            raise IndexError
+        check_count(n6, left)
         l7: list[Any] = []
         o1_topics = l7
         for _ in range(n6):
-            if pos + 2 > end:
-                raise IndexError
             n11 = int16_at(buf, pos)
             pos += 2
             if n11 < 0:
                 raise IndexError
             e12: i64 = pos + n11
-            if e12 > end:
-                raise IndexError
-            o10_name = buf[pos:e12].decode("utf-8", "replace")
+            o10_name = text_at(buf, pos, e12)
             pos = e12
-            if pos + 4 > end:
-                raise IndexError
             n13 = int32_at(buf, pos)
             pos += 4
             if n13 < 0:
@@ -399,13 +331,10 @@ def decode_offset_commit_request_5(
             if n13 * 14 > end - pos:
                 raise IndexError
             left -= n13
-            if left < 0 or n13 > 1000000:
-                raise IndexError
+            check_count(n13, left)
             l14: list[Any] = []
             o10_partitions = l14
             for _ in range(n13):
-                if pos + 14 > end:
-                    raise IndexError
                 o17_partition_index = int32_at(buf, pos)
                 o17_committed_offset = int64_at(buf, pos + 4)
                 n18 = int16_at(buf, pos + 12)
@@ -414,9 +343,7 @@ def decode_offset_commit_request_5(
                     o17_committed_metadata = None
                 else:
                     e19: i64 = pos + n18
-                    if e19 > end:
-                        raise IndexError
-                    o17_committed_metadata = buf[pos:e19].decode("utf-8", "replace")
+                    o17_committed_metadata = text_at(buf, pos, e19)
                     pos = e19
                 v16 = OffsetCommitRequestPartition(
                     partition_index=o17_partition_index,
@@ -446,31 +373,21 @@ def decode_offset_commit_request_6(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 6 > end:
-            raise IndexError
         o1_generation_id_or_member_epoch = int32_at(buf, pos)
         n4 = int16_at(buf, pos + 4)
         pos += 6
         if n4 < 0:
             raise IndexError
         e5: i64 = pos + n4
-        if e5 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e5)
         pos = e5
-        if pos + 4 > end:
-            raise IndexError
         n6 = int32_at(buf, pos)
         pos += 4
         if n6 < 0:
@@ -478,24 +395,17 @@ def decode_offset_commit_request_6(
         if n6 * 6 > end - pos:
             raise IndexError
         left -= n6
-        if left < 0 or n6 > 1000000:
-            raise IndexError
+        check_count(n6, left)
         l7: list[Any] = []
         o1_topics = l7
         for _ in range(n6):
-            if pos + 2 > end:
-                raise IndexError
             n11 = int16_at(buf, pos)
             pos += 2
             if n11 < 0:
                 raise IndexError
             e12: i64 = pos + n11
-            if e12 > end:
-                raise IndexError
-            o10_name = buf[pos:e12].decode("utf-8", "replace")
+            o10_name = text_at(buf, pos, e12)
             pos = e12
-            if pos + 4 > end:
-                raise IndexError
             n13 = int32_at(buf, pos)
             pos += 4
             if n13 < 0:
@@ -503,13 +413,10 @@ def decode_offset_commit_request_6(
             if n13 * 18 > end - pos:
                 raise IndexError
             left -= n13
-            if left < 0 or n13 > 1000000:
-                raise IndexError
+            check_count(n13, left)
             l14: list[Any] = []
             o10_partitions = l14
             for _ in range(n13):
-                if pos + 18 > end:
-                    raise IndexError
                 o17_partition_index = int32_at(buf, pos)
                 o17_committed_offset = int64_at(buf, pos + 4)
                 o17_committed_leader_epoch = int32_at(buf, pos + 12)
@@ -519,9 +426,7 @@ def decode_offset_commit_request_6(
                     o17_committed_metadata = None
                 else:
                     e19: i64 = pos + n18
-                    if e19 > end:
-                        raise IndexError
-                    o17_committed_metadata = buf[pos:e19].decode("utf-8", "replace")
+                    o17_committed_metadata = text_at(buf, pos, e19)
                     pos = e19
                 v16 = OffsetCommitRequestPartition(
                     partition_index=o17_partition_index,
@@ -552,43 +457,29 @@ def decode_offset_commit_request_7(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 6 > end:
-            raise IndexError
         o1_generation_id_or_member_epoch = int32_at(buf, pos)
         n4 = int16_at(buf, pos + 4)
         pos += 6
         if n4 < 0:
             raise IndexError
         e5: i64 = pos + n4
-        if e5 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e5)
         pos = e5
-        if pos + 2 > end:
-            raise IndexError
         n6 = int16_at(buf, pos)
         pos += 2
         if n6 < 0:
             o1_group_instance_id = None
         else:
             e7: i64 = pos + n6
-            if e7 > end:
-                raise IndexError
-            o1_group_instance_id = buf[pos:e7].decode("utf-8", "replace")
+            o1_group_instance_id = text_at(buf, pos, e7)
             pos = e7
-        if pos + 4 > end:
-            raise IndexError
         n8 = int32_at(buf, pos)
         pos += 4
         if n8 < 0:
@@ -596,24 +487,17 @@ def decode_offset_commit_request_7(
         if n8 * 6 > end - pos:
             raise IndexError
         left -= n8
-        if left < 0 or n8 > 1000000:
-            raise IndexError
+        check_count(n8, left)
         l9: list[Any] = []
         o1_topics = l9
         for _ in range(n8):
-            if pos + 2 > end:
-                raise IndexError
             n13 = int16_at(buf, pos)
             pos += 2
             if n13 < 0:
                 raise IndexError
             e14: i64 = pos + n13
-            if e14 > end:
-                raise IndexError
-            o12_name = buf[pos:e14].decode("utf-8", "replace")
+            o12_name = text_at(buf, pos, e14)
             pos = e14
-            if pos + 4 > end:
-                raise IndexError
             n15 = int32_at(buf, pos)
             pos += 4
             if n15 < 0:
@@ -621,13 +505,10 @@ def decode_offset_commit_request_7(
             if n15 * 18 > end - pos:
                 raise IndexError
             left -= n15
-            if left < 0 or n15 > 1000000:
-                raise IndexError
+            check_count(n15, left)
             l16: list[Any] = []
             o12_partitions = l16
             for _ in range(n15):
-                if pos + 18 > end:
-                    raise IndexError
                 o19_partition_index = int32_at(buf, pos)
                 o19_committed_offset = int64_at(buf, pos + 4)
                 o19_committed_leader_epoch = int32_at(buf, pos + 12)
@@ -637,9 +518,7 @@ def decode_offset_commit_request_7(
                     o19_committed_metadata = None
                 else:
                     e21: i64 = pos + n20
-                    if e21 > end:
-                        raise IndexError
-                    o19_committed_metadata = buf[pos:e21].decode("utf-8", "replace")
+                    o19_committed_metadata = text_at(buf, pos, e21)
                     pos = e21
                 v18 = OffsetCommitRequestPartition(
                     partition_index=o19_partition_index,
@@ -671,8 +550,6 @@ def decode_offset_commit_request_8(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -680,12 +557,8 @@ def decode_offset_commit_request_8(
         if n2 == 0:
             raise IndexError
         e3: i64 = pos + n2 - 1
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 5 > end:
-            raise IndexError
         o1_generation_id_or_member_epoch = int32_at(buf, pos)
         n4: i64 = buf[pos + 4]
         pos += 5
@@ -694,12 +567,8 @@ def decode_offset_commit_request_8(
         if n4 == 0:
             raise IndexError
         e5: i64 = pos + n4 - 1
-        if e5 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e5)
         pos = e5
-        if pos + 1 > end:
-            raise IndexError
         n6: i64 = buf[pos]
         pos += 1
         if n6 > 127:
@@ -708,12 +577,8 @@ def decode_offset_commit_request_8(
             o1_group_instance_id = None
         else:
             e7: i64 = pos + n6 - 1
-            if e7 > end:
-                raise IndexError
-            o1_group_instance_id = buf[pos:e7].decode("utf-8", "replace")
+            o1_group_instance_id = text_at(buf, pos, e7)
             pos = e7
-        if pos + 1 > end:
-            raise IndexError
         n8: i64 = buf[pos]
         pos += 1
         if n8 > 127:
@@ -724,13 +589,10 @@ def decode_offset_commit_request_8(
         if n8 * 3 > end - pos:
             raise IndexError
         left -= n8
-        if left < 0 or n8 > 1000000:
-            raise IndexError
+        check_count(n8, left)
         l9: list[Any] = []
         o1_topics = l9
         for _ in range(n8):
-            if pos + 1 > end:
-                raise IndexError
             n13: i64 = buf[pos]
             pos += 1
             if n13 > 127:
@@ -738,12 +600,8 @@ def decode_offset_commit_request_8(
             if n13 == 0:
                 raise IndexError
             e14: i64 = pos + n13 - 1
-            if e14 > end:
-                raise IndexError
-            o12_name = buf[pos:e14].decode("utf-8", "replace")
+            o12_name = text_at(buf, pos, e14)
             pos = e14
-            if pos + 1 > end:
-                raise IndexError
             n15: i64 = buf[pos]
             pos += 1
             if n15 > 127:
@@ -754,13 +612,10 @@ def decode_offset_commit_request_8(
             if n15 * 18 > end - pos:
                 raise IndexError
             left -= n15
-            if left < 0 or n15 > 1000000:
-                raise IndexError
+            check_count(n15, left)
             l16: list[Any] = []
             o12_partitions = l16
             for _ in range(n15):
-                if pos + 17 > end:
-                    raise IndexError
                 o19_partition_index = int32_at(buf, pos)
                 o19_committed_offset = int64_at(buf, pos + 4)
                 o19_committed_leader_epoch = int32_at(buf, pos + 12)
@@ -772,9 +627,7 @@ def decode_offset_commit_request_8(
                     o19_committed_metadata = None
                 else:
                     e21: i64 = pos + n20 - 1
-                    if e21 > end:
-                        raise IndexError
-                    o19_committed_metadata = buf[pos:e21].decode("utf-8", "replace")
+                    o19_committed_metadata = text_at(buf, pos, e21)
                     pos = e21
                 v18 = o19 = OffsetCommitRequestPartition(
                     partition_index=o19_partition_index,
@@ -785,8 +638,7 @@ def decode_offset_commit_request_8(
                 if buf[pos]:
                     o19.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                     left -= len(o19.unknown_tagged_fields)
-                    if left < 0 or len(o19.unknown_tagged_fields) > 1000000:
-                        raise IndexError
+                    check_count(len(o19.unknown_tagged_fields), left)
                 else:
                     pos += 1
                 l16.append(v18)
@@ -794,8 +646,7 @@ def decode_offset_commit_request_8(
             if buf[pos]:
                 o12.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o12.unknown_tagged_fields)
-                if left < 0 or len(o12.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o12.unknown_tagged_fields), left)
             else:
                 pos += 1
             l9.append(v11)
@@ -809,8 +660,7 @@ def decode_offset_commit_request_8(
         if buf[pos]:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         else:
             pos += 1
         return message, pos
@@ -827,8 +677,6 @@ def decode_offset_commit_request_10(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -836,12 +684,8 @@ def decode_offset_commit_request_10(
         if n2 == 0:
             raise IndexError
         e3: i64 = pos + n2 - 1
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 5 > end:
-            raise IndexError
         o1_generation_id_or_member_epoch = int32_at(buf, pos)
         n4: i64 = buf[pos + 4]
         pos += 5
@@ -850,12 +694,8 @@ def decode_offset_commit_request_10(
         if n4 == 0:
             raise IndexError
         e5: i64 = pos + n4 - 1
-        if e5 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e5)
         pos = e5
-        if pos + 1 > end:
-            raise IndexError
         n6: i64 = buf[pos]
         pos += 1
         if n6 > 127:
@@ -864,12 +704,8 @@ def decode_offset_commit_request_10(
             o1_group_instance_id = None
         else:
             e7: i64 = pos + n6 - 1
-            if e7 > end:
-                raise IndexError
-            o1_group_instance_id = buf[pos:e7].decode("utf-8", "replace")
+            o1_group_instance_id = text_at(buf, pos, e7)
             pos = e7
-        if pos + 1 > end:
-            raise IndexError
         n8: i64 = buf[pos]
         pos += 1
         if n8 > 127:
@@ -880,8 +716,7 @@ def decode_offset_commit_request_10(
         if n8 * 18 > end - pos:
             raise IndexError
         left -= n8
-        if left < 0 or n8 > 1000000:
-            raise IndexError
+        check_count(n8, left)
         l9: list[Any] = []
         o1_topics = l9
         for _ in range(n8):
@@ -898,13 +733,10 @@ def decode_offset_commit_request_10(
             if n13 * 18 > end - pos:
                 raise IndexError
             left -= n13
-            if left < 0 or n13 > 1000000:
-                raise IndexError
+            check_count(n13, left)
             l14: list[Any] = []
             o12_partitions = l14
             for _ in range(n13):
-                if pos + 17 > end:
-                    raise IndexError
                 o17_partition_index = int32_at(buf, pos)
                 o17_committed_offset = int64_at(buf, pos + 4)
                 o17_committed_leader_epoch = int32_at(buf, pos + 12)
@@ -916,9 +748,7 @@ def decode_offset_commit_request_10(
                     o17_committed_metadata = None
                 else:
                     e19: i64 = pos + n18 - 1
-                    if e19 > end:
-                        raise IndexError
-                    o17_committed_metadata = buf[pos:e19].decode("utf-8", "replace")
+                    o17_committed_metadata = text_at(buf, pos, e19)
                     pos = e19
                 v16 = o17 = OffsetCommitRequestPartition(
                     partition_index=o17_partition_index,
@@ -929,8 +759,7 @@ def decode_offset_commit_request_10(
                 if buf[pos]:
                     o17.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                     left -= len(o17.unknown_tagged_fields)
-                    if left < 0 or len(o17.unknown_tagged_fields) > 1000000:
-                        raise IndexError
+                    check_count(len(o17.unknown_tagged_fields), left)
                 else:
                     pos += 1
                 l14.append(v16)
@@ -938,8 +767,7 @@ def decode_offset_commit_request_10(
             if buf[pos]:
                 o12.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o12.unknown_tagged_fields)
-                if left < 0 or len(o12.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o12.unknown_tagged_fields), left)
             else:
                 pos += 1
             l9.append(v11)
@@ -953,8 +781,7 @@ def decode_offset_commit_request_10(
         if buf[pos]:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         else:
             pos += 1
         return message, pos

@@ -11,7 +11,18 @@ from struct import Struct
 from struct import error as struct_error
 from typing import Any, Final
 
-from odradek.protocol.codec_parts import BYTE, WINDOW, explained, int16_at, int32_at, long_length, long_string, refuse
+from odradek.protocol.codec_parts import (
+    BYTE,
+    WINDOW,
+    check_count,
+    explained,
+    int16_at,
+    int32_at,
+    long_length,
+    long_string,
+    refuse,
+    text_at,
+)
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.messages.produce import (
@@ -51,8 +62,6 @@ def decode_produce_request_0(
         last: i64 = len(source) - base
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 10 > end:
-            raise IndexError
         o1_acks = int16_at(buf, pos)
         o1_timeout_ms = int32_at(buf, pos + 2)
         n2 = int32_at(buf, pos + 6)
@@ -62,24 +71,17 @@ def decode_produce_request_0(
         if n2 * 6 > last - pos:
             raise IndexError
         left -= n2
-        if left < 0 or n2 > 1000000:
-            raise IndexError
+        check_count(n2, left)
         l3: list[Any] = []
         o1_topic_data = l3
         for _ in range(n2):
-            if pos + 2 > end:
-                raise IndexError
             n7 = int16_at(buf, pos)
             pos += 2
             if n7 < 0:
                 raise IndexError
             e8: i64 = pos + n7
-            if e8 > end:
-                raise IndexError
-            o6_name = buf[pos:e8].decode("utf-8", "replace")
+            o6_name = text_at(buf, pos, e8)
             pos = e8
-            if pos + 4 > end:
-                raise IndexError
             n9 = int32_at(buf, pos)
             pos += 4
             if n9 < 0:
@@ -87,13 +89,10 @@ def decode_produce_request_0(
             if n9 * 8 > last - pos:
                 raise IndexError
             left -= n9
-            if left < 0 or n9 > 1000000:
-                raise IndexError
+            check_count(n9, left)
             l10: list[Any] = []
             o6_partition_data = l10
             for _ in range(n9):
-                if pos + 8 > end:
-                    raise IndexError
                 o13_index = int32_at(buf, pos)
                 n14 = int32_at(buf, pos + 4)
                 pos += 8
@@ -133,20 +132,14 @@ def decode_produce_request_3(
         last: i64 = len(source) - base
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             o1_transactional_id = None
         else:
             e3: i64 = pos + n2
-            if e3 > end:
-                raise IndexError
-            o1_transactional_id = buf[pos:e3].decode("utf-8", "replace")
+            o1_transactional_id = text_at(buf, pos, e3)
             pos = e3
-        if pos + 10 > end:
-            raise IndexError
         o1_acks = int16_at(buf, pos)
         o1_timeout_ms = int32_at(buf, pos + 2)
         n4 = int32_at(buf, pos + 6)
@@ -156,24 +149,17 @@ def decode_produce_request_3(
         if n4 * 6 > last - pos:
             raise IndexError
         left -= n4
-        if left < 0 or n4 > 1000000:
-            raise IndexError
+        check_count(n4, left)
         l5: list[Any] = []
         o1_topic_data = l5
         for _ in range(n4):
-            if pos + 2 > end:
-                raise IndexError
             n9 = int16_at(buf, pos)
             pos += 2
             if n9 < 0:
                 raise IndexError
             e10: i64 = pos + n9
-            if e10 > end:
-                raise IndexError
-            o8_name = buf[pos:e10].decode("utf-8", "replace")
+            o8_name = text_at(buf, pos, e10)
             pos = e10
-            if pos + 4 > end:
-                raise IndexError
             n11 = int32_at(buf, pos)
             pos += 4
             if n11 < 0:
@@ -181,13 +167,10 @@ def decode_produce_request_3(
             if n11 * 8 > last - pos:
                 raise IndexError
             left -= n11
-            if left < 0 or n11 > 1000000:
-                raise IndexError
+            check_count(n11, left)
             l12: list[Any] = []
             o8_partition_data = l12
             for _ in range(n11):
-                if pos + 8 > end:
-                    raise IndexError
                 o15_index = int32_at(buf, pos)
                 n16 = int32_at(buf, pos + 4)
                 pos += 8
@@ -229,8 +212,6 @@ def decode_produce_request_9(
         last: i64 = len(source) - base
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -239,12 +220,8 @@ def decode_produce_request_9(
             o1_transactional_id = None
         else:
             e3: i64 = pos + n2 - 1
-            if e3 > end:
-                raise IndexError
-            o1_transactional_id = buf[pos:e3].decode("utf-8", "replace")
+            o1_transactional_id = text_at(buf, pos, e3)
             pos = e3
-        if pos + 7 > end:
-            raise IndexError
         o1_acks = int16_at(buf, pos)
         o1_timeout_ms = int32_at(buf, pos + 2)
         n4: i64 = buf[pos + 6]
@@ -257,13 +234,10 @@ def decode_produce_request_9(
         if n4 * 3 > last - pos:
             raise IndexError
         left -= n4
-        if left < 0 or n4 > 1000000:
-            raise IndexError
+        check_count(n4, left)
         l5: list[Any] = []
         o1_topic_data = l5
         for _ in range(n4):
-            if pos + 1 > end:
-                raise IndexError
             n9: i64 = buf[pos]
             pos += 1
             if n9 > 127:
@@ -271,12 +245,8 @@ def decode_produce_request_9(
             if n9 == 0:
                 raise IndexError
             e10: i64 = pos + n9 - 1
-            if e10 > end:
-                raise IndexError
-            o8_name = buf[pos:e10].decode("utf-8", "replace")
+            o8_name = text_at(buf, pos, e10)
             pos = e10
-            if pos + 1 > end:
-                raise IndexError
             n11: i64 = buf[pos]
             pos += 1
             if n11 > 127:
@@ -287,13 +257,10 @@ def decode_produce_request_9(
             if n11 * 6 > last - pos:
                 raise IndexError
             left -= n11
-            if left < 0 or n11 > 1000000:
-                raise IndexError
+            check_count(n11, left)
             l12: list[Any] = []
             o8_partition_data = l12
             for _ in range(n11):
-                if pos + 5 > end:
-                    raise IndexError
                 o15_index = int32_at(buf, pos)
                 n16: i64 = buf[pos + 4]
                 pos += 5
@@ -317,8 +284,7 @@ def decode_produce_request_9(
                 if buf[pos]:
                     o15.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                     left -= len(o15.unknown_tagged_fields)
-                    if left < 0 or len(o15.unknown_tagged_fields) > 1000000:
-                        raise IndexError
+                    check_count(len(o15.unknown_tagged_fields), left)
                 else:
                     pos += 1
                 l12.append(v14)
@@ -326,8 +292,7 @@ def decode_produce_request_9(
             if buf[pos]:
                 o8.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o8.unknown_tagged_fields)
-                if left < 0 or len(o8.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o8.unknown_tagged_fields), left)
             else:
                 pos += 1
             l5.append(v7)
@@ -337,8 +302,7 @@ def decode_produce_request_9(
         if buf[pos]:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         else:
             pos += 1
         return message, base + pos
@@ -358,8 +322,6 @@ def decode_produce_request_13(
         last: i64 = len(source) - base
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -368,12 +330,8 @@ def decode_produce_request_13(
             o1_transactional_id = None
         else:
             e3: i64 = pos + n2 - 1
-            if e3 > end:
-                raise IndexError
-            o1_transactional_id = buf[pos:e3].decode("utf-8", "replace")
+            o1_transactional_id = text_at(buf, pos, e3)
             pos = e3
-        if pos + 7 > end:
-            raise IndexError
         o1_acks = int16_at(buf, pos)
         o1_timeout_ms = int32_at(buf, pos + 2)
         n4: i64 = buf[pos + 6]
@@ -386,8 +344,7 @@ def decode_produce_request_13(
         if n4 * 18 > last - pos:
             raise IndexError
         left -= n4
-        if left < 0 or n4 > 1000000:
-            raise IndexError
+        check_count(n4, left)
         l5: list[Any] = []
         o1_topic_data = l5
         for _ in range(n4):
@@ -404,13 +361,10 @@ def decode_produce_request_13(
             if n9 * 6 > last - pos:
                 raise IndexError
             left -= n9
-            if left < 0 or n9 > 1000000:
-                raise IndexError
+            check_count(n9, left)
             l10: list[Any] = []
             o8_partition_data = l10
             for _ in range(n9):
-                if pos + 5 > end:
-                    raise IndexError
                 o13_index = int32_at(buf, pos)
                 n14: i64 = buf[pos + 4]
                 pos += 5
@@ -434,8 +388,7 @@ def decode_produce_request_13(
                 if buf[pos]:
                     o13.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                     left -= len(o13.unknown_tagged_fields)
-                    if left < 0 or len(o13.unknown_tagged_fields) > 1000000:
-                        raise IndexError
+                    check_count(len(o13.unknown_tagged_fields), left)
                 else:
                     pos += 1
                 l10.append(v12)
@@ -443,8 +396,7 @@ def decode_produce_request_13(
             if buf[pos]:
                 o8.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o8.unknown_tagged_fields)
-                if left < 0 or len(o8.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o8.unknown_tagged_fields), left)
             else:
                 pos += 1
             l5.append(v7)
@@ -454,8 +406,7 @@ def decode_produce_request_13(
         if buf[pos]:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         else:
             pos += 1
         return message, base + pos

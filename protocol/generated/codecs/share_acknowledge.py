@@ -11,7 +11,17 @@ from struct import Struct, unpack_from
 from struct import error as struct_error
 from typing import Any, Final
 
-from odradek.protocol.codec_parts import BYTE, explained, int32_at, int64_at, long_length, long_string, refuse
+from odradek.protocol.codec_parts import (
+    BYTE,
+    check_count,
+    explained,
+    int32_at,
+    int64_at,
+    long_length,
+    long_string,
+    refuse,
+    text_at,
+)
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.messages.share_acknowledge import (
@@ -45,8 +55,6 @@ def decode_share_acknowledge_request_1(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -55,12 +63,8 @@ def decode_share_acknowledge_request_1(
             o1_group_id = None
         else:
             e3: i64 = pos + n2 - 1
-            if e3 > end:
-                raise IndexError
-            o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+            o1_group_id = text_at(buf, pos, e3)
             pos = e3
-        if pos + 1 > end:
-            raise IndexError
         n4: i64 = buf[pos]
         pos += 1
         if n4 > 127:
@@ -69,12 +73,8 @@ def decode_share_acknowledge_request_1(
             o1_member_id = None
         else:
             e5: i64 = pos + n4 - 1
-            if e5 > end:
-                raise IndexError
-            o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+            o1_member_id = text_at(buf, pos, e5)
             pos = e5
-        if pos + 5 > end:
-            raise IndexError
         o1_share_session_epoch = int32_at(buf, pos)
         n6: i64 = buf[pos + 4]
         pos += 5
@@ -86,8 +86,7 @@ def decode_share_acknowledge_request_1(
         if n6 * 18 > end - pos:
             raise IndexError
         left -= n6
-        if left < 0 or n6 > 1000000:
-            raise IndexError
+        check_count(n6, left)
         l7: list[Any] = []
         o1_topics = l7
         for _ in range(n6):
@@ -104,13 +103,10 @@ def decode_share_acknowledge_request_1(
             if n11 * 6 > end - pos:
                 raise IndexError
             left -= n11
-            if left < 0 or n11 > 1000000:
-                raise IndexError
+            check_count(n11, left)
             l12: list[Any] = []
             o10_partitions = l12
             for _ in range(n11):
-                if pos + 5 > end:
-                    raise IndexError
                 o15_partition_index = int32_at(buf, pos)
                 n16: i64 = buf[pos + 4]
                 pos += 5
@@ -122,13 +118,10 @@ def decode_share_acknowledge_request_1(
                 if n16 * 18 > end - pos:
                     raise IndexError
                 left -= n16
-                if left < 0 or n16 > 1000000:
-                    raise IndexError
+                check_count(n16, left)
                 l17: list[Any] = []
                 o15_acknowledgement_batches = l17
                 for _ in range(n16):
-                    if pos + 17 > end:
-                        raise IndexError
                     o20_first_offset = int64_at(buf, pos)
                     o20_last_offset = int64_at(buf, pos + 8)
                     n21: i64 = buf[pos + 16]
@@ -138,8 +131,7 @@ def decode_share_acknowledge_request_1(
                     if n21 == 0:
                         raise IndexError
                     left -= n21 - 1
-                    if left < 0 or n21 - 1 > 1000000:
-                        raise IndexError
+                    check_count(n21 - 1, left)
                     if n21 < 9:
                         o20_acknowledge_types = list(unpack_from__b[n21 - 1](buf, pos))
                     else:
@@ -153,8 +145,7 @@ def decode_share_acknowledge_request_1(
                     if buf[pos]:
                         o20.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                         left -= len(o20.unknown_tagged_fields)
-                        if left < 0 or len(o20.unknown_tagged_fields) > 1000000:
-                            raise IndexError
+                        check_count(len(o20.unknown_tagged_fields), left)
                     else:
                         pos += 1
                     l17.append(v19)
@@ -164,8 +155,7 @@ def decode_share_acknowledge_request_1(
                 if buf[pos]:
                     o15.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                     left -= len(o15.unknown_tagged_fields)
-                    if left < 0 or len(o15.unknown_tagged_fields) > 1000000:
-                        raise IndexError
+                    check_count(len(o15.unknown_tagged_fields), left)
                 else:
                     pos += 1
                 l12.append(v14)
@@ -173,8 +163,7 @@ def decode_share_acknowledge_request_1(
             if buf[pos]:
                 o10.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o10.unknown_tagged_fields)
-                if left < 0 or len(o10.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o10.unknown_tagged_fields), left)
             else:
                 pos += 1
             l7.append(v9)
@@ -184,8 +173,7 @@ def decode_share_acknowledge_request_1(
         if buf[pos]:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         else:
             pos += 1
         return message, pos
@@ -202,8 +190,6 @@ def decode_share_acknowledge_request_2(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -212,12 +198,8 @@ def decode_share_acknowledge_request_2(
             o1_group_id = None
         else:
             e3: i64 = pos + n2 - 1
-            if e3 > end:
-                raise IndexError
-            o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+            o1_group_id = text_at(buf, pos, e3)
             pos = e3
-        if pos + 1 > end:
-            raise IndexError
         n4: i64 = buf[pos]
         pos += 1
         if n4 > 127:
@@ -226,12 +208,8 @@ def decode_share_acknowledge_request_2(
             o1_member_id = None
         else:
             e5: i64 = pos + n4 - 1
-            if e5 > end:
-                raise IndexError
-            o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+            o1_member_id = text_at(buf, pos, e5)
             pos = e5
-        if pos + 6 > end:
-            raise IndexError
         o1_share_session_epoch = int32_at(buf, pos)
         o1_is_renew_ack = buf[pos + 4] != 0
         n6: i64 = buf[pos + 5]
@@ -244,8 +222,7 @@ def decode_share_acknowledge_request_2(
         if n6 * 18 > end - pos:
             raise IndexError
         left -= n6
-        if left < 0 or n6 > 1000000:
-            raise IndexError
+        check_count(n6, left)
         l7: list[Any] = []
         o1_topics = l7
         for _ in range(n6):
@@ -262,13 +239,10 @@ def decode_share_acknowledge_request_2(
             if n11 * 6 > end - pos:
                 raise IndexError
             left -= n11
-            if left < 0 or n11 > 1000000:
-                raise IndexError
+            check_count(n11, left)
             l12: list[Any] = []
             o10_partitions = l12
             for _ in range(n11):
-                if pos + 5 > end:
-                    raise IndexError
                 o15_partition_index = int32_at(buf, pos)
                 n16: i64 = buf[pos + 4]
                 pos += 5
@@ -280,13 +254,10 @@ def decode_share_acknowledge_request_2(
                 if n16 * 18 > end - pos:
                     raise IndexError
                 left -= n16
-                if left < 0 or n16 > 1000000:
-                    raise IndexError
+                check_count(n16, left)
                 l17: list[Any] = []
                 o15_acknowledgement_batches = l17
                 for _ in range(n16):
-                    if pos + 17 > end:
-                        raise IndexError
                     o20_first_offset = int64_at(buf, pos)
                     o20_last_offset = int64_at(buf, pos + 8)
                     n21: i64 = buf[pos + 16]
@@ -296,8 +267,7 @@ def decode_share_acknowledge_request_2(
                     if n21 == 0:
                         raise IndexError
                     left -= n21 - 1
-                    if left < 0 or n21 - 1 > 1000000:
-                        raise IndexError
+                    check_count(n21 - 1, left)
                     if n21 < 9:
                         o20_acknowledge_types = list(unpack_from__b[n21 - 1](buf, pos))
                     else:
@@ -311,8 +281,7 @@ def decode_share_acknowledge_request_2(
                     if buf[pos]:
                         o20.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                         left -= len(o20.unknown_tagged_fields)
-                        if left < 0 or len(o20.unknown_tagged_fields) > 1000000:
-                            raise IndexError
+                        check_count(len(o20.unknown_tagged_fields), left)
                     else:
                         pos += 1
                     l17.append(v19)
@@ -322,8 +291,7 @@ def decode_share_acknowledge_request_2(
                 if buf[pos]:
                     o15.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                     left -= len(o15.unknown_tagged_fields)
-                    if left < 0 or len(o15.unknown_tagged_fields) > 1000000:
-                        raise IndexError
+                    check_count(len(o15.unknown_tagged_fields), left)
                 else:
                     pos += 1
                 l12.append(v14)
@@ -331,8 +299,7 @@ def decode_share_acknowledge_request_2(
             if buf[pos]:
                 o10.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o10.unknown_tagged_fields)
-                if left < 0 or len(o10.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o10.unknown_tagged_fields), left)
             else:
                 pos += 1
             l7.append(v9)
@@ -346,8 +313,7 @@ def decode_share_acknowledge_request_2(
         if buf[pos]:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         else:
             pos += 1
         return message, pos

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from odradek.protocol.codec_parts import (
     BYTE,
+    check_count,
     explained,
     int8_at,
     int32_at,
@@ -21,6 +22,7 @@ from odradek.protocol.codec_parts import (
     long_string,
     put_records,
     refuse,
+    text_at,
 )
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
@@ -61,8 +63,6 @@ def decode_share_fetch_request_1(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -71,12 +71,8 @@ def decode_share_fetch_request_1(
             o1_group_id = None
         else:
             e3: i64 = pos + n2 - 1
-            if e3 > end:
-                raise IndexError
-            o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+            o1_group_id = text_at(buf, pos, e3)
             pos = e3
-        if pos + 1 > end:
-            raise IndexError
         n4: i64 = buf[pos]
         pos += 1
         if n4 > 127:
@@ -85,12 +81,8 @@ def decode_share_fetch_request_1(
             o1_member_id = None
         else:
             e5: i64 = pos + n4 - 1
-            if e5 > end:
-                raise IndexError
-            o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+            o1_member_id = text_at(buf, pos, e5)
             pos = e5
-        if pos + 25 > end:
-            raise IndexError
         o1_share_session_epoch = int32_at(buf, pos)
         o1_max_wait_ms = int32_at(buf, pos + 4)
         o1_min_bytes = int32_at(buf, pos + 8)
@@ -107,8 +99,7 @@ def decode_share_fetch_request_1(
         if n6 * 18 > end - pos:
             raise IndexError
         left -= n6
-        if left < 0 or n6 > 1000000:
-            raise IndexError
+        check_count(n6, left)
         l7: list[Any] = []
         o1_topics = l7
         for _ in range(n6):
@@ -125,13 +116,10 @@ def decode_share_fetch_request_1(
             if n11 * 6 > end - pos:
                 raise IndexError
             left -= n11
-            if left < 0 or n11 > 1000000:
-                raise IndexError
+            check_count(n11, left)
             l12: list[Any] = []
             o10_partitions = l12
             for _ in range(n11):
-                if pos + 5 > end:
-                    raise IndexError
                 o15_partition_index = int32_at(buf, pos)
                 n16: i64 = buf[pos + 4]
                 pos += 5
@@ -143,13 +131,10 @@ def decode_share_fetch_request_1(
                 if n16 * 18 > end - pos:
                     raise IndexError
                 left -= n16
-                if left < 0 or n16 > 1000000:
-                    raise IndexError
+                check_count(n16, left)
                 l17: list[Any] = []
                 o15_acknowledgement_batches = l17
                 for _ in range(n16):
-                    if pos + 17 > end:
-                        raise IndexError
                     o20_first_offset = int64_at(buf, pos)
                     o20_last_offset = int64_at(buf, pos + 8)
                     n21: i64 = buf[pos + 16]
@@ -159,8 +144,7 @@ def decode_share_fetch_request_1(
                     if n21 == 0:
                         raise IndexError
                     left -= n21 - 1
-                    if left < 0 or n21 - 1 > 1000000:
-                        raise IndexError
+                    check_count(n21 - 1, left)
                     if n21 < 9:
                         o20_acknowledge_types = list(unpack_from__b[n21 - 1](buf, pos))
                     else:
@@ -174,8 +158,7 @@ def decode_share_fetch_request_1(
                     if buf[pos]:
                         o20.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                         left -= len(o20.unknown_tagged_fields)
-                        if left < 0 or len(o20.unknown_tagged_fields) > 1000000:
-                            raise IndexError
+                        check_count(len(o20.unknown_tagged_fields), left)
                     else:
                         pos += 1
                     l17.append(v19)
@@ -185,8 +168,7 @@ def decode_share_fetch_request_1(
                 if buf[pos]:
                     o15.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                     left -= len(o15.unknown_tagged_fields)
-                    if left < 0 or len(o15.unknown_tagged_fields) > 1000000:
-                        raise IndexError
+                    check_count(len(o15.unknown_tagged_fields), left)
                 else:
                     pos += 1
                 l12.append(v14)
@@ -194,13 +176,10 @@ def decode_share_fetch_request_1(
             if buf[pos]:
                 o10.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o10.unknown_tagged_fields)
-                if left < 0 or len(o10.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o10.unknown_tagged_fields), left)
             else:
                 pos += 1
             l7.append(v9)
-        if pos + 1 > end:
-            raise IndexError
         n22: i64 = buf[pos]
         pos += 1
         if n22 > 127:
@@ -211,8 +190,7 @@ def decode_share_fetch_request_1(
         if n22 * 18 > end - pos:
             raise IndexError
         left -= n22
-        if left < 0 or n22 > 1000000:
-            raise IndexError
+        check_count(n22, left)
         l23: list[Any] = []
         o1_forgotten_topics_data = l23
         for _ in range(n22):
@@ -226,8 +204,7 @@ def decode_share_fetch_request_1(
             if n27 == 0:
                 raise IndexError
             left -= n27 - 1
-            if left < 0 or n27 - 1 > 1000000:
-                raise IndexError
+            check_count(n27 - 1, left)
             if n27 < 9:
                 o26_partitions = list(unpack_from__l[n27 - 1](buf, pos))
             else:
@@ -237,8 +214,7 @@ def decode_share_fetch_request_1(
             if buf[pos]:
                 o26.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o26.unknown_tagged_fields)
-                if left < 0 or len(o26.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o26.unknown_tagged_fields), left)
             else:
                 pos += 1
             l23.append(v25)
@@ -257,8 +233,7 @@ def decode_share_fetch_request_1(
         if buf[pos]:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         else:
             pos += 1
         return message, pos
@@ -275,8 +250,6 @@ def decode_share_fetch_request_2(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -285,12 +258,8 @@ def decode_share_fetch_request_2(
             o1_group_id = None
         else:
             e3: i64 = pos + n2 - 1
-            if e3 > end:
-                raise IndexError
-            o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+            o1_group_id = text_at(buf, pos, e3)
             pos = e3
-        if pos + 1 > end:
-            raise IndexError
         n4: i64 = buf[pos]
         pos += 1
         if n4 > 127:
@@ -299,12 +268,8 @@ def decode_share_fetch_request_2(
             o1_member_id = None
         else:
             e5: i64 = pos + n4 - 1
-            if e5 > end:
-                raise IndexError
-            o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+            o1_member_id = text_at(buf, pos, e5)
             pos = e5
-        if pos + 27 > end:
-            raise IndexError
         o1_share_session_epoch = int32_at(buf, pos)
         o1_max_wait_ms = int32_at(buf, pos + 4)
         o1_min_bytes = int32_at(buf, pos + 8)
@@ -323,8 +288,7 @@ def decode_share_fetch_request_2(
         if n6 * 18 > end - pos:
             raise IndexError
         left -= n6
-        if left < 0 or n6 > 1000000:
-            raise IndexError
+        check_count(n6, left)
         l7: list[Any] = []
         o1_topics = l7
         for _ in range(n6):
@@ -341,13 +305,10 @@ def decode_share_fetch_request_2(
             if n11 * 6 > end - pos:
                 raise IndexError
             left -= n11
-            if left < 0 or n11 > 1000000:
-                raise IndexError
+            check_count(n11, left)
             l12: list[Any] = []
             o10_partitions = l12
             for _ in range(n11):
-                if pos + 5 > end:
-                    raise IndexError
                 o15_partition_index = int32_at(buf, pos)
                 n16: i64 = buf[pos + 4]
                 pos += 5
@@ -359,13 +320,10 @@ def decode_share_fetch_request_2(
                 if n16 * 18 > end - pos:
                     raise IndexError
                 left -= n16
-                if left < 0 or n16 > 1000000:
-                    raise IndexError
+                check_count(n16, left)
                 l17: list[Any] = []
                 o15_acknowledgement_batches = l17
                 for _ in range(n16):
-                    if pos + 17 > end:
-                        raise IndexError
                     o20_first_offset = int64_at(buf, pos)
                     o20_last_offset = int64_at(buf, pos + 8)
                     n21: i64 = buf[pos + 16]
@@ -375,8 +333,7 @@ def decode_share_fetch_request_2(
                     if n21 == 0:
                         raise IndexError
                     left -= n21 - 1
-                    if left < 0 or n21 - 1 > 1000000:
-                        raise IndexError
+                    check_count(n21 - 1, left)
                     if n21 < 9:
                         o20_acknowledge_types = list(unpack_from__b[n21 - 1](buf, pos))
                     else:
@@ -390,8 +347,7 @@ def decode_share_fetch_request_2(
                     if buf[pos]:
                         o20.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                         left -= len(o20.unknown_tagged_fields)
-                        if left < 0 or len(o20.unknown_tagged_fields) > 1000000:
-                            raise IndexError
+                        check_count(len(o20.unknown_tagged_fields), left)
                     else:
                         pos += 1
                     l17.append(v19)
@@ -401,8 +357,7 @@ def decode_share_fetch_request_2(
                 if buf[pos]:
                     o15.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                     left -= len(o15.unknown_tagged_fields)
-                    if left < 0 or len(o15.unknown_tagged_fields) > 1000000:
-                        raise IndexError
+                    check_count(len(o15.unknown_tagged_fields), left)
                 else:
                     pos += 1
                 l12.append(v14)
@@ -410,13 +365,10 @@ def decode_share_fetch_request_2(
             if buf[pos]:
                 o10.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o10.unknown_tagged_fields)
-                if left < 0 or len(o10.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o10.unknown_tagged_fields), left)
             else:
                 pos += 1
             l7.append(v9)
-        if pos + 1 > end:
-            raise IndexError
         n22: i64 = buf[pos]
         pos += 1
         if n22 > 127:
@@ -427,8 +379,7 @@ def decode_share_fetch_request_2(
         if n22 * 18 > end - pos:
             raise IndexError
         left -= n22
-        if left < 0 or n22 > 1000000:
-            raise IndexError
+        check_count(n22, left)
         l23: list[Any] = []
         o1_forgotten_topics_data = l23
         for _ in range(n22):
@@ -442,8 +393,7 @@ def decode_share_fetch_request_2(
             if n27 == 0:
                 raise IndexError
             left -= n27 - 1
-            if left < 0 or n27 - 1 > 1000000:
-                raise IndexError
+            check_count(n27 - 1, left)
             if n27 < 9:
                 o26_partitions = list(unpack_from__l[n27 - 1](buf, pos))
             else:
@@ -453,8 +403,7 @@ def decode_share_fetch_request_2(
             if buf[pos]:
                 o26.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o26.unknown_tagged_fields)
-                if left < 0 or len(o26.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o26.unknown_tagged_fields), left)
             else:
                 pos += 1
             l23.append(v25)
@@ -475,8 +424,7 @@ def decode_share_fetch_request_2(
         if buf[pos]:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         else:
             pos += 1
         return message, pos

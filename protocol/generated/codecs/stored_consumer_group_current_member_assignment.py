@@ -11,7 +11,17 @@ from struct import Struct, pack, unpack_from
 from struct import error as struct_error
 from typing import Any, Final
 
-from odradek.protocol.codec_parts import BYTE, explained, int8_at, int16_at, int32_at, long_length, refuse
+from odradek.protocol.codec_parts import (
+    BYTE,
+    check_count,
+    explained,
+    int8_at,
+    int16_at,
+    int32_at,
+    long_length,
+    refuse,
+    text_at,
+)
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.stored.consumer_group_current_member_assignment import (
@@ -49,27 +59,19 @@ def decode_consumer_group_current_member_assignment_key_0(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 2 > end:
-            raise IndexError
         n4 = int16_at(buf, pos)
         pos += 2
         if n4 < 0:
             raise IndexError
         e5: i64 = pos + n4
-        if e5 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e5)
         pos = e5
         message = ConsumerGroupCurrentMemberAssignmentKey(group_id=o1_group_id, member_id=o1_member_id)
         return message, pos
@@ -86,8 +88,6 @@ def decode_consumer_group_current_member_assignment_value_0(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 10 > end:
-            raise IndexError
         o1_member_epoch = int32_at(buf, pos)
         o1_previous_member_epoch = int32_at(buf, pos + 4)
         o1_state = int8_at(buf, pos + 8)
@@ -101,8 +101,7 @@ def decode_consumer_group_current_member_assignment_value_0(
         if n2 * 18 > end - pos:
             raise IndexError
         left -= n2
-        if left < 0 or n2 > 1000000:
-            raise IndexError
+        check_count(n2, left)
         l3: list[Any] = []
         o1_assigned_partitions = l3
         for _ in range(n2):
@@ -116,15 +115,12 @@ def decode_consumer_group_current_member_assignment_value_0(
             if n7 == 0:
                 raise IndexError
             left -= n7 - 1
-            if left < 0 or n7 - 1 > 1000000:
-                raise IndexError
+            check_count(n7 - 1, left)
             if n7 < 9:
                 o6_partitions = list(unpack_from__l[n7 - 1](buf, pos))
             else:
                 o6_partitions = list(unpack_from(f">{n7 - 1}l", buf, pos))
             pos += n7 * 4 - 4
-            if pos + 1 > end:
-                raise IndexError
             n8: i64 = buf[pos]
             pos += 1
             v5 = o6 = TopicPartitions(topic_id=o6_topic_id, partitions=o6_partitions)
@@ -133,14 +129,11 @@ def decode_consumer_group_current_member_assignment_value_0(
                     n8, pos = read_uvarint(buf, pos - 1)
                     checked_tags(n8)
                 left -= n8
-                if left < 0 or n8 > 1000000:
-                    raise IndexError
+                check_count(n8, left)
                 u9: list[tuple[int, bytes]] = []
                 for _ in range(n8):
                     t10, s11, pos = read_tagged_field(buf, pos)
                     if t10 == 0:
-                        if pos + 1 > end:
-                            raise IndexError
                         n13: i64 = buf[pos]
                         pos += 1
                         if n13 > 127:
@@ -149,8 +142,7 @@ def decode_consumer_group_current_member_assignment_value_0(
                             o6.assignment_epochs = None
                         else:
                             left -= n13 - 1
-                            if left < 0 or n13 - 1 > 1000000:
-                                raise IndexError
+                            check_count(n13 - 1, left)
                             if n13 < 9:
                                 o6.assignment_epochs = list(unpack_from__l[n13 - 1](buf, pos))
                             else:
@@ -161,8 +153,6 @@ def decode_consumer_group_current_member_assignment_value_0(
                         u9.append((t10, d12))
                 o6.unknown_tagged_fields = tuple(u9)
             l3.append(v5)
-        if pos + 1 > end:
-            raise IndexError
         n14: i64 = buf[pos]
         pos += 1
         if n14 > 127:
@@ -173,8 +163,7 @@ def decode_consumer_group_current_member_assignment_value_0(
         if n14 * 18 > end - pos:
             raise IndexError
         left -= n14
-        if left < 0 or n14 > 1000000:
-            raise IndexError
+        check_count(n14, left)
         l15: list[Any] = []
         o1_partitions_pending_revocation = l15
         for _ in range(n14):
@@ -188,15 +177,12 @@ def decode_consumer_group_current_member_assignment_value_0(
             if n19 == 0:
                 raise IndexError
             left -= n19 - 1
-            if left < 0 or n19 - 1 > 1000000:
-                raise IndexError
+            check_count(n19 - 1, left)
             if n19 < 9:
                 o18_partitions = list(unpack_from__l[n19 - 1](buf, pos))
             else:
                 o18_partitions = list(unpack_from(f">{n19 - 1}l", buf, pos))
             pos += n19 * 4 - 4
-            if pos + 1 > end:
-                raise IndexError
             n20: i64 = buf[pos]
             pos += 1
             v17 = o18 = TopicPartitions(topic_id=o18_topic_id, partitions=o18_partitions)
@@ -205,14 +191,11 @@ def decode_consumer_group_current_member_assignment_value_0(
                     n20, pos = read_uvarint(buf, pos - 1)
                     checked_tags(n20)
                 left -= n20
-                if left < 0 or n20 > 1000000:
-                    raise IndexError
+                check_count(n20, left)
                 u21: list[tuple[int, bytes]] = []
                 for _ in range(n20):
                     t22, s23, pos = read_tagged_field(buf, pos)
                     if t22 == 0:
-                        if pos + 1 > end:
-                            raise IndexError
                         n25: i64 = buf[pos]
                         pos += 1
                         if n25 > 127:
@@ -221,8 +204,7 @@ def decode_consumer_group_current_member_assignment_value_0(
                             o18.assignment_epochs = None
                         else:
                             left -= n25 - 1
-                            if left < 0 or n25 - 1 > 1000000:
-                                raise IndexError
+                            check_count(n25 - 1, left)
                             if n25 < 9:
                                 o18.assignment_epochs = list(unpack_from__l[n25 - 1](buf, pos))
                             else:
@@ -243,8 +225,7 @@ def decode_consumer_group_current_member_assignment_value_0(
         if buf[pos]:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         else:
             pos += 1
         return message, pos

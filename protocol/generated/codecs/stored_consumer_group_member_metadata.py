@@ -11,7 +11,17 @@ from struct import Struct
 from struct import error as struct_error
 from typing import Any, Final
 
-from odradek.protocol.codec_parts import BYTE, explained, int16_at, int32_at, long_length, long_string, refuse
+from odradek.protocol.codec_parts import (
+    BYTE,
+    check_count,
+    explained,
+    int16_at,
+    int32_at,
+    long_length,
+    long_string,
+    refuse,
+    text_at,
+)
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.stored.consumer_group_member_metadata import (
@@ -49,27 +59,19 @@ def decode_consumer_group_member_metadata_key_0(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 2 > end:
-            raise IndexError
         n4 = int16_at(buf, pos)
         pos += 2
         if n4 < 0:
             raise IndexError
         e5: i64 = pos + n4
-        if e5 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e5)
         pos = e5
         message = ConsumerGroupMemberMetadataKey(group_id=o1_group_id, member_id=o1_member_id)
         return message, pos
@@ -86,8 +88,6 @@ def decode_consumer_group_member_metadata_value_0(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -96,12 +96,8 @@ def decode_consumer_group_member_metadata_value_0(
             o1_instance_id = None
         else:
             e3: i64 = pos + n2 - 1
-            if e3 > end:
-                raise IndexError
-            o1_instance_id = buf[pos:e3].decode("utf-8", "replace")
+            o1_instance_id = text_at(buf, pos, e3)
             pos = e3
-        if pos + 1 > end:
-            raise IndexError
         n4: i64 = buf[pos]
         pos += 1
         if n4 > 127:
@@ -110,12 +106,8 @@ def decode_consumer_group_member_metadata_value_0(
             o1_rack_id = None
         else:
             e5: i64 = pos + n4 - 1
-            if e5 > end:
-                raise IndexError
-            o1_rack_id = buf[pos:e5].decode("utf-8", "replace")
+            o1_rack_id = text_at(buf, pos, e5)
             pos = e5
-        if pos + 1 > end:
-            raise IndexError
         n6: i64 = buf[pos]
         pos += 1
         if n6 > 127:
@@ -123,12 +115,8 @@ def decode_consumer_group_member_metadata_value_0(
         if n6 == 0:
             raise IndexError
         e7: i64 = pos + n6 - 1
-        if e7 > end:
-            raise IndexError
-        o1_client_id = buf[pos:e7].decode("utf-8", "replace")
+        o1_client_id = text_at(buf, pos, e7)
         pos = e7
-        if pos + 1 > end:
-            raise IndexError
         n8: i64 = buf[pos]
         pos += 1
         if n8 > 127:
@@ -136,12 +124,8 @@ def decode_consumer_group_member_metadata_value_0(
         if n8 == 0:
             raise IndexError
         e9: i64 = pos + n8 - 1
-        if e9 > end:
-            raise IndexError
-        o1_client_host = buf[pos:e9].decode("utf-8", "replace")
+        o1_client_host = text_at(buf, pos, e9)
         pos = e9
-        if pos + 1 > end:
-            raise IndexError
         n10: i64 = buf[pos]
         pos += 1
         if n10 > 127:
@@ -152,13 +136,10 @@ def decode_consumer_group_member_metadata_value_0(
         if n10 * 1 > end - pos:
             raise IndexError
         left -= n10
-        if left < 0 or n10 > 1000000:
-            raise IndexError
+        check_count(n10, left)
         l11: list[Any] = []
         o1_subscribed_topic_names = l11
         for _ in range(n10):
-            if pos + 1 > end:
-                raise IndexError
             n14: i64 = buf[pos]
             pos += 1
             if n14 > 127:
@@ -166,13 +147,9 @@ def decode_consumer_group_member_metadata_value_0(
             if n14 == 0:
                 raise IndexError
             e15: i64 = pos + n14 - 1
-            if e15 > end:
-                raise IndexError
-            v13 = buf[pos:e15].decode("utf-8", "replace")
+            v13 = text_at(buf, pos, e15)
             pos = e15
             l11.append(v13)
-        if pos + 1 > end:
-            raise IndexError
         n16: i64 = buf[pos]
         pos += 1
         if n16 > 127:
@@ -181,12 +158,8 @@ def decode_consumer_group_member_metadata_value_0(
             o1_subscribed_topic_regex = None
         else:
             e17: i64 = pos + n16 - 1
-            if e17 > end:
-                raise IndexError
-            o1_subscribed_topic_regex = buf[pos:e17].decode("utf-8", "replace")
+            o1_subscribed_topic_regex = text_at(buf, pos, e17)
             pos = e17
-        if pos + 5 > end:
-            raise IndexError
         o1_rebalance_timeout_ms = int32_at(buf, pos)
         n18: i64 = buf[pos + 4]
         pos += 5
@@ -196,12 +169,8 @@ def decode_consumer_group_member_metadata_value_0(
             o1_server_assignor = None
         else:
             e19: i64 = pos + n18 - 1
-            if e19 > end:
-                raise IndexError
-            o1_server_assignor = buf[pos:e19].decode("utf-8", "replace")
+            o1_server_assignor = text_at(buf, pos, e19)
             pos = e19
-        if pos + 1 > end:
-            raise IndexError
         n20: i64 = buf[pos]
         pos += 1
         message = o1 = ConsumerGroupMemberMetadataValue(
@@ -219,14 +188,11 @@ def decode_consumer_group_member_metadata_value_0(
                 n20, pos = read_uvarint(buf, pos - 1)
                 checked_tags(n20)
             left -= n20
-            if left < 0 or n20 > 1000000:
-                raise IndexError
+            check_count(n20, left)
             u21: list[tuple[int, bytes]] = []
             for _ in range(n20):
                 t22, s23, pos = read_tagged_field(buf, pos)
                 if t22 == 0:
-                    if pos + 1 > end:
-                        raise IndexError
                     n25: i64 = buf[pos]
                     pos += 1
                     if n25 > 127:
@@ -234,8 +200,6 @@ def decode_consumer_group_member_metadata_value_0(
                     if n25 == 0:
                         o1.classic_member_metadata = None
                     else:
-                        if pos + 5 > end:
-                            raise IndexError
                         o26_session_timeout_ms = int32_at(buf, pos)
                         n27: i64 = buf[pos + 4]
                         pos += 5
@@ -247,13 +211,10 @@ def decode_consumer_group_member_metadata_value_0(
                         if n27 * 3 > end - pos:
                             raise IndexError
                         left -= n27
-                        if left < 0 or n27 > 1000000:
-                            raise IndexError
+                        check_count(n27, left)
                         l28: list[Any] = []
                         o26_supported_protocols = l28
                         for _ in range(n27):
-                            if pos + 1 > end:
-                                raise IndexError
                             n32: i64 = buf[pos]
                             pos += 1
                             if n32 > 127:
@@ -261,12 +222,8 @@ def decode_consumer_group_member_metadata_value_0(
                             if n32 == 0:
                                 raise IndexError
                             e33: i64 = pos + n32 - 1
-                            if e33 > end:
-                                raise IndexError
-                            o31_name = buf[pos:e33].decode("utf-8", "replace")
+                            o31_name = text_at(buf, pos, e33)
                             pos = e33
-                            if pos + 1 > end:
-                                raise IndexError
                             n34: i64 = buf[pos]
                             pos += 1
                             if n34 > 127:
@@ -282,8 +239,7 @@ def decode_consumer_group_member_metadata_value_0(
                             if buf[pos]:
                                 o31.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                                 left -= len(o31.unknown_tagged_fields)
-                                if left < 0 or len(o31.unknown_tagged_fields) > 1000000:
-                                    raise IndexError
+                                check_count(len(o31.unknown_tagged_fields), left)
                             else:
                                 pos += 1
                             l28.append(v30)
@@ -293,8 +249,7 @@ def decode_consumer_group_member_metadata_value_0(
                         if buf[pos]:
                             o26.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                             left -= len(o26.unknown_tagged_fields)
-                            if left < 0 or len(o26.unknown_tagged_fields) > 1000000:
-                                raise IndexError
+                            check_count(len(o26.unknown_tagged_fields), left)
                         else:
                             pos += 1
                 else:

@@ -11,7 +11,7 @@ from struct import Struct, pack, unpack_from
 from struct import error as struct_error
 from typing import Any, Final
 
-from odradek.protocol.codec_parts import BYTE, explained, int16_at, long_length, refuse
+from odradek.protocol.codec_parts import BYTE, check_count, explained, int16_at, long_length, refuse, text_at
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.stored.consumer_group_target_assignment_member import (
@@ -38,27 +38,19 @@ def decode_consumer_group_target_assignment_member_key_0(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 2 > end:
-            raise IndexError
         n4 = int16_at(buf, pos)
         pos += 2
         if n4 < 0:
             raise IndexError
         e5: i64 = pos + n4
-        if e5 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e5)
         pos = e5
         message = ConsumerGroupTargetAssignmentMemberKey(group_id=o1_group_id, member_id=o1_member_id)
         return message, pos
@@ -75,8 +67,6 @@ def decode_consumer_group_target_assignment_member_value_0(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -87,8 +77,7 @@ def decode_consumer_group_target_assignment_member_value_0(
         if n2 * 18 > end - pos:
             raise IndexError
         left -= n2
-        if left < 0 or n2 > 1000000:
-            raise IndexError
+        check_count(n2, left)
         l3: list[Any] = []
         o1_topic_partitions = l3
         for _ in range(n2):
@@ -102,8 +91,7 @@ def decode_consumer_group_target_assignment_member_value_0(
             if n7 == 0:
                 raise IndexError
             left -= n7 - 1
-            if left < 0 or n7 - 1 > 1000000:
-                raise IndexError
+            check_count(n7 - 1, left)
             if n7 < 9:
                 o6_partitions = list(unpack_from__l[n7 - 1](buf, pos))
             else:
@@ -113,8 +101,7 @@ def decode_consumer_group_target_assignment_member_value_0(
             if buf[pos]:
                 o6.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o6.unknown_tagged_fields)
-                if left < 0 or len(o6.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o6.unknown_tagged_fields), left)
             else:
                 pos += 1
             l3.append(v5)
@@ -122,8 +109,7 @@ def decode_consumer_group_target_assignment_member_value_0(
         if buf[pos]:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         else:
             pos += 1
         return message, pos

@@ -11,7 +11,7 @@ from struct import Struct
 from struct import error as struct_error
 from typing import Any, Final
 
-from odradek.protocol.codec_parts import explained, int16_at, int32_at, int64_at, refuse
+from odradek.protocol.codec_parts import check_count, explained, int16_at, int32_at, int64_at, refuse, text_at
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.stored.consumer_group_target_assignment_metadata import (
@@ -44,16 +44,12 @@ def decode_consumer_group_target_assignment_metadata_key_0(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
         message = ConsumerGroupTargetAssignmentMetadataKey(group_id=o1_group_id)
         return message, pos
@@ -70,8 +66,6 @@ def decode_consumer_group_target_assignment_metadata_value_0(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 5 > end:
-            raise IndexError
         o1_assignment_epoch = int32_at(buf, pos)
         n2: i64 = buf[pos + 4]
         pos += 5
@@ -81,14 +75,11 @@ def decode_consumer_group_target_assignment_metadata_value_0(
                 n2, pos = read_uvarint(buf, pos - 1)
                 checked_tags(n2)
             left -= n2
-            if left < 0 or n2 > 1000000:
-                raise IndexError
+            check_count(n2, left)
             u3: list[tuple[int, bytes]] = []
             for _ in range(n2):
                 t4, s5, pos = read_tagged_field(buf, pos)
                 if t4 == 0:
-                    if pos + 8 > end:
-                        raise IndexError
                     o1.assignment_timestamp = int64_at(buf, pos)
                     pos += 8
                 else:

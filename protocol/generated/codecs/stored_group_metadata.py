@@ -11,7 +11,18 @@ from struct import Struct
 from struct import error as struct_error
 from typing import Any, Final
 
-from odradek.protocol.codec_parts import BYTE, explained, int16_at, int32_at, int64_at, long_length, long_string, refuse
+from odradek.protocol.codec_parts import (
+    BYTE,
+    check_count,
+    explained,
+    int16_at,
+    int32_at,
+    int64_at,
+    long_length,
+    long_string,
+    refuse,
+    text_at,
+)
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.stored.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
@@ -40,16 +51,12 @@ def decode_group_metadata_key_0(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_group = buf[pos:e3].decode("utf-8", "replace")
+        o1_group = text_at(buf, pos, e3)
         pos = e3
         message = GroupMetadataKey(group=o1_group)
         return message, pos
@@ -66,19 +73,13 @@ def decode_group_metadata_value_0(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_protocol_type = buf[pos:e3].decode("utf-8", "replace")
+        o1_protocol_type = text_at(buf, pos, e3)
         pos = e3
-        if pos + 6 > end:
-            raise IndexError
         o1_generation = int32_at(buf, pos)
         n4 = int16_at(buf, pos + 4)
         pos += 6
@@ -86,24 +87,16 @@ def decode_group_metadata_value_0(
             o1_protocol = None
         else:
             e5: i64 = pos + n4
-            if e5 > end:
-                raise IndexError
-            o1_protocol = buf[pos:e5].decode("utf-8", "replace")
+            o1_protocol = text_at(buf, pos, e5)
             pos = e5
-        if pos + 2 > end:
-            raise IndexError
         n6 = int16_at(buf, pos)
         pos += 2
         if n6 < 0:
             o1_leader = None
         else:
             e7: i64 = pos + n6
-            if e7 > end:
-                raise IndexError
-            o1_leader = buf[pos:e7].decode("utf-8", "replace")
+            o1_leader = text_at(buf, pos, e7)
             pos = e7
-        if pos + 4 > end:
-            raise IndexError
         n8 = int32_at(buf, pos)
         pos += 4
         if n8 < 0:
@@ -111,46 +104,31 @@ def decode_group_metadata_value_0(
         if n8 * 18 > end - pos:
             raise IndexError
         left -= n8
-        if left < 0 or n8 > 1000000:
-            raise IndexError
+        check_count(n8, left)
         l9: list[Any] = []
         o1_members = l9
         for _ in range(n8):
-            if pos + 2 > end:
-                raise IndexError
             n13 = int16_at(buf, pos)
             pos += 2
             if n13 < 0:
                 raise IndexError
             e14: i64 = pos + n13
-            if e14 > end:
-                raise IndexError
-            o12_member_id = buf[pos:e14].decode("utf-8", "replace")
+            o12_member_id = text_at(buf, pos, e14)
             pos = e14
-            if pos + 2 > end:
-                raise IndexError
             n15 = int16_at(buf, pos)
             pos += 2
             if n15 < 0:
                 raise IndexError
             e16: i64 = pos + n15
-            if e16 > end:
-                raise IndexError
-            o12_client_id = buf[pos:e16].decode("utf-8", "replace")
+            o12_client_id = text_at(buf, pos, e16)
             pos = e16
-            if pos + 2 > end:
-                raise IndexError
             n17 = int16_at(buf, pos)
             pos += 2
             if n17 < 0:
                 raise IndexError
             e18: i64 = pos + n17
-            if e18 > end:
-                raise IndexError
-            o12_client_host = buf[pos:e18].decode("utf-8", "replace")
+            o12_client_host = text_at(buf, pos, e18)
             pos = e18
-            if pos + 8 > end:
-                raise IndexError
             o12_session_timeout = int32_at(buf, pos)
             n19 = int32_at(buf, pos + 4)
             pos += 8
@@ -161,8 +139,6 @@ def decode_group_metadata_value_0(
                 raise IndexError
             o12_subscription = bytes(buf[pos:e20])
             pos = e20
-            if pos + 4 > end:
-                raise IndexError
             n21 = int32_at(buf, pos)
             pos += 4
             if n21 < 0:
@@ -202,19 +178,13 @@ def decode_group_metadata_value_1(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_protocol_type = buf[pos:e3].decode("utf-8", "replace")
+        o1_protocol_type = text_at(buf, pos, e3)
         pos = e3
-        if pos + 6 > end:
-            raise IndexError
         o1_generation = int32_at(buf, pos)
         n4 = int16_at(buf, pos + 4)
         pos += 6
@@ -222,24 +192,16 @@ def decode_group_metadata_value_1(
             o1_protocol = None
         else:
             e5: i64 = pos + n4
-            if e5 > end:
-                raise IndexError
-            o1_protocol = buf[pos:e5].decode("utf-8", "replace")
+            o1_protocol = text_at(buf, pos, e5)
             pos = e5
-        if pos + 2 > end:
-            raise IndexError
         n6 = int16_at(buf, pos)
         pos += 2
         if n6 < 0:
             o1_leader = None
         else:
             e7: i64 = pos + n6
-            if e7 > end:
-                raise IndexError
-            o1_leader = buf[pos:e7].decode("utf-8", "replace")
+            o1_leader = text_at(buf, pos, e7)
             pos = e7
-        if pos + 4 > end:
-            raise IndexError
         n8 = int32_at(buf, pos)
         pos += 4
         if n8 < 0:
@@ -247,46 +209,31 @@ def decode_group_metadata_value_1(
         if n8 * 22 > end - pos:
             raise IndexError
         left -= n8
-        if left < 0 or n8 > 1000000:
-            raise IndexError
+        check_count(n8, left)
         l9: list[Any] = []
         o1_members = l9
         for _ in range(n8):
-            if pos + 2 > end:
-                raise IndexError
             n13 = int16_at(buf, pos)
             pos += 2
             if n13 < 0:
                 raise IndexError
             e14: i64 = pos + n13
-            if e14 > end:
-                raise IndexError
-            o12_member_id = buf[pos:e14].decode("utf-8", "replace")
+            o12_member_id = text_at(buf, pos, e14)
             pos = e14
-            if pos + 2 > end:
-                raise IndexError
             n15 = int16_at(buf, pos)
             pos += 2
             if n15 < 0:
                 raise IndexError
             e16: i64 = pos + n15
-            if e16 > end:
-                raise IndexError
-            o12_client_id = buf[pos:e16].decode("utf-8", "replace")
+            o12_client_id = text_at(buf, pos, e16)
             pos = e16
-            if pos + 2 > end:
-                raise IndexError
             n17 = int16_at(buf, pos)
             pos += 2
             if n17 < 0:
                 raise IndexError
             e18: i64 = pos + n17
-            if e18 > end:
-                raise IndexError
-            o12_client_host = buf[pos:e18].decode("utf-8", "replace")
+            o12_client_host = text_at(buf, pos, e18)
             pos = e18
-            if pos + 12 > end:
-                raise IndexError
             o12_rebalance_timeout = int32_at(buf, pos)
             o12_session_timeout = int32_at(buf, pos + 4)
             n19 = int32_at(buf, pos + 8)
@@ -298,8 +245,6 @@ def decode_group_metadata_value_1(
                 raise IndexError
             o12_subscription = bytes(buf[pos:e20])
             pos = e20
-            if pos + 4 > end:
-                raise IndexError
             n21 = int32_at(buf, pos)
             pos += 4
             if n21 < 0:
@@ -340,19 +285,13 @@ def decode_group_metadata_value_2(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_protocol_type = buf[pos:e3].decode("utf-8", "replace")
+        o1_protocol_type = text_at(buf, pos, e3)
         pos = e3
-        if pos + 6 > end:
-            raise IndexError
         o1_generation = int32_at(buf, pos)
         n4 = int16_at(buf, pos + 4)
         pos += 6
@@ -360,24 +299,16 @@ def decode_group_metadata_value_2(
             o1_protocol = None
         else:
             e5: i64 = pos + n4
-            if e5 > end:
-                raise IndexError
-            o1_protocol = buf[pos:e5].decode("utf-8", "replace")
+            o1_protocol = text_at(buf, pos, e5)
             pos = e5
-        if pos + 2 > end:
-            raise IndexError
         n6 = int16_at(buf, pos)
         pos += 2
         if n6 < 0:
             o1_leader = None
         else:
             e7: i64 = pos + n6
-            if e7 > end:
-                raise IndexError
-            o1_leader = buf[pos:e7].decode("utf-8", "replace")
+            o1_leader = text_at(buf, pos, e7)
             pos = e7
-        if pos + 12 > end:
-            raise IndexError
         o1_current_state_timestamp = int64_at(buf, pos)
         n8 = int32_at(buf, pos + 8)
         pos += 12
@@ -386,46 +317,31 @@ def decode_group_metadata_value_2(
         if n8 * 22 > end - pos:
             raise IndexError
         left -= n8
-        if left < 0 or n8 > 1000000:
-            raise IndexError
+        check_count(n8, left)
         l9: list[Any] = []
         o1_members = l9
         for _ in range(n8):
-            if pos + 2 > end:
-                raise IndexError
             n13 = int16_at(buf, pos)
             pos += 2
             if n13 < 0:
                 raise IndexError
             e14: i64 = pos + n13
-            if e14 > end:
-                raise IndexError
-            o12_member_id = buf[pos:e14].decode("utf-8", "replace")
+            o12_member_id = text_at(buf, pos, e14)
             pos = e14
-            if pos + 2 > end:
-                raise IndexError
             n15 = int16_at(buf, pos)
             pos += 2
             if n15 < 0:
                 raise IndexError
             e16: i64 = pos + n15
-            if e16 > end:
-                raise IndexError
-            o12_client_id = buf[pos:e16].decode("utf-8", "replace")
+            o12_client_id = text_at(buf, pos, e16)
             pos = e16
-            if pos + 2 > end:
-                raise IndexError
             n17 = int16_at(buf, pos)
             pos += 2
             if n17 < 0:
                 raise IndexError
             e18: i64 = pos + n17
-            if e18 > end:
-                raise IndexError
-            o12_client_host = buf[pos:e18].decode("utf-8", "replace")
+            o12_client_host = text_at(buf, pos, e18)
             pos = e18
-            if pos + 12 > end:
-                raise IndexError
             o12_rebalance_timeout = int32_at(buf, pos)
             o12_session_timeout = int32_at(buf, pos + 4)
             n19 = int32_at(buf, pos + 8)
@@ -437,8 +353,6 @@ def decode_group_metadata_value_2(
                 raise IndexError
             o12_subscription = bytes(buf[pos:e20])
             pos = e20
-            if pos + 4 > end:
-                raise IndexError
             n21 = int32_at(buf, pos)
             pos += 4
             if n21 < 0:
@@ -480,19 +394,13 @@ def decode_group_metadata_value_3(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_protocol_type = buf[pos:e3].decode("utf-8", "replace")
+        o1_protocol_type = text_at(buf, pos, e3)
         pos = e3
-        if pos + 6 > end:
-            raise IndexError
         o1_generation = int32_at(buf, pos)
         n4 = int16_at(buf, pos + 4)
         pos += 6
@@ -500,24 +408,16 @@ def decode_group_metadata_value_3(
             o1_protocol = None
         else:
             e5: i64 = pos + n4
-            if e5 > end:
-                raise IndexError
-            o1_protocol = buf[pos:e5].decode("utf-8", "replace")
+            o1_protocol = text_at(buf, pos, e5)
             pos = e5
-        if pos + 2 > end:
-            raise IndexError
         n6 = int16_at(buf, pos)
         pos += 2
         if n6 < 0:
             o1_leader = None
         else:
             e7: i64 = pos + n6
-            if e7 > end:
-                raise IndexError
-            o1_leader = buf[pos:e7].decode("utf-8", "replace")
+            o1_leader = text_at(buf, pos, e7)
             pos = e7
-        if pos + 12 > end:
-            raise IndexError
         o1_current_state_timestamp = int64_at(buf, pos)
         n8 = int32_at(buf, pos + 8)
         pos += 12
@@ -526,58 +426,39 @@ def decode_group_metadata_value_3(
         if n8 * 24 > end - pos:
             raise IndexError
         left -= n8
-        if left < 0 or n8 > 1000000:
-            raise IndexError
+        check_count(n8, left)
         l9: list[Any] = []
         o1_members = l9
         for _ in range(n8):
-            if pos + 2 > end:
-                raise IndexError
             n13 = int16_at(buf, pos)
             pos += 2
             if n13 < 0:
                 raise IndexError
             e14: i64 = pos + n13
-            if e14 > end:
-                raise IndexError
-            o12_member_id = buf[pos:e14].decode("utf-8", "replace")
+            o12_member_id = text_at(buf, pos, e14)
             pos = e14
-            if pos + 2 > end:
-                raise IndexError
             n15 = int16_at(buf, pos)
             pos += 2
             if n15 < 0:
                 o12_group_instance_id = None
             else:
                 e16: i64 = pos + n15
-                if e16 > end:
-                    raise IndexError
-                o12_group_instance_id = buf[pos:e16].decode("utf-8", "replace")
+                o12_group_instance_id = text_at(buf, pos, e16)
                 pos = e16
-            if pos + 2 > end:
-                raise IndexError
             n17 = int16_at(buf, pos)
             pos += 2
             if n17 < 0:
                 raise IndexError
             e18: i64 = pos + n17
-            if e18 > end:
-                raise IndexError
-            o12_client_id = buf[pos:e18].decode("utf-8", "replace")
+            o12_client_id = text_at(buf, pos, e18)
             pos = e18
-            if pos + 2 > end:
-                raise IndexError
             n19 = int16_at(buf, pos)
             pos += 2
             if n19 < 0:
                 raise IndexError
             e20: i64 = pos + n19
-            if e20 > end:
-                raise IndexError
-            o12_client_host = buf[pos:e20].decode("utf-8", "replace")
+            o12_client_host = text_at(buf, pos, e20)
             pos = e20
-            if pos + 12 > end:
-                raise IndexError
             o12_rebalance_timeout = int32_at(buf, pos)
             o12_session_timeout = int32_at(buf, pos + 4)
             n21 = int32_at(buf, pos + 8)
@@ -589,8 +470,6 @@ def decode_group_metadata_value_3(
                 raise IndexError
             o12_subscription = bytes(buf[pos:e22])
             pos = e22
-            if pos + 4 > end:
-                raise IndexError
             n23 = int32_at(buf, pos)
             pos += 4
             if n23 < 0:
@@ -633,8 +512,6 @@ def decode_group_metadata_value_4(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -642,12 +519,8 @@ def decode_group_metadata_value_4(
         if n2 == 0:
             raise IndexError
         e3: i64 = pos + n2 - 1
-        if e3 > end:
-            raise IndexError
-        o1_protocol_type = buf[pos:e3].decode("utf-8", "replace")
+        o1_protocol_type = text_at(buf, pos, e3)
         pos = e3
-        if pos + 5 > end:
-            raise IndexError
         o1_generation = int32_at(buf, pos)
         n4: i64 = buf[pos + 4]
         pos += 5
@@ -657,12 +530,8 @@ def decode_group_metadata_value_4(
             o1_protocol = None
         else:
             e5: i64 = pos + n4 - 1
-            if e5 > end:
-                raise IndexError
-            o1_protocol = buf[pos:e5].decode("utf-8", "replace")
+            o1_protocol = text_at(buf, pos, e5)
             pos = e5
-        if pos + 1 > end:
-            raise IndexError
         n6: i64 = buf[pos]
         pos += 1
         if n6 > 127:
@@ -671,12 +540,8 @@ def decode_group_metadata_value_4(
             o1_leader = None
         else:
             e7: i64 = pos + n6 - 1
-            if e7 > end:
-                raise IndexError
-            o1_leader = buf[pos:e7].decode("utf-8", "replace")
+            o1_leader = text_at(buf, pos, e7)
             pos = e7
-        if pos + 9 > end:
-            raise IndexError
         o1_current_state_timestamp = int64_at(buf, pos)
         n8: i64 = buf[pos + 8]
         pos += 9
@@ -688,13 +553,10 @@ def decode_group_metadata_value_4(
         if n8 * 15 > end - pos:
             raise IndexError
         left -= n8
-        if left < 0 or n8 > 1000000:
-            raise IndexError
+        check_count(n8, left)
         l9: list[Any] = []
         o1_members = l9
         for _ in range(n8):
-            if pos + 1 > end:
-                raise IndexError
             n13: i64 = buf[pos]
             pos += 1
             if n13 > 127:
@@ -702,12 +564,8 @@ def decode_group_metadata_value_4(
             if n13 == 0:
                 raise IndexError
             e14: i64 = pos + n13 - 1
-            if e14 > end:
-                raise IndexError
-            o12_member_id = buf[pos:e14].decode("utf-8", "replace")
+            o12_member_id = text_at(buf, pos, e14)
             pos = e14
-            if pos + 1 > end:
-                raise IndexError
             n15: i64 = buf[pos]
             pos += 1
             if n15 > 127:
@@ -716,12 +574,8 @@ def decode_group_metadata_value_4(
                 o12_group_instance_id = None
             else:
                 e16: i64 = pos + n15 - 1
-                if e16 > end:
-                    raise IndexError
-                o12_group_instance_id = buf[pos:e16].decode("utf-8", "replace")
+                o12_group_instance_id = text_at(buf, pos, e16)
                 pos = e16
-            if pos + 1 > end:
-                raise IndexError
             n17: i64 = buf[pos]
             pos += 1
             if n17 > 127:
@@ -729,12 +583,8 @@ def decode_group_metadata_value_4(
             if n17 == 0:
                 raise IndexError
             e18: i64 = pos + n17 - 1
-            if e18 > end:
-                raise IndexError
-            o12_client_id = buf[pos:e18].decode("utf-8", "replace")
+            o12_client_id = text_at(buf, pos, e18)
             pos = e18
-            if pos + 1 > end:
-                raise IndexError
             n19: i64 = buf[pos]
             pos += 1
             if n19 > 127:
@@ -742,12 +592,8 @@ def decode_group_metadata_value_4(
             if n19 == 0:
                 raise IndexError
             e20: i64 = pos + n19 - 1
-            if e20 > end:
-                raise IndexError
-            o12_client_host = buf[pos:e20].decode("utf-8", "replace")
+            o12_client_host = text_at(buf, pos, e20)
             pos = e20
-            if pos + 9 > end:
-                raise IndexError
             o12_rebalance_timeout = int32_at(buf, pos)
             o12_session_timeout = int32_at(buf, pos + 4)
             n21: i64 = buf[pos + 8]
@@ -761,8 +607,6 @@ def decode_group_metadata_value_4(
                 raise IndexError
             o12_subscription = bytes(buf[pos:e22])
             pos = e22
-            if pos + 1 > end:
-                raise IndexError
             n23: i64 = buf[pos]
             pos += 1
             if n23 > 127:
@@ -787,8 +631,7 @@ def decode_group_metadata_value_4(
             if buf[pos]:
                 o12.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o12.unknown_tagged_fields)
-                if left < 0 or len(o12.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o12.unknown_tagged_fields), left)
             else:
                 pos += 1
             l9.append(v11)
@@ -803,8 +646,7 @@ def decode_group_metadata_value_4(
         if buf[pos]:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         else:
             pos += 1
         return message, pos

@@ -11,7 +11,16 @@ from struct import Struct
 from struct import error as struct_error
 from typing import Any, Final
 
-from odradek.protocol.codec_parts import explained, int16_at, int32_at, int64_at, long_string, refuse
+from odradek.protocol.codec_parts import (
+    check_count,
+    explained,
+    int16_at,
+    int32_at,
+    int64_at,
+    long_string,
+    refuse,
+    text_at,
+)
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.stored.offset_commit import OffsetCommitKey, OffsetCommitValue
@@ -48,30 +57,20 @@ def decode_offset_commit_key_0(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_group = buf[pos:e3].decode("utf-8", "replace")
+        o1_group = text_at(buf, pos, e3)
         pos = e3
-        if pos + 2 > end:
-            raise IndexError
         n4 = int16_at(buf, pos)
         pos += 2
         if n4 < 0:
             raise IndexError
         e5: i64 = pos + n4
-        if e5 > end:
-            raise IndexError
-        o1_topic = buf[pos:e5].decode("utf-8", "replace")
+        o1_topic = text_at(buf, pos, e5)
         pos = e5
-        if pos + 4 > end:
-            raise IndexError
         o1_partition = int32_at(buf, pos)
         pos += 4
         message = OffsetCommitKey(group=o1_group, topic=o1_topic, partition=o1_partition)
@@ -89,20 +88,14 @@ def decode_offset_commit_value_0(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 10 > end:
-            raise IndexError
         o1_offset = int64_at(buf, pos)
         n2 = int16_at(buf, pos + 8)
         pos += 10
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_metadata = buf[pos:e3].decode("utf-8", "replace")
+        o1_metadata = text_at(buf, pos, e3)
         pos = e3
-        if pos + 8 > end:
-            raise IndexError
         o1_commit_timestamp = int64_at(buf, pos)
         pos += 8
         message = OffsetCommitValue(offset=o1_offset, metadata=o1_metadata, commit_timestamp=o1_commit_timestamp)
@@ -120,20 +113,14 @@ def decode_offset_commit_value_1(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 10 > end:
-            raise IndexError
         o1_offset = int64_at(buf, pos)
         n2 = int16_at(buf, pos + 8)
         pos += 10
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_metadata = buf[pos:e3].decode("utf-8", "replace")
+        o1_metadata = text_at(buf, pos, e3)
         pos = e3
-        if pos + 16 > end:
-            raise IndexError
         o1_commit_timestamp = int64_at(buf, pos)
         o1_expire_timestamp = int64_at(buf, pos + 8)
         pos += 16
@@ -157,20 +144,14 @@ def decode_offset_commit_value_2(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 10 > end:
-            raise IndexError
         o1_offset = int64_at(buf, pos)
         n2 = int16_at(buf, pos + 8)
         pos += 10
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_metadata = buf[pos:e3].decode("utf-8", "replace")
+        o1_metadata = text_at(buf, pos, e3)
         pos = e3
-        if pos + 8 > end:
-            raise IndexError
         o1_commit_timestamp = int64_at(buf, pos)
         pos += 8
         message = OffsetCommitValue(offset=o1_offset, metadata=o1_metadata, commit_timestamp=o1_commit_timestamp)
@@ -188,8 +169,6 @@ def decode_offset_commit_value_3(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 14 > end:
-            raise IndexError
         o1_offset = int64_at(buf, pos)
         o1_leader_epoch = int32_at(buf, pos + 8)
         n2 = int16_at(buf, pos + 12)
@@ -197,12 +176,8 @@ def decode_offset_commit_value_3(
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_metadata = buf[pos:e3].decode("utf-8", "replace")
+        o1_metadata = text_at(buf, pos, e3)
         pos = e3
-        if pos + 8 > end:
-            raise IndexError
         o1_commit_timestamp = int64_at(buf, pos)
         pos += 8
         message = OffsetCommitValue(
@@ -222,8 +197,6 @@ def decode_offset_commit_value_4(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 13 > end:
-            raise IndexError
         o1_offset = int64_at(buf, pos)
         o1_leader_epoch = int32_at(buf, pos + 8)
         n2: i64 = buf[pos + 12]
@@ -233,12 +206,8 @@ def decode_offset_commit_value_4(
         if n2 == 0:
             raise IndexError
         e3: i64 = pos + n2 - 1
-        if e3 > end:
-            raise IndexError
-        o1_metadata = buf[pos:e3].decode("utf-8", "replace")
+        o1_metadata = text_at(buf, pos, e3)
         pos = e3
-        if pos + 9 > end:
-            raise IndexError
         o1_commit_timestamp = int64_at(buf, pos)
         n4: i64 = buf[pos + 8]
         pos += 9
@@ -250,8 +219,7 @@ def decode_offset_commit_value_4(
                 n4, pos = read_uvarint(buf, pos - 1)
                 checked_tags(n4)
             left -= n4
-            if left < 0 or n4 > 1000000:
-                raise IndexError
+            check_count(n4, left)
             u5: list[tuple[int, bytes]] = []
             for _ in range(n4):
                 t6, s7, pos = read_tagged_field(buf, pos)

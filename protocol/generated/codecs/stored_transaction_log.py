@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from odradek.protocol.codec_parts import (
     BYTE,
+    check_count,
     explained,
     int8_at,
     int16_at,
@@ -21,6 +22,7 @@ from odradek.protocol.codec_parts import (
     long_length,
     long_string,
     refuse,
+    text_at,
 )
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
@@ -59,16 +61,12 @@ def decode_transaction_log_key_0(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_transactional_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_transactional_id = text_at(buf, pos, e3)
         pos = e3
         message = TransactionLogKey(transactional_id=o1_transactional_id)
         return message, pos
@@ -85,8 +83,6 @@ def decode_transaction_log_value_0(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 19 > end:
-            raise IndexError
         o1_producer_id = int64_at(buf, pos)
         o1_producer_epoch = int16_at(buf, pos + 8)
         o1_transaction_timeout_ms = int32_at(buf, pos + 10)
@@ -99,31 +95,23 @@ def decode_transaction_log_value_0(
             if n2 * 6 > end - pos:
                 raise IndexError
             left -= n2
-            if left < 0 or n2 > 1000000:
-                raise IndexError
+            check_count(n2, left)
             l3: list[Any] = []
             o1_transaction_partitions = l3
             for _ in range(n2):
-                if pos + 2 > end:
-                    raise IndexError
                 n7 = int16_at(buf, pos)
                 pos += 2
                 if n7 < 0:
                     raise IndexError
                 e8: i64 = pos + n7
-                if e8 > end:
-                    raise IndexError
-                o6_topic = buf[pos:e8].decode("utf-8", "replace")
+                o6_topic = text_at(buf, pos, e8)
                 pos = e8
-                if pos + 4 > end:
-                    raise IndexError
                 n9 = int32_at(buf, pos)
                 pos += 4
                 if n9 < 0:
                     raise IndexError
                 left -= n9
-                if left < 0 or n9 > 1000000:
-                    raise IndexError
+                check_count(n9, left)
                 if n9 < 9:
                     o6_partition_ids = list(unpack_from__l[n9](buf, pos))
                 else:
@@ -131,8 +119,6 @@ def decode_transaction_log_value_0(
                 pos += n9 * 4
                 v5 = PartitionsSchema(topic=o6_topic, partition_ids=o6_partition_ids)
                 l3.append(v5)
-        if pos + 16 > end:
-            raise IndexError
         o1_transaction_last_update_timestamp_ms = int64_at(buf, pos)
         o1_transaction_start_timestamp_ms = int64_at(buf, pos + 8)
         pos += 16
@@ -159,8 +145,6 @@ def decode_transaction_log_value_1(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 16 > end:
-            raise IndexError
         o1_producer_id = int64_at(buf, pos)
         o1_producer_epoch = int16_at(buf, pos + 8)
         o1_transaction_timeout_ms = int32_at(buf, pos + 10)
@@ -176,13 +160,10 @@ def decode_transaction_log_value_1(
             if n2 * 3 > end - pos:
                 raise IndexError
             left -= n2
-            if left < 0 or n2 > 1000000:
-                raise IndexError
+            check_count(n2, left)
             l3: list[Any] = []
             o1_transaction_partitions = l3
             for _ in range(n2):
-                if pos + 1 > end:
-                    raise IndexError
                 n7: i64 = buf[pos]
                 pos += 1
                 if n7 > 127:
@@ -190,12 +171,8 @@ def decode_transaction_log_value_1(
                 if n7 == 0:
                     raise IndexError
                 e8: i64 = pos + n7 - 1
-                if e8 > end:
-                    raise IndexError
-                o6_topic = buf[pos:e8].decode("utf-8", "replace")
+                o6_topic = text_at(buf, pos, e8)
                 pos = e8
-                if pos + 1 > end:
-                    raise IndexError
                 n9: i64 = buf[pos]
                 pos += 1
                 if n9 > 127:
@@ -203,8 +180,7 @@ def decode_transaction_log_value_1(
                 if n9 == 0:
                     raise IndexError
                 left -= n9 - 1
-                if left < 0 or n9 - 1 > 1000000:
-                    raise IndexError
+                check_count(n9 - 1, left)
                 if n9 < 9:
                     o6_partition_ids = list(unpack_from__l[n9 - 1](buf, pos))
                 else:
@@ -214,13 +190,10 @@ def decode_transaction_log_value_1(
                 if buf[pos]:
                     o6.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                     left -= len(o6.unknown_tagged_fields)
-                    if left < 0 or len(o6.unknown_tagged_fields) > 1000000:
-                        raise IndexError
+                    check_count(len(o6.unknown_tagged_fields), left)
                 else:
                     pos += 1
                 l3.append(v5)
-        if pos + 17 > end:
-            raise IndexError
         o1_transaction_last_update_timestamp_ms = int64_at(buf, pos)
         o1_transaction_start_timestamp_ms = int64_at(buf, pos + 8)
         n10: i64 = buf[pos + 16]
@@ -239,29 +212,20 @@ def decode_transaction_log_value_1(
                 n10, pos = read_uvarint(buf, pos - 1)
                 checked_tags(n10)
             left -= n10
-            if left < 0 or n10 > 1000000:
-                raise IndexError
+            check_count(n10, left)
             u11: list[tuple[int, bytes]] = []
             for _ in range(n10):
                 t12, s13, pos = read_tagged_field(buf, pos)
                 if t12 == 0:
-                    if pos + 8 > end:
-                        raise IndexError
                     o1.previous_producer_id = int64_at(buf, pos)
                     pos += 8
                 elif t12 == 1:
-                    if pos + 8 > end:
-                        raise IndexError
                     o1.next_producer_id = int64_at(buf, pos)
                     pos += 8
                 elif t12 == 2:
-                    if pos + 2 > end:
-                        raise IndexError
                     o1.client_transaction_version = int16_at(buf, pos)
                     pos += 2
                 elif t12 == 3:
-                    if pos + 2 > end:
-                        raise IndexError
                     o1.next_producer_epoch = int16_at(buf, pos)
                     pos += 2
                 else:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from odradek.protocol.codec_parts import (
     BYTE,
+    check_count,
     explained,
     int8_at,
     int16_at,
@@ -21,6 +22,7 @@ from odradek.protocol.codec_parts import (
     long_length,
     long_string,
     refuse,
+    text_at,
     uint16_at,
 )
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
@@ -69,8 +71,6 @@ def decode_streams_group_heartbeat_request_0(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -78,12 +78,8 @@ def decode_streams_group_heartbeat_request_0(
         if n2 == 0:
             raise IndexError
         e3: i64 = pos + n2 - 1
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 1 > end:
-            raise IndexError
         n4: i64 = buf[pos]
         pos += 1
         if n4 > 127:
@@ -91,12 +87,8 @@ def decode_streams_group_heartbeat_request_0(
         if n4 == 0:
             raise IndexError
         e5: i64 = pos + n4 - 1
-        if e5 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e5)
         pos = e5
-        if pos + 9 > end:
-            raise IndexError
         o1_member_epoch = int32_at(buf, pos)
         o1_endpoint_information_epoch = int32_at(buf, pos + 4)
         n6: i64 = buf[pos + 8]
@@ -107,12 +99,8 @@ def decode_streams_group_heartbeat_request_0(
             o1_instance_id = None
         else:
             e7: i64 = pos + n6 - 1
-            if e7 > end:
-                raise IndexError
-            o1_instance_id = buf[pos:e7].decode("utf-8", "replace")
+            o1_instance_id = text_at(buf, pos, e7)
             pos = e7
-        if pos + 1 > end:
-            raise IndexError
         n8: i64 = buf[pos]
         pos += 1
         if n8 > 127:
@@ -121,20 +109,14 @@ def decode_streams_group_heartbeat_request_0(
             o1_rack_id = None
         else:
             e9: i64 = pos + n8 - 1
-            if e9 > end:
-                raise IndexError
-            o1_rack_id = buf[pos:e9].decode("utf-8", "replace")
+            o1_rack_id = text_at(buf, pos, e9)
             pos = e9
-        if pos + 5 > end:
-            raise IndexError
         o1_rebalance_timeout_ms = int32_at(buf, pos)
         n10 = int8_at(buf, pos + 4)
         pos += 5
         if n10 < 0:
             o1_topology = None
         else:
-            if pos + 5 > end:
-                raise IndexError
             o11_epoch = int32_at(buf, pos)
             n12: i64 = buf[pos + 4]
             pos += 5
@@ -146,13 +128,10 @@ def decode_streams_group_heartbeat_request_0(
             if n12 * 8 > end - pos:
                 raise IndexError
             left -= n12
-            if left < 0 or n12 > 1000000:
-                raise IndexError
+            check_count(n12, left)
             l13: list[Any] = []
             o11_subtopologies = l13
             for _ in range(n12):
-                if pos + 1 > end:
-                    raise IndexError
                 n17: i64 = buf[pos]
                 pos += 1
                 if n17 > 127:
@@ -160,12 +139,8 @@ def decode_streams_group_heartbeat_request_0(
                 if n17 == 0:
                     raise IndexError
                 e18: i64 = pos + n17 - 1
-                if e18 > end:
-                    raise IndexError
-                o16_subtopology_id = buf[pos:e18].decode("utf-8", "replace")
+                o16_subtopology_id = text_at(buf, pos, e18)
                 pos = e18
-                if pos + 1 > end:
-                    raise IndexError
                 n19: i64 = buf[pos]
                 pos += 1
                 if n19 > 127:
@@ -176,13 +151,10 @@ def decode_streams_group_heartbeat_request_0(
                 if n19 * 1 > end - pos:
                     raise IndexError
                 left -= n19
-                if left < 0 or n19 > 1000000:
-                    raise IndexError
+                check_count(n19, left)
                 l20: list[Any] = []
                 o16_source_topics = l20
                 for _ in range(n19):
-                    if pos + 1 > end:
-                        raise IndexError
                     n23: i64 = buf[pos]
                     pos += 1
                     if n23 > 127:
@@ -190,13 +162,9 @@ def decode_streams_group_heartbeat_request_0(
                     if n23 == 0:
                         raise IndexError
                     e24: i64 = pos + n23 - 1
-                    if e24 > end:
-                        raise IndexError
-                    v22 = buf[pos:e24].decode("utf-8", "replace")
+                    v22 = text_at(buf, pos, e24)
                     pos = e24
                     l20.append(v22)
-                if pos + 1 > end:
-                    raise IndexError
                 n25: i64 = buf[pos]
                 pos += 1
                 if n25 > 127:
@@ -207,13 +175,10 @@ def decode_streams_group_heartbeat_request_0(
                 if n25 * 1 > end - pos:
                     raise IndexError
                 left -= n25
-                if left < 0 or n25 > 1000000:
-                    raise IndexError
+                check_count(n25, left)
                 l26: list[Any] = []
                 o16_source_topic_regex = l26
                 for _ in range(n25):
-                    if pos + 1 > end:
-                        raise IndexError
                     n29: i64 = buf[pos]
                     pos += 1
                     if n29 > 127:
@@ -221,13 +186,9 @@ def decode_streams_group_heartbeat_request_0(
                     if n29 == 0:
                         raise IndexError
                     e30: i64 = pos + n29 - 1
-                    if e30 > end:
-                        raise IndexError
-                    v28 = buf[pos:e30].decode("utf-8", "replace")
+                    v28 = text_at(buf, pos, e30)
                     pos = e30
                     l26.append(v28)
-                if pos + 1 > end:
-                    raise IndexError
                 n31: i64 = buf[pos]
                 pos += 1
                 if n31 > 127:
@@ -238,13 +199,10 @@ def decode_streams_group_heartbeat_request_0(
                 if n31 * 9 > end - pos:
                     raise IndexError
                 left -= n31
-                if left < 0 or n31 > 1000000:
-                    raise IndexError
+                check_count(n31, left)
                 l32: list[Any] = []
                 o16_state_changelog_topics = l32
                 for _ in range(n31):
-                    if pos + 1 > end:
-                        raise IndexError
                     n36: i64 = buf[pos]
                     pos += 1
                     if n36 > 127:
@@ -252,12 +210,8 @@ def decode_streams_group_heartbeat_request_0(
                     if n36 == 0:
                         raise IndexError
                     e37: i64 = pos + n36 - 1
-                    if e37 > end:
-                        raise IndexError
-                    o35_name = buf[pos:e37].decode("utf-8", "replace")
+                    o35_name = text_at(buf, pos, e37)
                     pos = e37
-                    if pos + 7 > end:
-                        raise IndexError
                     o35_partitions = int32_at(buf, pos)
                     o35_replication_factor = int16_at(buf, pos + 4)
                     n38: i64 = buf[pos + 6]
@@ -270,13 +224,10 @@ def decode_streams_group_heartbeat_request_0(
                     if n38 * 3 > end - pos:
                         raise IndexError
                     left -= n38
-                    if left < 0 or n38 > 1000000:
-                        raise IndexError
+                    check_count(n38, left)
                     l39: list[Any] = []
                     o35_topic_configs = l39
                     for _ in range(n38):
-                        if pos + 1 > end:
-                            raise IndexError
                         n43: i64 = buf[pos]
                         pos += 1
                         if n43 > 127:
@@ -284,12 +235,8 @@ def decode_streams_group_heartbeat_request_0(
                         if n43 == 0:
                             raise IndexError
                         e44: i64 = pos + n43 - 1
-                        if e44 > end:
-                            raise IndexError
-                        o42_key = buf[pos:e44].decode("utf-8", "replace")
+                        o42_key = text_at(buf, pos, e44)
                         pos = e44
-                        if pos + 1 > end:
-                            raise IndexError
                         n45: i64 = buf[pos]
                         pos += 1
                         if n45 > 127:
@@ -297,16 +244,13 @@ def decode_streams_group_heartbeat_request_0(
                         if n45 == 0:
                             raise IndexError
                         e46: i64 = pos + n45 - 1
-                        if e46 > end:
-                            raise IndexError
-                        o42_value = buf[pos:e46].decode("utf-8", "replace")
+                        o42_value = text_at(buf, pos, e46)
                         pos = e46
                         v41 = o42 = KeyValue(key=o42_key, value=o42_value)
                         if buf[pos]:
                             o42.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                             left -= len(o42.unknown_tagged_fields)
-                            if left < 0 or len(o42.unknown_tagged_fields) > 1000000:
-                                raise IndexError
+                            check_count(len(o42.unknown_tagged_fields), left)
                         else:
                             pos += 1
                         l39.append(v41)
@@ -319,13 +263,10 @@ def decode_streams_group_heartbeat_request_0(
                     if buf[pos]:
                         o35.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                         left -= len(o35.unknown_tagged_fields)
-                        if left < 0 or len(o35.unknown_tagged_fields) > 1000000:
-                            raise IndexError
+                        check_count(len(o35.unknown_tagged_fields), left)
                     else:
                         pos += 1
                     l32.append(v34)
-                if pos + 1 > end:
-                    raise IndexError
                 n47: i64 = buf[pos]
                 pos += 1
                 if n47 > 127:
@@ -336,13 +277,10 @@ def decode_streams_group_heartbeat_request_0(
                 if n47 * 1 > end - pos:
                     raise IndexError
                 left -= n47
-                if left < 0 or n47 > 1000000:
-                    raise IndexError
+                check_count(n47, left)
                 l48: list[Any] = []
                 o16_repartition_sink_topics = l48
                 for _ in range(n47):
-                    if pos + 1 > end:
-                        raise IndexError
                     n51: i64 = buf[pos]
                     pos += 1
                     if n51 > 127:
@@ -350,13 +288,9 @@ def decode_streams_group_heartbeat_request_0(
                     if n51 == 0:
                         raise IndexError
                     e52: i64 = pos + n51 - 1
-                    if e52 > end:
-                        raise IndexError
-                    v50 = buf[pos:e52].decode("utf-8", "replace")
+                    v50 = text_at(buf, pos, e52)
                     pos = e52
                     l48.append(v50)
-                if pos + 1 > end:
-                    raise IndexError
                 n53: i64 = buf[pos]
                 pos += 1
                 if n53 > 127:
@@ -367,13 +301,10 @@ def decode_streams_group_heartbeat_request_0(
                 if n53 * 9 > end - pos:
                     raise IndexError
                 left -= n53
-                if left < 0 or n53 > 1000000:
-                    raise IndexError
+                check_count(n53, left)
                 l54: list[Any] = []
                 o16_repartition_source_topics = l54
                 for _ in range(n53):
-                    if pos + 1 > end:
-                        raise IndexError
                     n58: i64 = buf[pos]
                     pos += 1
                     if n58 > 127:
@@ -381,12 +312,8 @@ def decode_streams_group_heartbeat_request_0(
                     if n58 == 0:
                         raise IndexError
                     e59: i64 = pos + n58 - 1
-                    if e59 > end:
-                        raise IndexError
-                    o57_name = buf[pos:e59].decode("utf-8", "replace")
+                    o57_name = text_at(buf, pos, e59)
                     pos = e59
-                    if pos + 7 > end:
-                        raise IndexError
                     o57_partitions = int32_at(buf, pos)
                     o57_replication_factor = int16_at(buf, pos + 4)
                     n60: i64 = buf[pos + 6]
@@ -399,13 +326,10 @@ def decode_streams_group_heartbeat_request_0(
                     if n60 * 3 > end - pos:
                         raise IndexError
                     left -= n60
-                    if left < 0 or n60 > 1000000:
-                        raise IndexError
+                    check_count(n60, left)
                     l61: list[Any] = []
                     o57_topic_configs = l61
                     for _ in range(n60):
-                        if pos + 1 > end:
-                            raise IndexError
                         n65: i64 = buf[pos]
                         pos += 1
                         if n65 > 127:
@@ -413,12 +337,8 @@ def decode_streams_group_heartbeat_request_0(
                         if n65 == 0:
                             raise IndexError
                         e66: i64 = pos + n65 - 1
-                        if e66 > end:
-                            raise IndexError
-                        o64_key = buf[pos:e66].decode("utf-8", "replace")
+                        o64_key = text_at(buf, pos, e66)
                         pos = e66
-                        if pos + 1 > end:
-                            raise IndexError
                         n67: i64 = buf[pos]
                         pos += 1
                         if n67 > 127:
@@ -426,16 +346,13 @@ def decode_streams_group_heartbeat_request_0(
                         if n67 == 0:
                             raise IndexError
                         e68: i64 = pos + n67 - 1
-                        if e68 > end:
-                            raise IndexError
-                        o64_value = buf[pos:e68].decode("utf-8", "replace")
+                        o64_value = text_at(buf, pos, e68)
                         pos = e68
                         v63 = o64 = KeyValue(key=o64_key, value=o64_value)
                         if buf[pos]:
                             o64.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                             left -= len(o64.unknown_tagged_fields)
-                            if left < 0 or len(o64.unknown_tagged_fields) > 1000000:
-                                raise IndexError
+                            check_count(len(o64.unknown_tagged_fields), left)
                         else:
                             pos += 1
                         l61.append(v63)
@@ -448,13 +365,10 @@ def decode_streams_group_heartbeat_request_0(
                     if buf[pos]:
                         o57.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                         left -= len(o57.unknown_tagged_fields)
-                        if left < 0 or len(o57.unknown_tagged_fields) > 1000000:
-                            raise IndexError
+                        check_count(len(o57.unknown_tagged_fields), left)
                     else:
                         pos += 1
                     l54.append(v56)
-                if pos + 1 > end:
-                    raise IndexError
                 n69: i64 = buf[pos]
                 pos += 1
                 if n69 > 127:
@@ -465,13 +379,10 @@ def decode_streams_group_heartbeat_request_0(
                 if n69 * 4 > end - pos:
                     raise IndexError
                 left -= n69
-                if left < 0 or n69 > 1000000:
-                    raise IndexError
+                check_count(n69, left)
                 l70: list[Any] = []
                 o16_copartition_groups = l70
                 for _ in range(n69):
-                    if pos + 1 > end:
-                        raise IndexError
                     n74: i64 = buf[pos]
                     pos += 1
                     if n74 > 127:
@@ -479,15 +390,12 @@ def decode_streams_group_heartbeat_request_0(
                     if n74 == 0:
                         raise IndexError
                     left -= n74 - 1
-                    if left < 0 or n74 - 1 > 1000000:
-                        raise IndexError
+                    check_count(n74 - 1, left)
                     if n74 < 9:
                         o73_source_topics = list(unpack_from__h[n74 - 1](buf, pos))
                     else:
                         o73_source_topics = list(unpack_from(f">{n74 - 1}h", buf, pos))
                     pos += n74 * 2 - 2
-                    if pos + 1 > end:
-                        raise IndexError
                     n75: i64 = buf[pos]
                     pos += 1
                     if n75 > 127:
@@ -495,15 +403,12 @@ def decode_streams_group_heartbeat_request_0(
                     if n75 == 0:
                         raise IndexError
                     left -= n75 - 1
-                    if left < 0 or n75 - 1 > 1000000:
-                        raise IndexError
+                    check_count(n75 - 1, left)
                     if n75 < 9:
                         o73_source_topic_regex = list(unpack_from__h[n75 - 1](buf, pos))
                     else:
                         o73_source_topic_regex = list(unpack_from(f">{n75 - 1}h", buf, pos))
                     pos += n75 * 2 - 2
-                    if pos + 1 > end:
-                        raise IndexError
                     n76: i64 = buf[pos]
                     pos += 1
                     if n76 > 127:
@@ -511,8 +416,7 @@ def decode_streams_group_heartbeat_request_0(
                     if n76 == 0:
                         raise IndexError
                     left -= n76 - 1
-                    if left < 0 or n76 - 1 > 1000000:
-                        raise IndexError
+                    check_count(n76 - 1, left)
                     if n76 < 9:
                         o73_repartition_source_topics = list(unpack_from__h[n76 - 1](buf, pos))
                     else:
@@ -526,8 +430,7 @@ def decode_streams_group_heartbeat_request_0(
                     if buf[pos]:
                         o73.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                         left -= len(o73.unknown_tagged_fields)
-                        if left < 0 or len(o73.unknown_tagged_fields) > 1000000:
-                            raise IndexError
+                        check_count(len(o73.unknown_tagged_fields), left)
                     else:
                         pos += 1
                     l70.append(v72)
@@ -543,8 +446,7 @@ def decode_streams_group_heartbeat_request_0(
                 if buf[pos]:
                     o16.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                     left -= len(o16.unknown_tagged_fields)
-                    if left < 0 or len(o16.unknown_tagged_fields) > 1000000:
-                        raise IndexError
+                    check_count(len(o16.unknown_tagged_fields), left)
                 else:
                     pos += 1
                 l13.append(v15)
@@ -552,12 +454,9 @@ def decode_streams_group_heartbeat_request_0(
             if buf[pos]:
                 o11.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o11.unknown_tagged_fields)
-                if left < 0 or len(o11.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o11.unknown_tagged_fields), left)
             else:
                 pos += 1
-        if pos + 1 > end:
-            raise IndexError
         n77: i64 = buf[pos]
         pos += 1
         if n77 > 127:
@@ -569,13 +468,10 @@ def decode_streams_group_heartbeat_request_0(
             if n77 * 3 > end - pos:
                 raise IndexError
             left -= n77
-            if left < 0 or n77 > 1000000:
-                raise IndexError
+            check_count(n77, left)
             l78: list[Any] = []
             o1_active_tasks = l78
             for _ in range(n77):
-                if pos + 1 > end:
-                    raise IndexError
                 n82: i64 = buf[pos]
                 pos += 1
                 if n82 > 127:
@@ -583,12 +479,8 @@ def decode_streams_group_heartbeat_request_0(
                 if n82 == 0:
                     raise IndexError
                 e83: i64 = pos + n82 - 1
-                if e83 > end:
-                    raise IndexError
-                o81_subtopology_id = buf[pos:e83].decode("utf-8", "replace")
+                o81_subtopology_id = text_at(buf, pos, e83)
                 pos = e83
-                if pos + 1 > end:
-                    raise IndexError
                 n84: i64 = buf[pos]
                 pos += 1
                 if n84 > 127:
@@ -596,8 +488,7 @@ def decode_streams_group_heartbeat_request_0(
                 if n84 == 0:
                     raise IndexError
                 left -= n84 - 1
-                if left < 0 or n84 - 1 > 1000000:
-                    raise IndexError
+                check_count(n84 - 1, left)
                 if n84 < 9:
                     o81_partitions = list(unpack_from__l[n84 - 1](buf, pos))
                 else:
@@ -607,13 +498,10 @@ def decode_streams_group_heartbeat_request_0(
                 if buf[pos]:
                     o81.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                     left -= len(o81.unknown_tagged_fields)
-                    if left < 0 or len(o81.unknown_tagged_fields) > 1000000:
-                        raise IndexError
+                    check_count(len(o81.unknown_tagged_fields), left)
                 else:
                     pos += 1
                 l78.append(v80)
-        if pos + 1 > end:
-            raise IndexError
         n85: i64 = buf[pos]
         pos += 1
         if n85 > 127:
@@ -625,13 +513,10 @@ def decode_streams_group_heartbeat_request_0(
             if n85 * 3 > end - pos:
                 raise IndexError
             left -= n85
-            if left < 0 or n85 > 1000000:
-                raise IndexError
+            check_count(n85, left)
             l86: list[Any] = []
             o1_standby_tasks = l86
             for _ in range(n85):
-                if pos + 1 > end:
-                    raise IndexError
                 n90: i64 = buf[pos]
                 pos += 1
                 if n90 > 127:
@@ -639,12 +524,8 @@ def decode_streams_group_heartbeat_request_0(
                 if n90 == 0:
                     raise IndexError
                 e91: i64 = pos + n90 - 1
-                if e91 > end:
-                    raise IndexError
-                o89_subtopology_id = buf[pos:e91].decode("utf-8", "replace")
+                o89_subtopology_id = text_at(buf, pos, e91)
                 pos = e91
-                if pos + 1 > end:
-                    raise IndexError
                 n92: i64 = buf[pos]
                 pos += 1
                 if n92 > 127:
@@ -652,8 +533,7 @@ def decode_streams_group_heartbeat_request_0(
                 if n92 == 0:
                     raise IndexError
                 left -= n92 - 1
-                if left < 0 or n92 - 1 > 1000000:
-                    raise IndexError
+                check_count(n92 - 1, left)
                 if n92 < 9:
                     o89_partitions = list(unpack_from__l[n92 - 1](buf, pos))
                 else:
@@ -663,13 +543,10 @@ def decode_streams_group_heartbeat_request_0(
                 if buf[pos]:
                     o89.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                     left -= len(o89.unknown_tagged_fields)
-                    if left < 0 or len(o89.unknown_tagged_fields) > 1000000:
-                        raise IndexError
+                    check_count(len(o89.unknown_tagged_fields), left)
                 else:
                     pos += 1
                 l86.append(v88)
-        if pos + 1 > end:
-            raise IndexError
         n93: i64 = buf[pos]
         pos += 1
         if n93 > 127:
@@ -681,13 +558,10 @@ def decode_streams_group_heartbeat_request_0(
             if n93 * 3 > end - pos:
                 raise IndexError
             left -= n93
-            if left < 0 or n93 > 1000000:
-                raise IndexError
+            check_count(n93, left)
             l94: list[Any] = []
             o1_warmup_tasks = l94
             for _ in range(n93):
-                if pos + 1 > end:
-                    raise IndexError
                 n98: i64 = buf[pos]
                 pos += 1
                 if n98 > 127:
@@ -695,12 +569,8 @@ def decode_streams_group_heartbeat_request_0(
                 if n98 == 0:
                     raise IndexError
                 e99: i64 = pos + n98 - 1
-                if e99 > end:
-                    raise IndexError
-                o97_subtopology_id = buf[pos:e99].decode("utf-8", "replace")
+                o97_subtopology_id = text_at(buf, pos, e99)
                 pos = e99
-                if pos + 1 > end:
-                    raise IndexError
                 n100: i64 = buf[pos]
                 pos += 1
                 if n100 > 127:
@@ -708,8 +578,7 @@ def decode_streams_group_heartbeat_request_0(
                 if n100 == 0:
                     raise IndexError
                 left -= n100 - 1
-                if left < 0 or n100 - 1 > 1000000:
-                    raise IndexError
+                check_count(n100 - 1, left)
                 if n100 < 9:
                     o97_partitions = list(unpack_from__l[n100 - 1](buf, pos))
                 else:
@@ -719,13 +588,10 @@ def decode_streams_group_heartbeat_request_0(
                 if buf[pos]:
                     o97.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                     left -= len(o97.unknown_tagged_fields)
-                    if left < 0 or len(o97.unknown_tagged_fields) > 1000000:
-                        raise IndexError
+                    check_count(len(o97.unknown_tagged_fields), left)
                 else:
                     pos += 1
                 l94.append(v96)
-        if pos + 1 > end:
-            raise IndexError
         n101: i64 = buf[pos]
         pos += 1
         if n101 > 127:
@@ -734,19 +600,13 @@ def decode_streams_group_heartbeat_request_0(
             o1_process_id = None
         else:
             e102: i64 = pos + n101 - 1
-            if e102 > end:
-                raise IndexError
-            o1_process_id = buf[pos:e102].decode("utf-8", "replace")
+            o1_process_id = text_at(buf, pos, e102)
             pos = e102
-        if pos + 1 > end:
-            raise IndexError
         n103 = int8_at(buf, pos)
         pos += 1
         if n103 < 0:
             o1_user_endpoint = None
         else:
-            if pos + 1 > end:
-                raise IndexError
             n105: i64 = buf[pos]
             pos += 1
             if n105 > 127:
@@ -754,12 +614,8 @@ def decode_streams_group_heartbeat_request_0(
             if n105 == 0:
                 raise IndexError
             e106: i64 = pos + n105 - 1
-            if e106 > end:
-                raise IndexError
-            o104_host = buf[pos:e106].decode("utf-8", "replace")
+            o104_host = text_at(buf, pos, e106)
             pos = e106
-            if pos + 3 > end:
-                raise IndexError
             o104_port = uint16_at(buf, pos)
             n107: i64 = buf[pos + 2]
             pos += 3
@@ -767,10 +623,7 @@ def decode_streams_group_heartbeat_request_0(
             if n107:
                 o104.unknown_tagged_fields, pos = read_unknown_fields(buf, pos - 1)
                 left -= len(o104.unknown_tagged_fields)
-                if left < 0 or len(o104.unknown_tagged_fields) > 1000000:
-                    raise IndexError
-        if pos + 1 > end:
-            raise IndexError
+                check_count(len(o104.unknown_tagged_fields), left)
         n108: i64 = buf[pos]
         pos += 1
         if n108 > 127:
@@ -782,13 +635,10 @@ def decode_streams_group_heartbeat_request_0(
             if n108 * 3 > end - pos:
                 raise IndexError
             left -= n108
-            if left < 0 or n108 > 1000000:
-                raise IndexError
+            check_count(n108, left)
             l109: list[Any] = []
             o1_client_tags = l109
             for _ in range(n108):
-                if pos + 1 > end:
-                    raise IndexError
                 n113: i64 = buf[pos]
                 pos += 1
                 if n113 > 127:
@@ -796,12 +646,8 @@ def decode_streams_group_heartbeat_request_0(
                 if n113 == 0:
                     raise IndexError
                 e114: i64 = pos + n113 - 1
-                if e114 > end:
-                    raise IndexError
-                o112_key = buf[pos:e114].decode("utf-8", "replace")
+                o112_key = text_at(buf, pos, e114)
                 pos = e114
-                if pos + 1 > end:
-                    raise IndexError
                 n115: i64 = buf[pos]
                 pos += 1
                 if n115 > 127:
@@ -809,21 +655,16 @@ def decode_streams_group_heartbeat_request_0(
                 if n115 == 0:
                     raise IndexError
                 e116: i64 = pos + n115 - 1
-                if e116 > end:
-                    raise IndexError
-                o112_value = buf[pos:e116].decode("utf-8", "replace")
+                o112_value = text_at(buf, pos, e116)
                 pos = e116
                 v111 = o112 = KeyValue(key=o112_key, value=o112_value)
                 if buf[pos]:
                     o112.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                     left -= len(o112.unknown_tagged_fields)
-                    if left < 0 or len(o112.unknown_tagged_fields) > 1000000:
-                        raise IndexError
+                    check_count(len(o112.unknown_tagged_fields), left)
                 else:
                     pos += 1
                 l109.append(v111)
-        if pos + 1 > end:
-            raise IndexError
         n117: i64 = buf[pos]
         pos += 1
         if n117 > 127:
@@ -835,13 +676,10 @@ def decode_streams_group_heartbeat_request_0(
             if n117 * 14 > end - pos:
                 raise IndexError
             left -= n117
-            if left < 0 or n117 > 1000000:
-                raise IndexError
+            check_count(n117, left)
             l118: list[Any] = []
             o1_task_offsets = l118
             for _ in range(n117):
-                if pos + 1 > end:
-                    raise IndexError
                 n122: i64 = buf[pos]
                 pos += 1
                 if n122 > 127:
@@ -849,12 +687,8 @@ def decode_streams_group_heartbeat_request_0(
                 if n122 == 0:
                     raise IndexError
                 e123: i64 = pos + n122 - 1
-                if e123 > end:
-                    raise IndexError
-                o121_subtopology_id = buf[pos:e123].decode("utf-8", "replace")
+                o121_subtopology_id = text_at(buf, pos, e123)
                 pos = e123
-                if pos + 13 > end:
-                    raise IndexError
                 o121_partition = int32_at(buf, pos)
                 o121_offset = int64_at(buf, pos + 4)
                 n124: i64 = buf[pos + 12]
@@ -865,11 +699,8 @@ def decode_streams_group_heartbeat_request_0(
                 if n124:
                     o121.unknown_tagged_fields, pos = read_unknown_fields(buf, pos - 1)
                     left -= len(o121.unknown_tagged_fields)
-                    if left < 0 or len(o121.unknown_tagged_fields) > 1000000:
-                        raise IndexError
+                    check_count(len(o121.unknown_tagged_fields), left)
                 l118.append(v120)
-        if pos + 1 > end:
-            raise IndexError
         n125: i64 = buf[pos]
         pos += 1
         if n125 > 127:
@@ -881,13 +712,10 @@ def decode_streams_group_heartbeat_request_0(
             if n125 * 14 > end - pos:
                 raise IndexError
             left -= n125
-            if left < 0 or n125 > 1000000:
-                raise IndexError
+            check_count(n125, left)
             l126: list[Any] = []
             o1_task_end_offsets = l126
             for _ in range(n125):
-                if pos + 1 > end:
-                    raise IndexError
                 n130: i64 = buf[pos]
                 pos += 1
                 if n130 > 127:
@@ -895,12 +723,8 @@ def decode_streams_group_heartbeat_request_0(
                 if n130 == 0:
                     raise IndexError
                 e131: i64 = pos + n130 - 1
-                if e131 > end:
-                    raise IndexError
-                o129_subtopology_id = buf[pos:e131].decode("utf-8", "replace")
+                o129_subtopology_id = text_at(buf, pos, e131)
                 pos = e131
-                if pos + 13 > end:
-                    raise IndexError
                 o129_partition = int32_at(buf, pos)
                 o129_offset = int64_at(buf, pos + 4)
                 n132: i64 = buf[pos + 12]
@@ -911,11 +735,8 @@ def decode_streams_group_heartbeat_request_0(
                 if n132:
                     o129.unknown_tagged_fields, pos = read_unknown_fields(buf, pos - 1)
                     left -= len(o129.unknown_tagged_fields)
-                    if left < 0 or len(o129.unknown_tagged_fields) > 1000000:
-                        raise IndexError
+                    check_count(len(o129.unknown_tagged_fields), left)
                 l126.append(v128)
-        if pos + 2 > end:
-            raise IndexError
         o1_shutdown_application = buf[pos] != 0
         n133: i64 = buf[pos + 1]
         pos += 2
@@ -941,8 +762,7 @@ def decode_streams_group_heartbeat_request_0(
         if n133:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos - 1)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         return message, pos
     except (struct_error, IndexError, ProtocolError):
         pass

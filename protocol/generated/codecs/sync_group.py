@@ -11,7 +11,17 @@ from struct import Struct
 from struct import error as struct_error
 from typing import Any, Final
 
-from odradek.protocol.codec_parts import BYTE, explained, int16_at, int32_at, long_length, long_string, refuse
+from odradek.protocol.codec_parts import (
+    BYTE,
+    check_count,
+    explained,
+    int16_at,
+    int32_at,
+    long_length,
+    long_string,
+    refuse,
+    text_at,
+)
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.messages.sync_group import (
@@ -38,31 +48,21 @@ def decode_sync_group_request_0(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 6 > end:
-            raise IndexError
         o1_generation_id = int32_at(buf, pos)
         n4 = int16_at(buf, pos + 4)
         pos += 6
         if n4 < 0:
             raise IndexError
         e5: i64 = pos + n4
-        if e5 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e5)
         pos = e5
-        if pos + 4 > end:
-            raise IndexError
         n6 = int32_at(buf, pos)
         pos += 4
         if n6 < 0:
@@ -70,24 +70,17 @@ def decode_sync_group_request_0(
         if n6 * 6 > end - pos:
             raise IndexError
         left -= n6
-        if left < 0 or n6 > 1000000:
-            raise IndexError
+        check_count(n6, left)
         l7: list[Any] = []
         o1_assignments = l7
         for _ in range(n6):
-            if pos + 2 > end:
-                raise IndexError
             n11 = int16_at(buf, pos)
             pos += 2
             if n11 < 0:
                 raise IndexError
             e12: i64 = pos + n11
-            if e12 > end:
-                raise IndexError
-            o10_member_id = buf[pos:e12].decode("utf-8", "replace")
+            o10_member_id = text_at(buf, pos, e12)
             pos = e12
-            if pos + 4 > end:
-                raise IndexError
             n13 = int32_at(buf, pos)
             pos += 4
             if n13 < 0:
@@ -116,43 +109,29 @@ def decode_sync_group_request_3(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 6 > end:
-            raise IndexError
         o1_generation_id = int32_at(buf, pos)
         n4 = int16_at(buf, pos + 4)
         pos += 6
         if n4 < 0:
             raise IndexError
         e5: i64 = pos + n4
-        if e5 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e5)
         pos = e5
-        if pos + 2 > end:
-            raise IndexError
         n6 = int16_at(buf, pos)
         pos += 2
         if n6 < 0:
             o1_group_instance_id = None
         else:
             e7: i64 = pos + n6
-            if e7 > end:
-                raise IndexError
-            o1_group_instance_id = buf[pos:e7].decode("utf-8", "replace")
+            o1_group_instance_id = text_at(buf, pos, e7)
             pos = e7
-        if pos + 4 > end:
-            raise IndexError
         n8 = int32_at(buf, pos)
         pos += 4
         if n8 < 0:
@@ -160,24 +139,17 @@ def decode_sync_group_request_3(
         if n8 * 6 > end - pos:
             raise IndexError
         left -= n8
-        if left < 0 or n8 > 1000000:
-            raise IndexError
+        check_count(n8, left)
         l9: list[Any] = []
         o1_assignments = l9
         for _ in range(n8):
-            if pos + 2 > end:
-                raise IndexError
             n13 = int16_at(buf, pos)
             pos += 2
             if n13 < 0:
                 raise IndexError
             e14: i64 = pos + n13
-            if e14 > end:
-                raise IndexError
-            o12_member_id = buf[pos:e14].decode("utf-8", "replace")
+            o12_member_id = text_at(buf, pos, e14)
             pos = e14
-            if pos + 4 > end:
-                raise IndexError
             n15 = int32_at(buf, pos)
             pos += 4
             if n15 < 0:
@@ -210,8 +182,6 @@ def decode_sync_group_request_4(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -219,12 +189,8 @@ def decode_sync_group_request_4(
         if n2 == 0:
             raise IndexError
         e3: i64 = pos + n2 - 1
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 5 > end:
-            raise IndexError
         o1_generation_id = int32_at(buf, pos)
         n4: i64 = buf[pos + 4]
         pos += 5
@@ -233,12 +199,8 @@ def decode_sync_group_request_4(
         if n4 == 0:
             raise IndexError
         e5: i64 = pos + n4 - 1
-        if e5 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e5)
         pos = e5
-        if pos + 1 > end:
-            raise IndexError
         n6: i64 = buf[pos]
         pos += 1
         if n6 > 127:
@@ -247,12 +209,8 @@ def decode_sync_group_request_4(
             o1_group_instance_id = None
         else:
             e7: i64 = pos + n6 - 1
-            if e7 > end:
-                raise IndexError
-            o1_group_instance_id = buf[pos:e7].decode("utf-8", "replace")
+            o1_group_instance_id = text_at(buf, pos, e7)
             pos = e7
-        if pos + 1 > end:
-            raise IndexError
         n8: i64 = buf[pos]
         pos += 1
         if n8 > 127:
@@ -263,13 +221,10 @@ def decode_sync_group_request_4(
         if n8 * 3 > end - pos:
             raise IndexError
         left -= n8
-        if left < 0 or n8 > 1000000:
-            raise IndexError
+        check_count(n8, left)
         l9: list[Any] = []
         o1_assignments = l9
         for _ in range(n8):
-            if pos + 1 > end:
-                raise IndexError
             n13: i64 = buf[pos]
             pos += 1
             if n13 > 127:
@@ -277,12 +232,8 @@ def decode_sync_group_request_4(
             if n13 == 0:
                 raise IndexError
             e14: i64 = pos + n13 - 1
-            if e14 > end:
-                raise IndexError
-            o12_member_id = buf[pos:e14].decode("utf-8", "replace")
+            o12_member_id = text_at(buf, pos, e14)
             pos = e14
-            if pos + 1 > end:
-                raise IndexError
             n15: i64 = buf[pos]
             pos += 1
             if n15 > 127:
@@ -298,8 +249,7 @@ def decode_sync_group_request_4(
             if buf[pos]:
                 o12.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o12.unknown_tagged_fields)
-                if left < 0 or len(o12.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o12.unknown_tagged_fields), left)
             else:
                 pos += 1
             l9.append(v11)
@@ -313,8 +263,7 @@ def decode_sync_group_request_4(
         if buf[pos]:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         else:
             pos += 1
         return message, pos
@@ -331,8 +280,6 @@ def decode_sync_group_request_5(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -340,12 +287,8 @@ def decode_sync_group_request_5(
         if n2 == 0:
             raise IndexError
         e3: i64 = pos + n2 - 1
-        if e3 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 5 > end:
-            raise IndexError
         o1_generation_id = int32_at(buf, pos)
         n4: i64 = buf[pos + 4]
         pos += 5
@@ -354,12 +297,8 @@ def decode_sync_group_request_5(
         if n4 == 0:
             raise IndexError
         e5: i64 = pos + n4 - 1
-        if e5 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e5)
         pos = e5
-        if pos + 1 > end:
-            raise IndexError
         n6: i64 = buf[pos]
         pos += 1
         if n6 > 127:
@@ -368,12 +307,8 @@ def decode_sync_group_request_5(
             o1_group_instance_id = None
         else:
             e7: i64 = pos + n6 - 1
-            if e7 > end:
-                raise IndexError
-            o1_group_instance_id = buf[pos:e7].decode("utf-8", "replace")
+            o1_group_instance_id = text_at(buf, pos, e7)
             pos = e7
-        if pos + 1 > end:
-            raise IndexError
         n8: i64 = buf[pos]
         pos += 1
         if n8 > 127:
@@ -382,12 +317,8 @@ def decode_sync_group_request_5(
             o1_protocol_type = None
         else:
             e9: i64 = pos + n8 - 1
-            if e9 > end:
-                raise IndexError
-            o1_protocol_type = buf[pos:e9].decode("utf-8", "replace")
+            o1_protocol_type = text_at(buf, pos, e9)
             pos = e9
-        if pos + 1 > end:
-            raise IndexError
         n10: i64 = buf[pos]
         pos += 1
         if n10 > 127:
@@ -396,12 +327,8 @@ def decode_sync_group_request_5(
             o1_protocol_name = None
         else:
             e11: i64 = pos + n10 - 1
-            if e11 > end:
-                raise IndexError
-            o1_protocol_name = buf[pos:e11].decode("utf-8", "replace")
+            o1_protocol_name = text_at(buf, pos, e11)
             pos = e11
-        if pos + 1 > end:
-            raise IndexError
         n12: i64 = buf[pos]
         pos += 1
         if n12 > 127:
@@ -412,13 +339,10 @@ def decode_sync_group_request_5(
         if n12 * 3 > end - pos:
             raise IndexError
         left -= n12
-        if left < 0 or n12 > 1000000:
-            raise IndexError
+        check_count(n12, left)
         l13: list[Any] = []
         o1_assignments = l13
         for _ in range(n12):
-            if pos + 1 > end:
-                raise IndexError
             n17: i64 = buf[pos]
             pos += 1
             if n17 > 127:
@@ -426,12 +350,8 @@ def decode_sync_group_request_5(
             if n17 == 0:
                 raise IndexError
             e18: i64 = pos + n17 - 1
-            if e18 > end:
-                raise IndexError
-            o16_member_id = buf[pos:e18].decode("utf-8", "replace")
+            o16_member_id = text_at(buf, pos, e18)
             pos = e18
-            if pos + 1 > end:
-                raise IndexError
             n19: i64 = buf[pos]
             pos += 1
             if n19 > 127:
@@ -447,8 +367,7 @@ def decode_sync_group_request_5(
             if buf[pos]:
                 o16.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o16.unknown_tagged_fields)
-                if left < 0 or len(o16.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o16.unknown_tagged_fields), left)
             else:
                 pos += 1
             l13.append(v15)
@@ -464,8 +383,7 @@ def decode_sync_group_request_5(
         if buf[pos]:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         else:
             pos += 1
         return message, pos

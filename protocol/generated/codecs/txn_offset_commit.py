@@ -11,7 +11,18 @@ from struct import Struct
 from struct import error as struct_error
 from typing import Any, Final
 
-from odradek.protocol.codec_parts import BYTE, explained, int16_at, int32_at, int64_at, long_length, long_string, refuse
+from odradek.protocol.codec_parts import (
+    BYTE,
+    check_count,
+    explained,
+    int16_at,
+    int32_at,
+    int64_at,
+    long_length,
+    long_string,
+    refuse,
+    text_at,
+)
 from odradek.protocol.errors import ENCODING_ERRORS, ProtocolError
 from odradek.protocol.file_slice import Part
 from odradek.protocol.generated.messages.txn_offset_commit import (
@@ -43,30 +54,20 @@ def decode_txn_offset_commit_request_0(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_transactional_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_transactional_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 2 > end:
-            raise IndexError
         n4 = int16_at(buf, pos)
         pos += 2
         if n4 < 0:
             raise IndexError
         e5: i64 = pos + n4
-        if e5 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e5)
         pos = e5
-        if pos + 14 > end:
-            raise IndexError
         o1_producer_id = int64_at(buf, pos)
         o1_producer_epoch = int16_at(buf, pos + 8)
         n6 = int32_at(buf, pos + 10)
@@ -76,24 +77,17 @@ def decode_txn_offset_commit_request_0(
         if n6 * 6 > end - pos:
             raise IndexError
         left -= n6
-        if left < 0 or n6 > 1000000:
-            raise IndexError
+        check_count(n6, left)
         l7: list[Any] = []
         o1_topics = l7
         for _ in range(n6):
-            if pos + 2 > end:
-                raise IndexError
             n11 = int16_at(buf, pos)
             pos += 2
             if n11 < 0:
                 raise IndexError
             e12: i64 = pos + n11
-            if e12 > end:
-                raise IndexError
-            o10_name = buf[pos:e12].decode("utf-8", "replace")
+            o10_name = text_at(buf, pos, e12)
             pos = e12
-            if pos + 4 > end:
-                raise IndexError
             n13 = int32_at(buf, pos)
             pos += 4
             if n13 < 0:
@@ -101,13 +95,10 @@ def decode_txn_offset_commit_request_0(
             if n13 * 14 > end - pos:
                 raise IndexError
             left -= n13
-            if left < 0 or n13 > 1000000:
-                raise IndexError
+            check_count(n13, left)
             l14: list[Any] = []
             o10_partitions = l14
             for _ in range(n13):
-                if pos + 14 > end:
-                    raise IndexError
                 o17_partition_index = int32_at(buf, pos)
                 o17_committed_offset = int64_at(buf, pos + 4)
                 n18 = int16_at(buf, pos + 12)
@@ -116,9 +107,7 @@ def decode_txn_offset_commit_request_0(
                     o17_committed_metadata = None
                 else:
                     e19: i64 = pos + n18
-                    if e19 > end:
-                        raise IndexError
-                    o17_committed_metadata = buf[pos:e19].decode("utf-8", "replace")
+                    o17_committed_metadata = text_at(buf, pos, e19)
                     pos = e19
                 v16 = TxnOffsetCommitRequestPartition(
                     partition_index=o17_partition_index,
@@ -149,30 +138,20 @@ def decode_txn_offset_commit_request_2(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 2 > end:
-            raise IndexError
         n2 = int16_at(buf, pos)
         pos += 2
         if n2 < 0:
             raise IndexError
         e3: i64 = pos + n2
-        if e3 > end:
-            raise IndexError
-        o1_transactional_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_transactional_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 2 > end:
-            raise IndexError
         n4 = int16_at(buf, pos)
         pos += 2
         if n4 < 0:
             raise IndexError
         e5: i64 = pos + n4
-        if e5 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e5)
         pos = e5
-        if pos + 14 > end:
-            raise IndexError
         o1_producer_id = int64_at(buf, pos)
         o1_producer_epoch = int16_at(buf, pos + 8)
         n6 = int32_at(buf, pos + 10)
@@ -182,24 +161,17 @@ def decode_txn_offset_commit_request_2(
         if n6 * 6 > end - pos:
             raise IndexError
         left -= n6
-        if left < 0 or n6 > 1000000:
-            raise IndexError
+        check_count(n6, left)
         l7: list[Any] = []
         o1_topics = l7
         for _ in range(n6):
-            if pos + 2 > end:
-                raise IndexError
             n11 = int16_at(buf, pos)
             pos += 2
             if n11 < 0:
                 raise IndexError
             e12: i64 = pos + n11
-            if e12 > end:
-                raise IndexError
-            o10_name = buf[pos:e12].decode("utf-8", "replace")
+            o10_name = text_at(buf, pos, e12)
             pos = e12
-            if pos + 4 > end:
-                raise IndexError
             n13 = int32_at(buf, pos)
             pos += 4
             if n13 < 0:
@@ -207,13 +179,10 @@ def decode_txn_offset_commit_request_2(
             if n13 * 18 > end - pos:
                 raise IndexError
             left -= n13
-            if left < 0 or n13 > 1000000:
-                raise IndexError
+            check_count(n13, left)
             l14: list[Any] = []
             o10_partitions = l14
             for _ in range(n13):
-                if pos + 18 > end:
-                    raise IndexError
                 o17_partition_index = int32_at(buf, pos)
                 o17_committed_offset = int64_at(buf, pos + 4)
                 o17_committed_leader_epoch = int32_at(buf, pos + 12)
@@ -223,9 +192,7 @@ def decode_txn_offset_commit_request_2(
                     o17_committed_metadata = None
                 else:
                     e19: i64 = pos + n18
-                    if e19 > end:
-                        raise IndexError
-                    o17_committed_metadata = buf[pos:e19].decode("utf-8", "replace")
+                    o17_committed_metadata = text_at(buf, pos, e19)
                     pos = e19
                 v16 = TxnOffsetCommitRequestPartition(
                     partition_index=o17_partition_index,
@@ -257,8 +224,6 @@ def decode_txn_offset_commit_request_3(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -266,12 +231,8 @@ def decode_txn_offset_commit_request_3(
         if n2 == 0:
             raise IndexError
         e3: i64 = pos + n2 - 1
-        if e3 > end:
-            raise IndexError
-        o1_transactional_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_transactional_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 1 > end:
-            raise IndexError
         n4: i64 = buf[pos]
         pos += 1
         if n4 > 127:
@@ -279,12 +240,8 @@ def decode_txn_offset_commit_request_3(
         if n4 == 0:
             raise IndexError
         e5: i64 = pos + n4 - 1
-        if e5 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e5)
         pos = e5
-        if pos + 15 > end:
-            raise IndexError
         o1_producer_id = int64_at(buf, pos)
         o1_producer_epoch = int16_at(buf, pos + 8)
         o1_generation_id_or_member_epoch = int32_at(buf, pos + 10)
@@ -295,12 +252,8 @@ def decode_txn_offset_commit_request_3(
         if n6 == 0:
             raise IndexError
         e7: i64 = pos + n6 - 1
-        if e7 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e7].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e7)
         pos = e7
-        if pos + 1 > end:
-            raise IndexError
         n8: i64 = buf[pos]
         pos += 1
         if n8 > 127:
@@ -309,12 +262,8 @@ def decode_txn_offset_commit_request_3(
             o1_group_instance_id = None
         else:
             e9: i64 = pos + n8 - 1
-            if e9 > end:
-                raise IndexError
-            o1_group_instance_id = buf[pos:e9].decode("utf-8", "replace")
+            o1_group_instance_id = text_at(buf, pos, e9)
             pos = e9
-        if pos + 1 > end:
-            raise IndexError
         n10: i64 = buf[pos]
         pos += 1
         if n10 > 127:
@@ -325,13 +274,10 @@ def decode_txn_offset_commit_request_3(
         if n10 * 3 > end - pos:
             raise IndexError
         left -= n10
-        if left < 0 or n10 > 1000000:
-            raise IndexError
+        check_count(n10, left)
         l11: list[Any] = []
         o1_topics = l11
         for _ in range(n10):
-            if pos + 1 > end:
-                raise IndexError
             n15: i64 = buf[pos]
             pos += 1
             if n15 > 127:
@@ -339,12 +285,8 @@ def decode_txn_offset_commit_request_3(
             if n15 == 0:
                 raise IndexError
             e16: i64 = pos + n15 - 1
-            if e16 > end:
-                raise IndexError
-            o14_name = buf[pos:e16].decode("utf-8", "replace")
+            o14_name = text_at(buf, pos, e16)
             pos = e16
-            if pos + 1 > end:
-                raise IndexError
             n17: i64 = buf[pos]
             pos += 1
             if n17 > 127:
@@ -355,13 +297,10 @@ def decode_txn_offset_commit_request_3(
             if n17 * 18 > end - pos:
                 raise IndexError
             left -= n17
-            if left < 0 or n17 > 1000000:
-                raise IndexError
+            check_count(n17, left)
             l18: list[Any] = []
             o14_partitions = l18
             for _ in range(n17):
-                if pos + 17 > end:
-                    raise IndexError
                 o21_partition_index = int32_at(buf, pos)
                 o21_committed_offset = int64_at(buf, pos + 4)
                 o21_committed_leader_epoch = int32_at(buf, pos + 12)
@@ -373,9 +312,7 @@ def decode_txn_offset_commit_request_3(
                     o21_committed_metadata = None
                 else:
                     e23: i64 = pos + n22 - 1
-                    if e23 > end:
-                        raise IndexError
-                    o21_committed_metadata = buf[pos:e23].decode("utf-8", "replace")
+                    o21_committed_metadata = text_at(buf, pos, e23)
                     pos = e23
                 v20 = o21 = TxnOffsetCommitRequestPartition(
                     partition_index=o21_partition_index,
@@ -386,8 +323,7 @@ def decode_txn_offset_commit_request_3(
                 if buf[pos]:
                     o21.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                     left -= len(o21.unknown_tagged_fields)
-                    if left < 0 or len(o21.unknown_tagged_fields) > 1000000:
-                        raise IndexError
+                    check_count(len(o21.unknown_tagged_fields), left)
                 else:
                     pos += 1
                 l18.append(v20)
@@ -395,8 +331,7 @@ def decode_txn_offset_commit_request_3(
             if buf[pos]:
                 o14.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o14.unknown_tagged_fields)
-                if left < 0 or len(o14.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o14.unknown_tagged_fields), left)
             else:
                 pos += 1
             l11.append(v13)
@@ -413,8 +348,7 @@ def decode_txn_offset_commit_request_3(
         if buf[pos]:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         else:
             pos += 1
         return message, pos
@@ -431,8 +365,6 @@ def decode_txn_offset_commit_request_6(
         pos: i64 = offset
         end: i64 = len(buf)
         left: i64 = most
-        if pos + 1 > end:
-            raise IndexError
         n2: i64 = buf[pos]
         pos += 1
         if n2 > 127:
@@ -440,12 +372,8 @@ def decode_txn_offset_commit_request_6(
         if n2 == 0:
             raise IndexError
         e3: i64 = pos + n2 - 1
-        if e3 > end:
-            raise IndexError
-        o1_transactional_id = buf[pos:e3].decode("utf-8", "replace")
+        o1_transactional_id = text_at(buf, pos, e3)
         pos = e3
-        if pos + 1 > end:
-            raise IndexError
         n4: i64 = buf[pos]
         pos += 1
         if n4 > 127:
@@ -453,12 +381,8 @@ def decode_txn_offset_commit_request_6(
         if n4 == 0:
             raise IndexError
         e5: i64 = pos + n4 - 1
-        if e5 > end:
-            raise IndexError
-        o1_group_id = buf[pos:e5].decode("utf-8", "replace")
+        o1_group_id = text_at(buf, pos, e5)
         pos = e5
-        if pos + 15 > end:
-            raise IndexError
         o1_producer_id = int64_at(buf, pos)
         o1_producer_epoch = int16_at(buf, pos + 8)
         o1_generation_id_or_member_epoch = int32_at(buf, pos + 10)
@@ -469,12 +393,8 @@ def decode_txn_offset_commit_request_6(
         if n6 == 0:
             raise IndexError
         e7: i64 = pos + n6 - 1
-        if e7 > end:
-            raise IndexError
-        o1_member_id = buf[pos:e7].decode("utf-8", "replace")
+        o1_member_id = text_at(buf, pos, e7)
         pos = e7
-        if pos + 1 > end:
-            raise IndexError
         n8: i64 = buf[pos]
         pos += 1
         if n8 > 127:
@@ -483,12 +403,8 @@ def decode_txn_offset_commit_request_6(
             o1_group_instance_id = None
         else:
             e9: i64 = pos + n8 - 1
-            if e9 > end:
-                raise IndexError
-            o1_group_instance_id = buf[pos:e9].decode("utf-8", "replace")
+            o1_group_instance_id = text_at(buf, pos, e9)
             pos = e9
-        if pos + 1 > end:
-            raise IndexError
         n10: i64 = buf[pos]
         pos += 1
         if n10 > 127:
@@ -499,8 +415,7 @@ def decode_txn_offset_commit_request_6(
         if n10 * 18 > end - pos:
             raise IndexError
         left -= n10
-        if left < 0 or n10 > 1000000:
-            raise IndexError
+        check_count(n10, left)
         l11: list[Any] = []
         o1_topics = l11
         for _ in range(n10):
@@ -517,13 +432,10 @@ def decode_txn_offset_commit_request_6(
             if n15 * 18 > end - pos:
                 raise IndexError
             left -= n15
-            if left < 0 or n15 > 1000000:
-                raise IndexError
+            check_count(n15, left)
             l16: list[Any] = []
             o14_partitions = l16
             for _ in range(n15):
-                if pos + 17 > end:
-                    raise IndexError
                 o19_partition_index = int32_at(buf, pos)
                 o19_committed_offset = int64_at(buf, pos + 4)
                 o19_committed_leader_epoch = int32_at(buf, pos + 12)
@@ -535,9 +447,7 @@ def decode_txn_offset_commit_request_6(
                     o19_committed_metadata = None
                 else:
                     e21: i64 = pos + n20 - 1
-                    if e21 > end:
-                        raise IndexError
-                    o19_committed_metadata = buf[pos:e21].decode("utf-8", "replace")
+                    o19_committed_metadata = text_at(buf, pos, e21)
                     pos = e21
                 v18 = o19 = TxnOffsetCommitRequestPartition(
                     partition_index=o19_partition_index,
@@ -548,8 +458,7 @@ def decode_txn_offset_commit_request_6(
                 if buf[pos]:
                     o19.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                     left -= len(o19.unknown_tagged_fields)
-                    if left < 0 or len(o19.unknown_tagged_fields) > 1000000:
-                        raise IndexError
+                    check_count(len(o19.unknown_tagged_fields), left)
                 else:
                     pos += 1
                 l16.append(v18)
@@ -557,8 +466,7 @@ def decode_txn_offset_commit_request_6(
             if buf[pos]:
                 o14.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
                 left -= len(o14.unknown_tagged_fields)
-                if left < 0 or len(o14.unknown_tagged_fields) > 1000000:
-                    raise IndexError
+                check_count(len(o14.unknown_tagged_fields), left)
             else:
                 pos += 1
             l11.append(v13)
@@ -575,8 +483,7 @@ def decode_txn_offset_commit_request_6(
         if buf[pos]:
             o1.unknown_tagged_fields, pos = read_unknown_fields(buf, pos)
             left -= len(o1.unknown_tagged_fields)
-            if left < 0 or len(o1.unknown_tagged_fields) > 1000000:
-                raise IndexError
+            check_count(len(o1.unknown_tagged_fields), left)
         else:
             pos += 1
         return message, pos
