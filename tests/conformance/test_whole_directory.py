@@ -24,8 +24,10 @@ from odradek.protocol.generated.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from odradek.wire_client import WireClient
+from tests.conformance.foreign_kafka import ForeignKafka, bootstrap_servers, static_voters
 from tests.conformance.real_kafka import TEST_DEFAULTS, RealKafka, free_ports, java_command
 from tests.conformance.test_log_directory import TOPICS, fill
+from tests.conformance.test_metadata_directory import Quorum
 from tests.scenarios.target import wait_until
 
 pytestmark = pytest.mark.jdk
@@ -173,8 +175,11 @@ def go_on(bootstrap: str) -> None:
 NAMES = ("d-codecs", "d-seg", "d-comp", "d-txn", "grown", "idle")
 
 
-def test_a_real_broker_starts_on_what_odradek_wrote_and_back(tmp_path: Path) -> None:
-    data = tmp_path / "data"
+@pytest.mark.parametrize("quorum", [static_voters, bootstrap_servers])
+def test_a_real_broker_starts_on_what_odradek_wrote_and_back(tmp_path: Path, quorum: Quorum) -> None:
+    kafka = ForeignKafka(0, tmp_path)
+    kafka.quorum = {**quorum([kafka]), **OLD_TIMESTAMPS}
+    data = kafka.log_dir
     config = {"node.id": 0, **CONFIG, **OLD_TIMESTAMPS}
     with odradek.KafkaBroker(data_dir=data, topics=TOPICS, config=config) as broker:
         fill(broker.bootstrap_servers)
@@ -182,10 +187,11 @@ def test_a_real_broker_starts_on_what_odradek_wrote_and_back(tmp_path: Path) -> 
         topic_ids = ids(broker.bootstrap_servers, *NAMES)
         with open_transaction(broker.bootstrap_servers):
             broker.close()
-    kafka = RealKafka(folder=tmp_path, config=OLD_TIMESTAMPS)
+    meta = (data / "meta.properties").read_text().split()
     with kafka.running():
         check(kafka.bootstrap_servers, topic_ids)
         go_on(kafka.bootstrap_servers)
+    assert set(meta) <= set((data / "meta.properties").read_text().split())
     with odradek.KafkaBroker(data_dir=data, config=config) as broker:
         assert dict(broker.topics["later"].config) == {"retention.ms": "5000000"}
         assert read(broker.bootstrap_servers, "d-txn") == [*COMMITTED, b"seen"]

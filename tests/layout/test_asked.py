@@ -70,7 +70,7 @@ def test_a_recording_a_helper_and_kafkas_version_count(monkeypatch: pytest.Monke
 
 def test_only_what_shows_odradeks_output_to_kafka_depends_on_its_packages() -> None:
     assert asked._judged(MODULE) == set()
-    assert asked._judged(HERE / "test_directory_both_ways.py") == {"broker", "storage", "protocol"}
+    assert asked._judged(HERE / "test_whole_directory.py") == {"broker", "storage", "protocol"}
 
 
 def test_modules_that_are_gone_are_forgotten(tmp_path: Path) -> None:
