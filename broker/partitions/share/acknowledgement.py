@@ -102,18 +102,12 @@ class _Answers:
     def __init__(self, partition: SharePartition) -> None:
         self._partition = partition
         self._limit = partition.settings.delivery_limit
-        self._last_state = partition.last_state
+        self.last_state = partition.last_state
         self.settled: list[_Settled] = []
 
-    def settle(self, run: InFlightRun, piece: Piece, state: RecordState) -> None:
-        self._settle(run, piece, state, rejected=False)
-
-    def reject(self, run: InFlightRun, piece: Piece) -> None:
-        self._settle(run, piece, self._last_state, rejected=True)
-
-    def _settle(self, run: InFlightRun, piece: Piece, state: RecordState, *, rejected: bool) -> None:
+    def settle(self, run: InFlightRun, piece: Piece, state: RecordState, *, rejected: bool = False) -> None:
         member_id, deadline_ms = piece.member_id, piece.deadline_ms
-        piece.settle(state, self._limit, self._last_state)
+        piece.settle(state, self._limit, self.last_state)
         self._partition.delivery_complete_count += self._partition.count_done(piece)
         self.settled.append(_Settled(run, piece.as_batch(), member_id, deadline_ms, rejected))
 
@@ -176,7 +170,7 @@ def _check_and_answer(
             continue
         whole = run.fits(first, last) and len(types) == 1 and run.first_offset >= partition.start_offset
         if not run.split:
-            _check_whole(run.whole, member_id)
+            _check_holder(run.whole, member_id, _BATCH)
         if whole and not run.split:
             _answer(work, partition, run, [run.whole], types[0], now_ms)
             continue
@@ -185,7 +179,7 @@ def _check_and_answer(
         for kind, from_offset, to_offset in _runs_of_types(batch, low, high):
             pieces = run.exactly(from_offset, to_offset)
             for piece in pieces:
-                _check_piece(piece, member_id)
+                _check_holder(piece, member_id, _OFFSET)
                 _answer(work, partition, run, [piece], kind, now_ms)
 
 
@@ -217,18 +211,15 @@ def _runs_of_types(batch: AcknowledgementBatch, low: int, high: int) -> Iterator
             start = offset + 1
 
 
-def _check_whole(piece: Piece, member_id: str) -> None:
-    if piece.state is not ACQUIRED:
-        raise _wrong_state("The batch cannot be acknowledged. The batch is not in the acquired state.")
-    if piece.member_id != member_id:
-        raise _wrong_state("Member is not the owner of batch record")
+_BATCH = "The batch cannot be acknowledged. The batch is not in the acquired state.", "batch record"
+_OFFSET = "The offset cannot be acknowledged. The offset is not acquired.", "offset"
 
 
-def _check_piece(piece: Piece, member_id: str) -> None:
+def _check_holder(piece: Piece, member_id: str, words: tuple[str, str]) -> None:
     if piece.state is not ACQUIRED:
-        raise _wrong_state("The offset cannot be acknowledged. The offset is not acquired.")
+        raise _wrong_state(words[0])
     if piece.member_id != member_id:
-        raise _wrong_state("Member is not the owner of offset")
+        raise _wrong_state(f"Member is not the owner of {words[1]}")
 
 
 def _answer(
@@ -236,7 +227,7 @@ def _answer(
 ) -> None:
     for piece in pieces:
         if kind == REJECT:
-            work.reject(run, piece)
+            work.settle(run, piece, work.last_state, rejected=True)
             continue
         if kind != RENEW:
             work.settle(run, piece, ACKNOWLEDGED_AS[kind])

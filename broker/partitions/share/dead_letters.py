@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import trio
 
@@ -60,11 +60,9 @@ class DeadLetter(NamedTuple):
     reason: str
 
 
-class MissingTopic(Protocol):
-    """Creates a topic."""
-
-    def __call__(self, name: str, configs: Mapping[str, str]) -> None:
-        """Create it with the broker's number of partitions and replication factor; KafkaError if that is refused."""
+CreateTopic = Callable[[str, Mapping[str, str]], None]
+"""Creates a topic of this name with these configs, and the broker's number of partitions and replication factor.
+KafkaError if that is refused."""
 
 
 class DeadLetterQueues:
@@ -75,7 +73,7 @@ class DeadLetterQueues:
         clock: BrokerClock,
         config: BrokerConfig,
         topics: PartitionRegistry,
-        create: MissingTopic,
+        create: CreateTopic,
         start: Callable[[Callable[[], Awaitable[None]]], None],
     ) -> None:
         self._clock = clock

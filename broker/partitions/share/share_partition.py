@@ -39,11 +39,8 @@ class StateWrite(NamedTuple):
     batches: Sequence[StateBatch]
 
 
-class StateStore(Protocol):
-    """Stores the changes of a share partition."""
-
-    def __call__(self, write: StateWrite) -> None:
-        """Store it; raises `KafkaError` if it could not be, then nothing is stored."""
+StateStore = Callable[[StateWrite], None]
+"""Stores a change of a share partition; raises `KafkaError` if it could not be, then nothing is stored."""
 
 
 class GiveUp(Protocol):
