@@ -133,7 +133,7 @@ def test_out_of_descriptors_it_says_so_once_and_goes_on(tmp_path: Path) -> None:
     assert process.returncode == 0
     assert len(said.splitlines()) == 1
     assert "out of file descriptors: raise the limit (ulimit -n)" in said
-    with serving(*stored) as (_, line), WireClient.at(line) as client:
+    with serving(*stored) as (_, line), WireClient.at(line.split()[-1]) as client:
         assert produced(client, codes.index(56)) == 0
 
 
