@@ -19,13 +19,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql.datasource import WriterCommitMessage
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
-from odradek.pipeline.arrow_writers import DataSourceArrowWriter, StreamWriterBase
 from odradek.pipeline.cluster_client import TopicPartition
-from odradek.pipeline.sink_rows import ROW_COLUMNS, SPARKS_OPTIONS, check_columns, joined, query_of_task, record_rows
+from odradek.pipeline.rows import spare_imports
+from odradek.pipeline.sink_rows import (
+    ROW_COLUMNS,
+    SPARKS_OPTIONS,
+    StreamWriterBase,
+    check_columns,
+    joined,
+    query_of_task,
+    record_rows,
+)
 from odradek.pipeline.source_options import OptionError
-from odradek.pipeline.worker_process import spare_imports
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,7 +6,9 @@ the columns that are asked for are built, and bodies are not even inflated where
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.protocol.control import ControlRecordType, control_record_type
@@ -266,3 +268,15 @@ _BUILDERS: Mapping[str, Callable[[_Chunk, Wanted], pa.Array]] = {
     "codec": lambda chunk, wanted: chunk.labels([batch.codec.name.lower() for batch in chunk.batches]),
     "batch_size": _numbers("int32", lambda batch: batch.size_bytes),
 }
+
+
+@cache
+def spare_imports() -> None:
+    """Take what the worker has imported out of its garbage collections. Outside of a task it does nothing.
+
+    Spark collects garbage behind each task. Over pandas, pyarrow and numpy that takes 35 ms, longer than many a task.
+    """
+    from pyspark import TaskContext
+
+    if TaskContext.get() is not None:
+        gc.freeze()

@@ -17,13 +17,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql.datasource import WriterCommitMessage
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
-from odradek.client_security.options import ClientSecurity, security_options
-from odradek.pipeline.arrow_writers import DataSourceArrowWriter, StreamWriterBase
+from odradek.client_security.options import ClientSecurity
 from odradek.pipeline.cluster_client import ClusterClient, TopicPartition
-from odradek.pipeline.sink_rows import SPARKS_OPTIONS, Outgoing, check_columns, query_of_task, record_rows
-from odradek.pipeline.source_options import OptionError, positive_number, security_of
+from odradek.pipeline.rows import spare_imports
+from odradek.pipeline.sink_rows import (
+    SPARKS_OPTIONS,
+    Outgoing,
+    StreamWriterBase,
+    check_columns,
+    query_of_task,
+    record_rows,
+)
+from odradek.pipeline.source_options import OptionError, known_options, positive_number, security_of
 from odradek.pipeline.transaction_writer import (
     Transaction,
     TransactionWriter,
@@ -31,7 +38,6 @@ from odradek.pipeline.transaction_writer import (
     note_in_transaction,
     noted,
 )
-from odradek.pipeline.worker_process import spare_imports
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -64,11 +70,7 @@ class SinkOptions:
     @classmethod
     def parse(cls, given: Mapping[str, str], schema: StructType) -> SinkOptions:
         """From the options and the columns of a writer; raises OptionError."""
-        options = {name.lower(): value for name, value in given.items()}
-        security = security_options(options, "kafka.")
-        if unknown := set(options) - _KNOWN - SPARKS_OPTIONS - {f"kafka.{name}" for name in security}:
-            known = [*sorted(_KNOWN), "kafka.security.*", "kafka.sasl.*", "kafka.ssl.*"]
-            raise OptionError(f"unknown option {', '.join(sorted(unknown))}; known: {', '.join(known)}")
+        options, security = known_options(given, sorted(_KNOWN), SPARKS_OPTIONS)
         servers = options.get("kafka.bootstrap.servers") or options.get("bootstrap.servers")
         if not servers:
             raise OptionError("writing needs kafka.bootstrap.servers, or a folder (save(path))")

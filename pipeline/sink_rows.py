@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql import datasource
+
 from odradek.pipeline.cluster_client import TopicPartition
 from odradek.pipeline.source_options import OptionError
 
@@ -15,6 +17,11 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from odradek.pipeline.record_bytes import Ints, Records
+
+    StreamWriterBase = datasource.DataSourceStreamWriter
+else:  # from 4.1 on Spark gives the writers of streams Arrow batches
+    StreamWriterBase = getattr(datasource, "DataSourceStreamArrowWriter", datasource.DataSourceStreamWriter)
+
 
 ROW_COLUMNS: Mapping[str, tuple[str, ...]] = {
     "key": ("binary", "string"),

@@ -28,18 +28,21 @@ from odradek.pipeline import log_folder
 from odradek.pipeline.archive_sink import ArchiveBatchWriter, ArchiveOptions, ArchiveStreamWriter
 from odradek.pipeline.cluster_client import EARLIEST, LATEST, ClusterClient, TopicPartition, batches_between
 from odradek.pipeline.pushdown import Narrowing, narrowed
-from odradek.pipeline.read_limits import (
+from odradek.pipeline.rows import COLUMNS, SCHEMA, Wanted, arrow_chunks, spare_imports
+from odradek.pipeline.sink import BatchWriter, SinkOptions, StreamWriter
+from odradek.pipeline.source_options import (
+    MissingTopicError,
+    OptionError,
+    Position,
     ReadAllAvailable,
     ReadLimit,
     ReadMaxRows,
+    SourceOptions,
     SupportsTriggerAvailableNow,
     check_limit,
     limited,
+    offset_for,
 )
-from odradek.pipeline.rows import COLUMNS, SCHEMA, Wanted, arrow_chunks
-from odradek.pipeline.sink import BatchWriter, SinkOptions, StreamWriter
-from odradek.pipeline.source_options import MissingTopicError, OptionError, Position, SourceOptions, offset_for
-from odradek.pipeline.worker_process import spare_imports
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.read_committed import committed_batches
 from odradek.protocol.record_batch import RecordBatch, iter_batches

@@ -1,15 +1,47 @@
-"""The options of the `odradek` data source, checked: docs/pipeline.md describes them."""
+"""The options of the `odradek` data source and of the retry job, checked: docs/pipeline.md describes them.
+
+Also the limit of a micro-batch, which Spark asks of a Python source from 4.2 on.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from odradek.client_security.options import PLAIN_TEXT, ClientSecurity, SecurityOptionError, security_options
-from odradek.pipeline.cluster_client import EARLIEST, LATEST
+from odradek.pipeline.cluster_client import EARLIEST, LATEST, TopicPartition
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.datasource import ReadAllAvailable as ReadAllAvailable
+    from pyspark.sql.streaming.datasource import ReadLimit as ReadLimit
+    from pyspark.sql.streaming.datasource import ReadMaxRows as ReadMaxRows
+    from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow as SupportsTriggerAvailableNow
+
+    LIMITS_KNOWN: bool
+else:
+    try:
+        from pyspark.sql.streaming.datasource import (
+            ReadAllAvailable,
+            ReadLimit,
+            ReadMaxRows,
+            SupportsTriggerAvailableNow,
+        )
+
+        LIMITS_KNOWN = True
+    except ImportError:  # Spark before 4.2 does not ask a Python source how much a micro-batch reads
+        LIMITS_KNOWN = False
+
+        class ReadLimit: ...
+
+        class ReadAllAvailable(ReadLimit): ...
+
+        class ReadMaxRows(ReadLimit): ...
+
+        class SupportsTriggerAvailableNow: ...
+
 
 Position = Literal["earliest", "latest"] | dict[str, dict[int, int]]
 
@@ -70,11 +102,7 @@ class SourceOptions:
     @classmethod
     def parse(cls, given: Mapping[str, str]) -> SourceOptions:
         """From the options of a reader, whose names are not case-sensitive; raises OptionError."""
-        options = {name.lower(): value for name, value in given.items()}
-        security = security_options(options, "kafka.")
-        if unknown := set(options) - _KNOWN - {f"kafka.{name}" for name in security}:
-            known = [*sorted(_KNOWN), "kafka.security.*", "kafka.sasl.*", "kafka.ssl.*"]
-            raise OptionError(f"unknown option {', '.join(sorted(unknown))}; known: {', '.join(known)}")
+        options, security = known_options(given, sorted(_KNOWN))
         path = options.get("path")
         servers = options.get("kafka.bootstrap.servers") or options.get("bootstrap.servers")
         if bool(path) == bool(servers):
@@ -118,6 +146,22 @@ class SourceOptions:
         if self.topics is not None:
             return topic in self.topics
         return self.pattern is None or re.fullmatch(self.pattern, topic) is not None
+
+
+def known_options(
+    given: Mapping[str, str], names: Sequence[str], ignored: Set[str] = frozenset()
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The options by their names in small letters, and the security options without ``kafka.``.
+
+    ``ignored``: names of Spark's own options. OptionError for an option that is neither known nor ignored.
+    """
+    options = {name.lower(): value for name, value in given.items()}
+    security = security_options(options, "kafka.")
+    known = {*map(str.lower, names), *ignored, *(f"kafka.{name}" for name in security)}
+    if unknown := sorted(options.keys() - known):
+        listed = [*names, "kafka.security.*", "kafka.sasl.*", "kafka.ssl.*"]
+        raise OptionError(f"unknown option {', '.join(unknown)}; known: {', '.join(listed)}")
+    return options, security
 
 
 def security_of(options: Mapping[str, str]) -> ClientSecurity:
@@ -187,3 +231,69 @@ def _isolation(text: str) -> bool:
     if text not in ("read_committed", "read_uncommitted"):
         raise OptionError(f"isolation: read_committed or read_uncommitted, not {text!r}")
     return text == "read_committed"
+
+
+def check_limit(most: int | None) -> None:
+    """OptionError for a limit that Spark cannot keep."""
+    if most is not None and not LIMITS_KNOWN:
+        raise OptionError("maxOffsetsPerTrigger: needs Spark 4.2")
+
+
+def limited(
+    start: Mapping[TopicPartition, int], end: Mapping[TopicPartition, int], most: int
+) -> dict[TopicPartition, int]:
+    """The ends of a batch with a limited number of offsets. A partition's share is in proportion to its backlog.
+
+    A partition with a backlog advances by at least one offset if the limit allows it. So no partition starves.
+    """
+    behind = {key: max(last - start.get(key, last), 0) for key, last in end.items()}
+    total = sum(behind.values())
+    if total <= most:
+        return dict(end)
+    shares = {key: most * count // total for key, count in behind.items()}
+    left = most - sum(shares.values())
+    # The partitions that lost most by rounding get the rest.
+    for key in sorted(behind, key=lambda key: most * behind[key] % total, reverse=True)[:left]:
+        shares[key] += 1
+    return {key: start.get(key, last) + shares[key] if behind[key] else last for key, last in end.items()}
+
+
+_SOURCE = (
+    "failOnDataLoss",
+    "maxOffsetsPerTrigger",
+    "recordsPerTask",
+    "bytesPerTask",
+    "startingOffsets",
+    "startingTimestamp",
+)
+_SINK = ("transactionalId", "transactionTimeout")
+
+
+@dataclass(frozen=True)
+class RetryOptions:
+    """The options of a retry job for `spark.readStream` and for the sink, each with the cluster and the log-in."""
+
+    source: Mapping[str, str]
+    sink: Mapping[str, str]
+    security: ClientSecurity
+    transactional_id: str | None
+    """The beginning of the transactional ids."""
+    max_offsets: int | None
+    """The limit of a micro-batch."""
+
+    @classmethod
+    def parse(cls, bootstrap_servers: str, given: Mapping[str, str]) -> RetryOptions:
+        """From the options of a job, whose names are not case-sensitive; raises OptionError."""
+        options, security = known_options(given, [*_SOURCE, *_SINK])
+        log_in = {f"kafka.{name}": value for name, value in security.items()}
+        cluster = {"kafka.bootstrap.servers": bootstrap_servers, **log_in}
+        source, sink = (
+            {**cluster, **{name: options[name.lower()] for name in names if name.lower() in options}}
+            for names in (_SOURCE, _SINK)
+        )
+        checked = SourceOptions.parse({**source, "subscribe": "any"})
+        positive_number("transactionTimeout", options.get("transactiontimeout"))
+        named = sink.get("transactionalId")
+        if named == "":
+            raise OptionError("transactionalId: the beginning of the transactional ids, not ''")
+        return cls(source, sink, checked.security, named, checked.max_offsets_per_trigger)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from odradek.pipeline.jobs.share_rows import SHARE_SCHEMA, share_row
-from odradek.pipeline.worker_process import spare_imports
+from odradek.pipeline.rows import spare_imports
 from odradek.protocol.consumer_protocol import decode_assignment, decode_subscription
 from odradek.protocol.errors import ProtocolError
 from odradek.protocol.stored import (
     TRANSACTION_STATES,
     UnknownRecordTypeError,
     decode_group_record,
+    decode_share_record,
     decode_transaction_record,
 )
 from odradek.protocol.uuids import uuid_to_text
@@ -93,26 +93,36 @@ def _decoded(rows: DataFrame, decode: Callable[[bytes, bytes | None], Row], sche
     return columns.mapInArrow(run, schema)
 
 
+def _kind(
+    decode: Callable[[bytes, bytes | None], tuple[Any, Any]], key: bytes, value: bytes | None
+) -> tuple[Row, Any, Any]:
+    """The kind of a record as a row, its decoded key and value. Without a key: ``unknown`` or ``malformed``."""
+    row: Row = {"kind": "unknown", "tombstone": value is None}
+    try:
+        decoded_key, decoded = decode(key, value)
+    except UnknownRecordTypeError:
+        return row, None, None
+    except ProtocolError as error:
+        return row | {"kind": "malformed", "problem": str(error)}, None, None
+    return row | {"kind": type(decoded_key).__name__.removesuffix("Key")}, decoded_key, decoded
+
+
 # --- groups -----------------------------------------------------------------------------------------------------------
 
 
 def group_row(key: bytes, value: bytes | None) -> Row:
     """One record of `__consumer_offsets`."""
-    try:
-        decoded_key, decoded = decode_group_record(key, value)
-    except UnknownRecordTypeError:
-        return {"kind": "unknown", "tombstone": value is None}
-    except ProtocolError as error:
-        return {"kind": "malformed", "tombstone": value is None, "problem": str(error)}
-    kind = type(decoded_key).__name__.removesuffix("Key")
-    row: Row = {"kind": kind, "tombstone": value is None}
+    row, decoded_key, decoded = _kind(decode_group_record, key, value)
+    if decoded_key is None:
+        return row
+    kind = row["kind"]
     row["group_id"] = getattr(decoded_key, "group", getattr(decoded_key, "group_id", None))
     row["member_id"] = getattr(decoded_key, "member_id", None)
     row["group_type"] = _group_type(kind)
     if kind == "ConsumerGroupRegularExpression":
-        row["pattern"] = decoded_key.regular_expression  # type: ignore[attr-defined]
+        row["pattern"] = decoded_key.regular_expression
     if kind == "OffsetCommit":
-        row |= {"topic": decoded_key.topic, "partition": decoded_key.partition}  # type: ignore[attr-defined]
+        row |= {"topic": decoded_key.topic, "partition": decoded_key.partition}
     fill = _FILL.get(kind)
     return row | fill(decoded) if fill is not None and decoded is not None else row
 
@@ -273,4 +283,49 @@ def _transaction(value: Any) -> Row:
         "partitions": sorted(f"{topic.topic}-{index}" for topic in topics for index in topic.partition_ids),
         "start_ms": value.transaction_start_timestamp_ms,
         "update_ms": value.transaction_last_update_timestamp_ms,
+    }
+
+
+_BATCH = "struct<first_offset: bigint, last_offset: bigint, delivery_state: string, delivery_count: int>"
+SHARE_SCHEMA = (
+    "log_partition int, log_offset bigint, time_ms bigint, kind string, tombstone boolean, group_id string,"
+    " topic_id string, partition int, snapshot_epoch int, state_epoch int, leader_epoch int, start_offset bigint,"
+    f" delivery_complete_count int, batches array<{_BATCH}>, create_time_ms bigint, write_time_ms bigint,"
+    " problem string"
+)
+"""``kind``: ``ShareSnapshot`` (the whole state), ``ShareUpdate`` (what changed since; -1: unchanged), ``unknown`` or
+``malformed``."""
+
+DELIVERY_STATES = {0: "AVAILABLE", 1: "ACQUIRED", 2: "ACKNOWLEDGED", 3: "ARCHIVING", 4: "ARCHIVED"}
+
+
+def share_row(key: bytes, value: bytes | None) -> Row:
+    """One record of `__share_group_state`."""
+    row, place, decoded = _kind(decode_share_record, key, value)
+    if place is None:
+        return row
+    row |= {"group_id": place.group_id, "topic_id": uuid_to_text(place.topic_id), "partition": place.partition}
+    return row | _state(decoded) if decoded is not None else row
+
+
+def _state(value: Any) -> Row:
+    """A snapshot has epochs and times that an update has not."""
+    return {
+        "snapshot_epoch": value.snapshot_epoch,
+        "state_epoch": getattr(value, "state_epoch", None),
+        "leader_epoch": value.leader_epoch,
+        "start_offset": value.start_offset,
+        "delivery_complete_count": value.delivery_complete_count,
+        "batches": [_batch(batch) for batch in value.state_batches],
+        "create_time_ms": getattr(value, "create_timestamp", None),
+        "write_time_ms": getattr(value, "write_timestamp", None),
+    }
+
+
+def _batch(batch: Any) -> Row:
+    return {
+        "first_offset": batch.first_offset,
+        "last_offset": batch.last_offset,
+        "delivery_state": DELIVERY_STATES.get(batch.delivery_state, str(batch.delivery_state)),
+        "delivery_count": batch.delivery_count,
     }

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from odradek.pipeline.cluster_client import LATEST
 from odradek.pipeline.jobs.coordinator_rows import DECODED, GROUP_SCHEMA, decode_groups, decode_share_states
-from odradek.pipeline.jobs.group_lag import lag, lag_over_time
-from odradek.pipeline.jobs.group_timeline import TIMELINE_SCHEMA, timeline
-from odradek.pipeline.jobs.logs import LogPlace, has_topic
-from odradek.pipeline.jobs.readable import readable
+from odradek.pipeline.jobs.logs import LogPlace, has_topic, readable_topics, with_times
+from odradek.pipeline.log_folder import end_offset, partitions_in
+from odradek.pipeline.transaction_writer import PROGRESS
 
 if TYPE_CHECKING:
     import pandas as pd
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 OFFSETS_TOPIC = "__consumer_offsets"
 SHARE_TOPIC = "__share_group_state"
@@ -61,7 +62,7 @@ def run(
     if with_lag:
         tables["lag"] = lag(spark, place, records)
         tables["lag_over_time"] = lag_over_time(spark, place, commits)
-    return {name: readable(table) for name, table in tables.items()}
+    return {name: with_times(table) for name, table in tables.items()}
 
 
 def _kinds(suffix: str) -> str:
@@ -137,3 +138,206 @@ def rebalances(records: DataFrame) -> DataFrame:
 
 def _events(rows: pd.DataFrame) -> Iterator[tuple[object, ...]]:
     yield from (tuple(event) for event in timeline(rows.to_dict("records")))
+
+
+_SUBSCRIBING = (
+    "kind in ('GroupMetadata', 'ConsumerGroupMemberMetadata', 'ConsumerGroupRegularExpression', 'StreamsGroupTopology')"
+)
+_PATTERN_OF_KEY = "if(kind = 'ConsumerGroupRegularExpression', pattern, null)"
+_OF_A_READER = f"not metadata <=> '{PROGRESS}'"
+_ENDS = "topic string, partition int, end_offset bigint"
+
+
+def lag(spark: SparkSession, place: LogPlace, records: DataFrame) -> DataFrame:
+    """One row for each group and partition: where the group stands, and how much it has not read.
+
+    The partitions are those that have a commit, and all of the topics to which members are subscribed. A partition
+    without a commit has neither ``committed_offset`` nor ``lag``. A commit of a topic that is gone has no ``lag``.
+    What the sink `odradek` commits is no position of a reader, and is left out.
+    """
+    committed, subscribed = _committed(records), _subscribed(records)
+    names = committed.select("topic").union(subscribed.select("topic")).distinct().collect()
+    ends = spark.createDataFrame(_ends(place, {row["topic"] for row in names}), _ENDS)
+    expected = subscribed.join(ends.drop("end_offset"), "topic")
+    both = expected.join(committed, ["group_id", "topic", "partition"], "full_outer")
+    return (
+        both.join(ends, ["topic", "partition"], "left")
+        .selectExpr(
+            "group_id",
+            "topic",
+            "partition",
+            "committed_offset",
+            "end_offset",
+            "case when end_offset >= committed_offset then end_offset - committed_offset "
+            "when end_offset < committed_offset then 0 end as lag",  # no lag where either is unknown
+            "commit_time_ms",
+        )
+        .orderBy("group_id", "topic", "partition")
+    )
+
+
+def _committed(records: DataFrame) -> DataFrame:
+    """The last commit of each partition in the log; none if it was deleted."""
+    newest = records.where("kind = 'OffsetCommit'").groupBy("group_id", "topic", "partition")
+    commits = newest.agg(_newest("tombstone, committed_offset, commit_time_ms, metadata"))
+    return (
+        commits.where("not newest.tombstone")
+        .selectExpr("*", "newest.metadata")
+        .where(_OF_A_READER)
+        .selectExpr("group_id", "topic", "partition", "newest.committed_offset", "newest.commit_time_ms")
+    )
+
+
+def _subscribed(records: DataFrame) -> DataFrame:
+    """(group_id, topic) of every topic that a group's members read, as its records say at the log's end."""
+    from pyspark.sql import functions as f
+
+    # What one record says stands until the next with its key: the group, and its member or pattern.
+    subscribing = records.where(_SUBSCRIBING).withColumn("of_pattern", f.expr(_PATTERN_OF_KEY))
+    by_key = subscribing.groupBy("kind", "group_id", "member_id", "of_pattern")
+    there = by_key.agg(_newest("tombstone, subscription, members")).where("not newest.tombstone")
+    topics = "flatten(transform(coalesce(newest.members, array()), each -> each.subscription))"
+    all_topics = f"explode(concat(coalesce(newest.subscription, array()), {topics})) as topic"
+    return there.selectExpr("group_id", all_topics).distinct()
+
+
+def _newest(columns: str) -> Column:
+    from pyspark.sql import functions as f
+
+    return f.expr(f"max_by(struct({columns}), log_offset) as newest")
+
+
+def _ends(place: LogPlace, topics: Iterable[str]) -> list[tuple[str, int, int]]:
+    """The end offset of each partition of the topics that (still) exist: commits outlive their topics."""
+    wanted = set(topics)
+    if place.path is not None:
+        found = partitions_in(Path(place.path)).items()
+        return [(topic, index, end_offset(segments)) for (topic, index), segments in found if topic in wanted]
+    with place.client() as client:
+        there = {topic: indexes for topic, indexes in client.topics().items() if topic in wanted}
+        at = {(topic, index): LATEST for topic, indexes in there.items() for index in indexes}
+        return [(topic, index, end) for (topic, index), end in client.offsets(at).items()]
+
+
+def lag_over_time(spark: SparkSession, place: LogPlace, commits: DataFrame) -> DataFrame:
+    """How far each commit was behind the end of its partition when it was made, by the records' timestamps.
+
+    Commits of topics that the user may not read are left out.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    commits = commits.where(_OF_A_READER)
+    topics = {row["topic"] for row in commits.select("topic").distinct().collect()}
+    found = readable_topics(place, topics)
+    commits = commits.where(~f.col("topic").isin(found.refused))
+    there = sorted(topics & set(found.topics))
+    if not there:
+        return commits.limit(0).selectExpr(
+            "group_id", "topic", "partition", "commit_time_ms", "committed_offset", "0L as end_offset", "0L as lag"
+        )
+    columns = ["topic", "partition", "offset", "timestamp"]
+    written = place.read(spark, there, columns=columns, includeControl="true").selectExpr(
+        "topic", "partition", "unix_millis(timestamp) as commit_time_ms", "offset + 1 as written"
+    )
+    both = written.unionByName(commits.drop("leader_epoch", "metadata"), allowMissingColumns=True)
+    so_far = Window.partitionBy("topic", "partition").orderBy("commit_time_ms")
+    behind = both.withColumn("end_offset", f.max("written").over(so_far)).where("group_id is not null")
+    return behind.selectExpr(
+        "group_id",
+        "topic",
+        "partition",
+        "commit_time_ms",
+        "committed_offset",
+        "greatest(coalesce(end_offset, committed_offset), committed_offset) as end_offset",
+        "greatest(coalesce(end_offset, committed_offset) - committed_offset, 0) as lag",
+    )
+
+
+TIMELINE_SCHEMA = (
+    "group_id string, log_offset bigint, time_ms bigint, generation int, event string, member_id string,"
+    " partitions array<string>"
+)
+
+
+_OF_GROUP = frozenset({"GroupMetadata", *(f"{group_type}GroupMetadata" for group_type in _NEWER)})
+_OF_MEMBER = frozenset(f"{group_type}GroupMemberMetadata" for group_type in _NEWER)
+_CURRENT = frozenset(f"{group_type}GroupCurrentMemberAssignment" for group_type in _NEWER)
+
+
+class GroupEvent(NamedTuple):
+    """``event``: ``generation`` (a rebalance ended), ``joined``, ``left``, ``assigned``, ``revoked`` or ``deleted``."""
+
+    group_id: str
+    log_offset: int
+    time_ms: int
+    generation: int | None
+    event: str
+    member_id: str | None
+    partitions: list[str]
+
+
+def timeline(rows: Iterable[Mapping[str, Any]]) -> Iterator[GroupEvent]:
+    """The events of one group from its rows (`coordinator_rows.GROUP_SCHEMA`) in the order of the log."""
+    members: dict[str, set[str]] = {}
+    generation: int | None = None
+    for row in rows:
+        kind, gone = row["kind"], row["tombstone"]
+        if kind in _OF_GROUP:
+            found, generation = _group_events(row, members, generation)
+            yield from found
+        elif kind in _OF_MEMBER:
+            yield from _member_events(row, members, generation)
+        elif kind in _CURRENT and not gone:
+            member = row["member_id"]
+            yield from _moved(row, row["generation"], member, members.get(member, set()), set(row["assignment"]))
+            members[member] = set(row["assignment"])
+
+
+def _event(
+    row: Mapping[str, Any], generation: int | None, event: str, member: str | None, parts: Iterable[str]
+) -> GroupEvent:
+    return GroupEvent(row["group_id"], row["log_offset"], row["time_ms"], generation, event, member, sorted(parts))
+
+
+def _group_events(
+    row: Mapping[str, Any], members: dict[str, set[str]], before: int | None
+) -> tuple[Sequence[GroupEvent], int | None]:
+    """A record of the group itself; in the classic protocol it holds all members."""
+    if row["tombstone"]:
+        members.clear()
+        return [_event(row, before, "deleted", None, ())], None
+    generation = row["generation"]
+    events = [] if generation == before else [_event(row, generation, "generation", None, ())]
+    if row["kind"] == "GroupMetadata":
+        now = {member["member_id"]: set(member["assignment"]) for member in row["members"]}
+        for member in sorted(members.keys() - now.keys()):
+            events.append(_event(row, generation, "left", member, members[member]))
+        for member, assigned in sorted(now.items()):
+            if member not in members:
+                events.append(_event(row, generation, "joined", member, ()))
+            events += _moved(row, generation, member, members.get(member, set()), assigned)
+        members.clear()
+        members.update(now)
+    return events, generation
+
+
+def _member_events(
+    row: Mapping[str, Any], members: dict[str, set[str]], generation: int | None
+) -> Iterator[GroupEvent]:
+    member = row["member_id"]
+    if row["tombstone"]:
+        if member in members:
+            yield _event(row, generation, "left", member, members.pop(member))
+    elif member not in members:
+        members[member] = set()
+        yield _event(row, generation, "joined", member, ())
+
+
+def _moved(
+    row: Mapping[str, Any], generation: int | None, member: str, before: set[str], now: set[str]
+) -> Iterator[GroupEvent]:
+    if before - now:
+        yield _event(row, generation, "revoked", member, before - now)
+    if now - before:
+        yield _event(row, generation, "assigned", member, now - before)

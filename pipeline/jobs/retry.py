@@ -28,16 +28,24 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from odradek.pipeline.batch_errors import with_brief_errors
 from odradek.pipeline.cluster_client import ClusterClient
 from odradek.pipeline.jobs.handlers import BatchHandler, Calling, Handler, handling, handling_in_order
-from odradek.pipeline.jobs.retry_options import RetryOptions
-from odradek.pipeline.jobs.retry_policy import HEADERS, RETRY_ERROR, RetryPolicy
-from odradek.pipeline.jobs.retry_rows import COLUMNS, ROW, due_after, header_text, next_step, parsed
+from odradek.pipeline.jobs.retry_policy import (
+    COLUMNS,
+    HEADERS,
+    RETRY_ERROR,
+    ROW,
+    RetryPolicy,
+    due_after,
+    header_text,
+    next_step,
+    parsed,
+)
 from odradek.pipeline.jobs.state_folder import StateFolder, has_unfinished_batch
-from odradek.pipeline.read_limits import LIMITS_KNOWN, check_limit
 from odradek.pipeline.rows import COLUMNS as RECORD_COLUMNS
 from odradek.pipeline.session import register
+from odradek.pipeline.source_options import LIMITS_KNOWN, RetryOptions, check_limit
+from odradek.pipeline.streaming import with_brief_errors
 from odradek.pipeline.transaction_writer import ENDED
 
 if TYPE_CHECKING:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Protocol
@@ -14,7 +16,6 @@ from odradek.pipeline.html_report import Section
 from odradek.pipeline.jobs import retries
 from odradek.pipeline.jobs.logs import LogPlace
 from odradek.pipeline.jobs.report import duration, sections
-from odradek.pipeline.jobs.retry_history import RetryHistory
 from odradek.pipeline.jobs.state_folder import StateFolder
 
 if TYPE_CHECKING:
@@ -22,6 +23,130 @@ if TYPE_CHECKING:
 
     from odradek.pipeline.jobs.retry import BatchReport, RetryJob
     from odradek.pipeline.jobs.retry_policy import RetryPolicy
+
+_MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
+_KEPT_S = ((_DAY_S, 7 * _DAY_S), (_HOUR_S, 6 * _HOUR_S))
+"""Spans of so many seconds are enough for what is so many seconds old."""
+_LAST_ERRORS = 50
+
+
+@dataclass
+class _Counts:
+    width_s: int = 0
+    arrived: int = 0
+    due: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
+    longest_s: float = 0.0
+
+    def add(self, arrived: int, due: int, failed: Mapping[str, int], longest_s: float) -> None:
+        self.arrived += arrived
+        self.due += due
+        self.failed.update(failed)
+        self.longest_s = max(self.longest_s, longest_s)
+
+
+class RetryHistory:
+    """Counts by minute; by hour after six hours, and by day after a week.
+
+    ``topics``: where failures go, in the order of the delays, and last the failed topic.
+    """
+
+    def __init__(self, topics: Sequence[str]) -> None:
+        self._topics = topics
+        self._spans: dict[int, _Counts] = {}
+        self._total = _Counts()
+        self._errors: deque[tuple[str, str, str, str]] = deque(maxlen=_LAST_ERRORS)
+        self._last: BatchReport | None = None
+
+    def add(self, report: BatchReport) -> bool:
+        """Take in a batch; whether it did anything."""
+        self._last = report
+        if not (report.arrived or report.due or report.failed):
+            return False
+        now_s = report.now_ms // 1000
+        start, width_s = _span(now_s, now_s)
+        if start not in self._spans:
+            self._thin_out(now_s)
+            self._spans[start] = _Counts(width_s)
+        for counts in (self._spans[start], self._total):
+            counts.add(report.arrived, report.due, report.failed, report.took_s)
+        for topic, (origin, error) in report.errors.items():
+            self._errors.appendleft((_moment(report.now_ms), topic, origin, error))
+        return True
+
+    def _thin_out(self, now_s: int) -> None:
+        before, self._spans = self._spans, {}
+        for earlier, counts in before.items():
+            start, width_s = _span(earlier, now_s)
+            merged = self._spans.setdefault(start, _Counts(width_s))
+            merged.add(counts.arrived, counts.due, counts.failed, counts.longest_s)
+
+    @property
+    def summary(self) -> str:
+        """All batches in a line."""
+        return self._words(self._total.arrived, self._total.due, self._total.failed)
+
+    def in_words(self, report: BatchReport) -> str:
+        """A batch in a line."""
+        return f"{self._words(report.arrived, report.due, report.failed)}, {report.took_s:.1f} s"
+
+    def _words(self, arrived: int, due: int, failed: Mapping[str, int]) -> str:
+        went = ", ".join(f"{failed[topic]} to {topic}" for topic in self._topics if failed.get(topic)) or "none failed"
+        return f"{arrived} arrived, {due} due, {went}"
+
+    def facts(self) -> Iterator[str]:
+        """What the top of a page says."""
+        yield f"since the job was started: {self.summary}"
+        if self._last is not None:
+            took = f"took {self._last.took_s:.1f} s"
+            yield f"last batch: number {self._last.batch}, at {_moment(self._last.now_ms)}, {took}"
+
+    def sections(self) -> Iterator[Section]:
+        """Charts of the batches, and the last errors."""
+        spans = list(self._spans.values())
+        handled = {"no failure": [each.due - each.failed.total() for each in spans]}
+        for topic in filter(self._total.failed.get, self._topics):
+            name = "failed" if topic == self._topics[-1] else f"to {topic}"
+            handled[name] = [each.failed[topic] for each in spans]
+        yield Section("handled", chart=_rates("messages that were due, by what became of them", self._spans, handled))
+        columns = ("time", "went_to", "origin", "error")
+        note = f"One of each batch and topic, the last {_LAST_ERRORS}." if self._errors else ""
+        yield Section("last errors", columns, list(self._errors), len(self._errors), note=note)
+        arrived = {"arrived": [each.arrived for each in spans]}
+        title = "messages that arrived on the main topic and the retry topics"
+        yield Section("arrived", chart=_rates(title, self._spans, arrived))
+        longest = {"longest batch": [each.longest_s for each in spans]}
+        yield Section("batches", chart=_by_span("longest batch", self._spans, longest, "seconds"))
+
+
+def _rates(title: str, spans: Mapping[int, _Counts], counts: Mapping[str, Sequence[int]]) -> TimeBars | None:
+    minutes = [each.width_s / _MINUTE_S for each in spans.values()]
+    rates = {name: [count / each for count, each in zip(counts[name], minutes, strict=True)] for name in counts}
+    return _by_span(title, spans, rates, "messages per min")
+
+
+def _by_span(
+    title: str, spans: Mapping[int, _Counts], values: Mapping[str, Sequence[float]], unit: str
+) -> TimeBars | None:
+    if not spans:
+        return None
+    starts = [datetime.fromtimestamp(start, UTC).strftime("%Y-%m-%dT%H:%M:%S") for start in spans]
+    widths = [each.width_s for each in spans.values()]
+    return TimeBars(title, {name: (starts, heights) for name, heights in values.items()}, unit, widths)
+
+
+def _span(at_s: int, now_s: int) -> tuple[int, int]:
+    """The first second and the width of the span that a second belongs to; a span has one age as a whole."""
+    for width_s, kept_s in _KEPT_S:
+        start = at_s - at_s % width_s
+        if now_s - (start + width_s) >= kept_s:
+            return start, width_s
+    return at_s - at_s % _MINUTE_S, _MINUTE_S
+
+
+def _moment(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
 
 RENEWED_S = 60
 """A page is renewed once in so many seconds, if there is news."""

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from odradek.pipeline.jobs.coordinator_rows import DECODED, TRANSACTION_SCHEMA, decode_transactions
-from odradek.pipeline.jobs.logs import LogPlace, has_topic
-from odradek.pipeline.jobs.readable import readable
+from odradek.pipeline.jobs.logs import LogPlace, has_topic, with_times
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -66,7 +65,7 @@ def run(spark: SparkSession, place: LogPlace, topics: Sequence[str] | None = Non
             "sequence",
         ),
     }
-    return {name: readable(table) for name, table in tables.items()}
+    return {name: with_times(table) for name, table in tables.items()}
 
 
 def transactions(states: DataFrame) -> DataFrame:

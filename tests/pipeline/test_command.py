@@ -235,7 +235,7 @@ def test_no_number_of_partitions(count: str, capsys: pytest.CaptureFixture[str])
             "Path file:/archive already exists",
         ),
         (
-            "odradek.pipeline.batch_errors.BatchFailedError: org.apache.spark.SparkException: Job aborted\ncaused by "
+            "odradek.pipeline.streaming.BatchFailedError: org.apache.spark.SparkException: Job aborted\ncaused by "
             "org.apache.spark.api.python.PythonException: Traceback (most recent call last):\n  raise error\n"
             "odradek.protocol.errors.KafkaError: TRANSACTIONAL_ID_AUTHORIZATION_FAILED: InitProducerId of mine-0\n",
             "TRANSACTIONAL_ID_AUTHORIZATION_FAILED: InitProducerId of mine-0",
@@ -266,9 +266,7 @@ def test_a_folder_that_may_not_be_read_is_told_in_one_line(
 
 def test_a_bug_in_a_worker_is_told_in_full(log_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
-        raise RuntimeError(
-            "odradek.pipeline.batch_errors.BatchFailedError: Traceback (most recent call last):\n  1 / 0"
-        )
+        raise RuntimeError("odradek.pipeline.streaming.BatchFailedError: Traceback (most recent call last):\n  1 / 0")
 
     monkeypatch.setattr(pipeline, "_spark", fail)
     with pytest.raises(RuntimeError):

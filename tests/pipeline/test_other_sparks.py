@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.spark]
 PY4J = "py4j==0.10.9.9"
 OLDEST = "4.0.0"
 WITHOUT_CONNECTOR = "4.3.0"
-TESTS = ("test_source.py", "test_batch_errors.py", "test_sink.py", "test_archive_sink.py", "jobs/test_retry.py")
+TESTS = ("test_source.py", "test_streaming.py", "test_sink.py", "test_archive_sink.py", "jobs/test_retry.py")
 OF_THE_CONNECTOR = "test_session.py"
 REPOSITORY = Path(__file__).parents[2]
 

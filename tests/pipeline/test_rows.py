@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,17 +11,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from odradek.pipeline.rows import COLUMNS, Wanted, arrow_chunks
 from odradek.protocol.compression import Codec
 from odradek.protocol.control import EndTxnMarker, build_end_txn_batch
 from odradek.protocol.errors import CorruptDataError
 from odradek.protocol.record_batch import TimestampType, assemble, build_batch, iter_batches, parse_batch, read_batch
 from odradek.protocol.records import Record, encode_varint
+from tests.fakes.examples import examples
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("numpy")
 
-from odradek.pipeline.rows import COLUMNS, Wanted, arrow_chunks
-from tests.fakes.examples import examples
 
 # Lengths around the limits of one- and two-byte varints, and runs of equal ones, which are read in another way.
 _BYTES = st.one_of(st.none(), st.binary(max_size=70), st.sampled_from([b"x" * 63, b"y" * 64, b"z" * 8200]))
@@ -167,3 +168,18 @@ def test_a_time_range_leaves_out_records_and_whole_batches() -> None:
 def test_every_column_is_built() -> None:
     data = stored([([Record(value=b"v")], Codec.NONE, 0, False)])
     assert tuple(rows_of(data)[0]) == tuple(COLUMNS)
+
+
+@pytest.mark.parametrize(("in_task", "frozen"), [(True, 1), (False, 0)])
+def test_a_worker_freezes_what_it_imported_once(monkeypatch: pytest.MonkeyPatch, in_task: bool, frozen: int) -> None:
+    pyspark = pytest.importorskip("pyspark")
+    from odradek.pipeline.rows import spare_imports
+
+    calls: list[int] = []
+    monkeypatch.setattr(gc, "freeze", lambda: calls.append(1))
+    monkeypatch.setattr(pyspark.TaskContext, "get", lambda: object() if in_task else None)
+    spare_imports.cache_clear()
+    spare_imports()
+    spare_imports()
+    assert len(calls) == frozen
+    spare_imports.cache_clear()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from odradek.client_security.options import SaslOptions, TlsOptions
+from odradek.pipeline import source_options
 from odradek.pipeline.cluster_client import EARLIEST, LATEST
-from odradek.pipeline.source_options import OptionError, SourceOptions, offset_for
+from odradek.pipeline.source_options import OptionError, RetryOptions, SourceOptions, check_limit, limited, offset_for
 
 
 @pytest.mark.parametrize(
@@ -84,3 +87,68 @@ def test_security_options_are_those_of_sparks_connector() -> None:
     assert options.security.tls == TlsOptions(ca_location="/ca.pem")
     assert options.security.sasl == SaslOptions("PLAIN", {"username": "alice", "password": "hush"})
     assert "hush" not in repr(options)
+
+
+KEYS = [("t", 0), ("t", 1), ("u", 0)]
+OFFSETS = st.fixed_dictionaries({key: st.integers(0, 1000) for key in KEYS})
+
+
+@pytest.mark.parametrize("most", [10, 11])
+def test_what_a_limit_allows_is_read_whole(most: int) -> None:
+    assert limited({("t", 0): 5}, {("t", 0): 15}, most) == {("t", 0): 15}
+
+
+def test_each_partition_gets_its_part() -> None:
+    start = {("t", 0): 0, ("t", 1): 100, ("u", 0): 7}
+    assert limited(start, {("t", 0): 90, ("t", 1): 110, ("u", 0): 7}, 10) == {("t", 0): 9, ("t", 1): 101, ("u", 0): 7}
+
+
+@given(OFFSETS, OFFSETS, st.integers(1, 100))
+def test_a_limit_is_used_up_and_never_passed(start: dict, behind: dict, most: int) -> None:  # type: ignore[type-arg]
+    end = {key: start[key] + behind[key] for key in KEYS}
+    found = limited(start, end, most)
+    assert all(start[key] <= found[key] <= end[key] for key in KEYS)
+    assert sum(found[key] - start[key] for key in KEYS) == min(most, sum(behind.values()))
+
+
+def test_a_limit_that_spark_cannot_keep_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source_options, "LIMITS_KNOWN", False)
+    check_limit(None)
+    with pytest.raises(OptionError, match=r"maxOffsetsPerTrigger: needs Spark 4\.2"):
+        check_limit(5)
+    monkeypatch.setattr(source_options, "LIMITS_KNOWN", True)
+    check_limit(5)
+
+
+def test_each_option_goes_to_the_side_that_knows_it() -> None:
+    log_in = {"kafka.security.protocol": "SSL", "kafka.ssl.ca.location": "/ca.pem"}
+    given = {"failondataloss": "false", "maxOffsetsPerTrigger": "5", "transactionalId": "mine", **log_in}
+    options = RetryOptions.parse("h:1", given)
+    cluster = {"kafka.bootstrap.servers": "h:1", **log_in}
+    assert options.source == {**cluster, "failOnDataLoss": "false", "maxOffsetsPerTrigger": "5"}
+    assert options.sink == {**cluster, "transactionalId": "mine"}
+    assert (options.transactional_id, options.max_offsets) == ("mine", 5)
+    assert options.security.protocol == "SSL"
+
+
+def test_nothing_but_the_cluster_is_needed() -> None:
+    options = RetryOptions.parse("h:1", {})
+    assert options.source == options.sink == {"kafka.bootstrap.servers": "h:1"}
+    assert (options.transactional_id, options.max_offsets) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"kafka.fetch.max.wait.ms": "10"}, r"unknown option kafka\.fetch\.max\.wait\.ms; known: failOnDataLoss, max"),
+        ({"subscribe": "t", "isolation": "read_uncommitted"}, "unknown option isolation, subscribe"),
+        ({"kafka.sasl.pasword": "x"}, r"unknown security option sasl\.pasword"),
+        ({"failOnDataLoss": "maybe"}, "failOnDataLoss: true or false"),
+        ({"maxOffsetsPerTrigger": "0"}, "maxOffsetsPerTrigger: a positive number"),
+        ({"transactionTimeout": "soon"}, "transactionTimeout: a positive number, not 'soon'"),
+        ({"transactionalId": ""}, "transactionalId: the beginning"),
+    ],
+)
+def test_a_wrong_option_is_refused(given: dict[str, str], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        RetryOptions.parse("h:1", given)

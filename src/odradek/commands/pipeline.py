@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,15 +25,21 @@ from odradek.commands import (
     client_security,
     os_error_text,
 )
+from odradek.pipeline import session
+from odradek.pipeline.html_report import Section, check_report, write_report
+from odradek.pipeline.installed_spark import InstalledSpark, PipelineUnavailable, installed_spark, java_command
+from odradek.pipeline.jobs import archive, audit, groups, report, retries, transactions
+from odradek.pipeline.jobs.handlers import load_handler
+from odradek.pipeline.jobs.logs import LogPlace, check_topics, has_topic
+from odradek.pipeline.jobs.retry import BatchReport, RetryJob, wall_clock_ms
+from odradek.pipeline.jobs.retry_page import RENEWED_S, RetryHistory, RetryPage, place_of
+from odradek.pipeline.jobs.retry_policy import DEFAULT_DELAYS, RetryPolicy, parse_delay
+from odradek.pipeline.progress import clear_line, shown_progress
+from odradek.pipeline.streaming import wait_for_end
+from odradek.protocol.errors import CorruptDataError, KafkaError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-    from odradek.pipeline.html_report import Section
-    from odradek.pipeline.jobs.logs import LogPlace
-    from odradek.pipeline.jobs.retry import BatchReport, RetryJob
-    from odradek.pipeline.jobs.retry_policy import RetryPolicy
-
 
 _AT = "--bootstrap-servers 127.0.0.1:9092"
 _EXAMPLES = {
@@ -94,45 +101,45 @@ def add_arguments(parser: CommandParser) -> None:
     again = _add(jobs, "replay-failed", "send the messages of the failed topic back to the main topic", _replay_failed)
     again.add_argument("--report", metavar="FILE", help="write what was sent as one HTML page")
     _retry_arguments(again)
-    retries = _add(jobs, "retries", "show the messages of a retry pipeline: attempts, time in retry", _retries)
-    _place_arguments(retries)
-    _policy_arguments(retries)
-    _table_arguments(retries)
-    groups = _add(
+    messages = _add(jobs, "retries", "show the messages of a retry pipeline: attempts, time in retry", _retries)
+    _place_arguments(messages)
+    _policy_arguments(messages)
+    _table_arguments(messages)
+    of_groups = _add(
         jobs, "groups", "show groups of all types as tables, from __consumer_offsets and __share_group_state", _groups
     )
-    _place_arguments(groups)
-    _table_arguments(groups)
-    transactions = _add(
+    _place_arguments(of_groups)
+    _table_arguments(of_groups)
+    of_transactions = _add(
         jobs, "transactions", "show __transaction_state and transaction markers as tables", _transactions
     )
-    _place_arguments(transactions)
-    _table_arguments(transactions)
-    transactions.add_argument(
+    _place_arguments(of_transactions)
+    _table_arguments(of_transactions)
+    of_transactions.add_argument(
         "--topic", action="append", help="topic to search for markers (repeatable, default: all topics)"
     )
-    audit = _add(
+    checked = _add(
         jobs,
         "audit",
         "find gaps, duplicates and losses in a topic or a pair of topics; exit status 1 if there are any",
         _audit,
     )
-    _place_arguments(audit)
-    audit.add_argument("topic")
-    audit.add_argument("target", nargs="?", help="topic that should hold the results of the first topic's records")
-    audit.add_argument("--by", help="how to identify a record: key or header:NAME")
-    audit.add_argument("--output", metavar="DIR", help="also write all findings as parquet into this new directory")
-    audit.add_argument("--report", metavar="FILE", help=_REPORT_HELP)
-    report = _add(jobs, "report", "one HTML page with charts: topics, groups, transactions", _report)
-    report.add_argument("file", help="an HTML file; one that is there is replaced")
-    _place_arguments(report)
-    report.add_argument("--topic", action="append", help="topic to show (repeatable, default: all topics)")
-    archive = _add(jobs, "archive", "write topics to parquet", _archive)
-    _place_arguments(archive)
-    archive.add_argument("folder", help="directory to create")
-    archive.add_argument("--topic", action="append", help="topic to archive (repeatable, default: all topics)")
-    archive.add_argument("--uncommitted", action="store_true", help="include records of aborted and open transactions")
-    archive.add_argument("--report", metavar="FILE", help="write what was archived as one HTML page")
+    _place_arguments(checked)
+    checked.add_argument("topic")
+    checked.add_argument("target", nargs="?", help="topic that should hold the results of the first topic's records")
+    checked.add_argument("--by", help="how to identify a record: key or header:NAME")
+    checked.add_argument("--output", metavar="DIR", help="also write all findings as parquet into this new directory")
+    checked.add_argument("--report", metavar="FILE", help=_REPORT_HELP)
+    page = _add(jobs, "report", "one HTML page with charts: topics, groups, transactions", _report)
+    page.add_argument("report", metavar="file", help="an HTML file; one that is there is replaced")
+    _place_arguments(page)
+    page.add_argument("--topic", action="append", help="topic to show (repeatable, default: all topics)")
+    archived = _add(jobs, "archive", "write topics to parquet", _archive)
+    _place_arguments(archived)
+    archived.add_argument("folder", help="directory to create")
+    archived.add_argument("--topic", action="append", help="topic to archive (repeatable, default: all topics)")
+    archived.add_argument("--uncommitted", action="store_true", help="include records of aborted and open transactions")
+    archived.add_argument("--report", metavar="FILE", help="write what was archived as one HTML page")
     replay = _add(jobs, "replay", "write an archive back to a cluster", _replay)
     replay.add_argument("folder", help="directory of the archive")
     replay.add_argument("--bootstrap-servers", required=True, metavar="HOST:PORT,...")
@@ -147,16 +154,13 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the job; what the machine lacks is one line."""
-    from odradek.pipeline.installed_spark import PipelineUnavailable
-    from odradek.protocol.errors import CorruptDataError, KafkaError
-
-    expected = (PipelineUnavailable, ValueError, OSError, KafkaError, CorruptDataError)
     job: Callable[[argparse.Namespace], int] = arguments.run_job
-    # What it logs of a call that Ctrl-C breaks off, by the root logger.
+    # A call that Ctrl-C breaks off is logged by the root logger.
     logging.getLogger().addFilter(_not_of_py4j)
     try:
+        check_report(arguments.report)
         return job(arguments)
-    except expected as error:
+    except (PipelineUnavailable, ValueError, OSError, KafkaError, CorruptDataError) as error:
         raise CommandError(os_error_text(error) if isinstance(error, OSError) else str(error)) from None
     except Exception as error:
         reason = _reason(error)
@@ -172,50 +176,55 @@ def _not_of_py4j(record: logging.LogRecord) -> bool:
 
 
 _REASONS = (
-    # What the data source said, out of the traceback that Spark wraps around it. A line that only begins another
-    # traceback has no reason.
-    re.compile(
+    (
+        r"ModuleNotFoundError: No module named '(odradek|pyarrow|numpy|construct)",
+        "a worker's Python has no {}: install odradek[spark] where the workers run, "
+        "or name a Python that has it in PYSPARK_PYTHON",
+    ),
+    (
+        r'java\.io\.IOException: Cannot run program "([^"]+)"',
+        "a worker has no program {}: name its Python in PYSPARK_PYTHON",
+    ),
+    (
+        r"JAVA_GATEWAY_EXITED",
+        "Java ended before Spark was up: the lines above are its own; Spark needs all modules of a JDK",
+    ),
+    (
+        r"PYTHON_VERSION_MISMATCH",
+        "a worker's Python is of another version than the driver's: name one of the same in PYSPARK_PYTHON",
+    ),
+    (
+        r"java\.io\.InvalidClassException: org\.apache\.spark\.\S+; local class incompatible",
+        "the workers run another version of Spark than the driver: install the driver's, or the cluster's here",
+    ),
+    # The error of the data source, within Spark's traceback. A line that only begins another traceback has no reason.
+    (
         r"^\s*(?:odradek\.[\w.]+"
         r"|(?:OS|FileNotFound|FileExists|NotADirectory|IsADirectory|Permission|Connection\w*|BrokenPipe|Timeout)Error"
         r"): (.+)(?<!call last\):)$",
-        re.MULTILINE,
+        "{}",
     ),
-    # What Spark says of a folder.
-    re.compile(r"^\[PATH_\w+\] (.+?)\.? (?:Set mode|SQLSTATE)", re.MULTILINE),
-    # What it says of a checkpoint.
-    re.compile(r"(Failed to read log file \S+?\.? [^.]+?)\.?(?: SQLSTATE.*)?$", re.MULTILINE),
-    re.compile(r"\[CONCURRENT_STREAM_LOG_UPDATE\] (.+?)(?: SQLSTATE.*)?$", re.MULTILINE),
-    # What Java says of a folder.
-    re.compile(r"\.ParentNotDirectoryException: (.+)$", re.MULTILINE),
-    re.compile(
-        r"\.IOException: (No space left on device|Mkdirs failed to create .+|.*\(Permission denied\))$", re.MULTILINE
-    ),
+    # Spark's errors about a folder and a checkpoint, and Java's about a folder.
+    (r"^\[PATH_\w+\] (.+?)\.? (?:Set mode|SQLSTATE)", "{}"),
+    (r"(Failed to read log file \S+?\.? [^.]+?)\.?(?: SQLSTATE.*)?$", "{}"),
+    (r"\[CONCURRENT_STREAM_LOG_UPDATE\] (.+?)(?: SQLSTATE.*)?$", "{}"),
+    (r"\.ParentNotDirectoryException: (.+)$", "{}"),
+    (r"\.IOException: (No space left on device|Mkdirs failed to create .+|.*\(Permission denied\))$", "{}"),
 )
-_OTHER_SPARK = re.compile(r"java\.io\.InvalidClassException: org\.apache\.spark\.\S+; local class incompatible")
-_NO_PYTHON = re.compile(r'java\.io\.IOException: Cannot run program "([^"]+)"')
-_NO_PACKAGE = re.compile(r"ModuleNotFoundError: No module named '(odradek|pyarrow|numpy|construct)")
+"""Patterns of errors that Spark wraps, and what to say of each. The first that matches counts."""
 
 
 def _reason(error: Exception) -> str | None:
-    """The cause of an error that Spark wrapped up, in one line; None for one that is not known."""
-    text = str(error)
-    if lacking := _NO_PACKAGE.search(text):
-        return (
-            f"a worker's Python has no {lacking[1]}: install odradek[spark] where the workers run, "
-            "or name a Python that has it in PYSPARK_PYTHON"
-        )
-    if lacking := _NO_PYTHON.search(text):
-        return f"a worker has no program {lacking[1]}: name its Python in PYSPARK_PYTHON"
-    if "JAVA_GATEWAY_EXITED" in text:
-        return "Java ended before Spark was up: the lines above are its own; Spark needs all modules of a JDK"
-    if "PYTHON_VERSION_MISMATCH" in text:
-        return "a worker's Python is of another version than the driver's: name one of the same in PYSPARK_PYTHON"
-    if _OTHER_SPARK.search(text):
-        return "the workers run another version of Spark than the driver: install the driver's, or the cluster's here"
-    for pattern in _REASONS:
-        if found := pattern.findall(text):
-            return str(found[-1])
+    """The cause of an error that Spark wrapped, in one line; None if it is not known."""
+    for pattern, words in _REASONS:
+        if found := re.findall(pattern, str(error), re.MULTILINE):
+            return words.format(found[-1])
     return None
+
+
+def _said(error: Exception) -> str:
+    """The first line of the cause."""
+    return (_reason(error) or str(error) or type(error).__name__).splitlines()[0]
 
 
 def _count(text: str) -> int:
@@ -232,7 +241,7 @@ def _add(
 ) -> CommandParser:
     example = f"odradek pipeline {name} {_EXAMPLES[name]}".rstrip()
     parser = jobs.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".", example=example)
-    parser.set_defaults(run_job=run_job, master="local[2]", conf=[])
+    parser.set_defaults(run_job=run_job, master="local[2]", conf=[], report=None)
     return parser
 
 
@@ -279,8 +288,6 @@ def _retry_arguments(parser: CommandParser) -> None:
 
 
 def _policy_arguments(parser: CommandParser) -> None:
-    from odradek.pipeline.jobs.retry_policy import DEFAULT_DELAYS
-
     for name, what in (
         ("main_topic", "topic to process"),
         ("failed_topic", "topic for messages that fail after the last delay"),
@@ -296,39 +303,38 @@ def _policy_arguments(parser: CommandParser) -> None:
 
 def _spark(arguments: argparse.Namespace, *, kafka: bool = False) -> SparkSession:
     """A session; with ``kafka``, one that has Spark's Kafka connector."""
-    # Spark 4.2 says so several times; the jobs work with both.
+    # Spark 4.2 prints this several times; the jobs work with both versions of pandas.
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-    from odradek.pipeline.session import build_session
-
     settings = _pairs(arguments.conf, "--conf")
-    return build_session(f"odradek {arguments.job}", master=arguments.master, config=settings, kafka=kafka)
+    return session.build_session(f"odradek {arguments.job}", master=arguments.master, config=settings, kafka=kafka)
 
 
 @contextmanager
 def _session(arguments: argparse.Namespace) -> Iterator[SparkSession]:
     """A session, and its progress on standard error while the block runs."""
-    from odradek.pipeline.progress import shown_progress
-
     spark = _spark(arguments)
     with shown_progress(spark, arguments.job, sys.stderr):
         yield spark
 
 
 def _place(arguments: argparse.Namespace, *topics: str) -> LogPlace:
-    """Where the job reads. A folder or a topic that is not there is told before Spark starts."""
-    from odradek.pipeline.jobs.logs import LogPlace, check_topics
-
+    """Where the job reads. A folder or a topic that is missing is an error before Spark starts."""
     place = LogPlace(arguments.log_dir, arguments.bootstrap_servers, client_options(arguments.client_config))
     check_topics(place, topics)
     return place
 
 
-def _jars(arguments: argparse.Namespace) -> int:
-    from odradek.pipeline.connector import cached_jars, fetch_jars
-    from odradek.pipeline.installed_spark import installed_spark, java_command
-
+def _checked_spark() -> InstalledSpark:
+    """The installed Spark, with a Java that it runs on."""
     spark = installed_spark()
     java_command(spark)
+    return spark
+
+
+def _jars(arguments: argparse.Namespace) -> int:
+    from odradek.pipeline.connector import cached_jars, fetch_jars
+
+    spark = _checked_spark()
     if not fetch_jars(spark):  # no Maven: Spark's own resolver fetches them
         _spark(arguments, kafka=True).stop()
     for jar in cached_jars(spark):
@@ -337,11 +343,9 @@ def _jars(arguments: argparse.Namespace) -> int:
 
 
 def _init(arguments: argparse.Namespace) -> int:
-    from odradek.pipeline.declarative import check_pipelines, write_project
-    from odradek.pipeline.installed_spark import installed_spark, java_command
+    spark = _checked_spark()
+    from odradek.pipeline.flows import check_pipelines, write_project  # it imports pyspark
 
-    spark = installed_spark()
-    java_command(spark)
     check_pipelines(spark)
     folder = Path(arguments.folder)
     for file in write_project(folder):
@@ -351,9 +355,7 @@ def _init(arguments: argparse.Namespace) -> int:
 
 
 def _interval(text: str) -> str:
-    """A time such as 30s as Spark writes it. Spark's own way to write it is taken, too."""
-    from odradek.pipeline.jobs.retry_policy import parse_delay
-
+    """A time such as 30s as Spark writes it. Spark's own form is accepted, too."""
     if re.fullmatch(r"\d+ (milli)?(second|minute|hour)s?", text.strip(), re.IGNORECASE):
         return text
     return f"{parse_delay(text)} milliseconds"
@@ -366,9 +368,6 @@ def _pairs(given: list[str], what: str) -> dict[str, str]:
 
 
 def _retry_job(arguments: argparse.Namespace, handler: str | None) -> RetryJob:
-    from odradek.pipeline.jobs.handlers import load_handler
-    from odradek.pipeline.jobs.retry import RetryJob
-
     log_in = {f"kafka.{name}": value for name, value in client_options(arguments.client_config).items()}
     return RetryJob(
         arguments.bootstrap_servers,
@@ -380,31 +379,21 @@ def _retry_job(arguments: argparse.Namespace, handler: str | None) -> RetryJob:
 
 
 def _policy(arguments: argparse.Namespace, jitter: float = 0.0) -> RetryPolicy:
-    from odradek.pipeline.jobs.retry_policy import RetryPolicy
-
     delays = tuple(text.strip() for text in arguments.delays.split(",") if text.strip())
     topics = _pairs(arguments.topic, "--topic")
     return RetryPolicy(arguments.main_topic, arguments.failed_topic, delays, topics, jitter)
 
 
 def _retry(arguments: argparse.Namespace) -> int:
-    from odradek.pipeline.html_report import check_report
-    from odradek.pipeline.jobs.retry_history import RetryHistory
-    from odradek.pipeline.jobs.retry_page import RENEWED_S, RetryPage
-    from odradek.pipeline.jobs.retry_policy import parse_delay
-    from odradek.pipeline.progress import shown_progress
-    from odradek.pipeline.stream_end import wait_for_end
-
-    check_report(arguments.report)
     job = _retry_job(arguments, arguments.handler)
     history = RetryHistory(job.policy.output_topics)
 
-    def on_batch(report: BatchReport) -> None:
-        news = history.add(report)
+    def on_batch(batch: BatchReport) -> None:
+        news = history.add(batch)
         if news:
-            print(f"batch {report.batch}: {history.in_words(report)}", flush=True)
+            print(f"batch {batch.batch}: {history.in_words(batch)}", flush=True)
         if page is not None:
-            page.renew(report, news=news)
+            page.renew(batch, news=news)
 
     job = replace(
         job,
@@ -418,63 +407,48 @@ def _retry(arguments: argparse.Namespace) -> int:
         on_batch=on_batch,
     )
     missing = job.missing_topics()
-    spark = _spark(arguments)  # if it lacks something, nothing is created
-
-    def write(parts: Iterable[Section], facts: Iterable[str], *, running: bool) -> None:
-        _write_page(arguments, parts, facts, reload_s=RENEWED_S if running else None)
+    spark = _spark(arguments)  # without a session, no topic is created
 
     def complain(error: Exception) -> None:
-        said = (_reason(error) or str(error) or type(error).__name__).splitlines()[0]
-        print(f"retry: the report could not be renewed: {said}", file=sys.stderr, flush=True)
+        print(f"retry: the report could not be renewed: {_said(error)}", file=sys.stderr, flush=True)
 
-    page = RetryPage(job, spark, history, write, complain) if arguments.report else None
+    page = RetryPage(job, spark, history, partial(_write_page, arguments), complain) if arguments.report else None
     query = job.start(spark, once=arguments.once)
     if missing:
         print(f"created {', '.join(missing)}", flush=True)
     print(f"retrying {job.policy.main_topic} through {', '.join(job.policy.output_topics)}", flush=True)
     try:
-        stopped = wait_for_end(query)
+        end = "stopped" if wait_for_end(query) else "done"
     except Exception as error:
         if page is not None:
-            page.fail((_reason(error) or str(error)).splitlines()[0])
+            page.fail(_said(error))
             print(f"report: {arguments.report}", flush=True)
         raise
-    print(f"{'stopped' if stopped else 'done'}: {history.summary}", flush=True)
+    print(f"{end}: {history.summary}", flush=True)
     if page is not None:
         with shown_progress(spark, arguments.job, sys.stderr):
-            page.finish("stopped" if stopped else "done")
+            page.finish(end)
         print(f"report: {arguments.report}", flush=True)
     spark.stop()
     return 0
 
 
 def _replay_failed(arguments: argparse.Namespace) -> int:
-    from odradek.pipeline.html_report import check_report
-    from odradek.pipeline.jobs import failed_report
-    from odradek.pipeline.jobs.report import sections
-    from odradek.pipeline.jobs.retry_page import place_of
-
-    check_report(arguments.report)
     job = _retry_job(arguments, None)
     job.check_replay()
     with _session(arguments) as spark:
-        before = failed_report.replayed_offsets(spark, job.checkpoint)
+        before = retries.replayed_offsets(spark, job.checkpoint)
         count = job.replay_failed(spark)
         said = f"{count} messages from {job.policy.failed_topic} to {job.policy.main_topic}"
         _print(said)
         if arguments.report:
-            after = failed_report.replayed_offsets(spark, job.checkpoint)
-            tables = failed_report.run(spark, place_of(job), job.policy, before, after)
-            _write_report(arguments, sections(tables), [said])
+            after = retries.replayed_offsets(spark, job.checkpoint)
+            tables = retries.sent_back(spark, place_of(job), job.policy, before, after)
+            _write_report(arguments, report.sections(tables), [said])
     return 0
 
 
 def _retries(arguments: argparse.Namespace) -> int:
-    from odradek.pipeline.html_report import check_report
-    from odradek.pipeline.jobs import retries
-    from odradek.pipeline.jobs.retry import wall_clock_ms
-
-    check_report(arguments.report)
     policy = _policy(arguments)
     place = _place(arguments, policy.main_topic)
     with _session(arguments) as spark:
@@ -482,8 +456,6 @@ def _retries(arguments: argparse.Namespace) -> int:
 
 
 def _show_tables(arguments: argparse.Namespace, tables: dict[str, DataFrame]) -> int:
-    from odradek.pipeline.jobs.report import sections
-
     for name, table in tables.items():
         if arguments.output:
             folder = f"{arguments.output.rstrip('/')}/{name}"
@@ -494,14 +466,12 @@ def _show_tables(arguments: argparse.Namespace, tables: dict[str, DataFrame]) ->
                 table.selectExpr(*map(_as_text, table.dtypes)).show(arguments.rows, truncate=60)
             _print(f"== {name}\n{shown.getvalue().rstrip()}\n")
     if arguments.report:
-        _write_report(arguments, sections(tables))
+        _write_report(arguments, report.sections(tables))
     return 0
 
 
 def _print(text: str) -> None:
     """Show a result while a session shows its progress."""
-    from odradek.pipeline.progress import clear_line
-
     clear_line(sys.stderr)
     print(text, flush=True)
 
@@ -525,21 +495,16 @@ def _write_page(
     facts: Iterable[str],
     *,
     where: str | None = None,
-    reload_s: int | None = None,
+    running: bool = False,
 ) -> None:
-    from odradek.pipeline.html_report import write_report
-
     where = where or f"of {arguments.log_dir or arguments.bootstrap_servers}"
     written = f"written {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC; all times are UTC"
     title = f"odradek pipeline {arguments.job}"
+    reload_s = RENEWED_S if running else None
     write_report(arguments.report, title, [where, *facts, written], parts, reload_s=reload_s)
 
 
 def _groups(arguments: argparse.Namespace) -> int:
-    from odradek.pipeline.html_report import check_report
-    from odradek.pipeline.jobs import groups
-
-    check_report(arguments.report)
     place = _place(arguments)
     _say_if_missing(place, groups.OFFSETS_TOPIC, "group")
     with _session(arguments) as spark:
@@ -547,10 +512,6 @@ def _groups(arguments: argparse.Namespace) -> int:
 
 
 def _transactions(arguments: argparse.Namespace) -> int:
-    from odradek.pipeline.html_report import check_report
-    from odradek.pipeline.jobs import transactions
-
-    check_report(arguments.report)
     place = _place(arguments, *(arguments.topic or ()))
     _say_if_missing(place, transactions.STATE_TOPIC, "transaction")
     with _session(arguments) as spark:
@@ -558,42 +519,24 @@ def _transactions(arguments: argparse.Namespace) -> int:
 
 
 def _say_if_missing(place: LogPlace, topic: str, what: str) -> None:
-    """An explanation of the empty tables to come."""
-    from odradek.pipeline.jobs.logs import has_topic
-
+    """Explain why the tables are empty."""
     if not has_topic(place, topic):
         print(f"no topic {topic}: there has been no {what} yet", file=sys.stderr, flush=True)
 
 
 def _audit(arguments: argparse.Namespace) -> int:
-    from odradek.pipeline.html_report import check_report
-    from odradek.pipeline.jobs import audit
-    from odradek.pipeline.jobs.report import verdict_sections
-
-    check_report(arguments.report)
-    place = _place(arguments, *filter(None, (arguments.topic, arguments.target)))
+    topic, target = arguments.topic, arguments.target
+    place = _place(arguments, *filter(None, (topic, target)))
     with _session(arguments) as spark:
-        verdict = audit.run(
-            spark,
-            place,
-            arguments.topic,
-            arguments.target,
-            by=arguments.by,
-            findings_folder=arguments.output,
-        )
+        verdict = audit.run(spark, place, topic, target, by=arguments.by, findings_folder=arguments.output)
     sys.stdout.write("\n".join(verdict.lines()) + "\n")
     sys.stdout.flush()
     if arguments.report:
-        _write_report(arguments, verdict_sections(verdict), ["passed" if verdict.passed else "FAILED"])
+        _write_report(arguments, report.verdict_sections(verdict), ["passed" if verdict.passed else "FAILED"])
     return verdict.exit_code
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    from odradek.pipeline.html_report import check_report
-    from odradek.pipeline.jobs import report
-
-    arguments.report = arguments.file
-    check_report(arguments.report)
     place = _place(arguments, *(arguments.topic or ()))
     facts = []
     if refused := report.reportable(place).refused:
@@ -605,36 +548,25 @@ def _report(arguments: argparse.Namespace) -> int:
 
 
 def _archive(arguments: argparse.Namespace) -> int:
-    from odradek.pipeline.html_report import check_report
-    from odradek.pipeline.jobs.archive import archive
-    from odradek.pipeline.jobs.archive_report import archived
-    from odradek.pipeline.jobs.report import sections
-
-    check_report(arguments.report)
     if Path(arguments.folder.removeprefix("file:")).exists():
         raise FileExistsError(f"{arguments.folder} already exists")
     place, what = _place(arguments, *(arguments.topic or ())), (arguments.folder, arguments.topic)
     committed = not arguments.uncommitted
     with _session(arguments) as spark:
-        count = archive(spark, place, *what, read_committed=committed)
-        _print(f"{count} records in {arguments.folder}")
+        count = archive.archive(spark, place, *what, read_committed=committed)
+        said = f"{count} records in {arguments.folder}"
+        _print(said)
         if arguments.report:
-            tables = archived(spark, place, *what, read_committed=committed)
-            _write_report(arguments, sections(tables), [f"{count} records in {arguments.folder}"])
+            tables = archive.archived(spark, place, *what, read_committed=committed)
+            _write_report(arguments, report.sections(tables), [said])
     return 0
 
 
 def _replay(arguments: argparse.Namespace) -> int:
-    from odradek.pipeline.html_report import check_report
-    from odradek.pipeline.jobs.archive import replay
-    from odradek.pipeline.jobs.archive_report import replayed
-    from odradek.pipeline.jobs.report import sections
-
-    check_report(arguments.report)
     rename = _pairs(arguments.rename, "--rename")
     security = client_security(arguments.client_config)
     with _session(arguments) as spark:
-        sent = replay(spark, arguments.folder, arguments.bootstrap_servers, rename=rename, security=security)
+        sent = archive.replay(spark, arguments.folder, arguments.bootstrap_servers, rename=rename, security=security)
         results = sorted(sent.collect())
         if not results:
             _print(f"no records in {arguments.folder}")
@@ -643,5 +575,5 @@ def _replay(arguments: argparse.Namespace) -> int:
             _print(f"{row.topic}-{row.partition}: {written}")
         if arguments.report:
             where = f"from {arguments.folder} to {arguments.bootstrap_servers}"
-            _write_report(arguments, sections(replayed(spark, arguments.folder, sent)), where=where)
+            _write_report(arguments, report.sections(archive.replayed(spark, arguments.folder, sent)), where=where)
     return 0

@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
-from odradek.pipeline.jobs.coordinator_rows import group_row, transaction_row
+from odradek.broker.partitions.share.states import RecordState
+from odradek.pipeline.jobs.coordinator_rows import DELIVERY_STATES, group_row, share_row, transaction_row
+from odradek.protocol.generated.stored import share_snapshot as snapshot
+from odradek.protocol.generated.stored import share_update as update
 from odradek.protocol.generated.stored.consumer_group_target_assignment_member import (
     ConsumerGroupTargetAssignmentMemberKey,
     ConsumerGroupTargetAssignmentMemberValue,
@@ -192,3 +195,47 @@ def test_the_names_of_the_members_states_are_the_brokers() -> None:
 
     for states, names in ((OfConsumer, CONSUMER_STATES), (OfStreams, STREAMS_STATES)):
         assert {state.value: state.name.title().replace("_", "") for state in states} == names
+
+
+TOPIC_ID = bytes(15) + b"\1"
+KEY = encode_record_key(snapshot.ShareSnapshotKey("g", TOPIC_ID, 3))
+
+
+def test_a_snapshot_of_share_state_is_a_row() -> None:
+    value = snapshot.ShareSnapshotValue(4, 2, 1, 100, 5, 1000, 2000, [snapshot.StateBatch(100, 109, 2, 1)])
+    assert share_row(KEY, encode_record_value(value, 0)) == {
+        "kind": "ShareSnapshot",
+        "tombstone": False,
+        "group_id": "g",
+        "topic_id": "AAAAAAAAAAAAAAAAAAAAAQ",
+        "partition": 3,
+        "snapshot_epoch": 4,
+        "state_epoch": 2,
+        "leader_epoch": 1,
+        "start_offset": 100,
+        "delivery_complete_count": 5,
+        "batches": [{"first_offset": 100, "last_offset": 109, "delivery_state": "ACKNOWLEDGED", "delivery_count": 1}],
+        "create_time_ms": 1000,
+        "write_time_ms": 2000,
+    }
+
+
+def test_an_update_of_share_state_is_a_row() -> None:
+    key = encode_record_key(update.ShareUpdateKey("g", TOPIC_ID, 3))
+    row = share_row(key, encode_record_value(update.ShareUpdateValue(4, 1, -1, state_batches=[]), 0))
+    assert (row["kind"], row["snapshot_epoch"], row["state_epoch"], row["start_offset"]) == ("ShareUpdate", 4, None, -1)
+
+
+def test_a_tombstone_of_a_share_state_keeps_the_key() -> None:
+    row = share_row(KEY, None)
+    assert (row["kind"], row["tombstone"], row["group_id"], row["partition"]) == ("ShareSnapshot", True, "g", 3)
+
+
+@pytest.mark.parametrize(("key", "kind"), [(b"\x7f\x00", "unknown"), (b"\0", "malformed"), (KEY[:-1], "malformed")])
+def test_share_states_that_cannot_be_read_are_rows_too(key: bytes, kind: str) -> None:
+    row = share_row(key, b"\0\0")
+    assert (row["kind"], bool(row.get("problem"))) == (kind, kind == "malformed")
+
+
+def test_the_names_of_delivery_states_are_the_brokers() -> None:
+    assert {state.value: state.name for state in RecordState} == DELIVERY_STATES

@@ -11,6 +11,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 import odradek
 from odradek.__main__ import main
+from odradek.pipeline.jobs.groups import timeline
 from odradek.pipeline.jobs.logs import LogPlace
 from odradek.protocol.generated.messages.initialize_share_group_state import (
     InitializeShareGroupStateRequest,
@@ -207,3 +208,60 @@ def test_lag_of_those_who_never_committed_and_share_states(spark: Any, kafka_bro
     assert (state_row.state_epoch, state_row.start_offset, state_row.batches) == (1, 7, [])
     idle.close()
     classic.close()
+
+
+@pytest.mark.kafka(topics={"in": 1, "out": 1})
+def test_what_a_sink_commits_is_no_position(spark: Any, kafka_broker: odradek.KafkaBroker, as_task: Any) -> None:
+    """A sink counts its micro-batches in a group of its own."""
+    from pyspark.sql import Row
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    from odradek.pipeline.jobs import groups
+    from odradek.pipeline.sink import SinkOptions, StreamWriter
+
+    produce(kafka_broker, "in", ["a", "b"])
+    kafka_broker.group("reader").set_offsets({("in", 0): 1})
+    place = LogPlace(bootstrap_servers=kafka_broker.bootstrap_servers)
+    given = {"kafka.bootstrap.servers": kafka_broker.bootstrap_servers, "topic": "out"}
+    writer = StreamWriter(SinkOptions.parse(given, StructType([StructField("value", StringType())])))
+    writer.commit([as_task(writer, 0, Row(value="a"))], 0)
+    tables = groups.run(spark, place)
+    commits = {row.group_id: row.metadata for row in tables["commits"].collect()}
+    assert commits == {"reader": "", "odradek-query-0": "micro-batches of a sink odradek"}
+    for name in ("lag", "lag_over_time"):
+        assert [(row.group_id, row.lag) for row in tables[name].collect()] == [("reader", 1)]
+
+
+def _classic(offset: int, generation: int, **members: list[str]) -> dict[str, Any]:
+    shown = [{"member_id": name, "assignment": parts} for name, parts in members.items()]
+    return {
+        "kind": "GroupMetadata",
+        "tombstone": False,
+        "group_id": "g",
+        "log_offset": offset,
+        "time_ms": offset * 10,
+        "generation": generation,
+        "members": shown,
+    }
+
+
+def test_a_rebalance_told() -> None:
+    rows = [
+        _classic(1, 1, a=["t-0", "t-1"]),
+        _classic(2, 2, a=["t-0"], b=["t-1"]),
+        _classic(3, 3, b=["t-0", "t-1"]),
+        {**_classic(4, 3), "tombstone": True},
+    ]
+    assert [(each.generation, each.event, each.member_id, each.partitions) for each in timeline(rows)] == [
+        (1, "generation", None, []),
+        (1, "joined", "a", []),
+        (1, "assigned", "a", ["t-0", "t-1"]),
+        (2, "generation", None, []),
+        (2, "revoked", "a", ["t-1"]),
+        (2, "joined", "b", []),
+        (2, "assigned", "b", ["t-1"]),
+        (3, "generation", None, []),
+        (3, "left", "a", ["t-0"]),
+        (3, "assigned", "b", ["t-0"]),
+        (3, "deleted", None, []),
+    ]

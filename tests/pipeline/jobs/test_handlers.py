@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from odradek.pipeline.jobs.handlers import Calling, Message, describe, handling, handling_in_order, load_handler
+from odradek.pipeline.jobs.handlers import (
+    Calling,
+    Isolated,
+    Message,
+    ProcessEnded,
+    describe,
+    handling,
+    handling_in_order,
+    load_handler,
+)
 
 pa = pytest.importorskip("pyarrow")
 
@@ -157,3 +168,41 @@ def test_in_order_a_key_is_held_behind_its_failure() -> None:
         b"c": (None, 1, "orders/1/3"),
         b"bad 4": failed,  # its retries are used up: it holds nobody
     }
+
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="a system that forks")
+
+
+@needs_fork
+def test_calls_share_a_process_that_ends_with_the_block() -> None:
+    with Isolated(lambda number: (number + 1, os.getpid())) as call:
+        (first, process), (second, again) = call(1), call(2)
+        assert (first, second) == (2, 3)
+        assert process == again != os.getpid()
+        (child,) = multiprocessing.active_children()
+        assert child.pid == process
+    assert multiprocessing.active_children() == []
+
+
+@needs_fork
+def test_an_exception_ends_the_process_and_the_next_call_has_another() -> None:
+    def work(number: int) -> int:
+        if number == 1:
+            raise SystemExit(7)
+        return os.getpid()
+
+    with Isolated(work) as call:
+        process = call(0)
+        with pytest.raises(ProcessEnded, match="ended with status 7"):
+            call(1)
+        assert call(0) != process
+
+
+@needs_fork
+def test_a_call_that_hangs_is_ended() -> None:
+    hang = Isolated(lambda _: threading.Event().wait(), timeout_s=0.2)
+    with hang, pytest.raises(ProcessEnded, match=r"took longer than 0\.2 s"):
+        hang(None)
+    with Isolated(lambda _: "done", timeout_s=60) as call:
+        assert call(None) == "done"
+    assert multiprocessing.active_children() == []
